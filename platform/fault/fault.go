@@ -1,0 +1,191 @@
+// Package fault holds the one error that callers are meant to see. It has a
+// public part (kind, reason, message, fields) and a private cause that is
+// logged and never leaves the process. It crosses gRPC as google.rpc details
+// and is the same value on both sides; see wire.go.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind is the class of a fault: what the caller can do about it.
+type Kind uint8
+
+const (
+	// Internal is ours: the caller is told nothing more.
+	Internal Kind = iota
+	// Invalid is a request that can never succeed as sent.
+	Invalid
+	// Unauthenticated is a caller we do not know.
+	Unauthenticated
+	// Forbidden is a caller we know who may not do this.
+	Forbidden
+	// NotFound is a resource that does not exist for this caller.
+	NotFound
+	// Refused is a request that the present state of the resource does not
+	// allow: a full date, a used pass, a booking cancelled before.
+	Refused
+	// VersionMismatch is a stale If-Match.
+	VersionMismatch
+	// Conflict is a clash with another request under the same idempotency key.
+	Conflict
+	// RateLimited is a caller that should slow down.
+	RateLimited
+	// Unavailable is a dependency that is away; the same request may succeed later.
+	Unavailable
+	// TooLarge is a request beyond the size that is accepted.
+	TooLarge
+)
+
+// Reasons that more than one package gives. A domain's own reasons stand in the
+// domain's package.
+const (
+	ReasonInternal              = "INTERNAL_ERROR"
+	ReasonValidation            = "VALIDATION_ERROR"
+	ReasonInvalidParameter      = "INVALID_PARAMETER"
+	ReasonInvalidJSON           = "INVALID_JSON"
+	ReasonUnauthorized          = "UNAUTHORIZED"
+	ReasonTokenExpired          = "TOKEN_EXPIRED"
+	ReasonInvalidCredentials    = "INVALID_CREDENTIALS"
+	ReasonForbidden             = "FORBIDDEN"
+	ReasonInsufficientScope     = "INSUFFICIENT_SCOPE"
+	ReasonNotFound              = "NOT_FOUND"
+	ReasonMethodNotAllowed      = "METHOD_NOT_ALLOWED"
+	ReasonPayloadTooLarge       = "PAYLOAD_TOO_LARGE"
+	ReasonUnsupportedMediaType  = "UNSUPPORTED_MEDIA_TYPE"
+	ReasonRateLimitExceeded     = "RATE_LIMIT_EXCEEDED"
+	ReasonServiceUnavailable    = "SERVICE_UNAVAILABLE"
+	ReasonVersionMismatch       = "VERSION_MISMATCH"
+	ReasonIdempotencyKeyReused  = "IDEMPOTENCY_KEY_REUSED"
+	ReasonIdempotencyInProgress = "IDEMPOTENCY_IN_PROGRESS"
+)
+
+// Field is one failed check of one field of the request.
+type Field struct {
+	// Field is the field's path in the caller's own message ("lines[0].spaces").
+	Field string
+	// Rule names the check in lower case: required, type, format, max_length, …
+	Rule string
+	// Message says it in a sentence.
+	Message string
+}
+
+// Error is a fault. Its message is for the caller; its cause is not.
+type Error struct {
+	Kind    Kind
+	Reason  string // UPPER_SNAKE_CASE, stable, for programs
+	Message string // a sentence for people
+	Fields  []Field
+	// Meta carries further facts of the reason, as strings: "scope" of
+	// INSUFFICIENT_SCOPE, for one.
+	Meta map[string]string
+	// RetryAfter is how long to wait before the same request may succeed; 0: not said.
+	RetryAfter time.Duration
+
+	cause error
+}
+
+// Error returns the public message and, for logs, the cause.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Reason, e.Message, e.cause)
+	}
+	return e.Reason + ": " + e.Message
+}
+
+// Unwrap returns the private cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is makes errors.Is(err, fault.New(kind, reason, "")) match on kind and reason.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Kind == e.Kind && t.Reason == e.Reason
+}
+
+// Because returns a copy of e with a private cause.
+func (e *Error) Because(cause error) *Error {
+	c := *e
+	c.cause = cause
+	return &c
+}
+
+// With returns a copy of e with a further public fact.
+func (e *Error) With(key, value string) *Error {
+	c := *e
+	c.Meta = make(map[string]string, len(e.Meta)+1)
+	for k, v := range e.Meta {
+		c.Meta[k] = v
+	}
+	c.Meta[key] = value
+	return &c
+}
+
+// After returns a copy of e that asks the caller to wait.
+func (e *Error) After(d time.Duration) *Error {
+	c := *e
+	c.RetryAfter = d
+	return &c
+}
+
+// New returns a fault of any kind.
+func New(k Kind, reason, message string) *Error {
+	return &Error{Kind: k, Reason: reason, Message: message}
+}
+
+// InvalidFields returns a VALIDATION_ERROR; the first field is the one that the
+// message speaks of.
+func InvalidFields(fields ...Field) *Error {
+	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is not valid", Fields: fields}
+	if len(fields) > 0 {
+		e.Message = fields[0].Message
+	}
+	return e
+}
+
+// InvalidParameter returns an INVALID_PARAMETER fault about a query or path parameter.
+func InvalidParameter(name, rule, message string) *Error {
+	return &Error{
+		Kind: Invalid, Reason: ReasonInvalidParameter, Message: message,
+		Fields: []Field{{Field: name, Rule: rule, Message: message}},
+	}
+}
+
+// Missing returns the NOT_FOUND fault; what is the resource's everyday name.
+func Missing(what string) *Error {
+	return New(NotFound, ReasonNotFound, what+" not found")
+}
+
+// Refuse returns a fault for a state that does not allow the request.
+func Refuse(reason, message string) *Error { return New(Refused, reason, message) }
+
+// MissingScope returns the fault for a token without the scope that the operation needs.
+func MissingScope(scope string) *Error {
+	return New(Forbidden, ReasonInsufficientScope, "the access token lacks the scope "+scope).With("scope", scope)
+}
+
+// Away returns the fault for a dependency that does not answer.
+func Away(cause error) *Error {
+	return New(Unavailable, ReasonServiceUnavailable, "the service is temporarily unavailable, try again").
+		After(time.Second).Because(cause)
+}
+
+// From returns err as a fault: the one in its chain, the one a gRPC status
+// carries, or an Internal one that hides err as its cause. nil stays nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if e, ok := fromStatus(err); ok {
+		return e
+	}
+	return New(Internal, ReasonInternal, "internal error").Because(err)
+}
+
+// Is reports whether err is a fault of the given kind.
+func Is(err error, k Kind) bool { return err != nil && From(err).Kind == k }

@@ -1,0 +1,58 @@
+package id
+
+// encodedLen is 128 bits in groups of five, rounded up: the first character
+// carries only three bits, so it is at most '7'.
+const encodedLen = 26
+
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+const invalid = 0xff
+
+// digits maps a character to its value. Only the lower-case alphabet is read:
+// one identifier has one spelling.
+var digits = func() (t [256]byte) {
+	for i := range t {
+		t[i] = invalid
+	}
+	for v, c := range []byte(alphabet) {
+		t[c] = byte(v)
+	}
+	return t
+}()
+
+func encode(dst *[encodedLen]byte, src [16]byte) {
+	hi, lo := split(src)
+	for i := encodedLen - 1; i >= 0; i-- {
+		dst[i] = alphabet[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+}
+
+func decode(s string) (raw [16]byte, ok bool) {
+	if len(s) != encodedLen || s[0] > '7' {
+		return raw, false
+	}
+	var hi, lo uint64
+	for i := range encodedLen {
+		d := digits[s[i]]
+		if d == invalid {
+			return raw, false
+		}
+		hi = hi<<5 | lo>>59
+		lo = lo<<5 | uint64(d)
+	}
+	for i := range 8 {
+		raw[i] = byte(hi >> (56 - 8*i))
+		raw[8+i] = byte(lo >> (56 - 8*i))
+	}
+	return raw, true
+}
+
+func split(src [16]byte) (hi, lo uint64) {
+	for i := range 8 {
+		hi = hi<<8 | uint64(src[i])
+		lo = lo<<8 | uint64(src[8+i])
+	}
+	return hi, lo
+}

@@ -1,0 +1,54 @@
+package id
+
+// The resources of the platform. The prefixes are part of the public
+// interfaces and never change.
+type (
+	// Company is the tenant: every credential and every row belongs to one.
+	Company = ID[companyKind]
+	// APIClient authenticates an integration on Interface A.
+	APIClient = ID[apiClientKind]
+	// ServiceCredential authenticates an internal caller over gRPC.
+	ServiceCredential = ID[serviceCredentialKind]
+	// Customer is a person who books.
+	Customer = ID[customerKind]
+	// Transaction is one purchase of one or several bookings.
+	Transaction = ID[transactionKind]
+	// Booking is a number of spaces on one event date for one customer.
+	Booking = ID[bookingKind]
+	// Event is something that can be booked; it takes place on event dates.
+	Event = ID[eventKind]
+	// EventDate is one occurrence of an event.
+	EventDate = ID[eventDateKind]
+	// PricingOption is a way to pay for an event.
+	PricingOption = ID[pricingOptionKind]
+	// PassType is a pass as it is sold.
+	PassType = ID[passTypeKind]
+	// CustomerPass is a pass that a customer holds.
+	CustomerPass = ID[customerPassKind]
+)
+
+type (
+	companyKind           struct{}
+	apiClientKind         struct{}
+	serviceCredentialKind struct{}
+	customerKind          struct{}
+	transactionKind       struct{}
+	bookingKind           struct{}
+	eventKind             struct{}
+	eventDateKind         struct{}
+	pricingOptionKind     struct{}
+	passTypeKind          struct{}
+	customerPassKind      struct{}
+)
+
+func (companyKind) Prefix() string           { return "comp_" }
+func (apiClientKind) Prefix() string         { return "m2m_" }
+func (serviceCredentialKind) Prefix() string { return "svc_" }
+func (customerKind) Prefix() string          { return "cust_" }
+func (transactionKind) Prefix() string       { return "txn_" }
+func (bookingKind) Prefix() string           { return "booking_" }
+func (eventKind) Prefix() string             { return "evt_" }
+func (eventDateKind) Prefix() string         { return "date_" }
+func (pricingOptionKind) Prefix() string     { return "po-" }
+func (passTypeKind) Prefix() string          { return "pass_" }
+func (customerPassKind) Prefix() string      { return "cp_" }
