@@ -172,7 +172,9 @@ type Customer struct {
 	// Raised by every change.
 	Version int64 `protobuf:"varint,9,opt,name=version,proto3" json:"version,omitempty"`
 	// Set on deleted customers, which only BatchGetCustomers returns.
-	DeletedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
+	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
+	// The key in an earlier system; empty unless imported.
+	Reference     string `protobuf:"bytes,11,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -275,6 +277,13 @@ func (x *Customer) GetDeletedAt() *timestamppb.Timestamp {
 		return x.DeletedAt
 	}
 	return nil
+}
+
+func (x *Customer) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
 }
 
 type CreateCustomerRequest struct {
@@ -490,11 +499,14 @@ func (x *GetCustomerResponse) GetCustomer() *Customer {
 }
 
 type BatchGetCustomersRequest struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Ids            []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
-	IncludeDeleted bool                   `protobuf:"varint,2,opt,name=include_deleted,json=includeDeleted,proto3" json:"include_deleted,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cust_ identifiers; with the references at most 5000.
+	Ids            []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	IncludeDeleted bool     `protobuf:"varint,2,opt,name=include_deleted,json=includeDeleted,proto3" json:"include_deleted,omitempty"`
+	// References under which customers were imported.
+	References    []string `protobuf:"bytes,3,rep,name=references,proto3" json:"references,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BatchGetCustomersRequest) Reset() {
@@ -539,6 +551,13 @@ func (x *BatchGetCustomersRequest) GetIncludeDeleted() bool {
 		return x.IncludeDeleted
 	}
 	return false
+}
+
+func (x *BatchGetCustomersRequest) GetReferences() []string {
+	if x != nil {
+		return x.References
+	}
+	return nil
 }
 
 type BatchGetCustomersResponse struct {
@@ -1520,7 +1539,7 @@ var File_reservation_customer_v1_customer_proto protoreflect.FileDescriptor
 
 const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"&reservation/customer/v1/customer.proto\x12\x17reservation.customer.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xeb\x02\n" +
+	"&reservation/customer/v1/customer.proto\x12\x17reservation.customer.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x03\n" +
 	"\bCustomer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1536,7 +1555,8 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\aversion\x18\t \x01(\x03R\aversion\x129\n" +
 	"\n" +
 	"deleted_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\"\x9d\x01\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x1c\n" +
+	"\treference\x18\v \x01(\tR\treference\"\x9d\x01\n" +
 	"\x15CreateCustomerRequest\x12\x1d\n" +
 	"\n" +
 	"first_name\x18\x01 \x01(\tR\tfirstName\x12\x1b\n" +
@@ -1549,10 +1569,13 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x12GetCustomerRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"T\n" +
 	"\x13GetCustomerResponse\x12=\n" +
-	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"U\n" +
+	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"u\n" +
 	"\x18BatchGetCustomersRequest\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x12'\n" +
-	"\x0finclude_deleted\x18\x02 \x01(\bR\x0eincludeDeleted\"\\\n" +
+	"\x0finclude_deleted\x18\x02 \x01(\bR\x0eincludeDeleted\x12\x1e\n" +
+	"\n" +
+	"references\x18\x03 \x03(\tR\n" +
+	"references\"\\\n" +
 	"\x19BatchGetCustomersResponse\x12?\n" +
 	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\"\xca\x02\n" +
 	"\x15UpdateCustomerRequest\x12\x0e\n" +

@@ -44,8 +44,8 @@ type CustomerServiceClient interface {
 	// GetCustomer returns one customer, archived or not; a deleted one is
 	// NOT_FOUND. Scope: customers:read or profile:read.
 	GetCustomer(ctx context.Context, in *GetCustomerRequest, opts ...grpc.CallOption) (*GetCustomerResponse, error)
-	// BatchGetCustomers returns those of up to 1000 customers that exist, in no
-	// particular order. Deleted ones are returned with deleted_at where
+	// BatchGetCustomers returns those of up to 5000 customers that exist, each
+	// once, in no particular order. Deleted ones are returned with deleted_at where
 	// include_deleted is set. Scope: customers:read.
 	BatchGetCustomers(ctx context.Context, in *BatchGetCustomersRequest, opts ...grpc.CallOption) (*BatchGetCustomersResponse, error)
 	// UpdateCustomer changes the fields that are set. Scope: customers:write or
@@ -193,8 +193,8 @@ type CustomerServiceServer interface {
 	// GetCustomer returns one customer, archived or not; a deleted one is
 	// NOT_FOUND. Scope: customers:read or profile:read.
 	GetCustomer(context.Context, *GetCustomerRequest) (*GetCustomerResponse, error)
-	// BatchGetCustomers returns those of up to 1000 customers that exist, in no
-	// particular order. Deleted ones are returned with deleted_at where
+	// BatchGetCustomers returns those of up to 5000 customers that exist, each
+	// once, in no particular order. Deleted ones are returned with deleted_at where
 	// include_deleted is set. Scope: customers:read.
 	BatchGetCustomers(context.Context, *BatchGetCustomersRequest) (*BatchGetCustomersResponse, error)
 	// UpdateCustomer changes the fields that are set. Scope: customers:write or

@@ -173,7 +173,9 @@ type CustomerSnapshot struct {
 	// Set on deleted customers.
 	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
 	// A consumer keeps the highest version it has seen.
-	Version       int64 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
+	// The key in an earlier system; empty unless imported.
+	Reference     string `protobuf:"bytes,11,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,6 +280,13 @@ func (x *CustomerSnapshot) GetVersion() int64 {
 	return 0
 }
 
+func (x *CustomerSnapshot) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
 var File_reservation_customer_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_customer_v1_events_proto_rawDesc = "" +
@@ -288,7 +297,7 @@ const file_reservation_customer_v1_events_proto_rawDesc = "" +
 	"\x0fCustomerUpdated\x12E\n" +
 	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"X\n" +
 	"\x0fCustomerDeleted\x12E\n" +
-	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"\xf3\x02\n" +
+	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"\x91\x03\n" +
 	"\x10CustomerSnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -304,7 +313,8 @@ const file_reservation_customer_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"deleted_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x18\n" +
 	"\aversion\x18\n" +
-	" \x01(\x03R\aversionB>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
+	" \x01(\x03R\aversion\x12\x1c\n" +
+	"\treference\x18\v \x01(\tR\treferenceB>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
 
 var (
 	file_reservation_customer_v1_events_proto_rawDescOnce sync.Once
