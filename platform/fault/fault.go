@@ -68,7 +68,8 @@ type Field struct {
 	Field string
 	// Rule names the check in lower case: required, type, format, max_length, …
 	Rule string
-	// Message says it in a sentence.
+	// Message says it in a phrase that follows the field's name: "is required".
+	// It never contains the name itself, because an edge may rename the field.
 	Message string
 }
 
@@ -134,22 +135,42 @@ func New(k Kind, reason, message string) *Error {
 	return &Error{Kind: k, Reason: reason, Message: message}
 }
 
-// InvalidFields returns a VALIDATION_ERROR; the first field is the one that the
-// message speaks of.
+// InvalidFields returns a VALIDATION_ERROR; the message speaks of the first field.
 func InvalidFields(fields ...Field) *Error {
 	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is not valid", Fields: fields}
 	if len(fields) > 0 {
-		e.Message = fields[0].Message
+		e.Message = fields[0].sentence()
 	}
 	return e
 }
 
-// InvalidParameter returns an INVALID_PARAMETER fault about a query or path parameter.
-func InvalidParameter(name, rule, message string) *Error {
-	return &Error{
-		Kind: Invalid, Reason: ReasonInvalidParameter, Message: message,
-		Fields: []Field{{Field: name, Rule: rule, Message: message}},
+// InvalidParameter returns an INVALID_PARAMETER fault about a query or path
+// parameter; phrase is as in Field.Message.
+func InvalidParameter(name, rule, phrase string) *Error {
+	f := Field{Field: name, Rule: rule, Message: phrase}
+	return &Error{Kind: Invalid, Reason: ReasonInvalidParameter, Message: f.sentence(), Fields: []Field{f}}
+}
+
+func (f Field) sentence() string { return f.Field + " " + f.Message }
+
+// Rename returns a copy of e in which the fields have the names of another
+// interface; a name that is not in names stays.
+func (e *Error) Rename(names map[string]string) *Error {
+	if len(e.Fields) == 0 {
+		return e
 	}
+	c := *e
+	c.Fields = make([]Field, len(e.Fields))
+	for i, f := range e.Fields {
+		if name, ok := names[f.Field]; ok {
+			f.Field = name
+		}
+		c.Fields[i] = f
+	}
+	if e.Message == e.Fields[0].sentence() {
+		c.Message = c.Fields[0].sentence()
+	}
+	return &c
 }
 
 // Missing returns the NOT_FOUND fault; what is the resource's everyday name.
