@@ -28,6 +28,299 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// TokenRequest is the JSON body of POST /token.
+type TokenRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	ClientId     *string                `protobuf:"bytes,1,opt,name=client_id,proto3,oneof" json:"client_id,omitempty"`
+	ClientSecret *string                `protobuf:"bytes,2,opt,name=client_secret,proto3,oneof" json:"client_secret,omitempty"`
+	// Narrows the grant; an addition.
+	Scope         *string `protobuf:"bytes,3,opt,name=scope,proto3,oneof" json:"scope,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TokenRequest) Reset() {
+	*x = TokenRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TokenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TokenRequest) ProtoMessage() {}
+
+func (x *TokenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TokenRequest.ProtoReflect.Descriptor instead.
+func (*TokenRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *TokenRequest) GetClientId() string {
+	if x != nil && x.ClientId != nil {
+		return *x.ClientId
+	}
+	return ""
+}
+
+func (x *TokenRequest) GetClientSecret() string {
+	if x != nil && x.ClientSecret != nil {
+		return *x.ClientSecret
+	}
+	return ""
+}
+
+func (x *TokenRequest) GetScope() string {
+	if x != nil && x.Scope != nil {
+		return *x.Scope
+	}
+	return ""
+}
+
+// TokenResponse is the answer of POST /token.
+type TokenResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	AccessToken   string                 `protobuf:"bytes,1,opt,name=access_token,proto3" json:"access_token,omitempty"`
+	TokenType     string                 `protobuf:"bytes,2,opt,name=token_type,proto3" json:"token_type,omitempty"`
+	ExpiresIn     int32                  `protobuf:"varint,3,opt,name=expires_in,proto3" json:"expires_in,omitempty"`
+	Scope         string                 `protobuf:"bytes,4,opt,name=scope,proto3" json:"scope,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TokenResponse) Reset() {
+	*x = TokenResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TokenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TokenResponse) ProtoMessage() {}
+
+func (x *TokenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TokenResponse.ProtoReflect.Descriptor instead.
+func (*TokenResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TokenResponse) GetAccessToken() string {
+	if x != nil {
+		return x.AccessToken
+	}
+	return ""
+}
+
+func (x *TokenResponse) GetTokenType() string {
+	if x != nil {
+		return x.TokenType
+	}
+	return ""
+}
+
+func (x *TokenResponse) GetExpiresIn() int32 {
+	if x != nil {
+		return x.ExpiresIn
+	}
+	return 0
+}
+
+func (x *TokenResponse) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+// CustomerPage is the answer of GET /customers where page or pageSize is given.
+type CustomerPage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []*ListedCustomer      `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
+	Total         int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Page          int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
+	PageSize      int32                  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomerPage) Reset() {
+	*x = CustomerPage{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomerPage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomerPage) ProtoMessage() {}
+
+func (x *CustomerPage) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomerPage.ProtoReflect.Descriptor instead.
+func (*CustomerPage) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CustomerPage) GetData() []*ListedCustomer {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *CustomerPage) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *CustomerPage) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+func (x *CustomerPage) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+// ListedCustomer is an item of GET /customers.
+type ListedCustomer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Firstname     string                 `protobuf:"bytes,3,opt,name=firstname,proto3" json:"firstname,omitempty"`
+	Lastname      string                 `protobuf:"bytes,4,opt,name=lastname,proto3" json:"lastname,omitempty"`
+	Email         string                 `protobuf:"bytes,5,opt,name=email,proto3" json:"email,omitempty"`
+	Mobile        string                 `protobuf:"bytes,6,opt,name=mobile,proto3" json:"mobile,omitempty"`
+	Archived      bool                   `protobuf:"varint,7,opt,name=archived,proto3" json:"archived,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListedCustomer) Reset() {
+	*x = ListedCustomer{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListedCustomer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListedCustomer) ProtoMessage() {}
+
+func (x *ListedCustomer) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListedCustomer.ProtoReflect.Descriptor instead.
+func (*ListedCustomer) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListedCustomer) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListedCustomer) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *ListedCustomer) GetFirstname() string {
+	if x != nil {
+		return x.Firstname
+	}
+	return ""
+}
+
+func (x *ListedCustomer) GetLastname() string {
+	if x != nil {
+		return x.Lastname
+	}
+	return ""
+}
+
+func (x *ListedCustomer) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *ListedCustomer) GetMobile() string {
+	if x != nil {
+		return x.Mobile
+	}
+	return ""
+}
+
+func (x *ListedCustomer) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
 type GetProfileRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -37,7 +330,7 @@ type GetProfileRequest struct {
 
 func (x *GetProfileRequest) Reset() {
 	*x = GetProfileRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[0]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -49,7 +342,7 @@ func (x *GetProfileRequest) String() string {
 func (*GetProfileRequest) ProtoMessage() {}
 
 func (x *GetProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[0]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -62,7 +355,7 @@ func (x *GetProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProfileRequest.ProtoReflect.Descriptor instead.
 func (*GetProfileRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{0}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetProfileRequest) GetId() string {
@@ -81,7 +374,7 @@ type GetProfileResponse struct {
 
 func (x *GetProfileResponse) Reset() {
 	*x = GetProfileResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[1]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -93,7 +386,7 @@ func (x *GetProfileResponse) String() string {
 func (*GetProfileResponse) ProtoMessage() {}
 
 func (x *GetProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[1]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -106,7 +399,7 @@ func (x *GetProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetProfileResponse.ProtoReflect.Descriptor instead.
 func (*GetProfileResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{1}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetProfileResponse) GetData() *Profile {
@@ -131,7 +424,7 @@ type Profile struct {
 
 func (x *Profile) Reset() {
 	*x = Profile{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[2]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -143,7 +436,7 @@ func (x *Profile) String() string {
 func (*Profile) ProtoMessage() {}
 
 func (x *Profile) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[2]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -156,7 +449,7 @@ func (x *Profile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Profile.ProtoReflect.Descriptor instead.
 func (*Profile) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{2}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Profile) GetId() string {
@@ -212,7 +505,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[3]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -224,7 +517,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[3]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -237,7 +530,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{3}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UpdateProfileRequest) GetId() string {
@@ -267,7 +560,7 @@ type ProfileUpdate struct {
 
 func (x *ProfileUpdate) Reset() {
 	*x = ProfileUpdate{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[4]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -279,7 +572,7 @@ func (x *ProfileUpdate) String() string {
 func (*ProfileUpdate) ProtoMessage() {}
 
 func (x *ProfileUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[4]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -292,7 +585,7 @@ func (x *ProfileUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProfileUpdate.ProtoReflect.Descriptor instead.
 func (*ProfileUpdate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{4}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ProfileUpdate) GetFirstname() string {
@@ -332,7 +625,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[5]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -344,7 +637,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[5]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -357,7 +650,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{5}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateProfileResponse) GetMessage() string {
@@ -383,7 +676,7 @@ type ListBookingsRequest struct {
 
 func (x *ListBookingsRequest) Reset() {
 	*x = ListBookingsRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[6]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +688,7 @@ func (x *ListBookingsRequest) String() string {
 func (*ListBookingsRequest) ProtoMessage() {}
 
 func (x *ListBookingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[6]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +701,7 @@ func (x *ListBookingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBookingsRequest.ProtoReflect.Descriptor instead.
 func (*ListBookingsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{6}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListBookingsRequest) GetId() string {
@@ -465,7 +758,7 @@ type ListBookingsResponse struct {
 
 func (x *ListBookingsResponse) Reset() {
 	*x = ListBookingsResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[7]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -477,7 +770,7 @@ func (x *ListBookingsResponse) String() string {
 func (*ListBookingsResponse) ProtoMessage() {}
 
 func (x *ListBookingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[7]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -490,7 +783,7 @@ func (x *ListBookingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBookingsResponse.ProtoReflect.Descriptor instead.
 func (*ListBookingsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{7}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListBookingsResponse) GetData() []*Transaction {
@@ -531,7 +824,7 @@ type GetBookingRequest struct {
 
 func (x *GetBookingRequest) Reset() {
 	*x = GetBookingRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[8]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -543,7 +836,7 @@ func (x *GetBookingRequest) String() string {
 func (*GetBookingRequest) ProtoMessage() {}
 
 func (x *GetBookingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[8]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -556,7 +849,7 @@ func (x *GetBookingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBookingRequest.ProtoReflect.Descriptor instead.
 func (*GetBookingRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{8}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetBookingRequest) GetId() string {
@@ -582,7 +875,7 @@ type GetBookingResponse struct {
 
 func (x *GetBookingResponse) Reset() {
 	*x = GetBookingResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[9]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +887,7 @@ func (x *GetBookingResponse) String() string {
 func (*GetBookingResponse) ProtoMessage() {}
 
 func (x *GetBookingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[9]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +900,7 @@ func (x *GetBookingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetBookingResponse.ProtoReflect.Descriptor instead.
 func (*GetBookingResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{9}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetBookingResponse) GetData() *Transaction {
@@ -629,7 +922,7 @@ type Transaction struct {
 
 func (x *Transaction) Reset() {
 	*x = Transaction{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[10]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -641,7 +934,7 @@ func (x *Transaction) String() string {
 func (*Transaction) ProtoMessage() {}
 
 func (x *Transaction) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[10]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -654,7 +947,7 @@ func (x *Transaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transaction.ProtoReflect.Descriptor instead.
 func (*Transaction) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{10}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Transaction) GetId() string {
@@ -703,7 +996,7 @@ type Booking struct {
 
 func (x *Booking) Reset() {
 	*x = Booking{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[11]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -715,7 +1008,7 @@ func (x *Booking) String() string {
 func (*Booking) ProtoMessage() {}
 
 func (x *Booking) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[11]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -728,7 +1021,7 @@ func (x *Booking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Booking.ProtoReflect.Descriptor instead.
 func (*Booking) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{11}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Booking) GetId() string {
@@ -815,7 +1108,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[12]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +1120,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[12]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +1133,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{12}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Customer) GetId() string {
@@ -891,7 +1184,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[13]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +1196,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[13]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1209,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{13}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Event) GetId() string {
@@ -960,7 +1253,7 @@ type EventDate struct {
 
 func (x *EventDate) Reset() {
 	*x = EventDate{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[14]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1265,7 @@ func (x *EventDate) String() string {
 func (*EventDate) ProtoMessage() {}
 
 func (x *EventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[14]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1278,7 @@ func (x *EventDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDate.ProtoReflect.Descriptor instead.
 func (*EventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{14}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EventDate) GetId() string {
@@ -1032,7 +1325,7 @@ type PricingOption struct {
 
 func (x *PricingOption) Reset() {
 	*x = PricingOption{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[15]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1337,7 @@ func (x *PricingOption) String() string {
 func (*PricingOption) ProtoMessage() {}
 
 func (x *PricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[15]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1350,7 @@ func (x *PricingOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PricingOption.ProtoReflect.Descriptor instead.
 func (*PricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{15}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PricingOption) GetId() string {
@@ -1081,7 +1374,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1386,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1399,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{16}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Payment) GetMethod() string {
@@ -1148,7 +1441,37 @@ var File_reservation_edge_a_v1_interface_a_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\"#\n" +
+	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\"\xa1\x01\n" +
+	"\fTokenRequest\x12!\n" +
+	"\tclient_id\x18\x01 \x01(\tH\x00R\tclient_id\x88\x01\x01\x12)\n" +
+	"\rclient_secret\x18\x02 \x01(\tH\x01R\rclient_secret\x88\x01\x01\x12\x19\n" +
+	"\x05scope\x18\x03 \x01(\tH\x02R\x05scope\x88\x01\x01B\f\n" +
+	"\n" +
+	"_client_idB\x10\n" +
+	"\x0e_client_secretB\b\n" +
+	"\x06_scope\"\x89\x01\n" +
+	"\rTokenResponse\x12\"\n" +
+	"\faccess_token\x18\x01 \x01(\tR\faccess_token\x12\x1e\n" +
+	"\n" +
+	"token_type\x18\x02 \x01(\tR\n" +
+	"token_type\x12\x1e\n" +
+	"\n" +
+	"expires_in\x18\x03 \x01(\x05R\n" +
+	"expires_in\x12\x14\n" +
+	"\x05scope\x18\x04 \x01(\tR\x05scope\"\x90\x01\n" +
+	"\fCustomerPage\x129\n" +
+	"\x04data\x18\x01 \x03(\v2%.reservation.edge.a.v1.ListedCustomerR\x04data\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xb8\x01\n" +
+	"\x0eListedCustomer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1c\n" +
+	"\tfirstname\x18\x03 \x01(\tR\tfirstname\x12\x1a\n" +
+	"\blastname\x18\x04 \x01(\tR\blastname\x12\x14\n" +
+	"\x05email\x18\x05 \x01(\tR\x05email\x12\x16\n" +
+	"\x06mobile\x18\x06 \x01(\tR\x06mobile\x12\x1a\n" +
+	"\barchived\x18\a \x01(\bR\barchived\"#\n" +
 	"\x11GetProfileRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"H\n" +
 	"\x12GetProfileResponse\x122\n" +
@@ -1267,51 +1590,56 @@ func file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_a_v1_interface_a_proto_rawDescData
 }
 
-var file_reservation_edge_a_v1_interface_a_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_reservation_edge_a_v1_interface_a_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_reservation_edge_a_v1_interface_a_proto_goTypes = []any{
-	(*GetProfileRequest)(nil),     // 0: reservation.edge.a.v1.GetProfileRequest
-	(*GetProfileResponse)(nil),    // 1: reservation.edge.a.v1.GetProfileResponse
-	(*Profile)(nil),               // 2: reservation.edge.a.v1.Profile
-	(*UpdateProfileRequest)(nil),  // 3: reservation.edge.a.v1.UpdateProfileRequest
-	(*ProfileUpdate)(nil),         // 4: reservation.edge.a.v1.ProfileUpdate
-	(*UpdateProfileResponse)(nil), // 5: reservation.edge.a.v1.UpdateProfileResponse
-	(*ListBookingsRequest)(nil),   // 6: reservation.edge.a.v1.ListBookingsRequest
-	(*ListBookingsResponse)(nil),  // 7: reservation.edge.a.v1.ListBookingsResponse
-	(*GetBookingRequest)(nil),     // 8: reservation.edge.a.v1.GetBookingRequest
-	(*GetBookingResponse)(nil),    // 9: reservation.edge.a.v1.GetBookingResponse
-	(*Transaction)(nil),           // 10: reservation.edge.a.v1.Transaction
-	(*Booking)(nil),               // 11: reservation.edge.a.v1.Booking
-	(*Customer)(nil),              // 12: reservation.edge.a.v1.Customer
-	(*Event)(nil),                 // 13: reservation.edge.a.v1.Event
-	(*EventDate)(nil),             // 14: reservation.edge.a.v1.EventDate
-	(*PricingOption)(nil),         // 15: reservation.edge.a.v1.PricingOption
-	(*Payment)(nil),               // 16: reservation.edge.a.v1.Payment
+	(*TokenRequest)(nil),          // 0: reservation.edge.a.v1.TokenRequest
+	(*TokenResponse)(nil),         // 1: reservation.edge.a.v1.TokenResponse
+	(*CustomerPage)(nil),          // 2: reservation.edge.a.v1.CustomerPage
+	(*ListedCustomer)(nil),        // 3: reservation.edge.a.v1.ListedCustomer
+	(*GetProfileRequest)(nil),     // 4: reservation.edge.a.v1.GetProfileRequest
+	(*GetProfileResponse)(nil),    // 5: reservation.edge.a.v1.GetProfileResponse
+	(*Profile)(nil),               // 6: reservation.edge.a.v1.Profile
+	(*UpdateProfileRequest)(nil),  // 7: reservation.edge.a.v1.UpdateProfileRequest
+	(*ProfileUpdate)(nil),         // 8: reservation.edge.a.v1.ProfileUpdate
+	(*UpdateProfileResponse)(nil), // 9: reservation.edge.a.v1.UpdateProfileResponse
+	(*ListBookingsRequest)(nil),   // 10: reservation.edge.a.v1.ListBookingsRequest
+	(*ListBookingsResponse)(nil),  // 11: reservation.edge.a.v1.ListBookingsResponse
+	(*GetBookingRequest)(nil),     // 12: reservation.edge.a.v1.GetBookingRequest
+	(*GetBookingResponse)(nil),    // 13: reservation.edge.a.v1.GetBookingResponse
+	(*Transaction)(nil),           // 14: reservation.edge.a.v1.Transaction
+	(*Booking)(nil),               // 15: reservation.edge.a.v1.Booking
+	(*Customer)(nil),              // 16: reservation.edge.a.v1.Customer
+	(*Event)(nil),                 // 17: reservation.edge.a.v1.Event
+	(*EventDate)(nil),             // 18: reservation.edge.a.v1.EventDate
+	(*PricingOption)(nil),         // 19: reservation.edge.a.v1.PricingOption
+	(*Payment)(nil),               // 20: reservation.edge.a.v1.Payment
 }
 var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
-	2,  // 0: reservation.edge.a.v1.GetProfileResponse.data:type_name -> reservation.edge.a.v1.Profile
-	4,  // 1: reservation.edge.a.v1.UpdateProfileRequest.profile:type_name -> reservation.edge.a.v1.ProfileUpdate
-	10, // 2: reservation.edge.a.v1.ListBookingsResponse.data:type_name -> reservation.edge.a.v1.Transaction
-	10, // 3: reservation.edge.a.v1.GetBookingResponse.data:type_name -> reservation.edge.a.v1.Transaction
-	11, // 4: reservation.edge.a.v1.Transaction.bookings:type_name -> reservation.edge.a.v1.Booking
-	12, // 5: reservation.edge.a.v1.Booking.purchased_by:type_name -> reservation.edge.a.v1.Customer
-	12, // 6: reservation.edge.a.v1.Booking.bought_for:type_name -> reservation.edge.a.v1.Customer
-	13, // 7: reservation.edge.a.v1.Booking.event:type_name -> reservation.edge.a.v1.Event
-	15, // 8: reservation.edge.a.v1.Booking.pricing_option:type_name -> reservation.edge.a.v1.PricingOption
-	16, // 9: reservation.edge.a.v1.Booking.payment:type_name -> reservation.edge.a.v1.Payment
-	14, // 10: reservation.edge.a.v1.Event.date:type_name -> reservation.edge.a.v1.EventDate
-	0,  // 11: reservation.edge.a.v1.InterfaceAService.GetProfile:input_type -> reservation.edge.a.v1.GetProfileRequest
-	3,  // 12: reservation.edge.a.v1.InterfaceAService.UpdateProfile:input_type -> reservation.edge.a.v1.UpdateProfileRequest
-	6,  // 13: reservation.edge.a.v1.InterfaceAService.ListBookings:input_type -> reservation.edge.a.v1.ListBookingsRequest
-	8,  // 14: reservation.edge.a.v1.InterfaceAService.GetBooking:input_type -> reservation.edge.a.v1.GetBookingRequest
-	1,  // 15: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
-	5,  // 16: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
-	7,  // 17: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
-	9,  // 18: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
-	15, // [15:19] is the sub-list for method output_type
-	11, // [11:15] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	3,  // 0: reservation.edge.a.v1.CustomerPage.data:type_name -> reservation.edge.a.v1.ListedCustomer
+	6,  // 1: reservation.edge.a.v1.GetProfileResponse.data:type_name -> reservation.edge.a.v1.Profile
+	8,  // 2: reservation.edge.a.v1.UpdateProfileRequest.profile:type_name -> reservation.edge.a.v1.ProfileUpdate
+	14, // 3: reservation.edge.a.v1.ListBookingsResponse.data:type_name -> reservation.edge.a.v1.Transaction
+	14, // 4: reservation.edge.a.v1.GetBookingResponse.data:type_name -> reservation.edge.a.v1.Transaction
+	15, // 5: reservation.edge.a.v1.Transaction.bookings:type_name -> reservation.edge.a.v1.Booking
+	16, // 6: reservation.edge.a.v1.Booking.purchased_by:type_name -> reservation.edge.a.v1.Customer
+	16, // 7: reservation.edge.a.v1.Booking.bought_for:type_name -> reservation.edge.a.v1.Customer
+	17, // 8: reservation.edge.a.v1.Booking.event:type_name -> reservation.edge.a.v1.Event
+	19, // 9: reservation.edge.a.v1.Booking.pricing_option:type_name -> reservation.edge.a.v1.PricingOption
+	20, // 10: reservation.edge.a.v1.Booking.payment:type_name -> reservation.edge.a.v1.Payment
+	18, // 11: reservation.edge.a.v1.Event.date:type_name -> reservation.edge.a.v1.EventDate
+	4,  // 12: reservation.edge.a.v1.InterfaceAService.GetProfile:input_type -> reservation.edge.a.v1.GetProfileRequest
+	7,  // 13: reservation.edge.a.v1.InterfaceAService.UpdateProfile:input_type -> reservation.edge.a.v1.UpdateProfileRequest
+	10, // 14: reservation.edge.a.v1.InterfaceAService.ListBookings:input_type -> reservation.edge.a.v1.ListBookingsRequest
+	12, // 15: reservation.edge.a.v1.InterfaceAService.GetBooking:input_type -> reservation.edge.a.v1.GetBookingRequest
+	5,  // 16: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
+	9,  // 17: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
+	11, // 18: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
+	13, // 19: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
+	16, // [16:20] is the sub-list for method output_type
+	12, // [12:16] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_a_v1_interface_a_proto_init() }
@@ -1319,16 +1647,17 @@ func file_reservation_edge_a_v1_interface_a_proto_init() {
 	if File_reservation_edge_a_v1_interface_a_proto != nil {
 		return
 	}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[4].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[6].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[16].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[0].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[8].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[10].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_a_v1_interface_a_proto_rawDesc), len(file_reservation_edge_a_v1_interface_a_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
