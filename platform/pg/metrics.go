@@ -1,0 +1,62 @@
+package pg
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Collect registers the pool's metrics with the label part. It fails when that
+// part has registered before.
+func (db *DB) Collect(r prometheus.Registerer, part string) error {
+	label := prometheus.Labels{"part": part}
+	desc := func(name, help string, variable ...string) *prometheus.Desc {
+		return prometheus.NewDesc("pg_"+name, help, variable, label)
+	}
+	c := &collector{
+		db:          db,
+		connections: desc("pool_connections", "Connections of the pool by what they do.", "state"),
+		limit:       desc("pool_connections_limit", "Most connections the pool may have."),
+		acquired:    desc("pool_acquires_total", "Times a connection was taken from the pool."),
+		waited:      desc("pool_waits_total", "Times a connection was not free at once."),
+		waiting:     desc("pool_wait_seconds_total", "Time spent waiting for a connection."),
+		cancelled:   desc("pool_cancelled_acquires_total", "Times a caller gave up waiting for a connection."),
+		opened:      desc("pool_opened_total", "Connections opened."),
+		repeats:     desc("repeats_total", "Work done again, by why.", "cause"),
+	}
+	if err := r.Register(c); err != nil {
+		return fmt.Errorf("metrics of the database of %s: %w", part, err)
+	}
+	return nil
+}
+
+type collector struct {
+	db                                            *DB
+	connections, limit, acquired, waited, waiting *prometheus.Desc
+	cancelled, opened, repeats                    *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, out) }
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, label ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, label...)
+	}
+	counter := func(d *prometheus.Desc, v float64, label ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, label...)
+	}
+	s := c.db.pool.Stat()
+	gauge(c.connections, float64(s.AcquiredConns()), "used")
+	gauge(c.connections, float64(s.IdleConns()), "idle")
+	gauge(c.connections, float64(s.ConstructingConns()), "opening")
+	gauge(c.limit, float64(s.MaxConns()))
+	counter(c.acquired, float64(s.AcquireCount()))
+	counter(c.waited, float64(s.EmptyAcquireCount()))
+	counter(c.waiting, s.EmptyAcquireWaitTime().Seconds())
+	counter(c.cancelled, float64(s.CanceledAcquireCount()))
+	counter(c.opened, float64(s.NewConnsCount()))
+	counter(c.repeats, float64(c.db.txRetries.Load()), "lost_race")
+	counter(c.repeats, float64(c.db.connRetries.Load()), "lost_connection")
+}

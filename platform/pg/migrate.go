@@ -1,0 +1,185 @@
+package pg
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// Migrations is the schema of one part.
+type Migrations struct {
+	// Part names the part, in lower-case letters, digits and underscores.
+	Part string
+	// FS has the part's migrations in its root, as 0001_what.sql with goose's
+	// annotations; nil when the part has none. They are forward only and safe
+	// under the previous binary.
+	FS fs.FS
+	// AppRole is the role the service runs as. It is given the use of the
+	// tables, never their ownership. "" gives nobody anything.
+	AppRole string
+}
+
+//go:embed migrations/*.sql
+var embedded embed.FS
+
+// platformPart is the name under which the platform's own tables are versioned.
+const platformPart = "platform"
+
+var partName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
+
+// versionTable is where goose records what was applied.
+func versionTable(part string) string { return part + "_schema" }
+
+// sources lists the migrations of m in the order they are applied: the
+// platform's tables first, then the part's own.
+func (m Migrations) sources() ([]Migrations, error) {
+	if !partName.MatchString(m.Part) || m.Part == platformPart {
+		return nil, fmt.Errorf("migrations: %q cannot be the name of a part", m.Part)
+	}
+	own, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	all := []Migrations{{Part: platformPart, FS: own}}
+	if m.FS != nil {
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+const (
+	// migrationLock is the advisory lock that migrations of one database hold.
+	migrationLock int64 = 0x7265736572766174
+	// lockPoll is how often a second process looks whether the first is done. It
+	// polls because a session that waits inside PostgreSQL holds a snapshot, for
+	// which CREATE INDEX CONCURRENTLY would wait in turn.
+	lockPoll = 200 * time.Millisecond
+	// lockAttempts bounds how often a migration that could not lock its table is
+	// begun again.
+	lockAttempts = 5
+)
+
+// Migrate brings the database at ownerURL, whose role owns the tables, to the
+// schema of m: first the platform's tables, then the part's. It waits for the
+// server as Open does, and for another process that is migrating. Applying what
+// is applied is no error. A migration that waits more than 5 s for a lock makes
+// room for the queries it holds up and is tried again, five times.
+func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
+	sources, err := m.sources()
+	if err != nil {
+		return err
+	}
+	cc, err := pgx.ParseConfig(ownerURL)
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	setDefaults(cc.RuntimeParams, map[string]string{
+		"search_path": "public", "timezone": "UTC", "lock_timeout": "5000", "statement_timeout": "0",
+	})
+	var guard *pgx.Conn
+	err = waitFor(ctx, defaultStartTimeout, slog.Default(), func(ctx context.Context) (err error) {
+		guard, err = pgx.ConnectConfig(ctx, cc)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	// The end of the session is the end of the lock.
+	defer guard.Close(context.WithoutCancel(ctx))
+	if err := lockMigrations(ctx, guard); err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*cc)
+	defer db.Close()
+	for _, source := range sources {
+		if err := apply(ctx, db, source); err != nil {
+			return err
+		}
+	}
+	if m.AppRole == "" {
+		return nil
+	}
+	return grant(ctx, guard, m)
+}
+
+func lockMigrations(ctx context.Context, c *pgx.Conn) error {
+	for {
+		var got bool
+		if err := c.QueryRow(ctx, `select pg_try_advisory_lock($1)`, migrationLock).Scan(&got); err != nil {
+			return fmt.Errorf("migrations: lock: %w", err)
+		}
+		if got {
+			return nil
+		}
+		if err := sleep(ctx, lockPoll); err != nil {
+			return fmt.Errorf("migrations: another process is migrating: %w", err)
+		}
+	}
+}
+
+func apply(ctx context.Context, db *sql.DB, m Migrations) error {
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, m.FS,
+		goose.WithTableName(versionTable(m.Part)), goose.WithDisableGlobalRegistry(true))
+	if errors.Is(err, goose.ErrNoMigrations) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("migrations of %s: %w", m.Part, err)
+	}
+	for attempt := 1; ; attempt++ {
+		_, err = provider.Up(ctx)
+		if err == nil {
+			return nil
+		}
+		var pe *pgconn.PgError
+		if attempt == lockAttempts || !errors.As(err, &pe) || pe.Code != codeLockNotAvailable {
+			return fmt.Errorf("migrations of %s: %w", m.Part, err)
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return fmt.Errorf("migrations of %s: %w", m.Part, err)
+		}
+	}
+}
+
+// grant gives the application role the use of the tables and nothing more. What
+// version the schema has is for it to read, not to write.
+func grant(ctx context.Context, c *pgx.Conn, m Migrations) error {
+	role := pgx.Identifier{m.AppRole}.Sanitize()
+	statements := []string{
+		`grant usage on schema public to ` + role,
+		`grant select, insert, update, delete on all tables in schema public to ` + role,
+		`revoke insert, update, delete on ` + versionTable(platformPart) + ` from ` + role,
+		`grant usage on all sequences in schema public to ` + role,
+		`grant execute on function app_company(), app_all_companies() to ` + role,
+	}
+	err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		var versioned bool // a part without migrations has no version table
+		if err := tx.QueryRow(ctx, `select to_regclass($1) is not null`, versionTable(m.Part)).Scan(&versioned); err != nil {
+			return err
+		}
+		if versioned {
+			statements = append(statements, `revoke insert, update, delete on `+versionTable(m.Part)+` from `+role)
+		}
+		for _, statement := range statements {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("migrations: grants to %s: %w", m.AppRole, err)
+	}
+	return nil
+}

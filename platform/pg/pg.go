@@ -1,0 +1,203 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"reservation.dev/platform/config"
+)
+
+// Config is how a part reaches its database.
+type Config struct {
+	URL              config.Secret `env:"DATABASE_URL" doc:"PostgreSQL URL of this part's database, with the application role (not the owner)"`
+	MaxConns         int           `env:"DATABASE_MAX_CONNS" envDefault:"8" doc:"most connections of one process; about 4 per core of the database's share"`
+	StatementTimeout time.Duration `env:"DATABASE_STATEMENT_TIMEOUT" envDefault:"15s" doc:"longest a single statement may run; streams are exempt"`
+	StartTimeout     time.Duration `env:"DATABASE_START_TIMEOUT" envDefault:"30s" doc:"how long to wait at start for the database to answer"`
+}
+
+// Validate reports every fault of the settings.
+func (c Config) Validate() error {
+	var faults []error
+	if c.URL == "" {
+		faults = append(faults, errors.New("DATABASE_URL is required"))
+	}
+	if c.MaxConns < 1 || c.MaxConns > 1000 {
+		faults = append(faults, fmt.Errorf("DATABASE_MAX_CONNS is %d, want 1 to 1000", c.MaxConns))
+	}
+	if c.StatementTimeout <= 0 {
+		faults = append(faults, errors.New("DATABASE_STATEMENT_TIMEOUT must be positive"))
+	}
+	if c.StartTimeout <= 0 {
+		faults = append(faults, errors.New("DATABASE_START_TIMEOUT must be positive"))
+	}
+	return errors.Join(faults...)
+}
+
+// Values for a Config that was not read from an environment.
+const (
+	defaultMaxConns         = 8
+	defaultStatementTimeout = 15 * time.Second
+	defaultStartTimeout     = 30 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	if c.MaxConns == 0 {
+		c.MaxConns = defaultMaxConns
+	}
+	if c.StatementTimeout == 0 {
+		c.StatementTimeout = defaultStatementTimeout
+	}
+	if c.StartTimeout == 0 {
+		c.StartTimeout = defaultStartTimeout
+	}
+	return c
+}
+
+// DB is a pool of connections to one part's database. It is safe for
+// concurrent use.
+type DB struct {
+	pool     *pgxpool.Pool
+	log      *slog.Logger
+	maxConns int
+
+	txRetries   atomic.Int64 // transactions repeated after losing to another
+	connRetries atomic.Int64 // statements repeated on another connection
+}
+
+// Open makes a pool and waits up to cfg.StartTimeout for the server to answer.
+// It fails at once on a URL that cannot be read, and with the server's last
+// answer when the time is up.
+func Open(ctx context.Context, cfg Config, log *slog.Logger) (*DB, error) {
+	cfg = cfg.withDefaults()
+	pc, err := poolConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	db := &DB{pool: pool, log: log, maxConns: cfg.MaxConns}
+	if err := waitFor(ctx, cfg.StartTimeout, log, db.Ping); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func poolConfig(cfg Config) (*pgxpool.Config, error) {
+	pc, err := pgxpool.ParseConfig(cfg.URL.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("database: %w", err)
+	}
+	pc.MaxConns = int32(cfg.MaxConns)
+	pc.MaxConnLifetime = time.Hour
+	pc.MaxConnLifetimeJitter = 10 * time.Minute
+	pc.MaxConnIdleTime = 10 * time.Minute
+	// A connection that died while idle is noticed by its first statement, and
+	// that statement is repeated on another one; so the pool need not spend a
+	// round trip on asking beforehand.
+	pc.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	setDefaults(pc.ConnConfig.RuntimeParams, map[string]string{
+		"search_path":       "public",
+		"timezone":          "UTC",
+		"jit":               "off", // compiling costs more than any query of ours runs
+		"statement_timeout": strconv.FormatInt(cfg.StatementTimeout.Milliseconds(), 10),
+		// A process that hangs inside a transaction must not hold its locks for ever.
+		"idle_in_transaction_session_timeout": "60000",
+	})
+	if pc.ConnConfig.ConnectTimeout == 0 {
+		pc.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	return pc, nil
+}
+
+// setDefaults leaves alone what the URL says.
+func setDefaults(params, defaults map[string]string) {
+	for name, value := range defaults {
+		if _, said := params[name]; !said {
+			params[name] = value
+		}
+	}
+}
+
+// waitFor calls try until it succeeds, ctx ends or the time is up.
+func waitFor(ctx context.Context, limit time.Duration, log *slog.Logger, try func(context.Context) error) error {
+	deadline := time.Now().Add(limit)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("database: %w", ctx.Err())
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return fmt.Errorf("database did not answer within %s: %w", limit, err)
+		}
+		log.WarnContext(ctx, "waiting for the database", "error", err, "left", left.Round(time.Second))
+		if err := sleep(ctx, min(pause, left)); err != nil {
+			return fmt.Errorf("database: %w", err)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Ping makes one round trip to the server; it is the readiness check.
+func (db *DB) Ping(ctx context.Context) error {
+	return db.onConn(ctx, func(c *pgxpool.Conn) (bool, error) {
+		return false, c.Ping(ctx)
+	})
+}
+
+// Pool gives the pool itself, for what this package does not offer. Statements
+// on it run under no company and so see no tenant's rows.
+func (db *DB) Pool() *pgxpool.Pool { return db.pool }
+
+// Close waits for the connections in use to come back and closes them all.
+func (db *DB) Close() { db.pool.Close() }
+
+// onConn runs use with a connection of the pool, and again with another one
+// when that connection turns out to have died while nobody used it. use reports
+// whether it came so far that repeating it would be wrong.
+func (db *DB) onConn(ctx context.Context, use func(*pgxpool.Conn) (started bool, err error)) error {
+	for attempt := 0; ; attempt++ {
+		started, lost, err := db.tryConn(ctx, use)
+		// Each lost connection leaves the pool, so after maxConns of them every
+		// attempt has a fresh one, and its loss is news.
+		if err == nil || started || !lost || attempt == db.maxConns || ctx.Err() != nil {
+			return err
+		}
+		db.connRetries.Add(1)
+	}
+}
+
+func (db *DB) tryConn(ctx context.Context, use func(*pgxpool.Conn) (bool, error)) (started, lost bool, err error) {
+	c, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	defer c.Release()
+	started, err = use(c)
+	return started, err != nil && (c.Conn().IsClosed() || planIsStale(err)), err
+}

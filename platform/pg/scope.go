@@ -1,0 +1,54 @@
+package pg
+
+import (
+	"encoding/hex"
+
+	"reservation.dev/platform/id"
+)
+
+// Scope says whose rows a statement may touch. The zero Scope sees nothing.
+type Scope struct {
+	setting string // the value of app.company_id
+}
+
+// For confines statements to one company. The zero company sees nothing.
+func For(company id.Company) Scope {
+	if company.IsZero() {
+		return Scope{}
+	}
+	return Scope{setting: uuidText(company)}
+}
+
+// AllCompanies lets statements touch every company's rows. It is for background
+// jobs, and never for a caller's request.
+func AllCompanies() Scope { return Scope{setting: "*"} }
+
+// beginSQL opens a transaction in this scope. The value is "", "*" or hex
+// digits and dashes, so it needs no quoting beyond the quotes.
+func (s Scope) beginSQL() string {
+	return "begin; set local app.company_id = '" + s.setting + "'"
+}
+
+// readSQL is the first statement of a pipelined read; $1 is the setting. Reads
+// are repeated when their connection turns out to be dead, so a statement that
+// writes has no business among them, and the server is told to refuse it.
+const readSQL = `select set_config('app.company_id', $1, true), set_config('transaction_read_only', 'on', true)`
+
+// streamSQL also lifts the statement timeout, which would otherwise count the
+// time that the reader of the stream takes.
+const streamSQL = `select set_config('app.company_id', $1, true), set_config('transaction_read_only', 'on', true),
+	set_config('statement_timeout', '0', true)`
+
+func uuidText(u [16]byte) string {
+	var b [36]byte
+	hex.Encode(b[0:8], u[0:4])
+	b[8] = '-'
+	hex.Encode(b[9:13], u[4:6])
+	b[13] = '-'
+	hex.Encode(b[14:18], u[6:8])
+	b[18] = '-'
+	hex.Encode(b[19:23], u[8:10])
+	b[23] = '-'
+	hex.Encode(b[24:36], u[10:16])
+	return string(b[:])
+}

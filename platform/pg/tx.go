@@ -1,0 +1,131 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Tx is a transaction of InTx. Commit and Rollback are InTx's to call; Begin
+// makes a savepoint.
+type Tx struct {
+	pgx.Tx
+	db    *DB
+	open  atomic.Bool
+	hooks []func()
+}
+
+// AfterCommit registers f to run after this transaction has committed, in the
+// order of registration and on InTx's goroutine. When the transaction is rolled
+// back or repeated, f is forgotten.
+func (tx *Tx) AfterCommit(f func()) { tx.hooks = append(tx.hooks, f) }
+
+type txKey struct{}
+
+// errNested is a programming error: the inner statement would wait for a second
+// connection while holding the first, and under load all would wait for ever.
+var errNested = errors.New("database used outside of the transaction that is in progress: pass tx on")
+
+// guard refuses a ctx that belongs to an open transaction of the same pool.
+func (db *DB) guard(ctx context.Context) error {
+	if tx, ok := ctx.Value(txKey{}).(*Tx); ok && tx.db == db && tx.open.Load() {
+		return errNested
+	}
+	return nil
+}
+
+const (
+	txRetries     = 3
+	finishTimeout = 10 * time.Second
+)
+
+// InTx runs fn in a read-committed transaction under s and commits when fn
+// returns nil; on an error or a panic it rolls back. A transaction that loses to
+// a concurrent one (SQLSTATE 40001, 40P01) is repeated up to three times, so fn
+// must be repeatable: everything it leaves behind is in tx, in a variable it
+// sets anew, or in an AfterCommit hook. Errors of fn come back unchanged.
+func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx *Tx) error) error {
+	if err := db.guard(ctx); err != nil {
+		return err
+	}
+	for attempt := 0; ; attempt++ {
+		err := db.tryTx(ctx, s, fn)
+		if err == nil || attempt == txRetries || !(lostRace(err) || planIsStale(err)) || ctx.Err() != nil {
+			return err
+		}
+		db.txRetries.Add(1)
+		// The rival needs a moment to finish; spread out those who lost together.
+		pause := time.Duration(1+rand.IntN(10<<attempt)) * time.Millisecond
+		if sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
+func (db *DB) tryTx(ctx context.Context, s Scope, fn func(context.Context, *Tx) error) error {
+	var hooks []func()
+	err := db.onConn(ctx, func(c *pgxpool.Conn) (bool, error) {
+		inner, err := c.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: s.beginSQL()})
+		if err != nil {
+			return false, err
+		}
+		tx := &Tx{Tx: inner, db: db}
+		if err := tx.run(ctx, fn); err != nil {
+			return true, err
+		}
+		hooks = tx.hooks
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	// The connection is back in the pool, so a hook may use the database.
+	for _, hook := range hooks {
+		hook()
+	}
+	return nil
+}
+
+func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err error) {
+	tx.open.Store(true)
+	committed := false
+	defer func() {
+		tx.open.Store(false)
+		if committed {
+			return
+		}
+		// ctx may be over; the connection is only fit for the next user after a
+		// rollback. Where that fails pgx closes it.
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+		defer cancel()
+		_ = tx.Tx.Rollback(end)
+	}()
+	if err := fn(context.WithValue(ctx, txKey{}, tx), tx); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// From here on the outcome must be known, so a caller who leaves does not
+	// interrupt the commit.
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	if err := tx.Tx.Commit(end); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	committed = true
+	return nil
+}
+
+// lostRace reports a transaction that PostgreSQL gave up in favour of another.
+func lostRace(err error) bool {
+	var pe *pgconn.PgError
+	return errors.As(err, &pe) && (pe.Code == codeSerializationFailure || pe.Code == codeDeadlock)
+}

@@ -1,0 +1,240 @@
+package testkit
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/pg"
+)
+
+// Roles of the test databases: as in production the service's role owns nothing.
+const (
+	ownerRole = "testkit_owner"
+	appRole   = "testkit_app"
+	password  = "testkit"
+)
+
+const setupTimeout = 2 * time.Minute
+
+// DB returns a database of its own for t, with the schema of m, opened as the
+// application role. It is dropped when t ends.
+func DB(t testing.TB, m pg.Migrations) *pg.DB {
+	t.Helper()
+	_, appURL := DBURLs(t, m)
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// DBURLs is DB for tests that run processes, or that need the owner of the
+// tables: it returns the URLs of the owner and of the application role.
+func DBURLs(t testing.TB, m pg.Migrations) (ownerURL, appURL string) {
+	t.Helper()
+	needMain(t)
+	ctx, cancel := context.WithTimeout(t.Context(), setupTimeout)
+	defer cancel()
+	s, err := process.server.get(ctx)
+	if err != nil {
+		t.Fatalf("no PostgreSQL for tests: %v", err)
+	}
+	tmpl, err := s.template(ctx, m)
+	if err != nil {
+		t.Fatalf("template database of %s: %v", m.Part, err)
+	}
+	name := s.newName(m.Part)
+	if err := s.create(ctx, name, tmpl); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.drop(name); err != nil {
+			t.Errorf("drop %s: %v", name, err)
+		}
+	})
+	return s.url(name, ownerRole), s.url(name, appRole)
+}
+
+// EmptyDB returns the owner's and the application role's URL of a database
+// without any schema, dropped when t ends.
+func EmptyDB(t testing.TB) (ownerURL, appURL string) {
+	t.Helper()
+	needMain(t)
+	ctx, cancel := context.WithTimeout(t.Context(), setupTimeout)
+	defer cancel()
+	s, err := process.server.get(ctx)
+	if err != nil {
+		t.Fatalf("no PostgreSQL for tests: %v", err)
+	}
+	name := s.newName("empty")
+	if err := s.create(ctx, name, "template0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.drop(name); err != nil {
+			t.Errorf("drop %s: %v", name, err)
+		}
+	})
+	return s.url(name, ownerRole), s.url(name, appRole)
+}
+
+// AppRole is the role that DB opens its databases as, for a test that migrates
+// one itself.
+func AppRole() string { return appRole }
+
+// server is the PostgreSQL server of this test process.
+type server struct {
+	admin   *url.URL
+	prefix  string // of all databases of this process
+	counter atomic.Int64
+	// adminMu guards conn, over which databases are made and dropped.
+	adminMu sync.Mutex
+	conn    *pgx.Conn
+}
+
+type onceServer struct {
+	once sync.Once
+	s    *server
+	err  error
+}
+
+func (o *onceServer) get(ctx context.Context) (*server, error) {
+	o.once.Do(func() { o.s, o.err = startServer(ctx) })
+	return o.s, o.err
+}
+
+func startServer(ctx context.Context) (*server, error) {
+	raw, err := adminURL(ctx)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := url.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.Connect(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{admin: admin, conn: conn, prefix: "t_" + randomName()}
+	atExit(func() { _ = conn.Close(context.Background()) })
+	return s, s.ensureRoles(ctx)
+}
+
+func randomName() string {
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// ensureRoles is safe when several test processes share a server.
+func (s *server) ensureRoles(ctx context.Context) error {
+	_, err := s.conn.Exec(ctx, `do $$ begin
+		perform pg_advisory_xact_lock(hashtext('testkit roles'));
+		if not exists (select from pg_roles where rolname = '`+ownerRole+`') then
+			create role `+ownerRole+` login nosuperuser nobypassrls password '`+password+`';
+			create role `+appRole+` login nosuperuser nobypassrls password '`+password+`';
+		end if;
+	end $$`)
+	if err != nil {
+		return fmt.Errorf("roles: %w", err)
+	}
+	return nil
+}
+
+func (s *server) newName(part string) string {
+	return s.prefix + "_" + part + "_" + strconv.FormatInt(s.counter.Add(1), 10)
+}
+
+func (s *server) url(database, role string) string {
+	u := *s.admin
+	u.Path = "/" + database
+	u.User = url.UserPassword(role, password)
+	return u.String()
+}
+
+func (s *server) create(ctx context.Context, name, tmpl string) error {
+	return s.exec(ctx, `create database `+quote(name)+` template `+quote(tmpl)+` owner `+ownerRole)
+}
+
+func (s *server) drop(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+	defer cancel()
+	return s.exec(ctx, `drop database if exists `+quote(name)+` with (force)`)
+}
+
+func (s *server) exec(ctx context.Context, sql string) error {
+	s.adminMu.Lock()
+	defer s.adminMu.Unlock()
+	_, err := s.conn.Exec(ctx, sql)
+	return err
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+type template struct {
+	once sync.Once
+	name string
+	err  error
+}
+
+// template returns the name of a database with the schema of m, made on first use.
+func (s *server) template(ctx context.Context, m pg.Migrations) (string, error) {
+	key, err := fingerprint(m)
+	if err != nil {
+		return "", err
+	}
+	v, _ := process.templates.LoadOrStore(key, new(template))
+	tmpl := v.(*template)
+	tmpl.once.Do(func() { tmpl.name, tmpl.err = s.makeTemplate(ctx, m) })
+	return tmpl.name, tmpl.err
+}
+
+func (s *server) makeTemplate(ctx context.Context, m pg.Migrations) (string, error) {
+	name := s.newName(m.Part + "_template")
+	if err := s.create(ctx, name, "template0"); err != nil {
+		return "", err
+	}
+	atExit(func() {
+		if err := s.drop(name); err != nil {
+			complain("drop %s: %v", name, err)
+		}
+	})
+	m.AppRole = appRole
+	return name, pg.Migrate(ctx, s.url(name, ownerRole), m)
+}
+
+// fingerprint tells schemas apart by the part's name and the text of its migrations.
+func fingerprint(m pg.Migrations) (string, error) {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n", m.Part)
+	if m.FS == nil {
+		return hex.EncodeToString(sum.Sum(nil)), nil
+	}
+	names, err := fs.Glob(m.FS, "*.sql")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(m.FS, name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,124 @@
+package testkit
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+// process is what the tests of one process share. A test binary has no main of
+// its own to hold it, so it is this package's only variable.
+var process shared
+
+type shared struct {
+	mu    sync.Mutex
+	main  bool
+	exits []func()
+
+	server    onceServer
+	templates sync.Map // template key -> *template
+}
+
+// Main runs the tests, then ends what they shared, and exits. Every package
+// that uses a shared resource of testkit calls it from TestMain.
+func Main(m *testing.M) {
+	process.mu.Lock()
+	process.main = true
+	process.mu.Unlock()
+	code := m.Run()
+	runExits()
+	os.Exit(code)
+}
+
+// atExit registers f to run after the last test, last in first out.
+func atExit(f func()) {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	process.exits = append(process.exits, f)
+}
+
+func runExits() {
+	for {
+		process.mu.Lock()
+		n := len(process.exits)
+		if n == 0 {
+			process.mu.Unlock()
+			return
+		}
+		f := process.exits[n-1]
+		process.exits = process.exits[:n-1]
+		process.mu.Unlock()
+		f()
+	}
+}
+
+// needMain fails a test whose package would leave servers behind.
+func needMain(t testing.TB) {
+	t.Helper()
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	if !process.main {
+		t.Fatal("this package needs: func TestMain(m *testing.M) { testkit.Main(m) }")
+	}
+}
+
+// Eventually calls cond until it returns nil, and fails the test with cond's
+// last error when timeout has passed. It is for what another process does; a
+// test's own goroutines have channels to wait on.
+func Eventually(t testing.TB, timeout time.Duration, cond func() error) {
+	t.Helper()
+	deadline := time.Now().Add(timeout)
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		err := cond()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %v", timeout, err)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// Log returns a logger that writes to the test's output, and to nowhere once
+// the test is over.
+func Log(t testing.TB) *slog.Logger {
+	t.Helper()
+	out := &testOutput{t: t}
+	t.Cleanup(out.stop)
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// testOutput guards against the goroutine that outlives its test: t.Log would panic.
+type testOutput struct {
+	mu   sync.Mutex
+	t    testing.TB
+	over bool
+}
+
+var _ io.Writer = (*testOutput)(nil)
+
+func (o *testOutput) Write(line []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.over {
+		o.t.Log(string(bytes.TrimRight(line, "\n")))
+	}
+	return len(line), nil
+}
+
+func (o *testOutput) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+}
+
+// complain reports trouble at the end of the process, when no test is left to fail.
+func complain(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "testkit: "+format+"\n", args...)
+}
