@@ -238,3 +238,17 @@ func fingerprint(m pg.Migrations) (string, error) {
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
+
+// AdminURL returns the URL of a superuser, for what a test does to the server
+// itself.
+func AdminURL(t testing.TB) string {
+	t.Helper()
+	needMain(t)
+	ctx, cancel := context.WithTimeout(t.Context(), setupTimeout)
+	defer cancel()
+	s, err := process.server.get(ctx)
+	if err != nil {
+		t.Fatalf("no PostgreSQL for tests: %v", err)
+	}
+	return s.admin.String()
+}

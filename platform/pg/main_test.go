@@ -1,0 +1,208 @@
+package pg_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+)
+
+// migrateEnv makes this test binary a process that migrates and exits.
+const migrateEnv = "PG_TEST_MIGRATE_URL"
+
+func TestMain(m *testing.M) {
+	if ownerURL := os.Getenv(migrateEnv); ownerURL != "" {
+		if err := pg.Migrate(context.Background(), ownerURL, things()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	testkit.Main(m)
+}
+
+// things is a part with one tenant table. Its second migration builds an index
+// concurrently, which waits for every snapshot in the database.
+func things() pg.Migrations {
+	return pg.Migrations{Part: "sample", AppRole: testkit.AppRole(), FS: fstest.MapFS{
+		"0001_things.sql": {Data: []byte(`-- +goose Up
+create table things (
+	company_id uuid not null,
+	id         integer not null,
+	name       text not null,
+	constraint things_pkey primary key (company_id, id),
+	constraint things_name_check check (name <> '')
+);
+select tenant_table('things');
+create table counters (id integer primary key, n integer not null);
+insert into counters values (1, 0), (2, 0);
+`)},
+		"0002_things_by_name.sql": {Data: []byte(`-- +goose NO TRANSACTION
+-- +goose Up
+create index concurrently things_name on things (company_id, name);
+`)},
+	}}
+}
+
+type thing struct {
+	CompanyID id.Company
+	ID        int32
+	Name      string
+}
+
+const (
+	selectThings = `select company_id, id, name from things order by id`
+	insertThing  = `insert into things (company_id, id, name) values ($1, $2, $3)`
+)
+
+// open opens another pool, of one connection unless cfg says otherwise, so that
+// every statement meets what the one before it left behind.
+func open(t *testing.T, appURL string, cfg pg.Config) *pg.DB {
+	t.Helper()
+	cfg.URL = config.Secret(appURL)
+	if cfg.MaxConns == 0 {
+		cfg.MaxConns = 1
+	}
+	db, err := pg.Open(t.Context(), cfg, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// seed gives each company n things, numbered from 1.
+func seed(t *testing.T, db *pg.DB, n int, companies ...id.Company) {
+	t.Helper()
+	for _, company := range companies {
+		err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `insert into things (company_id, id, name)
+				select $1, i, 'thing ' || i from generate_series(1, $2::integer) i`, company, n)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func add(company id.Company, number int, name string) func(context.Context, *pg.Tx) error {
+	return func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, insertThing, company, number, name)
+		return err
+	}
+}
+
+func one[T any](t *testing.T, db *pg.DB, s pg.Scope, sql string, args ...any) T {
+	t.Helper()
+	v, err := pg.One[T](t.Context(), db, s, sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// proxy stands between a pool and the server: it counts round trips and can
+// refuse or cut connections.
+type proxy struct {
+	listener net.Listener
+	server   string
+	refuse   atomic.Int64 // so many connections are closed at once
+	accepted atomic.Int64
+	turns    atomic.Int64 // times the client spoke after the server had
+
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// throughProxy returns a proxy and rawURL rewritten to pass it.
+func throughProxy(t *testing.T, rawURL string) (*proxy, string) {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, server: u.Host}
+	var running sync.WaitGroup
+	running.Go(func() { p.serve(&running) })
+	t.Cleanup(func() {
+		l.Close()
+		p.cut()
+		running.Wait()
+	})
+	u.Host = l.Addr().String()
+	return p, u.String()
+}
+
+func (p *proxy) serve(running *sync.WaitGroup) {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.accepted.Add(1)
+		if p.refuse.Add(-1) >= 0 {
+			client.Close()
+			continue
+		}
+		server, err := net.DialTimeout("tcp", p.server, 5*time.Second)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		var serverSpoke atomic.Bool
+		running.Go(func() {
+			pipe(server, client, func() {
+				if serverSpoke.Swap(false) {
+					p.turns.Add(1)
+				}
+			})
+		})
+		running.Go(func() { pipe(client, server, func() { serverSpoke.Store(true) }) })
+	}
+}
+
+func pipe(to, from net.Conn, heard func()) {
+	defer to.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			heard()
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// cut ends all connections without a word, as a crashed host does.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}

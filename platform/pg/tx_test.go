@@ -1,0 +1,296 @@
+package pg_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+)
+
+func TestInTx(t *testing.T) {
+	_, appURL := testkit.DBURLs(t, things())
+	db := open(t, appURL, pg.Config{})
+	company := id.New[id.Company]()
+	scope := pg.For(company)
+	has := func(number int) bool {
+		return one[bool](t, db, scope, `select exists(select from things where id = $1)`, number)
+	}
+
+	t.Run("what fn wrote is committed", func(t *testing.T) {
+		if err := db.InTx(t.Context(), scope, add(company, 1, "one")); err != nil || !has(1) {
+			t.Fatal(err, has(1))
+		}
+	})
+	t.Run("an error of fn comes back unchanged and nothing was written", func(t *testing.T) {
+		failure := errors.New("no")
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+			return errors.Join(add(company, 2, "two")(ctx, tx), failure)
+		})
+		if !errors.Is(err, failure) || has(2) {
+			t.Fatal(err, has(2))
+		}
+	})
+	t.Run("a caller who left before the commit gets nothing written", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := db.InTx(ctx, scope, func(ctx context.Context, tx *pg.Tx) error {
+			defer cancel()
+			return add(company, 3, "three")(ctx, tx)
+		})
+		if !errors.Is(err, context.Canceled) || has(3) {
+			t.Fatal(err, has(3))
+		}
+	})
+	t.Run("an error that fn hid is not a commit", func(t *testing.T) {
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+			_ = add(company, 4, "four")(ctx, tx)
+			_ = add(company, 4, "again")(ctx, tx)
+			return nil
+		})
+		if !errors.Is(err, pgx.ErrTxCommitRollback) || has(4) {
+			t.Fatal(err, has(4))
+		}
+	})
+	t.Run("the database used beside the open transaction is refused", func(t *testing.T) {
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+			read := db.Read(ctx, scope, pg.Query{SQL: `select 1`, Scan: drain})
+			write := db.InTx(ctx, scope, add(company, 5, "five"))
+			if read == nil || write == nil {
+				t.Errorf("read %v, write %v", read, write)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Invariant 4.
+func TestAfterCommit(t *testing.T) {
+	_, appURL := testkit.DBURLs(t, things())
+	db := open(t, appURL, pg.Config{})
+	company := id.New[id.Company]()
+	scope := pg.For(company)
+
+	t.Run("hooks run in order once the rows can be seen, and may use the database", func(t *testing.T) {
+		var ran []int
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+			tx.AfterCommit(func() {
+				// This pool has one connection: it must have been given back. The
+				// transaction's own ctx is as good as any by now.
+				n, err := pg.One[int](ctx, db, scope, `select count(*)::int4 from things`)
+				if err != nil {
+					t.Error(err)
+				}
+				ran = append(ran, n)
+			})
+			tx.AfterCommit(func() { ran = append(ran, 42) })
+			return add(company, 1, "one")(ctx, tx)
+		})
+		if err != nil || !slices.Equal(ran, []int{1, 42}) {
+			t.Fatal(ran, err)
+		}
+	})
+	for name, fn := range map[string]func(ctx context.Context, tx *pg.Tx) error{
+		"fn fails":               func(context.Context, *pg.Tx) error { return errors.New("no") },
+		"the server aborts":      func(ctx context.Context, tx *pg.Tx) error { return add(company, 1, "twice")(ctx, tx) },
+		"the commit rolls back":  func(ctx context.Context, tx *pg.Tx) error { _ = add(company, 1, "twice")(ctx, tx); return nil },
+		"fn panics":              func(context.Context, *pg.Tx) error { panic("oh") },
+		"the connection is lost": func(_ context.Context, tx *pg.Tx) error { return tx.Conn().PgConn().Conn().Close() },
+	} {
+		t.Run("no hook runs when "+name, func(t *testing.T) {
+			defer func() { _ = recover() }()
+			err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+				tx.AfterCommit(func() { t.Error("a hook ran") })
+				return fn(ctx, tx)
+			})
+			wantError(t, err)
+		})
+	}
+}
+
+// Invariant 5.
+func TestInTxRepeatsWhatLostARace(t *testing.T) {
+	_, appURL := testkit.DBURLs(t, things())
+	db := open(t, appURL, pg.Config{MaxConns: 10})
+	scope := pg.AllCompanies()
+	counter := func(n int) int32 { return one[int32](t, db, scope, `select n from counters where id = $1`, n) }
+
+	t.Run("concurrent serializable transactions all succeed, hooks run once each", func(t *testing.T) {
+		var hooks, runs atomic.Int64
+		var bothRead sync.WaitGroup
+		bothRead.Add(2)
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() {
+				var once sync.Once
+				err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+					runs.Add(1)
+					tx.AfterCommit(func() { hooks.Add(1) })
+					if _, err := tx.Exec(ctx, `set transaction isolation level serializable`); err != nil {
+						return err
+					}
+					var n int
+					if err := tx.QueryRow(ctx, `select n from counters where id = 1`).Scan(&n); err != nil {
+						return err
+					}
+					// Both have read before either writes, so one must lose.
+					once.Do(func() { bothRead.Done(); bothRead.Wait() })
+					_, err := tx.Exec(ctx, `update counters set n = $1 where id = 1`, n+1)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		callers.Wait()
+		if n := counter(1); n != 2 || hooks.Load() != 2 || runs.Load() < 3 {
+			t.Fatalf("counter %d, hooks %d, runs %d", n, hooks.Load(), runs.Load())
+		}
+	})
+	t.Run("a deadlock's victim succeeds the next time", func(t *testing.T) {
+		var bothLocked sync.WaitGroup
+		bothLocked.Add(2)
+		var callers sync.WaitGroup
+		for _, order := range [][]int{{1, 2}, {2, 1}} {
+			callers.Go(func() {
+				var once sync.Once
+				err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+					for _, n := range order {
+						if _, err := tx.Exec(ctx, `update counters set n = n + 10 where id = $1`, n); err != nil {
+							return err
+						}
+						once.Do(func() { bothLocked.Done(); bothLocked.Wait() })
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		callers.Wait()
+		if counter(1) != 22 || counter(2) != 20 {
+			t.Fatal(counter(1), counter(2))
+		}
+	})
+	raise := func(code string, runs *int) func(context.Context, *pg.Tx) error {
+		return func(ctx context.Context, tx *pg.Tx) error {
+			*runs++
+			_, err := tx.Exec(ctx, `do $$ begin raise exception 'made up' using errcode = '`+code+`'; end $$`)
+			return err
+		}
+	}
+	t.Run("after three repetitions the caller is told to try later", func(t *testing.T) {
+		runs := 0
+		err := db.InTx(t.Context(), scope, raise("40001", &runs))
+		if runs != 4 || !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
+			t.Fatal(runs, err)
+		}
+	})
+	t.Run("a race that fn reports as a fault is still repeated", func(t *testing.T) {
+		runs := 0
+		lose := raise("40P01", &runs)
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+			if runs == 1 {
+				return nil
+			}
+			return pg.Fault(lose(ctx, tx), nil)
+		})
+		if runs != 1 || err != nil {
+			t.Fatal(runs, err)
+		}
+	})
+	for _, code := range []string{"23505", "57014", "P0001", "42501"} {
+		t.Run("SQLSTATE "+code+" is not repeated", func(t *testing.T) {
+			runs := 0
+			if err := db.InTx(t.Context(), scope, raise(code, &runs)); runs != 1 || sqlState(err) != code {
+				t.Fatal(runs, err)
+			}
+		})
+	}
+}
+
+// Invariant 5, the other side: a lost connection is only made good where
+// nothing can have happened.
+func TestLostConnections(t *testing.T) {
+	_, appURL := testkit.DBURLs(t, things())
+	p, proxied := throughProxy(t, appURL)
+	db := open(t, proxied, pg.Config{MaxConns: 3})
+	company := id.New[id.Company]()
+	scope := pg.For(company)
+	warm := func(t *testing.T) {
+		var all sync.WaitGroup
+		var together sync.WaitGroup
+		together.Add(3)
+		for range 3 {
+			all.Go(func() {
+				err := db.InTx(t.Context(), scope, func(context.Context, *pg.Tx) error {
+					together.Done()
+					together.Wait()
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	for name, use := range map[string]func() error{
+		"a read": func() error { return db.Read(t.Context(), scope, pg.Query{SQL: selectThings, Scan: drain}) },
+		"a stream": func() error {
+			return db.Stream(t.Context(), scope, selectThings, nil, func(pgx.Rows) error { return nil })
+		},
+		"a transaction": func() error { return db.InTx(t.Context(), scope, add(company, 1, "one")) },
+		"a ping":        func() error { return db.Ping(t.Context()) },
+	} {
+		t.Run(name+" does not notice that all idle connections died", func(t *testing.T) {
+			warm(t)
+			p.cut()
+			if err := use(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	t.Run("a transaction that lost its connection midway is not repeated, and may be tried later", func(t *testing.T) {
+		runs := 0
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+			runs++
+			p.cut()
+			return add(company, 2, "two")(ctx, tx)
+		})
+		if runs != 1 || !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
+			t.Fatal(runs, err)
+		}
+	})
+	t.Run("a server that is away makes every use fail as one to try later", func(t *testing.T) {
+		p.refuse.Store(1 << 30)
+		defer p.refuse.Store(0)
+		p.cut()
+		for _, err := range []error{
+			db.Ping(t.Context()),
+			db.Read(t.Context(), scope, pg.Query{SQL: selectThings, Scan: drain}),
+			db.InTx(t.Context(), scope, add(company, 3, "three")),
+		} {
+			if !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("and all is well when it is back", func(t *testing.T) {
+		if err := db.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
