@@ -46,8 +46,10 @@ const (
 
 // Verifier checks access tokens. It is safe for concurrent use.
 type Verifier struct {
+	// Log is told of events that cannot be read; nil: slog.Default().
+	Log *slog.Logger
+
 	issuer string
-	log    *slog.Logger
 	now    func() time.Time
 	parser *jwt.Parser
 	cache  *cache
@@ -69,9 +71,9 @@ type Verifier struct {
 
 // NewVerifier returns a verifier that accepts nothing yet: it learns keys and
 // revocations from Run, or from SetKeys and Revoke.
-func NewVerifier(cfg Config, log *slog.Logger, now func() time.Time) *Verifier {
+func NewVerifier(cfg Config, now func() time.Time) *Verifier {
 	return &Verifier{
-		issuer: cfg.Issuer, log: log, now: now, cache: newCache(cfg.CacheSize),
+		issuer: cfg.Issuer, now: now, cache: newCache(cfg.CacheSize),
 		parser: jwt.NewParser(
 			jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}),
 			jwt.WithStrictDecoding(),
@@ -84,6 +86,23 @@ func NewVerifier(cfg Config, log *slog.Logger, now func() time.Time) *Verifier {
 
 // Ready reports whether the keys and revocations of the past are known.
 func (v *Verifier) Ready() bool { return v.ready.Load() }
+
+// WaitReady returns nil as soon as Ready does, or ctx's error.
+func (v *Verifier) WaitReady(ctx context.Context) error {
+	for {
+		v.mu.RLock()
+		changed := v.changed
+		v.mu.RUnlock()
+		if v.Ready() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
 
 // Verify returns the claims of a token (without "Bearer "). Faults:
 // UNAUTHORIZED, TOKEN_EXPIRED, and SERVICE_UNAVAILABLE while the keys and

@@ -3,7 +3,6 @@ package tokentest
 
 import (
 	"crypto/ed25519"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -30,7 +29,7 @@ func New(t testing.TB) *Issuer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := token.NewVerifier(token.Config{Issuer: issuer, CacheSize: 1024}, slog.New(slog.DiscardHandler), time.Now)
+	v := token.NewVerifier(token.Config{Issuer: issuer, CacheSize: 1024}, time.Now)
 	if err := v.SetKeys(1, []token.JWK{token.NewJWK(kid, public)}); err != nil {
 		t.Fatal(err)
 	}

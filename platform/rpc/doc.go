@@ -1,0 +1,21 @@
+// Package rpc is the one place that builds gRPC servers and clients: who may
+// call what, what a caller is told when it fails, and what travels beside a
+// call.
+//
+//	metadata             in, by the server              out, by the client
+//	authorization        verified, put into ctx         the caller's token, or a Source's (As)
+//	x-request-id         put into ctx, fresh if absent  passed on
+//	reservation-company  honoured from platform:admin   the company of As, or the one honoured
+//	idempotency-key      handed to the part             WithIdempotencyKey's, never passed on
+//
+// Invariants:
+//
+//  1. A method that the policy does not name is denied.
+//  2. The tenant comes from the verified token. Only a token with the scope
+//     platform:admin may speak for another company.
+//  3. A caller sees faults, the end of its own deadline, and otherwise
+//     "internal error": no text of any other error leaves the process.
+//  4. An internal error and a panic are logged once, with the whole chain.
+//  5. Nothing but the metadata above leaves through a client, whatever stands
+//     in the context.
+package rpc

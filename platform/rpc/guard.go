@@ -1,0 +1,217 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/token"
+)
+
+// The metadata that we read and write.
+const (
+	mdAuthorization = "authorization"
+	mdRequestID     = "x-request-id"
+	mdCompany       = "reservation-company"
+	mdIdempotency   = "idempotency-key"
+)
+
+const (
+	maxRequestID      = 128
+	maxIdempotencyKey = 255
+)
+
+// guard stands before every method of a server.
+type guard struct {
+	log         *slog.Logger
+	verifier    *token.Verifier
+	policy      Policy
+	idempotency func(ctx context.Context, key, caller string) context.Context
+	durations   *prometheus.HistogramVec
+}
+
+func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	began := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanic(p)
+		}
+		if err = g.finish(ctx, info.FullMethod, began, err); err != nil {
+			resp = nil
+		}
+	}()
+	ctx, err = g.admit(ctx, info.FullMethod)
+	if err != nil {
+		return nil, err
+	}
+	return handler(ctx, req)
+}
+
+func (g *guard) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	began := time.Now()
+	ctx := ss.Context()
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanic(p)
+		}
+		err = g.finish(ctx, info.FullMethod, began, err)
+	}()
+	ctx, err = g.admit(ctx, info.FullMethod)
+	if err != nil {
+		return err
+	}
+	return handler(srv, &serverStream{ServerStream: ss, ctx: ctx})
+}
+
+type serverStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s *serverStream) Context() context.Context { return s.ctx }
+
+// admit returns the context that the method runs under, or why it may not run.
+// The context has a request id in either case.
+func (g *guard) admit(ctx context.Context, method string) (context.Context, error) {
+	in := identity{requestID: single(ctx, mdRequestID)}
+	if !sane(in.requestID, maxRequestID) {
+		in.requestID = id.NewUUID().String()
+	}
+	scope := g.policy[method]
+	if scope == Public {
+		return withIdentity(ctx, in), nil
+	}
+	claims, err := g.authenticate(ctx, method, scope)
+	if err != nil {
+		return withIdentity(ctx, in), err
+	}
+	in.claims, in.company = claims, claims.Company
+	if other := single(ctx, mdCompany); other != "" && claims.IsAdmin() {
+		if in.company, err = id.Parse[id.Company](other); err != nil {
+			return withIdentity(ctx, in), fault.InvalidParameter(mdCompany, "format", "is not the identifier of a company")
+		}
+	}
+	ctx = withIdentity(ctx, in)
+	key := metadata.ValueFromIncomingContext(ctx, mdIdempotency)
+	if len(key) == 0 || g.idempotency == nil {
+		return ctx, nil
+	}
+	if len(key) > 1 || !sane(key[0], maxIdempotencyKey) {
+		return ctx, fault.InvalidParameter(mdIdempotency, "format", "must be 1 to 255 visible ASCII characters")
+	}
+	return g.idempotency(ctx, key[0], claims.Subject), nil
+}
+
+func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.Claims, error) {
+	if scope == "" {
+		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method is closed").
+			Because(errors.New("no policy for " + method))
+	}
+	raw, err := bearer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := g.verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	if scope != AnyToken && !claims.Has(scope) {
+		return nil, fault.MissingScope(scope)
+	}
+	return claims, nil
+}
+
+func bearer(ctx context.Context) (string, error) {
+	values := metadata.ValueFromIncomingContext(ctx, mdAuthorization)
+	if len(values) == 0 {
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required: authorization: Bearer <token>")
+	}
+	scheme, raw, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || raw == "" || !strings.EqualFold(scheme, "Bearer") {
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the metadata must be: authorization: Bearer <token>")
+	}
+	return raw, nil
+}
+
+// finish turns the outcome of a method into what its caller gets.
+func (g *guard) finish(ctx context.Context, method string, began time.Time, err error) error {
+	if err == nil {
+		g.observe(method, 0, time.Since(began))
+		return nil
+	}
+	st := g.status(ctx, method, err)
+	g.observe(method, st.Code(), time.Since(began))
+	_ = grpc.SetTrailer(ctx, metadata.Pairs(mdRequestID, RequestID(ctx)))
+	return st.Err()
+}
+
+func (g *guard) status(ctx context.Context, method string, err error) *status.Status {
+	f := fault.From(err)
+	if end := ctx.Err(); end != nil && f.Kind == fault.Unavailable {
+		// The caller left or its time is up, and what we waited for was cut off
+		// by that: nothing is wrong on our side.
+		return fault.Status(end)
+	}
+	level := slog.LevelDebug
+	switch f.Kind {
+	case fault.Internal:
+		level = slog.LevelError
+	case fault.Unavailable:
+		level = slog.LevelWarn
+	}
+	if g.log.Enabled(ctx, level) {
+		in := identityOf(ctx)
+		attrs := []slog.Attr{
+			slog.String("method", method), slog.String("reason", f.Reason), slog.String("error", err.Error()),
+			slog.String("request_id", in.requestID), slog.String("caller", Caller(ctx)), slog.String("company", in.company.String()),
+		}
+		var p *panicError
+		if errors.As(err, &p) {
+			attrs = append(attrs, slog.String("stack", string(p.stack)))
+		}
+		g.log.LogAttrs(ctx, level, "rpc failed", attrs...)
+	}
+	return fault.Status(err)
+}
+
+// panicError is a panic on its way to the log.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func newPanic(value any) error { return &panicError{value: value, stack: debug.Stack()} }
+
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// single returns the one value of a metadata key, or "".
+func single(ctx context.Context, key string) string {
+	if values := metadata.ValueFromIncomingContext(ctx, key); len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+// sane reports whether s has 1 to most visible ASCII characters.
+func sane(s string, most int) bool {
+	if s == "" || len(s) > most {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,65 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+)
+
+// What a method can ask for besides a scope. No scope is written like these.
+const (
+	// Public is a method that needs no token.
+	Public = "(public)"
+	// AnyToken is a method that needs a token and no particular scope.
+	AnyToken = "(any token)"
+)
+
+// Policy gives the scope that each full method ("/package.Service/Method")
+// needs, or Public or AnyToken. A method without an entry is denied.
+type Policy map[string]string
+
+// Check lists the methods of the given services that have no entry, and the
+// entries under these services that are no method.
+func (p Policy) Check(descs ...*grpc.ServiceDesc) error {
+	var faults []error
+	for _, d := range descs {
+		known := map[string]bool{}
+		for _, m := range d.Methods {
+			known["/"+d.ServiceName+"/"+m.MethodName] = true
+		}
+		for _, s := range d.Streams {
+			known["/"+d.ServiceName+"/"+s.StreamName] = true
+		}
+		for method := range known {
+			if p[method] == "" {
+				faults = append(faults, fmt.Errorf("%s has no policy", method))
+			}
+		}
+		for method := range p {
+			if strings.HasPrefix(method, "/"+d.ServiceName+"/") && !known[method] {
+				faults = append(faults, fmt.Errorf("%s has a policy but is no method", method))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// complete returns p with the entries of the services that every server has.
+func (p Policy) complete() Policy {
+	all := Policy{
+		grpc_health_v1.Health_Check_FullMethodName: Public,
+		grpc_health_v1.Health_List_FullMethodName:  Public,
+		grpc_health_v1.Health_Watch_FullMethodName: Public,
+		// What a server can do is told to those who have business with it.
+		reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      AnyToken,
+		reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: AnyToken,
+	}
+	maps.Copy(all, p)
+	return all
+}

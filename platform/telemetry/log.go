@@ -1,0 +1,61 @@
+// Package telemetry makes what a process is watched by: its logger, its traces
+// and its metrics. Without settings it logs JSON and traces nothing.
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Logger returns the logger of a part. Level is debug, info, warn or error;
+// format is json or text. Attributes that are named like secrets are hidden, and
+// lines written within a trace carry its id.
+func Logger(w io.Writer, part, level, format string) (*slog.Logger, error) {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("log level %q is not debug, info, warn or error", level)
+	}
+	opts := &slog.HandlerOptions{Level: least, ReplaceAttr: hide}
+	var h slog.Handler
+	switch format {
+	case "json":
+		h = slog.NewJSONHandler(w, opts)
+	case "text":
+		h = slog.NewTextHandler(w, opts)
+	default:
+		return nil, fmt.Errorf("log format %q is not json or text", format)
+	}
+	return slog.New(traced{h}).With("part", part), nil
+}
+
+// secretNames end the names of attributes that must not be read in a log. The
+// first defence is config.Secret; this one catches the line written in haste.
+var secretNames = [...]string{"authorization", "password", "secret", "token", "api_key", "apikey", "master_key"}
+
+func hide(_ []string, a slog.Attr) slog.Attr {
+	name := strings.ToLower(a.Key)
+	for _, s := range secretNames {
+		if strings.HasSuffix(name, s) {
+			return slog.String(a.Key, "***")
+		}
+	}
+	return a
+}
+
+// traced adds the ids of the trace that a line belongs to.
+type traced struct{ slog.Handler }
+
+func (h traced) Handle(ctx context.Context, r slog.Record) error {
+	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
+func (h traced) WithGroup(name string) slog.Handler       { return traced{h.Handler.WithGroup(name)} }

@@ -1,0 +1,62 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"reservation.dev/platform/config"
+)
+
+// endpointSetting turns tracing on.
+const endpointSetting = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+// flushTimeout bounds the sending of the last spans at the end of a process.
+const flushTimeout = 3 * time.Second
+
+// Tracing sends the spans of this process to OTEL_EXPORTER_OTLP_ENDPOINT over
+// gRPC; the other OTEL_* variables apply as OpenTelemetry defines them. Without
+// an endpoint it does nothing. The returned function sends what is left.
+//
+// OpenTelemetry keeps the tracer provider per process, so this is called once,
+// before any server or client is built.
+func Tracing(ctx context.Context, part string, env config.Env) (flush func(), err error) {
+	endpoint := env[endpointSetting]
+	if endpoint == "" {
+		return func() {}, nil
+	}
+	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
+	if err != nil {
+		return nil, fmt.Errorf("tracing: %w", err)
+	}
+	attributes, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", part), attribute.String("service.namespace", "reservation")),
+		resource.WithHost(),
+		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win
+	)
+	if err != nil {
+		return nil, fmt.Errorf("tracing: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(attributes))
+	otel.SetTracerProvider(provider)
+	// No baggage: what a caller writes there would travel through every service.
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+		defer cancel()
+		_ = provider.Shutdown(ctx) // a collector that is away must not fail the end of the process
+	}, nil
+}
+
+// IsTracing reports whether Tracing found an endpoint in this process.
+func IsTracing() bool {
+	_, ok := otel.GetTracerProvider().(*sdktrace.TracerProvider)
+	return ok
+}
