@@ -1,0 +1,74 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+
+	"reservation.dev/platform/bus"
+)
+
+// The subjects that a verifier learns from; the auth service publishes them.
+const (
+	keysSubject    = "auth.v1.signing_keys_changed."
+	revokedSubject = "auth.v1.credential_revoked."
+)
+
+// Follower delivers the last message of each subject, reports that it has, and
+// goes on with the new ones until ctx ends. It is a *bus.Bus.
+type Follower interface {
+	Follow(ctx context.Context, subjects []string, each func(bus.Message), caughtUp func()) error
+}
+
+// Run keeps the keys and revocations up to date until ctx ends.
+func (v *Verifier) Run(ctx context.Context, b Follower) error {
+	return b.Follow(ctx, []string{keysSubject + "*", revokedSubject + "*"}, v.learn, v.caughtUp)
+}
+
+// learn takes one event. One that cannot be read is reported and passed over:
+// refusing to go on would shut every caller out of every service.
+func (v *Verifier) learn(m bus.Message) {
+	var err error
+	switch {
+	case strings.HasPrefix(m.Subject, keysSubject):
+		err = v.learnKeys(m.Payload)
+	case strings.HasPrefix(m.Subject, revokedSubject):
+		err = v.learnRevocation(m.Payload)
+	}
+	if err != nil {
+		log := v.Log
+		if log == nil {
+			log = slog.Default()
+		}
+		log.Error("identity event not understood", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
+	}
+}
+
+func (v *Verifier) learnKeys(payload []byte) error {
+	var e authv1.SigningKeysChanged
+	if err := proto.Unmarshal(payload, &e); err != nil {
+		return err
+	}
+	keys := make([]JWK, 0, len(e.GetKeys()))
+	for _, k := range e.GetKeys() {
+		keys = append(keys, JWK{Kid: k.GetKid(), Kty: k.GetKty(), Crv: k.GetCrv(), X: k.GetX(), Alg: k.GetAlg(), Use: k.GetUse()})
+	}
+	return v.replaceKeys(e.GetVersion(), keys)
+}
+
+func (v *Verifier) learnRevocation(payload []byte) error {
+	var e authv1.CredentialRevoked
+	if err := proto.Unmarshal(payload, &e); err != nil {
+		return err
+	}
+	if e.GetSubject() == "" {
+		return errors.New("revocation without a credential")
+	}
+	v.Revoke(e.GetSubject(), e.GetMinGeneration())
+	return nil
+}
