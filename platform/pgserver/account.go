@@ -1,0 +1,112 @@
+//go:build unix
+
+package pgserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// account is who PostgreSQL runs as.
+type account struct {
+	name       string
+	credential *syscall.Credential // nil: as this process
+}
+
+// unprivileged are the accounts that stand in for root, best first.
+func unprivileged() []string { return []string{"postgres", "nobody"} }
+
+// accountFor returns the account for the cluster in data, whose owner it is if
+// that exists.
+func accountFor(data string) (account, error) {
+	info, err := os.Stat(data)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return account{}, err
+	}
+	exists := err == nil
+	if os.Geteuid() != 0 {
+		if exists && owner(info).Uid != uint32(os.Geteuid()) {
+			return account{}, fmt.Errorf("the cluster %s belongs to %s: start it as that user or as root, "+
+				"or give another directory", data, nameOf(owner(info).Uid))
+		}
+		return account{name: nameOf(uint32(os.Geteuid()))}, nil
+	}
+	if exists && owner(info).Uid != 0 {
+		c := &syscall.Credential{Uid: owner(info).Uid, Gid: owner(info).Gid}
+		return account{name: nameOf(c.Uid), credential: c}, nil
+	}
+	for _, name := range unprivileged() {
+		if a, err := lookUp(name); err == nil {
+			return a, nil
+		}
+	}
+	return account{}, fmt.Errorf("PostgreSQL does not run as root, and there is no account of %v to run it as: "+
+		"create one, or start as an ordinary user", unprivileged())
+}
+
+func lookUp(name string) (account, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return account{}, err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return account{}, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return account{}, err
+	}
+	return account{name: name, credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+}
+
+func owner(info os.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
+
+func nameOf(uid uint32) string {
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return "user " + id
+}
+
+// own gives path to the account.
+func (a account) own(path string) error {
+	if a.credential == nil {
+		return nil
+	}
+	return os.Chown(path, int(a.credential.Uid), int(a.credential.Gid))
+}
+
+// canRun returns an error if the account cannot run PostgreSQL's programs.
+func (a account) canRun(ctx context.Context, b Binaries) error {
+	if err := a.try(ctx, b, "/"); err != nil {
+		return fmt.Errorf("%s cannot run %s as %s (it and the directories above must be executable for that account): %w",
+			nameOf(uint32(os.Geteuid())), b.path("postgres"), a.name, err)
+	}
+	return nil
+}
+
+// canEnter tells whether the account can reach dir; it can run the programs. It
+// tries instead of reading permissions, for those are not all there is.
+func (a account) canEnter(ctx context.Context, b Binaries, dir string) bool {
+	return a.credential == nil || a.try(ctx, b, dir) == nil
+}
+
+func (a account) try(ctx context.Context, b Binaries, dir string) error {
+	cmd := exec.Command(b.path("postgres"), "--version")
+	cmd.Dir = dir
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	if err := run(ctx, cmd, a); err != nil {
+		return fmt.Errorf("%w %s", err, bytes.TrimSpace(complaint.Bytes()))
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package pgserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ensureLock is the advisory lock under which databases and roles are made.
+const ensureLock int64 = 0x7265736572766462
+
+// EnsureDatabase makes sure that the server at adminURL has the database name,
+// owned by ownerRole, and the role appRole that a service runs as, which may
+// connect and nothing else (what it may do with tables is granted by those who
+// make the tables). Both roles may log in with the password that secretFor
+// returns for them, which is set anew at each call. Other roles lose the rights
+// that PostgreSQL gives to everybody on a new database. It may be repeated, also
+// by several processes at once.
+//
+// adminURL is of a superuser, or of a role with CREATEDB and CREATEROLE, and
+// its options (sslmode and others) are taken over into the URLs that are returned. The
+// owner's role is for migrations and the application's for service. A role that exists
+// but for which row level security does not count is refused.
+func EnsureDatabase(ctx context.Context, adminURL, name, ownerRole, appRole string,
+	secretFor func(role string) string) (ownerURL, appURL string, err error) {
+	e := ensurer{name: name, owner: ownerRole, app: appRole, secretFor: secretFor}
+	if err := e.check(adminURL); err != nil {
+		return "", "", fmt.Errorf("database %s: %w", name, err)
+	}
+	if err := e.ensure(ctx); err != nil {
+		return "", "", fmt.Errorf("database %s: %w", name, err)
+	}
+	return e.url(ownerRole, secretFor(ownerRole)), e.url(appRole, secretFor(appRole)), nil
+}
+
+type ensurer struct {
+	admin            *url.URL
+	name, owner, app string
+	secretFor        func(role string) string
+
+	conn      *pgx.Conn
+	superuser bool
+}
+
+func (e *ensurer) check(adminURL string) error {
+	u, err := url.Parse(adminURL)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return errors.New("the administrator's address is not a URL that begins with postgres://") // and may hold a password
+	}
+	e.admin = u
+	for _, s := range []string{e.name, e.owner, e.app} {
+		// PostgreSQL cuts longer names off.
+		if s == "" || len(s) > 63 || strings.ContainsRune(s, 0) {
+			return fmt.Errorf("%q cannot be the name of a database or role", s)
+		}
+	}
+	if e.owner == e.app {
+		return fmt.Errorf("the owner and the application need different roles, both are %s", e.owner)
+	}
+	return nil
+}
+
+// url is the administrator's URL for another role and database.
+func (e *ensurer) url(role, password string) string {
+	u := *e.admin
+	u.Path = "/" + e.name
+	u.User = url.UserPassword(role, password)
+	query := u.Query()
+	for _, key := range []string{"user", "password", "dbname", "database", "passfile", "service", "servicefile"} {
+		query.Del(key)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+func (e *ensurer) ensure(ctx context.Context) (err error) {
+	e.conn, err = pgx.Connect(ctx, e.admin.String())
+	if err != nil {
+		return err
+	}
+	defer e.conn.Close(context.WithoutCancel(ctx)) // and with it the lock
+	if _, err := e.conn.Exec(ctx, `select pg_advisory_lock($1)`, ensureLock); err != nil {
+		return err
+	}
+	var me string
+	err = e.conn.QueryRow(ctx, `select rolname, rolsuper from pg_roles where rolname = current_user`).Scan(&me, &e.superuser)
+	if err != nil {
+		return err
+	}
+	for _, role := range []string{e.owner, e.app} {
+		if role == me {
+			return fmt.Errorf("the role %s is the administrator's own", role)
+		}
+		if err := e.ensureRole(ctx, role); err != nil {
+			return fmt.Errorf("role %s: %w", role, err)
+		}
+	}
+	var member bool
+	if err := e.conn.QueryRow(ctx, `select pg_has_role($1, $2, 'MEMBER')`, e.app, e.owner).Scan(&member); err != nil {
+		return err
+	}
+	if member {
+		return fmt.Errorf("the role %s is a member of %s, and so could own tables", e.app, e.owner)
+	}
+	if err := e.ensureDatabase(ctx); err != nil {
+		return err
+	}
+	return e.ensureSchema(ctx)
+}
+
+func (e *ensurer) ensureRole(ctx context.Context, role string) error {
+	var privileged bool
+	err := e.conn.QueryRow(ctx, `select rolsuper or rolbypassrls from pg_roles where rolname = $1`, role).Scan(&privileged)
+	quoted := quote(role)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		_, err = e.conn.Exec(ctx, `create role `+quoted+` nosuperuser nobypassrls nocreatedb nocreaterole noreplication`)
+	case err == nil && privileged:
+		err = errors.New("row level security does not count for it (SUPERUSER or BYPASSRLS): use another, or take that away")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := e.conn.Exec(ctx, `alter role `+quoted+` login password `+literal(e.secretFor(role))); err != nil {
+		return err
+	}
+	if role != e.owner || e.superuser {
+		return nil
+	}
+	// Only a member of a role may make it the owner of something.
+	_, err = e.conn.Exec(ctx, `grant `+quoted+` to current_user`)
+	return err
+}
+
+func (e *ensurer) ensureDatabase(ctx context.Context) error {
+	var owner, encoding string
+	err := e.conn.QueryRow(ctx, `select pg_get_userbyid(datdba), pg_encoding_to_char(encoding)
+		from pg_database where datname = $1`, e.name).Scan(&owner, &encoding)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		// Whatever the server's language: text sorts alike everywhere, by code point.
+		_, err = e.conn.Exec(ctx, `create database `+quote(e.name)+` owner `+quote(e.owner)+
+			` template template0 encoding 'UTF8' locale_provider libc lc_collate 'C'`)
+	case err != nil:
+	case encoding != "UTF8":
+		err = fmt.Errorf("it exists with encoding %s, and must have UTF8", encoding)
+	case owner != e.owner:
+		_, err = e.conn.Exec(ctx, `alter database `+quote(e.name)+` owner to `+quote(e.owner))
+	}
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		`revoke all on database ` + quote(e.name) + ` from public`,
+		`grant connect on database ` + quote(e.name) + ` to ` + quote(e.app),
+	} {
+		if _, err := e.conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ensureSchema leaves the schema public to the owner. A server that was upgraded
+// from before version 15 still lets everybody create tables in it.
+func (e *ensurer) ensureSchema(ctx context.Context) error {
+	config := e.conn.Config().Copy()
+	config.Database = e.name
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for _, statement := range []string{
+		`revoke all on schema public from public`,
+		`grant all on schema public to ` + quote(e.owner),
+		`grant usage on schema public to ` + quote(e.app),
+	} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+// literal quotes s for statements that take no parameters, whatever the server's
+// standard_conforming_strings.
+func literal(s string) string {
+	s = strings.ReplaceAll(s, "\x00", "")
+	s = strings.ReplaceAll(s, `\`, `\\`)
+	return ` E'` + strings.ReplaceAll(s, `'`, `''`) + `'`
+}

@@ -1,0 +1,73 @@
+//go:build unix
+
+package pgserver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// PostgreSQL's lock file has the server's process id in its first line and its
+// state in the eighth.
+const (
+	pidFile   = "postmaster.pid"
+	stateLine = 7
+)
+
+func postmasterPID(data string) int { return pidIn(filepath.Join(data, pidFile)) }
+
+// isReady tells whether the server pid accepts connections.
+func isReady(data string, pid int) bool {
+	text, err := os.ReadFile(filepath.Join(data, pidFile))
+	if err != nil {
+		return false
+	}
+	lines := strings.Split(string(text), "\n")
+	return len(lines) > stateLine && strings.TrimSpace(lines[0]) == strconv.Itoa(pid) &&
+		strings.TrimSpace(lines[stateLine]) == "ready"
+}
+
+// clearPIDFile removes the lock file of a server that was killed, if its process
+// id now belongs to another program. PostgreSQL itself tells by the id alone,
+// and would not start; ids come again soon in containers. The caller holds the
+// cluster's lock, so that a server started by this package cannot be alive; one
+// that somebody started by hand is refused.
+func clearPIDFile(data string) error {
+	pid := postmasterPID(data)
+	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return nil // PostgreSQL finds that out by itself
+	}
+	if isServerOn(pid, data) {
+		return fmt.Errorf("a PostgreSQL server that was started by hand (process %d) is running on %s: stop it first", pid, data)
+	}
+	err := os.Remove(filepath.Join(data, pidFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// isServerOn tells whether process pid is a PostgreSQL server on data; if that
+// cannot be found out, it says yes.
+func isServerOn(pid int, data string) bool {
+	proc := filepath.Join("/proc", strconv.Itoa(pid))
+	if dir, err := os.Readlink(filepath.Join(proc, "cwd")); err == nil {
+		return dir == data // a server's working directory is its data
+	}
+	if text, err := os.ReadFile(filepath.Join(proc, "cmdline")); err == nil {
+		return strings.Contains(filepath.Base(firstArgument(text)), "post")
+	}
+	text, err := exec.Command("ps", "-o", "comm=", "-p", strconv.Itoa(pid)).Output()
+	return err != nil || strings.Contains(string(text), "post")
+}
+
+func firstArgument(cmdline []byte) string {
+	first, _, _ := strings.Cut(string(cmdline), "\x00")
+	return first
+}

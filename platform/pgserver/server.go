@@ -1,0 +1,367 @@
+//go:build unix
+
+package pgserver
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Durability is what the crash of the machine may cost.
+type Durability int
+
+const (
+	// Safe loses nothing that was committed.
+	Safe Durability = iota
+	// Fast never waits for the disk. The crash of the machine destroys the
+	// cluster; that of a process does not. It is for tests.
+	Fast
+)
+
+// Options say which server to run.
+type Options struct {
+	// Dir is the server's directory, made if need be. There is one server to a
+	// directory.
+	Dir string
+	// BinDir has initdb and postgres; "" is for Find to look.
+	BinDir string
+	// Port on the loopback address; 0 takes a free one, another at each start.
+	Port int
+	// Durable is Safe unless said otherwise.
+	Durable Durability
+	// MaxConnections bounds the sessions; 0 is 100.
+	MaxConnections int
+	// Log is told what takes long and where things are; nil is nowhere. The
+	// server's own log is in Dir.
+	Log *slog.Logger
+}
+
+const defaultMaxConnections = 100
+
+// Server is a running PostgreSQL server.
+type Server struct {
+	opts    Options
+	cluster *cluster
+	port    int
+	process *process
+	log     *logFile
+	locks   []*os.File
+
+	mu       sync.Mutex
+	stopping bool
+	release  sync.Once
+}
+
+// Start runs the server of opts.Dir and returns when it accepts connections.
+// On a new directory that takes about a second. It waits up to 30 s for a
+// server that is leaving the directory. The server goes on after ctx ends; a
+// ctx that ends before Start does leaves no process.
+func Start(ctx context.Context, opts Options) (*Server, error) {
+	opts, err := opts.complete()
+	if err != nil {
+		return nil, fmt.Errorf("private database: %w", err)
+	}
+	s := &Server{opts: opts}
+	if err := s.start(ctx); err != nil {
+		s.releaseAll()
+		return nil, fmt.Errorf("private database in %s: %w", opts.Dir, err)
+	}
+	return s, nil
+}
+
+func (o Options) complete() (Options, error) {
+	if o.Dir == "" {
+		return o, errors.New("no directory is given")
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return o, fmt.Errorf("%d is no port", o.Port)
+	}
+	if o.MaxConnections < 0 {
+		return o, fmt.Errorf("%d is no number of connections", o.MaxConnections)
+	}
+	if o.MaxConnections == 0 {
+		o.MaxConnections = defaultMaxConnections
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return o, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return o, err
+	}
+	o.Dir, err = filepath.EvalSymlinks(dir)
+	return o, err
+}
+
+func (s *Server) start(ctx context.Context) error {
+	if err := s.lock(ctx, s.opts.Dir); err != nil {
+		return err
+	}
+	c, err := findCluster(ctx, s.opts.Dir, s.opts.BinDir, s.opts.Log)
+	if err != nil {
+		return err
+	}
+	s.cluster = c
+	if c.away() {
+		// Two directories may name one cluster, when one is a copy.
+		if err := s.lock(ctx, c.root); err != nil {
+			return err
+		}
+	}
+	running, err := lockCluster(ctx, c.running(), c.data(), s.opts.Log)
+	if err != nil {
+		return err
+	}
+	// PostgreSQL inherits it: from then on the lock says whether it lives.
+	defer running.Close()
+	if err := c.create(ctx, s.opts.Durable, running); err != nil {
+		return err
+	}
+	if err := clearPIDFile(c.data()); err != nil {
+		return err
+	}
+	if s.log, err = openLog(filepath.Join(s.opts.Dir, "postgres.log"), logLimit); err != nil {
+		return err
+	}
+	return s.launch(ctx, running)
+}
+
+func (s *Server) lock(ctx context.Context, dir string) error {
+	f, err := lock(ctx, filepath.Join(dir, "lock"), s.opts.Log)
+	if err != nil {
+		return err
+	}
+	s.locks = append(s.locks, f)
+	return nil
+}
+
+// portTaken is how PostgreSQL says that it cannot listen.
+const portTaken = "could not create any TCP/IP sockets"
+
+// launch starts the server. Between finding a free port and its use another
+// program may take it, so that is tried more than once.
+func (s *Server) launch(ctx context.Context, running *os.File) error {
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		s.port = s.opts.Port
+		if s.port == 0 {
+			var err error
+			if s.port, err = freePort(); err != nil {
+				return err
+			}
+		}
+		err := s.launchOnce(ctx, running)
+		if err == nil {
+			return nil
+		}
+		if !s.log.said(portTaken) || ctx.Err() != nil {
+			return err
+		}
+		if s.opts.Port != 0 {
+			return fmt.Errorf("port %d is taken by another program: %w", s.port, err)
+		}
+		if attempt == attempts {
+			return err
+		}
+	}
+}
+
+func (s *Server) launchOnce(ctx context.Context, running *os.File) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cmd := exec.Command(s.cluster.bin.path("postgres"), s.args()...)
+	cmd.Dir = s.cluster.root
+	cmd.ExtraFiles = []*os.File{running}
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	p, err := spawn(cmd, s.cluster.account, syscall.SIGINT)
+	if err != nil {
+		return err
+	}
+	if err := s.awaitReady(ctx, p); err != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitTimeout)
+		defer cancel()
+		stopped := p.shutDown(stop)
+		select {
+		case <-p.done: // and how does not matter
+			return err
+		default:
+			return errors.Join(err, stopped)
+		}
+	}
+	s.process = p
+	return nil
+}
+
+const readyPoll = 10 * time.Millisecond
+
+func (s *Server) awaitReady(ctx context.Context, p *process) error {
+	ticker := time.NewTicker(readyPoll)
+	defer ticker.Stop()
+	for !isReady(s.cluster.data(), p.cmd.Process.Pid) {
+		select {
+		case <-p.done:
+			return fmt.Errorf("PostgreSQL ended while it started: %w\n%s", exitError(p.err), s.log.last())
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+	conn, err := pgx.Connect(ctx, s.AdminURL())
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// args are settings that hold whatever postgresql.conf or ALTER SYSTEM say.
+func (s *Server) args() []string {
+	settings := []string{
+		"listen_addresses=127.0.0.1",
+		"port=" + strconv.Itoa(s.port),
+		"unix_socket_directories=",
+		"max_connections=" + strconv.Itoa(s.opts.MaxConnections),
+		"shared_buffers=128MB",
+		"jit=off", // costs more than it saves on short queries
+		"password_encryption=scram-sha-256",
+		"TimeZone=UTC",
+		"log_timezone=UTC",
+		"log_destination=stderr",
+		"logging_collector=off",
+		"log_line_prefix=%m [%p] %q%u@%d ",
+		"log_checkpoints=off",
+	}
+	if s.opts.Durable == Fast {
+		settings = append(settings, "fsync=off", "full_page_writes=off", "synchronous_commit=off",
+			"wal_level=minimal", "max_wal_senders=0", "checkpoint_timeout=1h")
+	} else {
+		settings = append(settings, "fsync=on", "full_page_writes=on", "synchronous_commit=on")
+	}
+	args := []string{"-D", s.cluster.data()}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	return args
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// AdminURL is the superuser's URL, with the password. Its database is postgres.
+func (s *Server) AdminURL() string {
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(superuser, s.cluster.password),
+		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), Path: "/postgres", RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// EnsureDatabase is the function EnsureDatabase on this server. The roles'
+// passwords follow from the superuser's, so they are the same after a restart.
+func (s *Server) EnsureDatabase(ctx context.Context, name, ownerRole, appRole string) (ownerURL, appURL string, err error) {
+	return EnsureDatabase(ctx, s.AdminURL(), name, ownerRole, appRole, s.secretFor)
+}
+
+func (s *Server) secretFor(role string) string {
+	mac := hmac.New(sha256.New, []byte(s.cluster.password))
+	mac.Write([]byte("role " + role))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
+}
+
+// Wait returns nil when ctx ends or Stop was called, and an error with the last
+// lines of the log when the server ended by itself.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.process.done:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		return nil
+	}
+	return fmt.Errorf("the private database in %s ended by itself: %w\n%s", s.opts.Dir, exitError(s.process.err), s.log.last())
+}
+
+func exitError(err error) error {
+	if err == nil {
+		return errors.New("without an error")
+	}
+	return err
+}
+
+// Stop cuts sessions off, writes everything out and returns when the server has
+// ended. If ctx ends first the server is made to end at once, which the next
+// Start recovers from, and Stop says so in its error. It may be called again,
+// also at the same time.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.process.done: // by itself or by an earlier Stop
+		s.releaseAll()
+		return nil
+	default:
+	}
+	s.stopping = true
+	err := s.process.shutDown(ctx)
+	select {
+	case <-s.process.done:
+		s.releaseAll()
+	default: // it does not die, and nobody else may have the directory
+	}
+	if err != nil {
+		return fmt.Errorf("private database in %s: %w", s.opts.Dir, err)
+	}
+	return nil
+}
+
+// Remove stops the server and deletes all of its data, wherever they are. The
+// directory itself stays.
+func (s *Server) Remove(ctx context.Context) error {
+	stopped := s.Stop(ctx)
+	select {
+	case <-s.process.done:
+		return errors.Join(stopped, s.cluster.remove())
+	default:
+		return stopped
+	}
+}
+
+// releaseAll lets others have the directory.
+func (s *Server) releaseAll() {
+	s.release.Do(func() {
+		if s.log != nil {
+			s.log.close()
+		}
+		for _, f := range s.locks {
+			f.Close()
+		}
+	})
+}
