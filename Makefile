@@ -1,0 +1,80 @@
+# The commands of the project; `make help` lists them.
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+MODULES  := proto platform services gateway-a deploy/standalone test
+PACKAGES := $(MODULES:%=./%/...)
+PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass gateway-a/cmd/gateway-a
+TOOLS    := .cache/tools
+export PATH := $(CURDIR)/$(TOOLS):$(PATH)
+
+# TESTFLAGS are added to every go test: make test TESTFLAGS='-run Booking'.
+TESTFLAGS ?=
+
+.PHONY: help
+help: ## list these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: build postgres ## build and run the whole platform here; Ctrl-C ends it (PORT_BASE, DATA_DIR, DATABASE_URL)
+	@exec bin/standalone
+
+.PHONY: build
+build: ## build bin/standalone, bin/reservectl and every part
+	@mkdir -p bin
+	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl $(PARTS:%=./%)
+
+.PHONY: test
+test: check unit ## everything that CI runs, on a fresh machine too
+
+.PHONY: unit
+unit: postgres ## all tests, with the race detector
+	go test -race -timeout 15m $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: check
+check: generated lint modules ## generated code is current, linters pass, modules build alone
+
+.PHONY: generate
+generate: $(TOOLS)/done ## generate Go from proto/
+	buf lint
+	buf generate
+
+.PHONY: generated
+generated: generate
+	@git diff --exit-code --stat -- proto/gen || { echo "proto/gen is not what proto/ generates: commit the output of make generate"; exit 1; }
+	@test -z "$$(git status --porcelain -- proto/gen)" || { echo "proto/gen has files that are not committed"; exit 1; }
+
+.PHONY: breaking
+breaking: $(TOOLS)/done ## the protos are compatible with those of AGAINST (default: the last commit)
+	buf breaking --against '.git#ref=$(or $(AGAINST),HEAD)'
+
+.PHONY: lint
+lint: $(TOOLS)/done ## format, vet and the linters of .golangci.yml
+	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
+	golangci-lint run $(filter-out ./proto/...,$(PACKAGES))
+
+.PHONY: modules
+modules: ## every module builds without the workspace
+	@for m in $(MODULES); do echo "go build $$m"; GOWORK=off go build -C $$m ./...; done
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
+	@for p in $$(grep -rlE '^func Fuzz' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$p/*_test.go | sed 's/func //'); do \
+	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s); done; done
+
+.PHONY: postgres
+postgres:
+	@deploy/install-postgres.sh
+
+.PHONY: clean
+clean: ## remove what was built; data in .run stays
+	rm -rf bin .cache
+
+# The pinned generators and linters of tools/go.mod.
+$(TOOLS)/done: tools/go.mod tools/go.sum
+	@echo "building the tools of tools/go.mod (some minutes, once)"
+	@mkdir -p $(TOOLS)
+	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install -C tools tool
+	@touch $@
