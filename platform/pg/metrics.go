@@ -6,10 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collect registers the pool's metrics with the label part. It fails when that
-// part has registered before.
+// Collect registers the pool's metrics with the label part; "": r adds it by
+// itself. It fails when that part has registered before.
 func (db *DB) Collect(r prometheus.Registerer, part string) error {
-	label := prometheus.Labels{"part": part}
+	label := prometheus.Labels{}
+	if part != "" {
+		label["part"] = part
+	}
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
 		return prometheus.NewDesc("pg_"+name, help, variable, label)
 	}

@@ -241,10 +241,12 @@ func TestStream(t *testing.T) {
 	})
 	t.Run("a stream that is given up ends on the server too", func(t *testing.T) {
 		failure := errors.New("enough")
-		err := db.Stream(t.Context(), scope, `select generate_series(1, 1000000000)`, nil,
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		err := db.Stream(ctx, scope, `select generate_series(1, 1000000000)`, nil,
 			func(pgx.Rows) error { return failure })
-		if !errors.Is(err, failure) {
-			t.Fatal(err)
+		if !errors.Is(err, failure) || ctx.Err() != nil {
+			t.Fatalf("got %v; reading on until %v", err, ctx.Err())
 		}
 		testkit.Eventually(t, 10*time.Second, func() error {
 			n := one[int64](t, db, scope, `select count(*) from pg_stat_activity

@@ -22,6 +22,8 @@ type shared struct {
 
 	server    onceServer
 	templates sync.Map // template key -> *template
+
+	busState
 }
 
 // Main runs the tests, then ends what they shared, and exits. Every package
