@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"reservation.dev/platform/bus"
@@ -83,7 +83,7 @@ func sharedNATS(t testing.TB) *NATSServer {
 			return
 		}
 		atExit(func() { _ = os.RemoveAll(dir) })
-		s := &NATSServer{dir: dir, port: server.RANDOM_PORT}
+		s := &NATSServer{dir: dir, port: natsserver.RANDOM_PORT}
 		if o.err = s.start(); o.err != nil {
 			return
 		}
@@ -103,13 +103,13 @@ type NATSServer struct {
 	port int
 
 	mu sync.Mutex
-	s  *server.Server // nil while stopped
+	s  *natsserver.Server // nil while stopped
 }
 
 // NewNATSServer starts a server of its own for t.
 func NewNATSServer(t testing.TB) *NATSServer {
 	t.Helper()
-	s := &NATSServer{dir: t.TempDir(), port: server.RANDOM_PORT}
+	s := &NATSServer{dir: t.TempDir(), port: natsserver.RANDOM_PORT}
 	s.Start(t)
 	t.Cleanup(s.stop)
 	return s
@@ -152,7 +152,7 @@ const natsStartTime = 20 * time.Second
 func (s *NATSServer) start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	srv, err := server.NewServer(&server.Options{
+	srv, err := natsserver.NewServer(&natsserver.Options{
 		Host: "127.0.0.1", Port: s.port, StoreDir: s.dir, JetStream: true,
 		JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 4 << 30,
 		NoLog: true, NoSigs: true, DisableJetStreamBanner: true,
@@ -181,7 +181,7 @@ func (s *NATSServer) stop() {
 	s.s = nil
 }
 
-func (s *NATSServer) running() *server.Server {
+func (s *NATSServer) running() *natsserver.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.s

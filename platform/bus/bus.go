@@ -1,0 +1,244 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Config is how a part reaches NATS.
+type Config struct {
+	URL          string        `env:"NATS_URL" envDefault:"nats://127.0.0.1:4222" doc:"NATS servers, separated by commas"`
+	Prefix       string        `env:"BUS_PREFIX" envDefault:"reservation" doc:"first token of all subjects; two installations on one NATS need different ones"`
+	Replicas     int           `env:"BUS_REPLICAS" envDefault:"1" doc:"copies that JetStream keeps of each event: 1, or 3 or 5 in a cluster"`
+	StartTimeout time.Duration `env:"NATS_START_TIMEOUT" envDefault:"30s" doc:"how long to wait at start for NATS to answer"`
+}
+
+// Values for a Config that was not read from an environment.
+const (
+	defaultURL          = "nats://127.0.0.1:4222"
+	defaultPrefix       = "reservation"
+	defaultStartTimeout = 30 * time.Second
+)
+
+var prefixForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,60}$`)
+
+// Validate reports every fault of the settings.
+func (c Config) Validate() error {
+	var faults []error
+	if c.URL == "" {
+		faults = append(faults, errors.New("NATS_URL is required"))
+	}
+	if !prefixForm.MatchString(c.Prefix) {
+		faults = append(faults, fmt.Errorf("BUS_PREFIX is %q, want one token of lower-case letters, digits, - and _", c.Prefix))
+	}
+	if c.Replicas < 1 || c.Replicas > 5 {
+		faults = append(faults, fmt.Errorf("BUS_REPLICAS is %d, want 1 to 5", c.Replicas))
+	}
+	if c.StartTimeout <= 0 {
+		faults = append(faults, errors.New("NATS_START_TIMEOUT must be positive"))
+	}
+	return errors.Join(faults...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.URL == "" {
+		c.URL = defaultURL
+	}
+	if c.Prefix == "" {
+		c.Prefix = defaultPrefix
+	}
+	if c.Replicas == 0 {
+		c.Replicas = 1
+	}
+	if c.StartTimeout == 0 {
+		c.StartTimeout = defaultStartTimeout
+	}
+	return c
+}
+
+const (
+	// Revocations are to be seen within a second, so a lost connection is taken
+	// up again faster than the library's defaults would.
+	reconnectWait  = 250 * time.Millisecond
+	pingInterval   = 10 * time.Second
+	connectTimeout = 5 * time.Second
+	requestTimeout = 5 * time.Second
+	// ackTimeout frees what the library remembers of a publish that nobody
+	// waits for any more.
+	ackTimeout = 15 * time.Second
+)
+
+// Bus is a connection to NATS. It is safe for concurrent use.
+type Bus struct {
+	cfg     Config
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	log     *slog.Logger
+	metrics *metrics
+
+	mu          sync.Mutex
+	reconnected chan struct{} // closed and replaced at every reconnect
+}
+
+// Connect connects to NATS and waits up to cfg.StartTimeout for it. From then on
+// a lost connection is taken up again for ever. opts are for what a Config does
+// not say, nats.InProcessServer for one.
+func Connect(ctx context.Context, cfg Config, log *slog.Logger, opts ...nats.Option) (*Bus, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	b := &Bus{cfg: cfg, log: log, metrics: newMetrics(), reconnected: make(chan struct{})}
+	connected := make(chan struct{})
+	nc, err := nats.Connect(cfg.URL, append(opts, b.options(connected)...)...)
+	if err != nil {
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	b.nc = nc
+	if err := b.waitConnected(ctx, connected); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	b.js, err = jetstream.New(nc,
+		jetstream.WithPublishAsyncTimeout(ackTimeout), jetstream.WithDefaultTimeout(requestTimeout))
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	b.metrics.connected(b)
+	return b, nil
+}
+
+func (b *Bus) options(connected chan struct{}) []nats.Option {
+	return []nats.Option{
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		// A server that refuses the credentials may be one whose accounts are
+		// still being loaded.
+		nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait/2, reconnectWait/2),
+		nats.Timeout(connectTimeout),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(2),
+		nats.ConnectHandler(func(*nats.Conn) { close(connected) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			b.log.Info("nats is back", "server", nc.ConnectedUrlRedacted())
+			b.announceReconnect()
+		}),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if !nc.IsClosed() {
+				b.log.Warn("nats is away", "error", err)
+			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			b.log.Warn("nats", "error", err, "subject", subjectOf(sub))
+		}),
+	}
+}
+
+func subjectOf(sub *nats.Subscription) string {
+	if sub == nil {
+		return ""
+	}
+	return sub.Subject
+}
+
+func (b *Bus) waitConnected(ctx context.Context, connected <-chan struct{}) error {
+	limit := time.NewTimer(b.cfg.StartTimeout)
+	defer limit.Stop()
+	select {
+	case <-connected:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("nats: %w", ctx.Err())
+	case <-limit.C:
+		return fmt.Errorf("nats did not answer within %s: %w", b.cfg.StartTimeout, b.lastError())
+	}
+}
+
+func (b *Bus) lastError() error {
+	if err := b.nc.LastError(); err != nil {
+		return err
+	}
+	return nats.ErrNoServers
+}
+
+func (b *Bus) announceReconnect() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.reconnected)
+	b.reconnected = make(chan struct{})
+}
+
+// Reconnected returns a channel that is closed when the connection is next
+// taken up again.
+func (b *Bus) Reconnected() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.reconnected
+}
+
+// Connected reports whether the connection stands at this moment.
+func (b *Bus) Connected() bool { return b.nc.IsConnected() }
+
+// Ready is the readiness check: it fails while NATS is away.
+func (b *Bus) Ready(context.Context) error {
+	if b.Connected() {
+		return nil
+	}
+	return fmt.Errorf("nats: %w", b.lastError())
+}
+
+// JetStream gives the connection itself, for what this package does not offer.
+func (b *Bus) JetStream() jetstream.JetStream { return b.js }
+
+// Conn gives the connection below JetStream.
+func (b *Bus) Conn() *nats.Conn { return b.nc }
+
+// Prefix is the first token of every subject, and in upper case that of every
+// stream's name, of this installation.
+func (b *Bus) Prefix() string { return b.cfg.Prefix }
+
+// Close sends what is still to be sent and closes the connection. Consume and
+// Follow must have returned.
+func (b *Bus) Close() {
+	if b.nc.IsConnected() {
+		_ = b.nc.FlushTimeout(time.Second)
+	}
+	b.nc.Close()
+}
+
+// untilReconnect returns a context that ends with ctx, or when the connection
+// was lost and taken up again: requests parked on the old one are never answered.
+func (b *Bus) untilReconnect(ctx context.Context) (context.Context, context.CancelFunc) {
+	again := b.Reconnected()
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-again:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// pause waits before trying again: up to d, less when the connection comes back.
+func (b *Bus) pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-b.Reconnected():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,368 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"regexp"
+	"runtime/debug"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"reservation.dev/platform/fault"
+)
+
+// Consumer is a durable reader of events: every message reaches one of the
+// processes that consume under the same Name, again and again until its handling
+// has succeeded.
+type Consumer struct {
+	// Name is the durable's: letters, digits, - and _. Renaming starts over with
+	// the oldest event kept.
+	Name string
+	// Subjects are without prefix and may have * for a token; they must not overlap.
+	Subjects []string
+	// Batch is the most messages handled at once; 0: 100.
+	Batch int
+	// MaxWait is how long a batch waits to be filled while the server says that
+	// more messages are pending; 0: 5 ms. A lone message is not held up.
+	MaxWait time.Duration
+	// AckWait is how long a process may be silent about a message before it goes
+	// to another one; 0: 30 s. Handling may take longer than that.
+	AckWait time.Duration
+	// Handle processes a batch, in the order of the stream as far as nothing was
+	// redelivered. When it fails for several messages it is called for each of
+	// them alone. Its context outlives that of Consume by up to 10 s, so that a
+	// batch in work is finished. Messages may come twice: see package inbox.
+	Handle func(ctx context.Context, msgs []Message) error
+}
+
+var consumerName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+const (
+	defaultBatch   = 100
+	defaultMaxWait = 5 * time.Millisecond
+	defaultAckWait = 30 * time.Second
+	drainTime      = 10 * time.Second
+	// fetchHeartbeat is how often the server tells that a fetch is alive.
+	fetchHeartbeat = 5 * time.Second
+	// maxAckPending bounds what is delivered and not yet acknowledged. Messages
+	// that wait for another try count, so it bounds how many of those there may
+	// be before they hold up the others.
+	maxAckPending = 10_000
+	firstRetry    = time.Second
+	lastRetry     = time.Minute
+	// giveUpAfter is how many messages of a batch in a row may find a dependency
+	// away before the rest is put back untried.
+	giveUpAfter = 3
+)
+
+func (c Consumer) withDefaults() Consumer {
+	if c.Batch == 0 {
+		c.Batch = defaultBatch
+	}
+	if c.MaxWait == 0 {
+		c.MaxWait = defaultMaxWait
+	}
+	if c.AckWait == 0 {
+		c.AckWait = defaultAckWait
+	}
+	return c
+}
+
+func (c Consumer) validate() error {
+	switch {
+	case !consumerName.MatchString(c.Name):
+		return fmt.Errorf("consumer %q: a name has 1 to 64 letters, digits, - and _", c.Name)
+	case c.Batch < 1 || c.MaxWait < 0 || c.AckWait < 0:
+		return fmt.Errorf("consumer %s: Batch, MaxWait and AckWait must be positive", c.Name)
+	case c.Handle == nil:
+		return fmt.Errorf("consumer %s: no Handle", c.Name)
+	}
+	return nil
+}
+
+// Consume handles messages until ctx ends; it then finishes the batch in work,
+// gives back what it has not begun, and returns nil. While NATS is away it waits.
+// It fails only for a Consumer that can never work.
+func (b *Bus) Consume(ctx context.Context, c Consumer) error {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return err
+	}
+	stream, filters, err := b.filters(c.Subjects)
+	if err != nil {
+		return fmt.Errorf("consumer %s: %w", c.Name, err)
+	}
+	w := &worker{
+		bus: b, c: c, log: b.log.With("consumer", c.Name), stream: stream,
+		cfg: jetstream.ConsumerConfig{
+			Durable:        c.Name,
+			AckPolicy:      jetstream.AckExplicitPolicy,
+			AckWait:        c.AckWait,
+			MaxDeliver:     -1,
+			MaxAckPending:  maxAckPending,
+			FilterSubjects: filters,
+			Replicas:       b.cfg.Replicas,
+		},
+	}
+	for wait := 100 * time.Millisecond; ; {
+		began := time.Now()
+		err := w.session(ctx)
+		if ctx.Err() != nil {
+			b.flush(ctx)
+			return nil
+		}
+		if err != nil {
+			w.log.Warn("consuming is interrupted", "error", err)
+		}
+		if time.Since(began) > time.Minute {
+			wait = 100 * time.Millisecond
+		}
+		b.pause(ctx, wait)
+		wait = min(2*wait, 5*time.Second)
+	}
+}
+
+// flush makes sure that acknowledgements reach the server before the caller
+// closes the connection.
+func (b *Bus) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if b.Connected() {
+		_ = b.nc.FlushWithContext(ctx)
+	}
+}
+
+type worker struct {
+	bus    *Bus
+	c      Consumer
+	log    *slog.Logger
+	stream string
+	cfg    jetstream.ConsumerConfig
+}
+
+// session fetches until something breaks. That the connection was taken up again
+// ends it too, without an error: the fetch it was waiting for is lost.
+func (w *worker) session(ctx context.Context) error {
+	sctx, cancel := w.bus.untilReconnect(ctx)
+	defer cancel()
+	cons, err := w.create(sctx)
+	if err != nil {
+		return err
+	}
+	for sctx.Err() == nil {
+		err := w.fetch(ctx, sctx, cons)
+		if err != nil && sctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	cons, err := w.bus.js.CreateOrUpdateConsumer(ctx, w.stream, w.cfg)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		// This part may have started before the first one that publishes.
+		if err := w.bus.ensureStreams(ctx); err != nil {
+			return nil, err
+		}
+		return w.bus.js.CreateOrUpdateConsumer(ctx, w.stream, w.cfg)
+	}
+	return cons, err
+}
+
+// fetch asks for up to a batch and handles messages as they arrive. What arrives
+// during the handling of others waits in the channel, never more than a batch.
+func (w *worker) fetch(ctx, sctx context.Context, cons jetstream.Consumer) error {
+	res, err := cons.Fetch(w.c.Batch, jetstream.FetchContext(sctx), jetstream.FetchHeartbeat(fetchHeartbeat))
+	if err != nil {
+		return err
+	}
+	for {
+		batch := w.gather(res.Messages())
+		if len(batch) == 0 {
+			return res.Error()
+		}
+		if ctx.Err() != nil {
+			w.giveBack(batch)
+			continue
+		}
+		if away := w.handle(ctx, batch); away {
+			w.bus.pause(ctx, firstRetry)
+		}
+	}
+}
+
+// gather returns the next messages, none when there will be no more.
+func (w *worker) gather(from <-chan jetstream.Msg) []delivery {
+	raw, open := <-from
+	if !open {
+		return nil
+	}
+	first, more := w.receive(raw)
+	batch := append(make([]delivery, 0, w.c.Batch), first)
+	limit := time.NewTimer(w.c.MaxWait)
+	defer limit.Stop()
+	for more && len(batch) < w.c.Batch {
+		select {
+		case raw, open := <-from:
+			if !open {
+				return batch
+			}
+			var next delivery
+			next, more = w.receive(raw)
+			batch = append(batch, next)
+		case <-limit.C:
+			return batch
+		}
+	}
+	return batch
+}
+
+// delivery is a message with what is needed to acknowledge it.
+type delivery struct {
+	Message
+	raw   jetstream.Msg
+	fault error // why it could not be read
+}
+
+// receive reads a message and reports whether the server has more.
+func (w *worker) receive(raw jetstream.Msg) (d delivery, more bool) {
+	m, err := w.bus.decode(raw)
+	d = delivery{Message: m, raw: raw, fault: err}
+	meta, err := raw.Metadata()
+	if err != nil {
+		return d, false
+	}
+	d.Attempt = int(meta.NumDelivered)
+	if d.Attempt > 1 {
+		w.bus.metrics.redeliveries.WithLabelValues(w.c.Name).Inc()
+	}
+	w.bus.metrics.pending.WithLabelValues(w.c.Name).Set(float64(meta.NumPending))
+	return d, meta.NumPending > 0
+}
+
+// handle processes a batch and settles each of its messages. It reports whether
+// a dependency of the handler is away, so that going on at once is of no use.
+func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
+	ctx, done := w.keep(ctx, batch)
+	defer done()
+	if len(batch) > 1 {
+		err := w.call(ctx, batch)
+		if err == nil {
+			w.ack(batch)
+			return false
+		}
+		w.log.Warn("a batch failed, its messages are tried one by one", "messages", len(batch), "error", err)
+	}
+	inARow := 0
+	for i := range batch {
+		err := w.call(ctx, batch[i:i+1])
+		if err == nil {
+			w.ack(batch[i : i+1])
+			inARow = 0
+			continue
+		}
+		w.retryLater(batch[i], err)
+		if !fault.Is(err, fault.Unavailable) {
+			inARow = 0
+			continue
+		}
+		away = true
+		if inARow++; inARow == giveUpAfter {
+			for _, d := range batch[i+1:] {
+				w.retryLater(d, err)
+			}
+			return true
+		}
+	}
+	return away
+}
+
+// keep returns the context of the handling of batch, which survives ctx for
+// drainTime, and until done is called tells the server that it is in work.
+func (w *worker) keep(ctx context.Context, batch []delivery) (_ context.Context, done func()) {
+	hctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		alive := time.NewTicker(w.c.AckWait / 3)
+		defer alive.Stop()
+		ended := ctx.Done()
+		var limit <-chan time.Time
+		for {
+			select {
+			case <-hctx.Done():
+				return
+			case <-ended:
+				ended = nil
+				limit = time.After(drainTime)
+			case <-limit:
+				cancel()
+			case <-alive.C:
+				for _, d := range batch {
+					_ = d.raw.InProgress() // fails for those already settled
+				}
+			}
+		}
+	}()
+	return hctx, func() {
+		cancel()
+		<-stopped
+	}
+}
+
+// call runs the handler; a panic is the message's fault, not the process's end.
+func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
+	msgs := make([]Message, len(batch))
+	for i, d := range batch {
+		if d.fault != nil {
+			return fmt.Errorf("unreadable message on %s: %w", d.Subject, d.fault)
+		}
+		msgs[i] = d.Message
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return w.c.Handle(ctx, msgs)
+}
+
+// An acknowledgement that gets lost only brings the message back, and handling
+// is idempotent; so errors of acknowledging are not worth more than that.
+
+func (w *worker) ack(batch []delivery) {
+	for _, d := range batch {
+		_ = d.raw.Ack()
+	}
+	w.bus.metrics.handled.WithLabelValues(w.c.Name).Add(float64(len(batch)))
+}
+
+func (w *worker) retryLater(d delivery, err error) {
+	delay := retryDelay(d.Attempt)
+	w.bus.metrics.failures.WithLabelValues(w.c.Name).Inc()
+	w.log.Error("a message failed", "subject", d.Subject, "event", d.ID.String(), "company", d.Company.String(),
+		"attempt", d.Attempt, "again_in", delay.Round(time.Millisecond), "error", err)
+	_ = d.raw.NakWithDelay(delay)
+}
+
+func (w *worker) giveBack(batch []delivery) {
+	for _, d := range batch {
+		_ = d.raw.Nak()
+	}
+}
+
+// retryDelay doubles from firstRetry to lastRetry, with a tenth of jitter.
+func retryDelay(attempt int) time.Duration {
+	d := lastRetry
+	if attempt < 7 {
+		d = firstRetry << max(attempt-1, 0)
+	}
+	return min(d, lastRetry) + time.Duration(rand.Int64N(int64(d/10)))
+}

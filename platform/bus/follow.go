@@ -1,0 +1,169 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	followHeartbeat = 2 * time.Second
+	followInactive  = 30 * time.Second
+)
+
+var errGap = errors.New("messages were missed")
+
+// Follow delivers to this process, whatever other processes read, the last
+// message of each subject and then every new one, until ctx ends. caughtUp, when
+// not nil, is called once, after the last of the messages that were there at the
+// start; with none there, at once.
+//
+// After a lost connection it goes on where it was; on the identity subjects it
+// delivers every last word again, so that nothing a server has lost or replaced
+// is overlooked. each must therefore stand repetition. It is called on Follow's
+// goroutine. Messages that cannot be read are logged and passed over.
+func (b *Bus) Follow(ctx context.Context, subjects []string, each func(Message), caughtUp func()) error {
+	stream, filters, err := b.filters(subjects)
+	if err != nil {
+		return fmt.Errorf("follow: %w", err)
+	}
+	f := &follower{bus: b, stream: stream, filters: filters, each: each, caughtUp: caughtUp}
+	for wait := 100 * time.Millisecond; ; {
+		began := time.Now()
+		err := f.session(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			b.log.Warn("following is interrupted", "stream", stream, "error", err)
+		}
+		if time.Since(began) > time.Minute {
+			wait = 100 * time.Millisecond
+		}
+		b.pause(ctx, wait)
+		wait = min(2*wait, 5*time.Second)
+	}
+}
+
+type follower struct {
+	bus      *Bus
+	stream   string
+	filters  []string
+	each     func(Message)
+	caughtUp func() // nil once called
+
+	created time.Time // of the stream
+	seen    uint64    // the last stream sequence delivered
+}
+
+func (f *follower) session(ctx context.Context) error {
+	sctx, cancel := f.bus.untilReconnect(ctx)
+	defer cancel()
+	cons, target, err := f.create(sctx)
+	if err != nil {
+		return err
+	}
+	defer f.remove(ctx, cons)
+	if cons.CachedInfo().NumPending == 0 {
+		f.reportCaughtUp()
+	}
+	iter, err := cons.Messages(jetstream.PullHeartbeat(followHeartbeat), jetstream.PullExpiry(10*time.Second),
+		jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	if err != nil {
+		return err
+	}
+	defer iter.Stop()
+	for next := uint64(1); ; next++ {
+		raw, err := iter.Next(jetstream.NextContext(sctx))
+		if err != nil {
+			if sctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		meta, err := raw.Metadata()
+		if err != nil {
+			return err
+		}
+		if meta.Sequence.Consumer != next {
+			return errGap
+		}
+		f.deliver(raw)
+		f.seen = meta.Sequence.Stream
+		// Delivery is in the order of the stream, so whatever was there at the
+		// start has been delivered once its end is passed.
+		if meta.NumPending == 0 || f.seen >= target {
+			f.reportCaughtUp()
+		}
+	}
+}
+
+// create returns a consumer of this session's own, and the stream's last
+// sequence before it was made.
+func (f *follower) create(ctx context.Context) (cons jetstream.Consumer, target uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	s, err := f.bus.js.Stream(ctx, f.stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		// This part may have started before the first one that publishes.
+		if err := f.bus.ensureStreams(ctx); err != nil {
+			return nil, 0, err
+		}
+		s, err = f.bus.js.Stream(ctx, f.stream)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info := s.CachedInfo()
+	target = info.State.LastSeq
+	cfg := jetstream.ConsumerConfig{
+		AckPolicy:         jetstream.AckNonePolicy,
+		FilterSubjects:    f.filters,
+		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
+		InactiveThreshold: followInactive,
+		MemoryStorage:     true,
+		Replicas:          1,
+	}
+	same := info.Created.Equal(f.created) && target >= f.seen
+	if same && f.seen > 0 && f.stream != f.bus.identityStream() {
+		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
+		cfg.OptStartSeq = f.seen + 1
+	}
+	cons, err = s.CreateConsumer(ctx, cfg)
+	if err != nil {
+		return nil, 0, err
+	}
+	f.created = info.Created
+	return cons, target, nil
+}
+
+func (f *follower) deliver(raw jetstream.Msg) {
+	m, err := f.bus.decode(raw)
+	if err != nil {
+		f.bus.log.Error("unreadable message", "subject", raw.Subject(), "error", err)
+		return
+	}
+	m.Attempt = 1
+	f.each(m)
+}
+
+func (f *follower) reportCaughtUp() {
+	if f.caughtUp == nil {
+		return
+	}
+	f.caughtUp()
+	f.caughtUp = nil
+}
+
+// remove spares the server the wait until the consumer counts as inactive.
+func (f *follower) remove(ctx context.Context, cons jetstream.Consumer) {
+	if !f.bus.Connected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = f.bus.js.DeleteConsumer(ctx, f.stream, cons.CachedInfo().Name)
+}

@@ -1,0 +1,62 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	published       prometheus.Counter
+	publishFailures prometheus.Counter
+	isConnected     prometheus.GaugeFunc
+	handled         *prometheus.CounterVec
+	redeliveries    *prometheus.CounterVec
+	failures        *prometheus.CounterVec
+	pending         *prometheus.GaugeVec
+}
+
+func newMetrics() *metrics {
+	counter := func(name, help string) prometheus.CounterOpts {
+		return prometheus.CounterOpts{Name: "bus_" + name, Help: help}
+	}
+	consumer := []string{"consumer"}
+	return &metrics{
+		published:       prometheus.NewCounter(counter("published_total", "Messages that a stream has stored.")),
+		publishFailures: prometheus.NewCounter(counter("publish_failures_total", "Messages whose publishing was not acknowledged.")),
+		handled:         prometheus.NewCounterVec(counter("consumer_handled_total", "Messages handled."), consumer),
+		redeliveries:    prometheus.NewCounterVec(counter("consumer_redeliveries_total", "Messages that were delivered before."), consumer),
+		failures:        prometheus.NewCounterVec(counter("consumer_failures_total", "Messages put back because handling them failed."), consumer),
+		pending: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "bus_consumer_pending", Help: "Messages not yet delivered, as told by the last one that was.",
+		}, consumer),
+	}
+}
+
+func (m *metrics) connected(b *Bus) {
+	m.isConnected = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "bus_connected", Help: "1 while the connection to NATS stands.",
+	}, func() float64 {
+		if b.Connected() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// Collect registers the metrics of the connection and of its consumers. One
+// registry takes one Bus; several need wrapping with a label each.
+func (b *Bus) Collect(r prometheus.Registerer) error {
+	m := b.metrics
+	var faults []error
+	for _, c := range []prometheus.Collector{
+		m.published, m.publishFailures, m.isConnected, m.handled, m.redeliveries, m.failures, m.pending,
+	} {
+		faults = append(faults, r.Register(c))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("metrics of the bus: %w", err)
+	}
+	return nil
+}

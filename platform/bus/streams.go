@@ -1,0 +1,161 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	eventsKept = 7 * 24 * time.Hour
+	// dedupeWindow is how long a stream remembers message ids. A relay that died
+	// between publishing and deleting is made up for well within it.
+	dedupeWindow = 10 * time.Minute
+)
+
+// The subjects of which the last word per key is kept for ever.
+const (
+	credentialRevoked  = "auth.v1.credential_revoked."
+	signingKeysChanged = "auth.v1.signing_keys_changed."
+)
+
+var (
+	eventForm    = regexp.MustCompile(`^[a-z][a-z0-9_]*\.v1\.[a-z][a-z0-9_]*$`)
+	identityForm = regexp.MustCompile(`^auth\.v1\.(credential_revoked|signing_keys_changed)\.[A-Za-z0-9_-]+$`)
+	filterForm   = regexp.MustCompile(`^([a-z][a-z0-9_]*|\*)\.v1\.([a-z][a-z0-9_]*|\*)$`)
+	keyedFilter  = regexp.MustCompile(`^auth\.v1\.(credential_revoked|signing_keys_changed)\.([A-Za-z0-9_-]+|\*)$`)
+)
+
+// CheckSubject refuses a subject that no stream takes. A subject has no prefix:
+// "customer.v1.customer_created", "auth.v1.credential_revoked.m2m_…".
+func CheckSubject(subject string) error {
+	if eventForm.MatchString(subject) || identityForm.MatchString(subject) {
+		return nil
+	}
+	return fmt.Errorf("%q is no event's subject", subject)
+}
+
+func (b *Bus) full(subject string) string { return b.cfg.Prefix + "." + subject }
+
+func (b *Bus) short(subject string) string { return strings.TrimPrefix(subject, b.cfg.Prefix+".") }
+
+func (b *Bus) eventsStream() string { return strings.ToUpper(b.cfg.Prefix) + "_EVENTS" }
+
+func (b *Bus) identityStream() string { return strings.ToUpper(b.cfg.Prefix) + "_IDENTITY" }
+
+// filters returns the stream that has all the subjects, and their full form.
+func (b *Bus) filters(subjects []string) (stream string, full []string, err error) {
+	if len(subjects) == 0 {
+		return "", nil, errors.New("no subjects")
+	}
+	for _, subject := range subjects {
+		in := b.eventsStream()
+		switch {
+		case keyedFilter.MatchString(subject):
+			in = b.identityStream()
+		case !filterForm.MatchString(subject):
+			return "", nil, fmt.Errorf("%q matches no event's subject", subject)
+		}
+		if stream != "" && in != stream {
+			return "", nil, fmt.Errorf("%q is in another stream than %q", subject, subjects[0])
+		}
+		stream = in
+		full = append(full, b.full(subject))
+	}
+	return stream, full, nil
+}
+
+// streams says what this installation's streams are. Each entry changes what it
+// is about and leaves the rest, which the server fills in, as it is.
+func (b *Bus) streams() map[string]func(*jetstream.StreamConfig) {
+	return map[string]func(*jetstream.StreamConfig){
+		b.eventsStream(): func(c *jetstream.StreamConfig) {
+			c.Description = "domain events"
+			c.Subjects = []string{b.full("*.v1.*")}
+			c.MaxAge = eventsKept
+			c.Duplicates = dedupeWindow
+			c.Replicas = b.cfg.Replicas
+		},
+		b.identityStream(): func(c *jetstream.StreamConfig) {
+			c.Description = "the last word per credential and the signing keys, kept for ever"
+			c.Subjects = []string{b.full(credentialRevoked + "*"), b.full(signingKeysChanged + "*")}
+			c.MaxMsgsPerSubject = 1
+			c.Duplicates = dedupeWindow
+			c.Replicas = b.cfg.Replicas
+		},
+	}
+}
+
+// EnsureStreams creates the streams, or brings them to what this binary wants.
+// It waits up to StartTimeout for JetStream to be able to; any number of
+// processes may do it at the same time.
+func (b *Bus) EnsureStreams(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.StartTimeout)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := b.ensureStreams(ctx)
+		if err == nil || !temporary(err) || ctx.Err() != nil {
+			return err
+		}
+		b.log.WarnContext(ctx, "waiting for jetstream", "error", err)
+		b.pause(ctx, wait)
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (b *Bus) ensureStreams(ctx context.Context) error {
+	for name, shape := range b.streams() {
+		if err := b.ensureStream(ctx, name, shape); err != nil {
+			return fmt.Errorf("stream %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (b *Bus) ensureStream(ctx context.Context, name string, shape func(*jetstream.StreamConfig)) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	s, err := b.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		want := jetstream.StreamConfig{Name: name, Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy}
+		shape(&want)
+		_, err = b.js.CreateStream(ctx, want)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		// Another process was faster, with other settings.
+		s, err = b.js.Stream(ctx, name)
+	}
+	if err != nil {
+		return err
+	}
+	have := s.CachedInfo().Config
+	want := have
+	shape(&want)
+	if reflect.DeepEqual(have, want) {
+		return nil
+	}
+	_, err = b.js.UpdateStream(ctx, want)
+	return err
+}
+
+// temporary reports an error that may be gone at the next try: JetStream is
+// starting, electing a leader, or out of reach.
+func temporary(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code >= 500
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
+		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrDisconnected) ||
+		errors.Is(err, jetstream.ErrJetStreamNotEnabled)
+}

@@ -1,0 +1,101 @@
+// Package inbox makes the effect of an event happen once, although the bus
+// delivers it at least once: a consumer records the events it handles in the
+// same commit as their effect.
+//
+//	err := db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+//		fresh, err := inbox.Once(ctx, tx, "booking-customers", msgs)
+//		if err != nil {
+//			return err
+//		}
+//		return applyAll(ctx, tx, fresh)
+//	})
+//
+// # Invariants
+//
+//  1. Of any number of commits that handle one event for one consumer, exactly
+//     one has it among its fresh ones.
+//  2. An event whose commit was rolled back counts as never seen.
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+const recordSQL = `insert into inbox (consumer, event_id)
+	select $1, event_id from unnest($2::uuid[]) as event_id
+	on conflict do nothing
+	returning event_id`
+
+// Once records msgs as handled by consumer in tx and returns those that were
+// not before, in their order. A message that another transaction is handling is
+// waited for, and returned only if that one fails.
+func Once(ctx context.Context, tx *pg.Tx, consumer string, msgs []bus.Message) ([]bus.Message, error) {
+	if len(msgs) == 0 {
+		return nil, nil
+	}
+	ids := make([]pgtype.UUID, len(msgs))
+	for i, m := range msgs {
+		ids[i] = pgtype.UUID{Bytes: m.ID, Valid: true}
+	}
+	// Two processes with the same events must not wait for each other crosswise.
+	slices.SortFunc(ids, func(a, b pgtype.UUID) int { return bytes.Compare(a.Bytes[:], b.Bytes[:]) })
+	rows, err := tx.Query(ctx, recordSQL, consumer, ids)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: %w", err)
+	}
+	unseen := make(map[id.UUID]bool, len(msgs))
+	for rows.Next() {
+		var event id.UUID
+		if err := rows.Scan(&event); err != nil {
+			rows.Close()
+			return nil, fmt.Errorf("inbox: %w", err)
+		}
+		unseen[event] = true
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("inbox: %w", err)
+	}
+	fresh := make([]bus.Message, 0, len(unseen))
+	for _, m := range msgs {
+		if unseen[m.ID] {
+			delete(unseen, m.ID)
+			fresh = append(fresh, m)
+		}
+	}
+	return fresh, nil
+}
+
+// pruneBatch keeps each delete short.
+const pruneBatch = 5000
+
+const pruneSQL = `delete from inbox where (consumer, event_id) in
+	(select consumer, event_id from inbox where processed_at < $1 limit $2 for update skip locked)`
+
+// Prune forgets what was handled before olderThan, which must be longer ago than
+// the streams keep their events: a forgotten event that comes again counts as new.
+func Prune(ctx context.Context, db *pg.DB, olderThan time.Time) error {
+	for {
+		var n int64
+		err := db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			tag, err := tx.Exec(ctx, pruneSQL, olderThan, pruneBatch)
+			n = tag.RowsAffected()
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("inbox: prune: %w", err)
+		}
+		if n < pruneBatch {
+			return nil
+		}
+	}
+}

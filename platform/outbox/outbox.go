@@ -1,0 +1,164 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// Event is something that has happened, if the transaction commits.
+type Event struct {
+	// Company is the tenant; zero for what concerns the whole installation.
+	Company id.Company
+	// Subject has no prefix: "customer.v1.customer_created".
+	Subject string
+	Payload proto.Message
+	// OccurredAt is zero for now.
+	OccurredAt time.Time
+	// ID is what consumers tell repetitions by; zero for a fresh one.
+	ID id.UUID
+}
+
+// maxPayload leaves room for the headers in NATS's default limit of 1 MiB.
+const maxPayload = 1<<20 - 16<<10
+
+// ErrTooLarge reports an event that NATS would not take.
+var ErrTooLarge = errors.New("event is too large")
+
+// Outbox is the outbox table of one database.
+type Outbox struct {
+	db  *pg.DB
+	bus *bus.Bus
+	log *slog.Logger
+	now func() time.Time
+
+	woken   chan struct{} // holds at most one reminder that there may be work
+	metrics *metrics
+}
+
+// New returns the outbox of db, whose Run publishes on b. A process that only
+// appends may pass a nil b.
+func New(db *pg.DB, b *bus.Bus, log *slog.Logger, now func() time.Time) *Outbox {
+	return &Outbox{db: db, bus: b, log: log, now: now, woken: make(chan struct{}, 1), metrics: newMetrics()}
+}
+
+const appendSQL = `insert into outbox (id, company_id, subject, payload, trace, occurred_at)
+	select e.id, e.company_id, e.subject, e.payload, $5::jsonb, e.occurred_at
+	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $6::timestamptz[])
+		as e (id, company_id, subject, payload, occurred_at)`
+
+// Append adds events to tx, in one statement. They are published when, and only
+// if, tx commits.
+func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	n := len(events)
+	ids, companies := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+	subjects, payloads, times := make([]string, n), make([][]byte, n), make([]time.Time, n)
+	for i, e := range events {
+		r, err := o.row(e)
+		if err != nil {
+			return err
+		}
+		ids[i], companies[i], subjects[i], payloads[i], times[i] = r.id, r.company, e.Subject, r.payload, r.at
+	}
+	trace, err := traceOf(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, appendSQL, ids, companies, subjects, payloads, trace, times); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	tx.AfterCommit(o.wake)
+	return nil
+}
+
+// CopyAppend is Append for thousands of events: it streams them with COPY.
+func (o *Outbox) CopyAppend(ctx context.Context, tx *pg.Tx, events []Event) error {
+	trace, err := traceOf(ctx)
+	if err != nil {
+		return err
+	}
+	source := pgx.CopyFromSlice(len(events), func(i int) ([]any, error) {
+		r, err := o.row(events[i])
+		if err != nil {
+			return nil, err
+		}
+		return []any{r.id, r.company, events[i].Subject, r.payload, trace, r.at}, nil
+	})
+	columns := []string{"id", "company_id", "subject", "payload", "trace", "occurred_at"}
+	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"outbox"}, columns, source); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	tx.AfterCommit(o.wake)
+	return nil
+}
+
+type row struct {
+	id, company pgtype.UUID
+	payload     []byte
+	at          time.Time
+}
+
+// row checks an event while its writer can still be told.
+func (o *Outbox) row(e Event) (row, error) {
+	if err := bus.CheckSubject(e.Subject); err != nil {
+		return row{}, fmt.Errorf("outbox: %w", err)
+	}
+	payload, err := proto.MarshalOptions{}.MarshalAppend([]byte{}, e.Payload)
+	if err != nil {
+		return row{}, fmt.Errorf("outbox: %s: %w", e.Subject, err)
+	}
+	if len(payload) > maxPayload {
+		return row{}, fmt.Errorf("outbox: %s with %d bytes: %w", e.Subject, len(payload), ErrTooLarge)
+	}
+	if e.ID.IsZero() {
+		e.ID = id.NewUUID()
+	}
+	if e.OccurredAt.IsZero() {
+		e.OccurredAt = o.now()
+	}
+	return row{
+		id:      pgtype.UUID{Bytes: e.ID, Valid: true},
+		company: pgtype.UUID{Bytes: e.Company, Valid: true},
+		payload: payload,
+		at:      e.OccurredAt,
+	}, nil
+}
+
+// traceOf returns the trace context of ctx as JSON text, or nil without one.
+func traceOf(ctx context.Context) (*string, error) {
+	carrier := propagation.MapCarrier{}
+	otel.GetTextMapPropagator().Inject(ctx, carrier)
+	if len(carrier) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(carrier)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: trace context: %w", err)
+	}
+	s := string(text)
+	return &s, nil
+}
+
+// wake tells the relay of this process that there may be work.
+func (o *Outbox) wake() {
+	select {
+	case o.woken <- struct{}{}:
+	default: // a reminder is waiting already
+	}
+}

@@ -1,0 +1,230 @@
+package outbox
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+)
+
+const (
+	batchSize = 500
+	pollEvery = time.Second
+	// leaseTime bounds how long the events of a relay that died wait for another
+	// one. publishTime is well below it, so that a live relay never loses a lease.
+	leaseTime   = 30 * time.Second
+	publishTime = 10 * time.Second
+	settleTime  = 5 * time.Second
+	firstRetry  = time.Second
+	lastRetry   = time.Minute
+)
+
+const (
+	// Nothing of the relay's need survive a crash of the server: the row is there
+	// again, and its event is published again under the same id.
+	asyncSQL = `select set_config('synchronous_commit', 'off', true)`
+
+	// claimSQL leases the oldest events that nobody holds.
+	claimSQL = `update outbox set lease = $1, lease_until = now() + make_interval(secs => $2), attempt = attempt + 1
+		where id in (
+			select id from outbox where lease_until is null or lease_until <= now()
+			order by created_at, id limit $3 for update skip locked)
+		returning id, company_id, subject, payload, trace, occurred_at, created_at, attempt`
+
+	deleteSQL = `delete from outbox where lease = $1 and id = any($2)`
+
+	// releaseSQL gives events back, each to be tried again after its own delay.
+	releaseSQL = `update outbox o set lease = null, lease_until = now() + make_interval(secs => r.delay)
+		from unnest($2::uuid[], $3::float8[]) as r (id, delay)
+		where o.id = r.id and o.lease = $1`
+)
+
+// leased is a row that this relay holds.
+type leased struct {
+	bus.Message
+	createdAt time.Time
+	attempt   int
+}
+
+// outcome is what became of a batch.
+type outcome struct {
+	lease     id.UUID
+	published []pgtype.UUID
+	back      []pgtype.UUID // not published
+	delays    []float64     // seconds until each of back is tried again
+	away      error         // NATS did not take part or all of the batch
+}
+
+// Run publishes what is committed until ctx ends; it then settles what it has
+// leased and returns nil. Any number of processes may run it on one database.
+// While PostgreSQL or NATS is away it waits and goes on.
+func (o *Outbox) Run(ctx context.Context) error {
+	if o.bus == nil {
+		return errors.New("outbox: no bus to publish on")
+	}
+	poll := time.NewTimer(0)
+	defer poll.Stop()
+	for trouble := 0; ; {
+		again := o.bus.Reconnected()
+		err := o.drain(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		wait := pollEvery
+		if err != nil {
+			trouble++
+			wait = min(pollEvery<<min(trouble-1, 3), 5*time.Second)
+			o.log.Warn("outbox relay is held up", "error", err, "again_in", wait)
+		} else {
+			trouble = 0
+		}
+		poll.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-poll.C:
+		case <-again:
+		case <-o.wakes(trouble):
+		}
+	}
+}
+
+// wakes is not listened to in trouble: every commit would try what just failed.
+func (o *Outbox) wakes(trouble int) <-chan struct{} {
+	if trouble > 0 {
+		return nil
+	}
+	return o.woken
+}
+
+// drain publishes batch after batch until nothing is left to lease.
+func (o *Outbox) drain(ctx context.Context) error {
+	var done outcome
+	for {
+		if !o.bus.Connected() {
+			// What waits keeps best where it is.
+			return o.bus.Ready(ctx)
+		}
+		if ctx.Err() != nil {
+			return o.settle(ctx, done)
+		}
+		batch, lease, err := o.turn(ctx, done)
+		if err != nil {
+			return err
+		}
+		if len(batch) == 0 {
+			return nil
+		}
+		done = o.publish(ctx, batch, lease)
+		if done.away != nil {
+			return errors.Join(done.away, o.settle(ctx, done))
+		}
+	}
+}
+
+// turn settles the previous batch and leases the next, in one round trip.
+func (o *Outbox) turn(ctx context.Context, done outcome) ([]leased, id.UUID, error) {
+	// A lease must not be taken and lost because ctx ended under way.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	lease := id.NewUUID()
+	batch := done.statements()
+	var rows []leased
+	batch.Queue(claimSQL, lease, leaseTime.Seconds(), batchSize).Query(func(r pgx.Rows) (err error) {
+		rows, err = pgx.CollectRows(r, scanLeased)
+		return err
+	})
+	if err := o.send(ctx, batch); err != nil {
+		return nil, lease, err
+	}
+	slices.SortFunc(rows, func(a, b leased) int {
+		return cmp.Or(a.createdAt.Compare(b.createdAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	return rows, lease, nil
+}
+
+// settle records what became of a batch.
+func (o *Outbox) settle(ctx context.Context, done outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	return o.send(ctx, done.statements())
+}
+
+func (done outcome) statements() *pgx.Batch {
+	batch := &pgx.Batch{}
+	batch.Queue(asyncSQL)
+	if len(done.published) > 0 {
+		batch.Queue(deleteSQL, done.lease, done.published)
+	}
+	if len(done.back) > 0 {
+		batch.Queue(releaseSQL, done.lease, done.back, done.delays)
+	}
+	return batch
+}
+
+// send runs a batch as one implicit transaction. The outbox belongs to no
+// company, so the connection needs none.
+func (o *Outbox) send(ctx context.Context, batch *pgx.Batch) error {
+	if batch.Len() == 1 {
+		return nil
+	}
+	if err := o.db.Pool().SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	return nil
+}
+
+func scanLeased(r pgx.CollectableRow) (leased, error) {
+	var l leased
+	var trace []byte
+	err := r.Scan(&l.ID, &l.Company, &l.Subject, &l.Payload, &trace, &l.OccurredAt, &l.createdAt, &l.attempt)
+	if err == nil && trace != nil {
+		err = json.Unmarshal(trace, &l.Trace)
+	}
+	return l, err
+}
+
+// publish sends a batch and says what became of each event. It finishes what it
+// has begun when ctx ends.
+func (o *Outbox) publish(ctx context.Context, batch []leased, lease id.UUID) outcome {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
+	defer cancel()
+	msgs := make([]bus.Message, len(batch))
+	for i, l := range batch {
+		msgs[i] = l.Message
+	}
+	acked, err := o.bus.Publish(ctx, msgs)
+	var failed *bus.PublishError
+	errors.As(err, &failed)
+	done := outcome{lease: lease}
+	for i, l := range batch {
+		row := pgtype.UUID{Bytes: l.ID, Valid: true}
+		if acked[i] {
+			done.published = append(done.published, row)
+			continue
+		}
+		delay := time.Duration(0)
+		if failed.Refused(i) {
+			delay = min(firstRetry<<min(l.attempt-1, 6), lastRetry)
+			o.log.Error("an event was refused", "event", l.ID.String(), "subject", l.Subject, "company", l.Company.String(),
+				"attempt", l.attempt, "again_in", delay, "error", failed.Causes[i])
+		} else {
+			done.away = err
+		}
+		done.back = append(done.back, row)
+		done.delays = append(done.delays, delay.Seconds())
+	}
+	o.metrics.published.Add(float64(len(done.published)))
+	o.metrics.failures.Add(float64(len(done.back)))
+	return done
+}
