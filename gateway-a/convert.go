@@ -1,0 +1,123 @@
+package gatewaya
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/zone"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+)
+
+// The values that Interface A has for type, method and currency.
+const (
+	typeCustomer     = "customer"
+	typeEventBooking = "event-booking"
+	typeEvent        = "event"
+	typeEventDate    = "event_date"
+	methodCard       = "CARD"
+	methodPass       = "PASS"
+	currencyCredits  = "CR"
+)
+
+func profile(c *customerv1.Customer) *edgeav1.Profile {
+	return &edgeav1.Profile{
+		Id: c.GetId(), Type: typeCustomer, Firstname: c.GetFirstName(), Lastname: c.GetLastName(),
+		Email: c.GetEmail(), Mobile: c.GetMobile(),
+	}
+}
+
+func listedCustomer(c *customerv1.Customer) *edgeav1.ListedCustomer {
+	return &edgeav1.ListedCustomer{
+		Id: c.GetId(), Type: typeCustomer, Firstname: c.GetFirstName(), Lastname: c.GetLastName(),
+		Email: c.GetEmail(), Mobile: c.GetMobile(), Archived: c.GetArchived(),
+	}
+}
+
+func transaction(t *bookingv1.Transaction) (*edgeav1.Transaction, error) {
+	purchased, err := local(t.GetPurchasedAt(), t.GetTimezone())
+	if err != nil {
+		return nil, err
+	}
+	out := &edgeav1.Transaction{
+		Id: t.GetId(), Type: typeEventBooking, PurchaseDate: purchased,
+		Bookings: make([]*edgeav1.Booking, 0, len(t.GetBookings())),
+	}
+	purchaser := customer(t.GetPurchaser())
+	for _, b := range t.GetBookings() {
+		converted, err := booking(b, purchaser)
+		if err != nil {
+			return nil, err
+		}
+		out.Bookings = append(out.Bookings, converted)
+	}
+	return out, nil
+}
+
+func booking(b *bookingv1.Booking, purchaser *edgeav1.Customer) (*edgeav1.Booking, error) {
+	starts, err := local(b.GetStartsAt(), b.GetTimezone())
+	if err != nil {
+		return nil, err
+	}
+	paid, err := payment(b)
+	if err != nil {
+		return nil, err
+	}
+	return &edgeav1.Booking{
+		Id: b.GetId(), Type: typeEventBooking, IsCancelled: b.GetIsCancelled(), IsRefunded: b.GetIsRefunded(),
+		Spaces: b.GetSpaces(), PurchasedBy: purchaser, BoughtFor: customer(b.GetBoughtFor()),
+		Event: &edgeav1.Event{
+			Id: b.GetEventId(), Type: typeEvent, Name: b.GetEventTitle(),
+			Date: &edgeav1.EventDate{
+				Id: b.GetEventDateId(), Type: typeEventDate, Datetime: starts,
+				Tz: b.GetTimezone(), Duration: b.GetDurationMinutes(),
+			},
+		},
+		PricingOption: &edgeav1.PricingOption{Id: b.GetPricingOptionId()},
+		Payment:       paid,
+	}, nil
+}
+
+// customer converts a reference; nil, a booking for the purchaser, stays nil
+// and is absent in the JSON.
+func customer(c *bookingv1.CustomerReference) *edgeav1.Customer {
+	if c == nil {
+		return nil
+	}
+	return &edgeav1.Customer{
+		Id: c.GetId(), Type: typeCustomer, Firstname: c.GetFirstName(), Lastname: c.GetLastName(), Email: c.GetEmail(),
+	}
+}
+
+func payment(b *bookingv1.Booking) (*edgeav1.Payment, error) {
+	switch p := b.GetPayment().(type) {
+	case *bookingv1.Booking_Card:
+		return &edgeav1.Payment{
+			Method: methodCard, Currency: p.Card.GetCurrency(),
+			Base100GrossPrice: &p.Card.Gross, Base100NetPrice: &p.Card.Net,
+		}, nil
+	case *bookingv1.Booking_Pass:
+		return &edgeav1.Payment{Method: methodPass, Currency: currencyCredits, CreditsUsed: &p.Pass.CreditsUsed}, nil
+	}
+	return nil, fmt.Errorf("booking %s: payment of type %T", b.GetId(), b.GetPayment())
+}
+
+// local prints an instant as the wall time of a zone, without an offset.
+func local(at *timestamppb.Timestamp, timezone string) (string, error) {
+	loc, err := zone.Load(timezone)
+	if err != nil {
+		return "", err
+	}
+	return at.AsTime().In(loc).Format("2006-01-02T15:04:05"), nil
+}
+
+// instant converts an optional instant.
+func instant(t *time.Time) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return timestamppb.New(*t)
+}

@@ -1,0 +1,14 @@
+// Package gatewaya is the edge of Interface A: the machine-to-machine REST API
+// with client credentials and scopes. It translates, and nothing else: it has
+// no rules and no database. What it promises:
+//
+//  1. Every operation but POST /token verifies the token and the scope that
+//     routes.go names, before anything else about the request is looked at.
+//  2. The services get the caller's token and decide by it; no header of a
+//     client becomes metadata of a call.
+//  3. GET /customers is one JSON document of any length in constant memory. A
+//     failure midway cuts the connection; a document that ends is complete.
+//  4. Every error has the body {message, error: {code, message, details}}; only
+//     form-encoded token requests get RFC 6749's error member.
+//  5. What it answers is what openapi.yaml describes.
+package gatewaya

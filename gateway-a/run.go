@@ -1,0 +1,104 @@
+package gatewaya
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/edge"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/service"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+)
+
+//go:embed openapi.yaml
+var openapi []byte
+
+// Part returns gateway-a as a part of the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:     "gateway-a",
+		About:    "Interface A: the machine-to-machine REST API",
+		Settings: func() any { return &Config{} },
+		Run:      Run,
+	}
+}
+
+// Run serves Interface A until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	h.Health.SetServing(h.Part, false)
+
+	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer authConn.Close()
+	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer customerConn.Close()
+	bookingConn, err := rpc.Dial(cfg.BookingAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer bookingConn.Close()
+	b, err := bus.Connect(ctx, cfg.Bus, h.Log, h.NATS...)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := b.EnsureStreams(ctx); err != nil {
+		return err
+	}
+
+	verifier := token.NewVerifier(cfg.Token, time.Now)
+	e, err := edge.New(edge.Options{
+		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Routes: routes(), AppendFault: appendFault,
+	})
+	if err != nil {
+		return err
+	}
+	customerClient := customerv1.NewCustomerServiceClient(customerConn)
+	tokenHandler := &tokens{edge: e, client: authv1.NewTokenServiceClient(authConn), proxies: cfg.Proxies}
+	listHandler := &customers{edge: e, client: customerClient}
+	err = errors.Join(
+		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{
+			customers: customerClient, bookings: bookingv1.NewBookingServiceClient(bookingConn),
+		}),
+		e.Handle(http.MethodPost, "/token", tokenHandler.serve),
+		e.Handle(http.MethodGet, "/customers", listHandler.serve),
+	)
+	if err != nil {
+		return err
+	}
+
+	g := service.NewGroup(ctx, h.Log)
+	g.Go("token verifier", func(ctx context.Context) error { return verifier.Run(ctx, b) })
+	g.Go("http", func(ctx context.Context) error {
+		defer h.Health.SetServing(h.Part, false)
+		handler := e.Handler(edge.Pages("Reservation platform: Interface A", openapi))
+		return edge.ListenAndServe(ctx, cfg.Addr, handler, cfg.Drain, func(addr net.Addr) {
+			h.Log.Info("http", "addr", addr.String())
+			go func() {
+				if verifier.WaitReady(ctx) == nil {
+					h.Health.SetServing(h.Part, true)
+				}
+			}()
+		})
+	})
+	return g.Wait()
+}

@@ -1,0 +1,151 @@
+package gatewaya
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"reservation.dev/platform/edge"
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+)
+
+// tokens answers POST /token: the JSON body of the interface, and the
+// client-credentials grant of RFC 6749, form-encoded or with HTTP Basic.
+type tokens struct {
+	edge    *edge.Edge
+	client  authv1.TokenServiceClient
+	proxies edge.Proxies
+}
+
+func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
+	w.Header().Set("Pragma", "no-cache") // RFC 6749, 5.1
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if media == formType {
+		t.serveForm(w, r)
+		return
+	}
+	req := &edgeav1.TokenRequest{}
+	body, err := readAll(r)
+	if err == nil {
+		err = edge.DecodeJSON(body, req)
+	}
+	if err == nil {
+		err = t.issue(w, r, &authv1.IssueTokenRequest{
+			ClientId: req.GetClientId(), ClientSecret: req.GetClientSecret(), Scope: req.GetScope(),
+		})
+	}
+	if err != nil {
+		t.edge.Fail(w, r, fault.From(err))
+	}
+}
+
+// issue asks for a token and answers with it.
+func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.IssueTokenRequest) error {
+	for _, field := range []struct{ name, value string }{
+		{"client_id", req.GetClientId()}, {"client_secret", req.GetClientSecret()}, {"scope", req.GetScope()},
+	} {
+		if !utf8.ValidString(field.value) {
+			return fault.InvalidFields(fault.Field{Field: field.name, Rule: "characters", Message: "must be valid UTF-8"})
+		}
+	}
+	req.ClientAddress = t.proxies.ClientAddress(r)
+	res, err := t.client.IssueToken(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	t.edge.Write(w, http.StatusOK, &edgeav1.TokenResponse{
+		AccessToken: res.GetAccessToken(), TokenType: "Bearer", ExpiresIn: res.GetExpiresIn(), Scope: res.GetScope(),
+	})
+	return nil
+}
+
+func (t *tokens) serveForm(w http.ResponseWriter, r *http.Request) {
+	req, basic, err := formRequest(r)
+	if err == nil {
+		err = t.issue(w, r, req)
+	}
+	if err != nil {
+		f := fault.From(err)
+		if basic && f.Kind == fault.Unauthenticated { // RFC 6749, 5.2
+			w.Header().Set("WWW-Authenticate", `Basic realm="reservation", charset="UTF-8"`)
+		}
+		t.edge.FailAs(w, r, f, appendOAuthFault)
+	}
+}
+
+// formRequest reads an RFC 6749 client-credentials request. basic says that the
+// client authenticated with HTTP Basic.
+func formRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, err error) {
+	body, err := readAll(r)
+	if err != nil {
+		return nil, false, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, false, oauthInvalid("the form is malformed")
+	}
+	for name, values := range form {
+		if len(values) > 1 { // RFC 6749, 3.2
+			return nil, false, oauthInvalid("a parameter is given more than once: " + printable(name))
+		}
+	}
+	switch form.Get("grant_type") {
+	case "client_credentials":
+	case "":
+		return nil, false, fault.InvalidFields(fault.Field{Field: "grant_type", Rule: "required", Message: "is required"})
+	default:
+		return nil, false, fault.New(fault.Invalid, reasonUnsupportedGrant, "the grant_type must be client_credentials")
+	}
+	req = &authv1.IssueTokenRequest{
+		ClientId: form.Get("client_id"), ClientSecret: form.Get("client_secret"), Scope: form.Get("scope"),
+	}
+	user, password, basic := r.BasicAuth()
+	if !basic {
+		return req, false, nil
+	}
+	if req.GetClientSecret() != "" {
+		return nil, true, oauthInvalid("the client authenticates twice, by HTTP Basic and in the form")
+	}
+	// RFC 6749, 2.3.1: both parts are form-encoded before they are joined.
+	id, idErr := url.QueryUnescape(user)
+	secret, secretErr := url.QueryUnescape(password)
+	if idErr != nil || secretErr != nil {
+		return nil, true, oauthInvalid("the HTTP Basic credentials are malformed")
+	}
+	if req.GetClientId() != "" && req.GetClientId() != id {
+		return nil, true, oauthInvalid("the client_id of the form is not that of HTTP Basic")
+	}
+	req.ClientId, req.ClientSecret = id, secret
+	return req, true, nil
+}
+
+const (
+	reasonUnsupportedGrant = "UNSUPPORTED_GRANT_TYPE"
+	reasonInvalidScope     = "INVALID_SCOPE"
+)
+
+func oauthInvalid(message string) *fault.Error {
+	return fault.New(fault.Invalid, fault.ReasonInvalidParameter, message)
+}
+
+// printable makes a stranger's text fit for a message.
+func printable(s string) string {
+	if len(s) > 40 {
+		s = s[:40] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// readAll reads the body, which the edge has bounded.
+func readAll(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, edge.BodyFault(err)
+	}
+	return body, nil
+}

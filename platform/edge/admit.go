@@ -1,0 +1,177 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/rpc"
+)
+
+// MaxBody is the largest request body, in bytes.
+const MaxBody = 1 << 20
+
+// maxIdempotencyKey is the longest Idempotency-Key, in bytes.
+const maxIdempotencyKey = 255
+
+// admit lets a routed request through to its handler, or answers why not.
+func (e *Edge) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request, path map[string]string) {
+		s := scopeOf(r.Context())
+		ctx, err := e.check(w, r, s)
+		if err == nil {
+			err = checkPath(path)
+		}
+		if err != nil {
+			e.Fail(w, r, fault.From(err))
+			return
+		}
+		next(w, r.WithContext(ctx), path)
+	}
+}
+
+func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *scope) (context.Context, error) {
+	ctx := r.Context()
+	pattern, _ := runtime.HTTPPattern(ctx)
+	s.route = e.routes[r.Method+" "+strings.ReplaceAll(pattern.String(), "=*}", "}")]
+	if s.route == nil { // an operation without a route has no scope: refuse it
+		return nil, fault.Missing("operation")
+	}
+	ctx, err := e.authenticate(ctx, r, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := readQuery(r, s.route.Query); err != nil {
+		return nil, err
+	}
+	if !s.route.hasBody() {
+		return ctx, nil
+	}
+	if key := r.Header.Get("Idempotency-Key"); key != "" {
+		if !sane(key, maxIdempotencyKey) {
+			return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
+		}
+		ctx = rpc.WithIdempotencyKey(ctx, key)
+	}
+	return ctx, readBody(w, r, s)
+}
+
+// maxPathValue is longer than any identifier.
+const maxPathValue = 100
+
+// checkPath answers what no identifier is written as like one that does not
+// exist, before it becomes a field of a call.
+func checkPath(path map[string]string) error {
+	for _, value := range path {
+		if !sane(value, maxPathValue) {
+			return fault.Missing("resource")
+		}
+	}
+	return nil
+}
+
+// authenticate verifies the token and its scope, unless the route is public.
+func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *scope) (context.Context, error) {
+	if s.route.Scope == "" {
+		return ctx, nil
+	}
+	raw, err := bearer(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := e.opts.Verifier.Verify(ctx, raw)
+	if err != nil {
+		f := fault.From(err)
+		if f.Kind == fault.Unauthenticated {
+			return nil, f.With("token", "invalid")
+		}
+		return nil, f
+	}
+	s.claims = claims
+	if !claims.Has(s.route.Scope) {
+		return nil, fault.MissingScope(s.route.Scope)
+	}
+	return rpc.WithClaims(ctx, claims), nil
+}
+
+// bearer returns the token of the Authorization header.
+func bearer(h http.Header) (string, error) {
+	values := h.Values("Authorization")
+	if len(values) == 0 {
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required: Authorization: Bearer <token>")
+	}
+	scheme, raw, _ := strings.Cut(values[0], " ")
+	raw = strings.TrimSpace(raw)
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || raw == "" {
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the Authorization header must be: Bearer <token>")
+	}
+	return raw, nil
+}
+
+// readQuery leaves in r.Form just the named parameters, each given once and in
+// characters that text may have.
+func readQuery(r *http.Request, names []string) error {
+	form, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return fault.New(fault.Invalid, fault.ReasonInvalidParameter, "the query string is malformed").Because(err)
+	}
+	known := make(url.Values, len(names))
+	for _, name := range names {
+		values, given := form[name]
+		if !given {
+			continue
+		}
+		if len(values) > 1 {
+			return fault.InvalidParameter(name, "single", "is given more than once")
+		}
+		if !utf8.ValidString(values[0]) || strings.ContainsRune(values[0], 0) {
+			return fault.InvalidParameter(name, "characters", "contains characters that are not text")
+		}
+		known[name] = values
+	}
+	r.Form = known
+	return nil
+}
+
+// readBody checks the media type and bounds the size.
+func readBody(w http.ResponseWriter, r *http.Request, s *scope) error {
+	accepted := s.route.Media
+	if len(accepted) == 0 {
+		accepted = []string{contentType}
+	}
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		media = ""
+	}
+	charset := params["charset"]
+	if !slices.Contains(accepted, media) || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+		return fault.New(fault.Invalid, fault.ReasonUnsupportedMediaType,
+			"the Content-Type must be "+strings.Join(accepted, " or "))
+	}
+	if r.ContentLength > MaxBody {
+		return bodyTooLarge()
+	}
+	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, MaxBody), scope: s}
+	return nil
+}
+
+// sane reports whether s has 1 to most visible ASCII characters.
+func sane(s string, most int) bool {
+	if s == "" || len(s) > most {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

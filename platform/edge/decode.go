@@ -1,0 +1,265 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"reservation.dev/platform/fault"
+)
+
+// maxDepth bounds the nesting of a request body.
+const maxDepth = 32
+
+// DecodeJSON fills m, an empty message, from the JSON object in body. Members
+// are named by json_name; unknown ones are ignored; null is like absent. What
+// is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
+// member of a wrong type is a VALIDATION_ERROR with the rule "type". All fields
+// of a wrong type are reported at once.
+func DecodeJSON(body []byte, m proto.Message) error {
+	if !utf8.Valid(body) {
+		return invalidJSON("the body is not valid UTF-8")
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return invalidJSON("the body is empty, a JSON object is expected")
+	}
+	d := decoder{dec: json.NewDecoder(bytes.NewReader(body))}
+	d.dec.UseNumber()
+	tok, err := d.dec.Token()
+	if err != nil {
+		return syntaxFault(err)
+	}
+	if tok != json.Delim('{') {
+		return invalidJSON("the body must be a JSON object")
+	}
+	if err := d.object(m.ProtoReflect(), "", 1); err != nil {
+		return err
+	}
+	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
+		return invalidJSON("there is something after the JSON object")
+	}
+	if len(d.fields) > 0 {
+		return fault.InvalidFields(d.fields...)
+	}
+	return nil
+}
+
+func invalidJSON(message string) error {
+	return fault.New(fault.Invalid, fault.ReasonInvalidJSON, message)
+}
+
+func syntaxFault(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return invalidJSON("the JSON ends too early")
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return invalidJSON(fmt.Sprintf("the JSON is malformed at byte %d", syntax.Offset))
+	}
+	return invalidJSON("the JSON is malformed")
+}
+
+type decoder struct {
+	dec    *json.Decoder
+	fields []fault.Field
+}
+
+// object reads the members up to the closing brace; the opening one is read. A
+// nil message (an invalid value) is walked over.
+func (d *decoder) object(m protoreflect.Message, path string, depth int) error {
+	if depth > maxDepth {
+		return invalidJSON("the JSON is nested too deeply")
+	}
+	seen := map[string]bool{}
+	for d.dec.More() {
+		tok, err := d.dec.Token()
+		if err != nil {
+			return syntaxFault(err)
+		}
+		name := tok.(string) // the decoder accepts nothing else as a member's name
+		if seen[name] {
+			return invalidJSON("the member " + quoteShort(name) + " is given twice")
+		}
+		seen[name] = true
+		var fd protoreflect.FieldDescriptor
+		if m != nil {
+			fd = m.Descriptor().Fields().ByJSONName(name)
+		}
+		if fd == nil {
+			if err := d.skip(depth); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.member(m, fd, join(path, name), depth); err != nil {
+			return err
+		}
+	}
+	_, err := d.dec.Token()
+	if err != nil {
+		return syntaxFault(err)
+	}
+	return nil
+}
+
+func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor, path string, depth int) error {
+	tok, err := d.dec.Token()
+	if err != nil {
+		return syntaxFault(err)
+	}
+	if tok == nil {
+		return nil
+	}
+	if !fd.IsList() {
+		v, ok, err := d.value(tok, fd, func() protoreflect.Value { return m.NewField(fd) }, path, depth)
+		if ok && err == nil {
+			m.Set(fd, v)
+		}
+		return err
+	}
+	if tok != json.Delim('[') {
+		d.wrongType(path, "must be an array")
+		return d.rest(tok, depth)
+	}
+	list := m.NewField(fd).List()
+	for i := 0; d.dec.More(); i++ {
+		tok, err := d.dec.Token()
+		if err != nil {
+			return syntaxFault(err)
+		}
+		v, ok, err := d.value(tok, fd, list.NewElement, path+"["+strconv.Itoa(i)+"]", depth+1)
+		if err != nil {
+			return err
+		}
+		if ok {
+			list.Append(v)
+		}
+	}
+	if _, err := d.dec.Token(); err != nil {
+		return syntaxFault(err)
+	}
+	m.Set(fd, protoreflect.ValueOfList(list))
+	return nil
+}
+
+// value reads one value whose first token is tok. ok is false where it has the
+// wrong type, which is then noted.
+func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh func() protoreflect.Value, path string, depth int) (v protoreflect.Value, ok bool, err error) {
+	switch fd.Kind() {
+	case protoreflect.MessageKind:
+		if tok != json.Delim('{') {
+			d.wrongType(path, "must be an object")
+			return v, false, d.rest(tok, depth)
+		}
+		v = fresh()
+		return v, true, d.object(v.Message(), path, depth+1)
+	case protoreflect.StringKind:
+		if s, is := tok.(string); is {
+			return protoreflect.ValueOfString(s), true, nil
+		}
+		d.wrongType(path, "must be a string")
+	case protoreflect.BoolKind:
+		if b, is := tok.(bool); is {
+			return protoreflect.ValueOfBool(b), true, nil
+		}
+		d.wrongType(path, "must be true or false")
+	case protoreflect.Int32Kind, protoreflect.Int64Kind:
+		n, problem := integer(tok)
+		if problem == "" && fd.Kind() == protoreflect.Int32Kind && (n < math.MinInt32 || n > math.MaxInt32) {
+			problem = "is out of range"
+		}
+		if problem != "" {
+			d.wrongType(path, problem)
+			break
+		}
+		if fd.Kind() == protoreflect.Int32Kind {
+			return protoreflect.ValueOfInt32(int32(n)), true, nil
+		}
+		return protoreflect.ValueOfInt64(n), true, nil
+	default:
+		return v, false, fmt.Errorf("edge message %s: fields of kind %s are not read", fd.FullName(), fd.Kind())
+	}
+	return v, false, d.rest(tok, depth)
+}
+
+// integer reads 3, 3.0 and 3e0 alike, without going through a float.
+func integer(tok json.Token) (int64, string) {
+	num, is := tok.(json.Number)
+	if !is {
+		return 0, "must be a number"
+	}
+	if n, err := strconv.ParseInt(num.String(), 10, 64); err == nil {
+		return n, ""
+	}
+	f, err := num.Float64()
+	if err != nil || f != math.Trunc(f) {
+		return 0, "must be a whole number"
+	}
+	if math.Abs(f) > 1<<53 {
+		return 0, "is out of range"
+	}
+	return int64(f), ""
+}
+
+// rest skips the rest of a value whose first token is tok.
+func (d *decoder) rest(tok json.Token, depth int) error {
+	switch tok {
+	case json.Delim('{'):
+		return d.object(nil, "", depth+1)
+	case json.Delim('['):
+		return d.array(depth + 1)
+	}
+	return nil
+}
+
+func (d *decoder) skip(depth int) error {
+	tok, err := d.dec.Token()
+	if err != nil {
+		return syntaxFault(err)
+	}
+	return d.rest(tok, depth)
+}
+
+func (d *decoder) array(depth int) error {
+	if depth > maxDepth {
+		return invalidJSON("the JSON is nested too deeply")
+	}
+	for d.dec.More() {
+		if err := d.skip(depth); err != nil {
+			return err
+		}
+	}
+	if _, err := d.dec.Token(); err != nil {
+		return syntaxFault(err)
+	}
+	return nil
+}
+
+func (d *decoder) wrongType(path, phrase string) {
+	d.fields = append(d.fields, fault.Field{Field: path, Rule: "type", Message: phrase})
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// quoteShort quotes a caller's text for a message, cut to a readable length.
+func quoteShort(s string) string {
+	const most = 40
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return strings.ToValidUTF8(strconv.Quote(s), "\uFFFD")
+}

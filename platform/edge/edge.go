@@ -1,0 +1,167 @@
+// Package edge is what the two public gateways share: routes with their
+// scopes, tokens, request ids, body and query limits, JSON in the shape of a
+// public interface, and faults as HTTP answers. It knows neither interface.
+//
+// A request goes through, in this order:
+//
+//	request id → route (404, 405) → token (401) → scope (403) → query (400)
+//	→ media type (415) → size (413) → JSON (400) → the gateway's facade
+package edge
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/token"
+)
+
+// Route is one operation of an interface.
+type Route struct {
+	Method string
+	// Path is the pattern, as in http.yaml: "/customer/{id}/profile".
+	Path string
+	// Scope is what the token must have; "" makes the route public.
+	Scope string
+	// Query names the query parameters; others are ignored.
+	Query []string
+	// Media are the media types that the body may have; empty: JSON.
+	Media []string
+}
+
+func (r *Route) hasBody() bool {
+	return r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
+}
+
+// Options describe an edge.
+type Options struct {
+	// Name is the edge's name in metrics.
+	Name     string
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
+	Verifier interface {
+		Verify(ctx context.Context, raw string) (*token.Claims, error)
+	}
+	Routes []Route
+	// AppendFault writes the interface's error body.
+	AppendFault func(b []byte, f *fault.Error) []byte
+}
+
+// Edge is the HTTP face of one interface.
+type Edge struct {
+	opts   Options
+	mux    *runtime.ServeMux
+	routes map[string]*Route // "METHOD pattern"
+	timing *prometheus.HistogramVec
+}
+
+// New returns an edge without operations: the facade is registered on Mux, and
+// handlers of the gateway's own with Handle. Every operation needs a route.
+func New(o Options) (*Edge, error) {
+	e := &Edge{opts: o, routes: map[string]*Route{}}
+	for i := range o.Routes {
+		r := &o.Routes[i]
+		e.routes[r.Method+" "+r.Path] = r
+	}
+	e.timing = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "http_server_duration_seconds", Help: "Time from a request's first to its answer's last byte.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"edge", "method", "route", "code"})
+	if err := o.Metrics.Register(e.timing); err != nil {
+		return nil, err
+	}
+	none := func(string) (string, bool) { return "", false }
+	e.mux = runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{}),
+		// No header becomes metadata: a client must not speak to the services.
+		runtime.WithIncomingHeaderMatcher(none),
+		runtime.WithOutgoingHeaderMatcher(none),
+		runtime.WithOutgoingTrailerMatcher(none),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
+		runtime.WithWriteContentLength(),
+		runtime.WithMiddlewares(e.admit),
+		runtime.WithErrorHandler(func(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+			e.Fail(w, r, faultOf(scopeOf(ctx), err))
+		}),
+		runtime.WithRoutingErrorHandler(e.routingFailed),
+	)
+	return e, nil
+}
+
+// Mux is where the generated handlers of the facade are registered.
+func (e *Edge) Mux() *runtime.ServeMux { return e.mux }
+
+// Handle registers a handler of the gateway's own for one of the routes.
+func (e *Edge) Handle(method, path string, h runtime.HandlerFunc) error {
+	if e.routes[method+" "+path] == nil {
+		return fmt.Errorf("no route %s %s", method, path)
+	}
+	return e.mux.HandlePath(method, path, h)
+}
+
+// Fail answers with a fault.
+func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	e.FailAs(w, r, f, e.opts.AppendFault)
+}
+
+// FailAs answers with a fault in another shape than the interface's own.
+func (e *Edge) FailAs(w http.ResponseWriter, r *http.Request, f *fault.Error, appendFault func([]byte, *fault.Error) []byte) {
+	if f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+		e.opts.Log.LogAttrs(r.Context(), slog.LevelError, "request failed",
+			slog.String("request_id", RequestID(r.Context())), slog.String("error", f.Error()))
+	}
+	setFaultHeaders(w.Header(), f)
+	w.WriteHeader(StatusOf(f))
+	_, _ = w.Write(appendFault(nil, f))
+}
+
+// Write answers with a message.
+func (e *Edge) Write(w http.ResponseWriter, code int, m proto.Message) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(code)
+	_, _ = w.Write(AppendJSON(nil, m))
+}
+
+// routingFailed answers what no route fits.
+func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	allowed := e.allowed(r.URL.Path)
+	if code == http.StatusBadRequest || len(allowed) == 0 {
+		e.Fail(w, r, fault.New(fault.NotFound, fault.ReasonNotFound, "there is nothing at this path"))
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	e.Fail(w, r, fault.New(fault.Invalid, fault.ReasonMethodNotAllowed,
+		"this path does not take "+r.Method+", it takes "+strings.Join(allowed, ", ")))
+}
+
+// allowed returns the methods that some route has for path.
+func (e *Edge) allowed(path string) []string {
+	var methods []string
+	got := strings.Split(path, "/")
+	for i := range e.opts.Routes {
+		want := strings.Split(e.opts.Routes[i].Path, "/")
+		if len(want) != len(got) {
+			continue
+		}
+		fits := true
+		for j := range want {
+			if want[j] != got[j] && !strings.HasPrefix(want[j], "{") {
+				fits = false
+				break
+			}
+		}
+		if fits {
+			methods = append(methods, e.opts.Routes[i].Method)
+		}
+	}
+	return methods
+}

@@ -1,0 +1,147 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+)
+
+// maxRequestID is the longest X-Request-Id that is taken over from a caller.
+const maxRequestID = 128
+
+// Handler returns the edge as one handler: request id, log line, timing and
+// recovery around every operation. Pages are served beside the operations.
+func (e *Edge) Handler(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		s := &scope{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
+		if !sane(s.requestID, maxRequestID) {
+			s.requestID = id.NewUUID().String()
+		}
+		h := w.Header()
+		h.Set("X-Request-Id", s.requestID)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		// grpc-gateway reads these by itself; they are not part of any interface.
+		r.Header.Del("Grpc-Timeout")
+
+		ctx := rpc.WithRequestID(context.WithValue(r.Context(), scopeKey{}, s), s.requestID)
+		r = r.WithContext(ctx)
+		rec := &recorder{ResponseWriter: w, code: http.StatusOK}
+		defer e.finish(rec, r, s, began)
+		if pages != nil && isPage(r) {
+			pages.ServeHTTP(rec, r)
+			return
+		}
+		e.mux.ServeHTTP(rec, r)
+	})
+}
+
+// finish recovers a panic, and writes the log line and the timing of a request.
+func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time) {
+	aborted := false
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			aborted = true
+		} else {
+			f := fault.New(fault.Internal, fault.ReasonInternal, "internal error").
+				Because(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			e.Fail(rec, r, f)
+		}
+	}
+	route := "none"
+	if s.route != nil {
+		route = s.route.Path
+	}
+	took := time.Since(began)
+	e.timing.WithLabelValues(e.opts.Name, methodLabel(r.Method), route, strconv.Itoa(rec.code)).Observe(took.Seconds())
+	caller := ""
+	if s.claims != nil {
+		caller = s.claims.Subject
+	}
+	e.opts.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		slog.String("request_id", s.requestID), slog.String("method", r.Method), slog.String("route", route),
+		slog.Int("status", rec.code), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
+		slog.String("caller", caller), slog.Bool("aborted", aborted))
+	if aborted {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// methodLabel keeps a stranger's methods from making time series.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// recorder notes what was answered.
+type recorder struct {
+	http.ResponseWriter
+	code  int
+	bytes int64
+	wrote bool
+}
+
+func (r *recorder) WriteHeader(code int) {
+	if r.wrote {
+		return
+	}
+	r.wrote, r.code = true, code
+	r.ResponseWriter.WriteHeader(code)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.wrote = true
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// ListenAndServe serves h at addr until ctx ends, then lets requests finish for
+// at most drain. listening is called once connections are taken.
+func ListenAndServe(ctx context.Context, addr string, h http.Handler, drain time.Duration, listening func(net.Addr)) error {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       60 * time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    32 << 10,
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+		defer cancel()
+		if srv.Shutdown(limit) != nil {
+			_ = srv.Close()
+		}
+	})
+	listening(ln.Addr())
+	err = srv.Serve(ln)
+	if !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return err
+	}
+	<-done
+	return nil
+}

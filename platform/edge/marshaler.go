@@ -1,0 +1,105 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+)
+
+// contentType is what both interfaces speak.
+const contentType = "application/json"
+
+// marshaler makes grpc-gateway read and write bodies as this package does.
+type marshaler struct{}
+
+var _ runtime.Marshaler = marshaler{}
+
+func (marshaler) ContentType(any) string { return contentType }
+
+func (marshaler) Marshal(v any) ([]byte, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("no message to write: %T", v)
+	}
+	return AppendJSON(make([]byte, 0, 1024), m), nil
+}
+
+func (marshaler) Unmarshal(data []byte, v any) error {
+	m, err := messageIn(v)
+	if err != nil {
+		return err
+	}
+	return DecodeJSON(data, m)
+}
+
+func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
+	return runtime.DecoderFunc(func(v any) error {
+		err := m.read(r, v)
+		// grpc-gateway keeps only an error's text; the request remembers the fault.
+		if b, ok := r.(*body); ok && err != nil {
+			b.scope.fault = fault.From(err)
+		}
+		return err
+	})
+}
+
+func (m marshaler) read(r io.Reader, v any) error {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return BodyFault(err)
+	}
+	return m.Unmarshal(data, v)
+}
+
+// BodyFault returns what is answered when a request's body cannot be read.
+func BodyFault(err error) *fault.Error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return bodyTooLarge()
+	}
+	return fault.New(fault.Invalid, fault.ReasonInvalidJSON, "the body could not be read").Because(err)
+}
+
+func (marshaler) NewEncoder(w io.Writer) runtime.Encoder {
+	return runtime.EncoderFunc(func(v any) error {
+		data, err := marshaler{}.Marshal(v)
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	})
+}
+
+// messageIn returns the message that v is, or the fresh one that v, a pointer
+// to a message pointer, is made to point to.
+func messageIn(v any) (proto.Message, error) {
+	if m, ok := v.(proto.Message); ok {
+		return m, nil
+	}
+	p := reflect.ValueOf(v)
+	if p.Kind() == reflect.Pointer && p.Elem().Kind() == reflect.Pointer {
+		fresh := reflect.New(p.Elem().Type().Elem())
+		if m, ok := fresh.Interface().(proto.Message); ok {
+			p.Elem().Set(fresh)
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("no message to read into: %T", v)
+}
+
+// body is a request's body and whose it is.
+type body struct {
+	io.ReadCloser
+	scope *scope
+}
+
+func bodyTooLarge() *fault.Error {
+	return fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, "the body is larger than 1 MiB")
+}

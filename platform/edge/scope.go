@@ -1,0 +1,74 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/token"
+)
+
+// scope is what one request carries through the edge.
+type scope struct {
+	requestID string
+	route     *Route
+	claims    *token.Claims
+	request   http.Header
+	response  http.Header
+	// fault is what reading the body found.
+	fault *fault.Error
+}
+
+type scopeKey struct{}
+
+func scopeOf(ctx context.Context) *scope {
+	s, _ := ctx.Value(scopeKey{}).(*scope)
+	return s
+}
+
+// Claims returns who calls; nil on a public route.
+func Claims(ctx context.Context) *token.Claims {
+	if s := scopeOf(ctx); s != nil {
+		return s.claims
+	}
+	return nil
+}
+
+// RequestID returns the id under which the request is logged everywhere.
+func RequestID(ctx context.Context) string {
+	if s := scopeOf(ctx); s != nil {
+		return s.requestID
+	}
+	return ""
+}
+
+// SetETag gives the response the entity tag of a resource's version.
+func SetETag(ctx context.Context, version int64) {
+	if s := scopeOf(ctx); s != nil {
+		s.response.Set("ETag", `"`+strconv.FormatInt(version, 10)+`"`)
+	}
+}
+
+// ExpectedVersion returns the version that If-Match asks for; nil: any. A tag
+// that no version is written as becomes one that never matches.
+func ExpectedVersion(ctx context.Context) *int64 {
+	s := scopeOf(ctx)
+	if s == nil {
+		return nil
+	}
+	tag := strings.TrimSpace(s.request.Get("If-Match"))
+	if tag == "" || tag == "*" {
+		return nil
+	}
+	version := int64(-1)
+	if inner, ok := strings.CutPrefix(tag, `"`); ok {
+		if inner, ok = strings.CutSuffix(inner, `"`); ok {
+			if n, err := strconv.ParseInt(inner, 10, 64); err == nil {
+				version = n
+			}
+		}
+	}
+	return &version
+}

@@ -1,0 +1,32 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// Credential holds the settings of the platform credential with which a part
+// calls others on its own behalf: for what no caller's token covers.
+type Credential struct {
+	ID     string        `env:"SERVICE_CREDENTIAL_ID,required" doc:"svc_ identifier of the platform credential with which this part calls others"`
+	Secret config.Secret `env:"SERVICE_CREDENTIAL_SECRET,required" doc:"the secret of that credential"`
+}
+
+// Source returns the part's own tokens, which the auth service at conn issues.
+func (c Credential) Source(conn *grpc.ClientConn) *token.Source {
+	auth := authv1.NewTokenServiceClient(conn)
+	return token.NewSource(func(ctx context.Context) (string, time.Time, error) {
+		asked := time.Now()
+		res, err := auth.IssueToken(ctx, &authv1.IssueTokenRequest{ClientId: c.ID, ClientSecret: c.Secret.Reveal()})
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		return res.GetAccessToken(), asked.Add(time.Duration(res.GetExpiresIn()) * time.Second), nil
+	})
+}

@@ -1,0 +1,88 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sort"
+	"sync"
+	"time"
+)
+
+// Health says whether a part can serve. A part starts unready; it becomes ready
+// when it says so and every check passes. Liveness touches no dependency: a
+// process that answers at all is alive.
+type Health struct {
+	mu      sync.Mutex
+	serving map[string]bool
+	checks  map[string]func(context.Context) error
+}
+
+// NewHealth returns a health that is not ready.
+func NewHealth() *Health {
+	return &Health{serving: map[string]bool{}, checks: map[string]func(context.Context) error{}}
+}
+
+// SetServing says whether the named part takes requests.
+func (h *Health) SetServing(part string, serving bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.serving[part] = serving
+}
+
+// Check adds a check that readiness depends on.
+func (h *Health) Check(name string, check func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.checks[name] = check
+}
+
+// Ready returns the reasons why not, by name; none: ready.
+func (h *Health) Ready(ctx context.Context) map[string]string {
+	h.mu.Lock()
+	reasons := map[string]string{}
+	checks := make(map[string]func(context.Context) error, len(h.checks))
+	for name, check := range h.checks {
+		checks[name] = check
+	}
+	if len(h.serving) == 0 {
+		reasons["start"] = "not serving yet"
+	}
+	for part, serving := range h.serving {
+		if !serving {
+			reasons[part] = "not serving"
+		}
+	}
+	h.mu.Unlock()
+
+	for name, check := range checks {
+		if err := check(ctx); err != nil {
+			reasons[name] = err.Error()
+		}
+	}
+	return reasons
+}
+
+// readyTimeout bounds all checks of one readiness request.
+const readyTimeout = 2 * time.Second
+
+func (h *Health) serveLive(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("alive\n"))
+}
+
+func (h *Health) serveReady(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	reasons := h.Ready(ctx)
+	w.Header().Set("Content-Type", "application/json")
+	if len(reasons) > 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	names := make([]string, 0, len(reasons))
+	for name := range reasons {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	_ = json.NewEncoder(w).Encode(map[string]any{"ready": len(reasons) == 0, "waiting_for": names, "reasons": reasons})
+}

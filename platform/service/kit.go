@@ -1,0 +1,166 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/inbox"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+)
+
+// Base holds the settings that every gRPC service has.
+type Base struct {
+	GRPCAddr string `env:"GRPC_ADDR" envDefault:"127.0.0.1:9090" doc:"address on which the service's gRPC is served"`
+	// Drain is how long requests in flight may take to end at shutdown.
+	Drain time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
+	DB    pg.Config
+	Bus   bus.Config
+	Token token.Config
+}
+
+// Kit is what every gRPC service is built from.
+type Kit struct {
+	Host     *Host
+	Base     Base
+	DB       *pg.DB
+	Bus      *bus.Bus
+	Outbox   *outbox.Outbox
+	Verifier *token.Verifier
+}
+
+// Open connects a service to its database, which must have the part's schema,
+// and to NATS. Close it after Run's group has ended.
+func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
+	db, err := pg.Open(ctx, base.DB, h.Log)
+	if err != nil {
+		return nil, err
+	}
+	if err := pg.CheckSchema(ctx, db, pg.Migrations{Part: p.Name, FS: p.Migrations}); err != nil {
+		db.Close()
+		return nil, err
+	}
+	b, err := bus.Connect(ctx, base.Bus, h.Log, h.NATS...)
+	if err == nil {
+		err = b.EnsureStreams(ctx)
+	}
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	k := &Kit{
+		Host: h, Base: base, DB: db, Bus: b,
+		Outbox:   outbox.New(db, b, h.Log, time.Now),
+		Verifier: token.NewVerifier(base.Token, time.Now),
+	}
+	if err := errors.Join(db.Collect(h.Metrics, ""), k.Outbox.Collect(h.Metrics), b.Collect(h.Metrics)); err != nil {
+		k.Close()
+		return nil, err
+	}
+	h.Health.SetServing(p.Name, false)
+	h.Health.Check(p.Name+" database", db.Ping)
+	return k, nil
+}
+
+// Close ends the connections.
+func (k *Kit) Close() {
+	k.Bus.Close()
+	k.DB.Close()
+}
+
+// GRPC returns the server on which the part registers its services.
+func (k *Kit) GRPC(policy rpc.Policy) *grpc.Server {
+	return rpc.NewServer(rpc.ServerOptions{
+		Log: k.Host.Log, Verifier: k.Verifier, Policy: policy, Metrics: k.Host.Metrics, Idempotency: idem.WithKey,
+	})
+}
+
+// Run adds the members that every service has: the outbox relay, the token
+// verifier, and the pruning of what has served its time.
+func (k *Kit) Run(g *Group) {
+	g.Go("outbox relay", k.Outbox.Run)
+	g.Go("token verifier", func(ctx context.Context) error { return k.Verifier.Run(ctx, k.Bus) })
+	g.Go("prune", k.prune)
+}
+
+// inboxKept outlives the longest time for which a stream keeps its events.
+const inboxKept = 8 * 24 * time.Hour
+
+// prune deletes what idempotency keys and consumed events no longer need.
+func (k *Kit) prune(ctx context.Context) error {
+	ticker := time.NewTicker(10 * time.Minute)
+	defer ticker.Stop()
+	for {
+		if err := k.pruneOnce(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			k.Host.Log.Warn("prune", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (k *Kit) pruneOnce(ctx context.Context, now time.Time) error {
+	return errors.Join(
+		inbox.Prune(ctx, k.DB, now.Add(-inboxKept)),
+		idem.Prune(ctx, k.DB, now),
+	)
+}
+
+// ServeGRPC serves srv at the part's address until ctx ends. The part becomes
+// ready when connections are taken and the verifier knows keys and revocations.
+func (k *Kit) ServeGRPC(srv *grpc.Server) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		ln, err := net.Listen("tcp", k.Base.GRPCAddr)
+		if err != nil {
+			return err
+		}
+		stopped := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			defer close(stopped)
+			k.Host.Health.SetServing(k.Host.Part, false)
+			drain(srv, k.Base.Drain)
+		})
+		go k.announce(ctx)
+		k.Host.Log.Info("grpc", "addr", ln.Addr().String())
+		if err := srv.Serve(ln); err != nil {
+			stop()
+			return err
+		}
+		<-stopped
+		return nil
+	}
+}
+
+// announce marks the part ready as soon as the verifier has caught up.
+func (k *Kit) announce(ctx context.Context) {
+	if err := k.Verifier.WaitReady(ctx); err == nil {
+		k.Host.Health.SetServing(k.Host.Part, true)
+	}
+}
+
+// drain lets requests in flight end, for at most the given time.
+func drain(srv *grpc.Server, most time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		srv.GracefulStop()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(most):
+		srv.Stop()
+		<-done
+	}
+}

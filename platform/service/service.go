@@ -1,0 +1,44 @@
+// Package service is the one place that builds a part of the platform: its
+// command line, its lifecycle, its admin port, and the wiring that every gRPC
+// service repeats. A part is a value; it runs alone in a process of its own
+// (Main) or beside others in one process (deploy/standalone).
+//
+//	process:    Main(part) ── settings, logger, signals, admin port ──▶ part.Run(ctx, host)
+//	standalone: one process, one Host per part ───────────────────────▶ part.Run(ctx, host)
+package service
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reservation.dev/platform/config"
+)
+
+// Part is one runnable part of the platform: a service or an edge.
+type Part struct {
+	// Name is the part's name in commands, logs, metrics and database names.
+	Name string
+	// About says in one line what the part does.
+	About string
+	// Migrations holds the numbered SQL files at its root; nil: no database.
+	Migrations fs.FS
+	// Settings returns a fresh settings struct, for the settings table.
+	Settings func() any
+	// Run serves until ctx ends. Any return before that is a failure.
+	Run func(ctx context.Context, h *Host) error
+}
+
+// Host is what a part gets from whoever runs it.
+type Host struct {
+	Part    string
+	Env     config.Env
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Health  *Health
+	// NATS are options for the connection to NATS: an in-process server's, say.
+	NATS []nats.Option
+}

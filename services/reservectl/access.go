@@ -1,0 +1,147 @@
+package reservectl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// access is where the platform is and what to show it; the fields are those of
+// credentials.json.
+type access struct {
+	file      string
+	CompanyID string `json:"company_id"`
+	GRPC      struct {
+		Auth              string `json:"auth"`
+		Customer          string `json:"customer"`
+		Booking           string `json:"booking"`
+		ServiceToken      string `json:"service_token"`
+		ServiceCredential struct {
+			ID     string `json:"id"`
+			Secret string `json:"secret"`
+		} `json:"service_credential"`
+	} `json:"grpc"`
+}
+
+// load completes what the flags say by what the file says.
+func (a *access) load() error {
+	if a.file == "" {
+		if a.GRPC.ServiceToken == "" {
+			return usageError{errors.New("no credentials: set RESERVATION_CREDENTIALS or --credentials to a credentials.json, or give --token and the services' addresses")}
+		}
+		return nil
+	}
+	text, err := os.ReadFile(a.file)
+	if err != nil {
+		return fmt.Errorf("credentials: %w (is the platform running?)", err)
+	}
+	var f access
+	if err := json.Unmarshal(text, &f); err != nil {
+		return fmt.Errorf("credentials: %s: %w", a.file, err)
+	}
+	for _, field := range []struct{ to, from *string }{
+		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
+		{&a.GRPC.Booking, &f.GRPC.Booking},
+	} {
+		if *field.to == "" {
+			*field.to = *field.from
+		}
+	}
+	if a.GRPC.ServiceToken == "" {
+		a.GRPC.ServiceToken, a.GRPC.ServiceCredential = f.GRPC.ServiceToken, f.GRPC.ServiceCredential
+	}
+	return nil
+}
+
+// session is an open connection to one service, and the context of its calls.
+type session struct {
+	conn *grpc.ClientConn
+	ctx  context.Context
+}
+
+func (s *session) close() { _ = s.conn.Close() }
+
+// dial opens a session with the service at addr, for the company of the flags
+// or the file; none is fine where the call needs none.
+func (a *app) dial(ctx context.Context, name, addr string) (*session, error) {
+	if addr == "" {
+		return nil, usageError{fmt.Errorf("the address of the %s service is not known: use a credentials.json or --%s", name, name)}
+	}
+	var company id.Company
+	if a.access.CompanyID != "" {
+		var err error
+		if company, err = id.Parse[id.Company](a.access.CompanyID); err != nil {
+			return nil, usageError{fmt.Errorf("--company %q is not a company's identifier (comp_…)", a.access.CompanyID)}
+		}
+	}
+	conn, err := rpc.Dial(addr, rpc.DialOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &session{conn: conn, ctx: rpc.As(ctx, token.NewSource(a.token), company)}, nil
+}
+
+// tokenLifetime is how long a token may live, which a long import needs.
+const tokenLifetime = 6 * time.Hour
+
+// token returns a fresh token where the file has the credential for it, and
+// else the token that was given.
+func (a *app) token(ctx context.Context) (string, time.Time, error) {
+	expires := time.Now().Add(tokenLifetime)
+	c := a.access.GRPC.ServiceCredential
+	if c.ID == "" {
+		return a.access.GRPC.ServiceToken, expires, nil
+	}
+	conn, err := rpc.Dial(a.access.GRPC.Auth, rpc.DialOptions{})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	defer conn.Close()
+	res, err := authv1.NewTokenServiceClient(conn).IssueToken(ctx, &authv1.IssueTokenRequest{
+		ClientId: c.ID, ClientSecret: c.Secret, LifetimeSeconds: int32(tokenLifetime / time.Second),
+	})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return res.GetAccessToken(), expires, nil
+}
+
+// auth, customers and bookings load the access and open a session.
+func (a *app) auth(ctx context.Context) (*session, error) {
+	if err := a.access.load(); err != nil {
+		return nil, err
+	}
+	return a.dial(ctx, "auth", a.access.GRPC.Auth)
+}
+
+func (a *app) customers(ctx context.Context) (*session, error) {
+	if err := a.access.load(); err != nil {
+		return nil, err
+	}
+	return a.dial(ctx, "customer", a.access.GRPC.Customer)
+}
+
+func (a *app) bookings(ctx context.Context) (*session, error) {
+	if err := a.access.load(); err != nil {
+		return nil, err
+	}
+	return a.dial(ctx, "booking", a.access.GRPC.Booking)
+}
+
+// company returns the company to act for.
+func (a *app) company() (string, error) {
+	if a.access.CompanyID == "" {
+		return "", usageError{errors.New("--company is required (comp_…)")}
+	}
+	return a.access.CompanyID, nil
+}

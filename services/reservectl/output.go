@@ -1,0 +1,121 @@
+package reservectl
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+)
+
+// row is one object of the output: its members in order.
+type row []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// MarshalJSON writes the members in their order.
+func (r row) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, m := range r {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", m.name, value)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+// printOne prints one object.
+func (a *app) printOne(r row) error {
+	table, err := a.table()
+	if err != nil {
+		return err
+	}
+	if !table {
+		return a.printJSON(r)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, m := range r {
+		fmt.Fprintf(w, "%s\t%s\n", m.name, cell(m.value))
+	}
+	return w.Flush()
+}
+
+// printAll prints a list of objects; none is an empty list, or a line that says so.
+func (a *app) printAll(rows []row, none string) error {
+	table, err := a.table()
+	if err != nil {
+		return err
+	}
+	if !table {
+		if rows == nil {
+			rows = []row{}
+		}
+		return a.printJSON(rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(a.errOut, none)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for i, r := range rows {
+		if i == 0 {
+			for _, m := range r {
+				fmt.Fprintf(w, "%s\t", strings.ToUpper(m.name))
+			}
+			fmt.Fprintln(w)
+		}
+		for _, m := range r {
+			fmt.Fprintf(w, "%s\t", cell(m.value))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+func (a *app) printJSON(v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, string(text))
+	return err
+}
+
+func cell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "–"
+	case []string:
+		return strings.Join(v, ",")
+	}
+	return fmt.Sprint(v)
+}
+
+func (a *app) table() (bool, error) {
+	switch a.output {
+	case "json":
+		return false, nil
+	case "table":
+		return true, nil
+	case "auto":
+		return isTerminal(a.out), nil
+	}
+	return false, usageError{fmt.Errorf("--output must be json, table or auto, not %q", a.output)}
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,143 @@
+package reservectl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/service"
+)
+
+// The exit statuses; see doc.go.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitRefused = 3
+)
+
+// errRefused says that an import is done but for some lines.
+var errRefused = errors.New("some lines were refused")
+
+// usageError is a command that was typed wrongly.
+type usageError struct{ error }
+
+// Main runs one command and returns its exit status.
+func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot(in, out, errOut)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errRefused):
+		return exitRefused
+	case errors.As(err, &usage):
+		fmt.Fprintf(errOut, "reservectl: %v\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(errOut, "reservectl: %s\n", explain(err))
+	return exitFailed
+}
+
+// explain says what a service refused, or what went wrong, in one line.
+func explain(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) || fault.From(err).Kind != fault.Internal {
+		f = fault.From(err)
+		return f.Message + " (" + f.Reason + ")"
+	}
+	return err.Error()
+}
+
+// app is what the commands share.
+type app struct {
+	in          io.Reader
+	out, errOut io.Writer
+	access      access
+	output      string
+}
+
+func newRoot(in io.Reader, out, errOut io.Writer) *cobra.Command {
+	a := &app{in: in, out: out, errOut: errOut}
+	root := &cobra.Command{
+		Use:   "reservectl",
+		Short: "Operate a reservation platform",
+		Long: `reservectl operates a reservation platform over gRPC.
+
+It finds the platform and its credential in a credentials.json, which
+"make run" writes to .run/credentials.json:
+
+  export RESERVATION_CREDENTIALS=.run/credentials.json
+  reservectl company create --name "Riverside Yoga" --timezone Europe/London --currency GBP
+
+Standard output is JSON, or a table on a terminal (--output says which).`,
+		SilenceUsage: true, SilenceErrors: true, Version: service.Version(),
+	}
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+	})
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.access.file, "credentials", os.Getenv("RESERVATION_CREDENTIALS"), "the credentials.json (or RESERVATION_CREDENTIALS)")
+	flags.StringVar(&a.access.GRPC.Auth, "auth", "", "address of the auth service, instead of the file's")
+	flags.StringVar(&a.access.GRPC.Customer, "customer", "", "address of the customer service, instead of the file's")
+	flags.StringVar(&a.access.GRPC.Booking, "booking", "", "address of the booking service, instead of the file's")
+	flags.StringVar(&a.access.GRPC.ServiceToken, "token", os.Getenv("RESERVATION_TOKEN"), "a service token, instead of the file's (or RESERVATION_TOKEN)")
+	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
+	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
+	root.AddCommand(a.companyCommand(), a.clientCommand(), a.customerCommand(), a.transactionCommand(), a.seedCommand())
+	return root
+}
+
+// group makes a command that only has commands below it.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())}
+			}
+			return c.Help()
+		},
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
+// exactly refuses another number of arguments than the ones named.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usageError{fmt.Errorf("wants %d argument(s) %v, got %d; see %s --help", len(names), names, len(args), c.CommandPath())}
+	}
+}
+
+// required makes flags that must be given.
+func required(c *cobra.Command, names ...string) *cobra.Command {
+	inner := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		var faults []error
+		for _, name := range names {
+			if !c.Flags().Changed(name) {
+				faults = append(faults, fmt.Errorf("--%s is required", name))
+			}
+		}
+		if len(faults) > 0 {
+			return usageError{errors.Join(faults...)}
+		}
+		return inner(c, args)
+	}
+	return c
+}

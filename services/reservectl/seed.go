@@ -1,0 +1,159 @@
+package reservectl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/sampledata"
+)
+
+// seeding describes load data: the same numbers and prefix make the same data.
+type seeding struct {
+	customers, bookings int
+	prefix              string
+}
+
+func (a *app) seedCommand() *cobra.Command {
+	var s seeding
+	c := &cobra.Command{
+		Use: "seed", Short: "Fill a company with load data", Args: exactly(),
+		Long: `Fill a company with made-up customers and two years of bookings, for load tests.
+
+The data goes through the same imports as a business's own, in batches that
+PostgreSQL takes by COPY. A repeat with the same prefix makes the same data and
+so adds only what is missing; another prefix adds other data.`,
+		Example: `  reservectl seed --company comp_… --customers 211000 --bookings 1000000`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if s.customers < 0 || s.bookings < 0 {
+				return usageError{errors.New("--customers and --bookings must not be negative")}
+			}
+			if s.bookings > 0 && s.customers == 0 {
+				return usageError{errors.New("bookings need customers: give --customers as well")}
+			}
+			return a.seed(c, s)
+		},
+	}
+	c.Flags().IntVar(&s.customers, "customers", 0, "how many customers")
+	c.Flags().IntVar(&s.bookings, "bookings", 0, "how many bookings")
+	c.Flags().StringVar(&s.prefix, "prefix", "seed", "prefix of the references")
+	return required(c, "customers")
+}
+
+func (a *app) seed(c *cobra.Command, s seeding) error {
+	began := time.Now()
+	customers, err := a.customers(c.Context())
+	if err != nil {
+		return err
+	}
+	defer customers.close()
+	if _, err := a.company(); err != nil {
+		return err
+	}
+	people, err := customerExchange(customers.ctx, customerv1.NewCustomerServiceClient(customers.conn))
+	if err != nil {
+		return err
+	}
+	rep := &report{file: s.prefix + ".refused.ndjson"}
+	madeCustomers, err := importAll(counted(s.customers, s.customer), people, rep, a.progress("customers", s.customers))
+	if err != nil {
+		return err
+	}
+	bookings, err := a.bookings(c.Context())
+	if err != nil {
+		return err
+	}
+	defer bookings.close()
+	purchases, err := transactionExchange(bookings.ctx, bookingv1.NewBookingServiceClient(bookings.conn))
+	if err != nil {
+		return err
+	}
+	// A day's resolution keeps a repeat on the same day the same.
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	madeBookings, err := importAll(counted(s.bookings, func(n int) (string, *bookingv1.ImportedTransaction) {
+		return s.purchase(n, today)
+	}), purchases, rep, a.progress("bookings", s.bookings))
+	if err != nil {
+		return err
+	}
+	err = a.printOne(row{
+		{"customers_created", madeCustomers.created}, {"customers_existed", madeCustomers.existed},
+		{"bookings_created", madeBookings.created}, {"bookings_existed", madeBookings.existed},
+		{"refused", rep.count}, {"seconds", float64(time.Since(began).Milliseconds()) / 1000},
+	})
+	if err == nil && rep.count > 0 {
+		return errRefused
+	}
+	return err
+}
+
+// counted makes the items 0 to n-1.
+func counted[T any](n int, make func(int) (string, T)) func() (item[T], error) {
+	next := 0
+	return func() (item[T], error) {
+		if next == n {
+			return item[T]{}, io.EOF
+		}
+		reference, value := make(next)
+		next++
+		return item[T]{line: next, reference: reference, value: value}, nil
+	}
+}
+
+func (s seeding) customer(n int) (string, *customerv1.ImportedCustomer) {
+	p := sampledata.PersonAt(n)
+	reference := fmt.Sprintf("%s-c%d", s.prefix, n)
+	return reference, &customerv1.ImportedCustomer{
+		Reference: reference, FirstName: p.FirstName, LastName: p.LastName, Email: p.Email, Mobile: p.Mobile, Archived: n%50 == 49,
+	}
+}
+
+// The offer that seeded bookings are of: some classes, each daily over two years.
+const (
+	seedEvents = 40
+	seedDays   = 730
+)
+
+func (s seeding) purchase(n int, today time.Time) (string, *bookingv1.ImportedTransaction) {
+	r := rand.New(rand.NewPCG(uint64(n), 0x626f6f6b696e67))
+	// Few customers buy much: the smaller of two draws is a falling distribution.
+	buyer := min(r.IntN(s.customers), r.IntN(s.customers))
+	event := r.IntN(seedEvents)
+	day := r.IntN(seedDays) - seedDays*9/10
+	starts := today.AddDate(0, 0, day).Add(time.Duration(7+event%13) * time.Hour)
+	bought := starts.Add(-time.Duration(1+r.IntN(14*24)) * time.Hour)
+	if bought.After(today) {
+		bought = today.Add(-time.Duration(r.IntN(30*24)) * time.Hour)
+	}
+	b := &bookingv1.ImportedBooking{
+		Spaces: 1 + int32(r.IntN(10)/9),
+		Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: &bookingv1.ImportedDate{
+			EventReference: fmt.Sprintf("%s-e%d", s.prefix, event), Title: fmt.Sprintf("Class %d", event+1),
+			Type: bookingv1.EventType_EVENT_TYPE_CLASS, StartsAt: timestamppb.New(starts), DurationMinutes: 60,
+		}},
+		PricingOptionName: "Drop-in",
+		IsCancelled:       r.IntN(10) == 0,
+	}
+	b.IsRefunded = b.IsCancelled && r.IntN(2) == 0
+	if r.IntN(15) == 0 && s.customers > 1 {
+		b.BoughtFor = fmt.Sprintf("%s-c%d", s.prefix, (buyer+1)%s.customers)
+	}
+	if r.IntN(4) == 0 {
+		b.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: b.Spaces}}
+	} else {
+		gross := int64(1200 * b.Spaces)
+		b.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: gross, Net: gross * 5 / 6}}
+	}
+	reference := fmt.Sprintf("%s-t%d", s.prefix, n)
+	return reference, &bookingv1.ImportedTransaction{
+		Reference: reference, Customer: fmt.Sprintf("%s-c%d", s.prefix, buyer),
+		PurchasedAt: timestamppb.New(bought), Bookings: []*bookingv1.ImportedBooking{b},
+	}
+}

@@ -1,0 +1,170 @@
+package reservectl
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reservation.dev/platform/zone"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+func (a *app) transactionCommand() *cobra.Command {
+	return group("transaction", "Booking transactions of a company", a.transactionImport())
+}
+
+func (a *app) transactionImport() *cobra.Command {
+	var format, refused string
+	c := &cobra.Command{
+		Use: "import FILE", Short: "Import a history of purchases from a CSV or NDJSON file (- is standard input)", Args: exactly("FILE"),
+		Long: `Import a history of purchases from a CSV or NDJSON file.
+
+Each purchase has a reference, its key in the system it comes from. A purchase
+whose reference was imported before is left as it is: after a failure, run the
+same command again. Lines that are refused are written to a report, and the
+others are stored. Imported history sends no webhooks.
+
+NDJSON has one purchase a line, in the shape of Interface A:
+
+  {"reference": "P-1001", "customer": "C-17", "purchase_date": "2025-11-03T18:20:00",
+   "bookings": [{"spaces": 2, "is_cancelled": false, "is_refunded": false, "bought_for": "C-18",
+     "event": {"reference": "E-3", "name": "Morning Vinyasa", "type": "class",
+       "date": {"datetime": "2025-11-10T07:30:00", "tz": "Europe/London", "duration": 60, "capacity": 20}},
+     "pricing_option": {"name": "Drop-in"},
+     "payment": {"method": "CARD", "currency": "GBP", "base100gross_price": 2400, "base100net_price": 2000}}]}
+
+CSV has one booking a line; lines with the same reference that follow each
+other are one purchase. Columns: reference, customer, purchase_date, spaces,
+is_cancelled, is_refunded, bought_for, event_reference, event_name, event_type,
+event_date, tz, duration, capacity, event_date_id, pricing_option,
+pricing_option_id, method, currency, base100gross_price, base100net_price,
+credits_used, customer_pass_id, payment_reference.
+
+customer and bought_for are cust_ identifiers or references of imported
+customers. An event and its date are found by their references and start, or
+made. A date-time without an offset is in the event's or the company's zone.`,
+		Example: `  reservectl transaction import --company comp_… history.ndjson`,
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := a.openRecords(args[0], format)
+			if err != nil {
+				return err
+			}
+			defer in.close()
+			s, err := a.bookings(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			local, err := a.companyZone(c.Context())
+			if err != nil {
+				return err
+			}
+			x, err := transactionExchange(s.ctx, bookingv1.NewBookingServiceClient(s.conn))
+			if err != nil {
+				return err
+			}
+			next := grouped(in.next, local)
+			return a.finish(importAll(next, x, &report{file: reportFile(refused, args[0])}, a.progress("purchases", 0)))
+		},
+	}
+	importFlags(c, &format, &refused)
+	return c
+}
+
+// companyZone returns the zone of the company that the command acts for.
+func (a *app) companyZone(ctx context.Context) (*time.Location, error) {
+	company, err := a.company()
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.auth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	res, err := authv1.NewCompanyServiceClient(s.conn).GetCompany(s.ctx, &authv1.GetCompanyRequest{Id: company})
+	if err != nil {
+		return nil, err
+	}
+	return zone.Load(res.GetCompany().GetTimezone())
+}
+
+type transactionItem = item[*bookingv1.ImportedTransaction]
+
+// grouped turns lines into purchases: an NDJSON line is one, and CSV lines with
+// the same reference that follow each other are one.
+func grouped(next func() (record, error), local *time.Location) func() (transactionItem, error) {
+	var ahead *transactionItem
+	var aheadErr error
+	read := func() (transactionItem, bool, error) {
+		r, err := next()
+		if err != nil {
+			return transactionItem{}, false, err
+		}
+		line, err := readTransactionLine(r)
+		if err != nil {
+			return transactionItem{line: r.line, reference: line.Reference}, r.json == nil, err
+		}
+		value, err := line.convert(local)
+		return transactionItem{line: r.line, reference: line.Reference, value: value}, r.json == nil, err
+	}
+	return func() (transactionItem, error) {
+		var current transactionItem
+		var err error
+		rows := true
+		if ahead != nil {
+			current, err, ahead, aheadErr = *ahead, aheadErr, nil, nil
+		} else {
+			current, rows, err = read()
+		}
+		if !rows || current.reference == "" || errors.Is(err, io.EOF) {
+			return current, err
+		}
+		for {
+			following, _, followingErr := read()
+			if following.reference != current.reference || errors.Is(followingErr, io.EOF) {
+				ahead, aheadErr = &following, followingErr
+				return current, err
+			}
+			// One refused line refuses its purchase: half of one is worse.
+			if err == nil {
+				err = followingErr
+			}
+			if err == nil {
+				current.value.Bookings = append(current.value.Bookings, following.value.GetBookings()...)
+			}
+		}
+	}
+}
+
+func transactionExchange(ctx context.Context, client bookingv1.BookingServiceClient) (exchange[*bookingv1.ImportedTransaction], error) {
+	stream, err := client.ImportTransactions(ctx)
+	if err != nil {
+		return exchange[*bookingv1.ImportedTransaction]{}, err
+	}
+	return exchange[*bookingv1.ImportedTransaction]{
+		send: func(batch []*bookingv1.ImportedTransaction) error {
+			return stream.Send(&bookingv1.ImportTransactionsRequest{Transactions: batch})
+		},
+		closeSend: stream.CloseSend,
+		receive: func() ([]outcome, error) {
+			res, err := stream.Recv()
+			if err != nil {
+				return nil, err
+			}
+			outcomes := make([]outcome, 0, len(res.GetResults()))
+			for _, r := range res.GetResults() {
+				o := outcome{reference: r.GetReference(), created: r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED}
+				if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+					o.refused = &refusal{r.GetField(), r.GetRule(), r.GetMessage()}
+				}
+				outcomes = append(outcomes, o)
+			}
+			return outcomes, nil
+		},
+	}, nil
+}
