@@ -1,0 +1,141 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"reservation.dev/platform/fault"
+)
+
+func TestQueryInt(t *testing.T) {
+	tests := map[string]struct {
+		want int32
+		rule string
+	}{
+		"0": {0, ""}, "30": {30, ""}, "-1": {-1, ""}, "2147483647": {2147483647, ""}, "+5": {5, ""},
+		"2147483648": {0, "range"}, "99999999999999999999999": {0, "range"}, "-99999999999999999999999": {0, "range"},
+		"": {0, "type"}, "x": {0, "type"}, "1.5": {0, "type"}, "1e3": {0, "type"}, " 1": {0, "type"}, "-": {0, "type"}, "0x10": {0, "type"}, "１": {0, "type"}, "1-2": {0, "type"},
+	}
+	for in, tt := range tests {
+		t.Run("reads "+in, func(t *testing.T) {
+			got, err := QueryInt("page", &in)
+			if tt.rule == "" {
+				if err != nil || *got != tt.want {
+					t.Fatalf("got %v, %v, want %d", got, err, tt.want)
+				}
+				return
+			}
+			f := fault.From(err)
+			if f == nil || f.Reason != fault.ReasonInvalidParameter || f.Fields[0].Field != "page" || f.Fields[0].Rule != tt.rule {
+				t.Fatalf("got %v, %v, want the rule %s", got, err, tt.rule)
+			}
+		})
+	}
+	t.Run("what is not given is nil", func(t *testing.T) {
+		if got, err := QueryInt("page", nil); got != nil || err != nil {
+			t.Fatalf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestQueryInstant(t *testing.T) {
+	for _, in := range []string{"2026-03-29T08:30:00Z", "2026-03-29T09:30:00+01:00", "2026-03-29T09:30:00 01:00", "2026-03-29T08:30:00.5Z"} {
+		if _, err := QueryInstant("updated_since", &in); err != nil {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+	for _, in := range []string{"", "2026-03-29", "yesterday", "2026-02-30T00:00:00Z", "0000-01-01T00:00:00Z"} {
+		if _, err := QueryInstant("updated_since", &in); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%q: got %v, want it refused", in, err)
+		}
+	}
+}
+
+func TestClientAddress(t *testing.T) {
+	var trusted Proxies
+	if err := trusted.UnmarshalText([]byte("10.0.0.0/8, ::1/128")); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		peer, forwarded, want string
+	}{
+		"a stranger's header is not believed":          {"203.0.113.9:99", "198.51.100.1", "203.0.113.9"},
+		"a trusted proxy names the client":             {"10.1.2.3:99", "198.51.100.1", "198.51.100.1"},
+		"a client cannot put itself in front":          {"10.1.2.3:99", "1.1.1.1, 198.51.100.1, 10.9.9.9", "198.51.100.1"},
+		"garbage from a proxy ends the chain":          {"10.1.2.3:99", "nonsense", "10.1.2.3"},
+		"a proxy without the header is the client":     {"[::1]:99", "", "::1"},
+		"an IPv4 address in IPv6 clothes is an IPv4's": {"[::ffff:203.0.113.9]:99", "", "203.0.113.9"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := &http.Request{RemoteAddr: tt.peer, Header: http.Header{}}
+			if tt.forwarded != "" {
+				r.Header.Set("X-Forwarded-For", tt.forwarded)
+			}
+			if got := trusted.ClientAddress(r); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+	t.Run("a network that is none is refused", func(t *testing.T) {
+		var p Proxies
+		if err := p.UnmarshalText([]byte("10.0.0.0/99")); err == nil {
+			t.Error("taken")
+		}
+	})
+}
+
+func TestReadQuery(t *testing.T) {
+	for raw, ok := range map[string]bool{
+		"": true, "page=1": true, "other=1&other=2": true, "page=": true,
+		"page=1&page=2": false, "page=%zz": false, "page=%ff": false, "page=%00": false, "page=1;x=2": false,
+	} {
+		t.Run(raw, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodGet, "/?"+raw, nil)
+			if err := readQuery(r, []string{"page"}); (err == nil) != ok {
+				t.Fatalf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestExpectedVersion(t *testing.T) {
+	for tag, want := range map[string]int64{`"7"`: 7, `"x"`: -1, `7`: -1, `W/"7"`: -1, `"7`: -1} {
+		ctx := context.WithValue(t.Context(), scopeKey{}, &scope{request: http.Header{"If-Match": {tag}}})
+		if got := ExpectedVersion(ctx); got == nil || *got != want {
+			t.Errorf("If-Match: %s: got %v, want %d", tag, got, want)
+		}
+	}
+	for _, tag := range []string{"", "*"} {
+		ctx := context.WithValue(t.Context(), scopeKey{}, &scope{request: http.Header{"If-Match": {tag}}})
+		if got := ExpectedVersion(ctx); got != nil {
+			t.Errorf("If-Match: %q: got %d, want any", tag, *got)
+		}
+	}
+}
+
+func FuzzReadQuery(f *testing.F) {
+	f.Add("page=1&pageSize=%zz")
+	f.Add("startDate=2026-01-01T00:00:00+01:00")
+	f.Fuzz(func(t *testing.T, raw string) {
+		if strings.ContainsAny(raw, " \n\r#") {
+			return
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL.RawQuery = raw
+		if err := readQuery(r, []string{"page", "startDate"}); err != nil {
+			if !fault.Is(err, fault.Invalid) {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
+		}
+		for name := range r.Form {
+			if name != "page" && name != "startDate" {
+				t.Fatalf("%q let %q through", raw, name)
+			}
+		}
+	})
+}
