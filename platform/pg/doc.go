@@ -33,8 +33,8 @@
 //     policies off, and CheckSchema refuses a role for which they do not count.
 //  4. AfterCommit hooks run once, after the commit, and never otherwise.
 //  5. InTx repeats a transaction that lost to a concurrent one (serialization
-//     failure or deadlock), up to three times, and nothing else that may have
-//     had an effect.
+//     failure or deadlock) or to a migration, up to three times, and nothing that
+//     may have had an effect.
 //  6. Migrations are applied once, in order, whatever the number of processes
 //     that start them at the same time.
 //  7. A binary does not serve from a database whose schema is older than the one

@@ -39,7 +39,7 @@ func TestFault(t *testing.T) {
 			nil, pgx.ErrNoRows, context.Canceled, fmt.Errorf("read: %w", context.DeadlineExceeded),
 			fault.Missing("customer"), errors.New("anything"), state("23505"), state("42501"), state("42703"),
 		} {
-			if got := pg.Fault(err, map[string]*fault.Error{"": fault.Missing("x")}); got != err {
+			if got := pg.Fault(err, map[string]*fault.Error{"": fault.Missing("x")}); got != err { //nolint:errorlint // unchanged is the very same value
 				t.Errorf("%v became %v", err, got)
 			}
 		}

@@ -96,12 +96,12 @@ func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 		return fmt.Errorf("migrations: %w", err)
 	}
 	// The end of the session is the end of the lock.
-	defer guard.Close(context.WithoutCancel(ctx))
+	defer func() { _ = guard.Close(context.WithoutCancel(ctx)) }()
 	if err := lockMigrations(ctx, guard); err != nil {
 		return err
 	}
 	db := stdlib.OpenDB(*cc)
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	for _, source := range sources {
 		if err := apply(ctx, db, source); err != nil {
 			return err

@@ -57,7 +57,7 @@ func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx
 	}
 	for attempt := 0; ; attempt++ {
 		err := db.tryTx(ctx, s, fn)
-		if err == nil || attempt == txRetries || !(lostRace(err) || planIsStale(err)) || ctx.Err() != nil {
+		if err == nil || attempt == txRetries || !repeatable(err) || ctx.Err() != nil {
 			return err
 		}
 		db.txRetries.Add(1)
@@ -124,8 +124,12 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 	return nil
 }
 
-// lostRace reports a transaction that PostgreSQL gave up in favour of another.
-func lostRace(err error) bool {
+// repeatable reports a transaction that PostgreSQL gave up in favour of another,
+// or because a migration had overtaken one of its prepared statements.
+func repeatable(err error) bool {
 	var pe *pgconn.PgError
-	return errors.As(err, &pe) && (pe.Code == codeSerializationFailure || pe.Code == codeDeadlock)
+	if errors.As(err, &pe) && (pe.Code == codeSerializationFailure || pe.Code == codeDeadlock) {
+		return true
+	}
+	return planIsStale(err)
 }
