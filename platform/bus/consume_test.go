@@ -1,0 +1,372 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/testkit"
+)
+
+const created = "customer.v1.customer_created"
+
+func TestConsume(t *testing.T) {
+	t.Run("batches are in the order of the stream and no larger than asked for", func(t *testing.T) {
+		b := testkit.Bus(t)
+		publish(t, b, events(created, 95)...)
+		var got log
+		var largest atomic.Int64
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Batch: 10, Handle: func(_ context.Context, msgs []bus.Message) error {
+			largest.Store(max(largest.Load(), int64(len(msgs))))
+			got.add(msgs...)
+			return nil
+		}})
+		got.wait(t, 95)
+		if !slices.Equal(got.payloads(), numbers(95)) {
+			t.Errorf("got %v", got.payloads())
+		}
+		if n := largest.Load(); n < 2 || n > 10 {
+			t.Errorf("the largest batch had %d messages", n)
+		}
+	})
+
+	t.Run("processes of one name share the messages, each name has them all", func(t *testing.T) {
+		b, other := testkit.Bus(t), testkit.Bus(t)
+		var shared, own log
+		for _, process := range []*bus.Bus{b, other} {
+			consume(t, process, bus.Consumer{Name: "shared", Subjects: []string{created}, Batch: 5, Handle: shared.handle})
+		}
+		consume(t, b, bus.Consumer{Name: "own", Subjects: []string{"customer.v1.*"}, Handle: own.handle})
+		publish(t, b, events(created, 300)...)
+		own.wait(t, 300)
+		seen := map[string]int{}
+		for _, m := range shared.wait(t, 300) {
+			seen[string(m.Payload)]++
+		}
+		if len(seen) != 300 || len(shared.all()) != 300 {
+			t.Errorf("%d different of %d", len(seen), len(shared.all()))
+		}
+	})
+
+	t.Run("only the subjects asked for are delivered, with a changed filter too", func(t *testing.T) {
+		b := testkit.Bus(t)
+		publish(t, b, event(created, "a"), event("pass.v1.pass_purchased", "b"), event("booking.v1.booking_confirmed", "c"))
+		var first log
+		r := consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: first.handle})
+		first.wait(t, 1)
+		r.stop(t)
+		var second log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created, "booking.v1.*"}, Handle: second.handle})
+		publish(t, b, event("booking.v1.booking_confirmed", "d"))
+		second.wait(t, 1)
+		if slices.Contains(second.payloads(), "b") || slices.Contains(second.payloads(), "a") || len(first.all()) != 1 {
+			t.Errorf("got %v, then %v", first.payloads(), second.payloads())
+		}
+	})
+
+	t.Run("a lone message is not held up to fill its batch", func(t *testing.T) {
+		b := testkit.Bus(t)
+		var got log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, MaxWait: time.Hour, Handle: got.handle})
+		publish(t, b, event(created, ""))
+		got.wait(t, 1)
+	})
+
+	t.Run("a consumer that can never work is refused", func(t *testing.T) {
+		b := testkit.Bus(t)
+		var none log
+		for _, c := range []bus.Consumer{
+			{Name: "two words", Subjects: []string{created}, Handle: none.handle},
+			{Name: "c", Subjects: []string{created}},
+			{Name: "c", Handle: none.handle},
+			{Name: "c", Subjects: []string{"customer.>"}, Handle: none.handle},
+			{Name: "c", Subjects: []string{created, "auth.v1.credential_revoked.*"}, Handle: none.handle},
+			{Name: "c", Subjects: []string{created}, Batch: -1, Handle: none.handle},
+		} {
+			if err := b.Consume(t.Context(), c); err == nil {
+				t.Errorf("%+v was accepted", c)
+			}
+		}
+	})
+}
+
+func TestConsumeFailures(t *testing.T) {
+	t.Run("a message that fails comes back and does not block the others (invariant 3)", func(t *testing.T) {
+		b := testkit.Bus(t)
+		registry := prometheus.NewRegistry()
+		if err := b.Collect(registry); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b, events(created, 20)...)
+		var handled, poison log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Batch: 10, Handle: func(_ context.Context, msgs []bus.Message) error {
+			for _, m := range msgs {
+				if string(m.Payload) == "4" && m.Attempt < 3 {
+					if len(msgs) == 1 {
+						poison.add(m)
+					}
+					return errors.New("poison")
+				}
+			}
+			handled.add(msgs...)
+			return nil
+		}})
+		handled.wait(t, 20)
+		want := append(slices.DeleteFunc(numbers(20), func(s string) bool { return s == "4" }), "4")
+		if !slices.Equal(handled.payloads(), want) {
+			t.Errorf("handled %v", handled.payloads())
+		}
+		if got := poison.all(); len(got) != 2 || got[0].Attempt != 1 || got[1].Attempt != 2 {
+			t.Errorf("the poison was tried as %+v", got)
+		}
+		for name, want := range map[string]float64{
+			"bus_consumer_redeliveries_total": 2, "bus_consumer_failures_total": 2,
+			"bus_consumer_handled_total": 20, "bus_published_total": 20, "bus_publish_failures_total": 0, "bus_connected": 1,
+		} {
+			if got := metric(t, registry, name); got != want {
+				t.Errorf("%s is %v, want %v", name, got, want)
+			}
+		}
+	})
+
+	t.Run("a panic is a failure of its message", func(t *testing.T) {
+		b := testkit.Bus(t)
+		publish(t, b, events(created, 2)...)
+		var handled log
+		var panicked atomic.Bool
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: func(_ context.Context, msgs []bus.Message) error {
+			if string(msgs[0].Payload) == "0" && len(msgs) == 1 && !panicked.Swap(true) {
+				panic("no such thing")
+			}
+			if len(msgs) > 1 {
+				return errors.New("one by one")
+			}
+			return handled.handle(context.Background(), msgs)
+		}})
+		handled.wait(t, 2)
+		if !slices.Equal(handled.payloads(), []string{"1", "0"}) {
+			t.Errorf("handled %v", handled.payloads())
+		}
+	})
+
+	t.Run("a message that is no event does not block the others", func(t *testing.T) {
+		b := testkit.Bus(t)
+		if _, err := b.JetStream().Publish(t.Context(), b.Prefix()+"."+created, []byte("from a stranger")); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b, events(created, 3)...)
+		var got log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: got.handle})
+		if got.wait(t, 3); !slices.Equal(got.payloads(), numbers(3)) {
+			t.Errorf("handled %v", got.payloads())
+		}
+	})
+
+	t.Run("while a dependency is away most of a batch is put back untried", func(t *testing.T) {
+		b := testkit.Bus(t)
+		publish(t, b, events(created, 50)...)
+		var tried log
+		var back atomic.Bool
+		gone := make(chan struct{})
+		var once sync.Once
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Batch: 50, Handle: func(_ context.Context, msgs []bus.Message) error {
+			if back.Load() {
+				return tried.handle(context.Background(), msgs)
+			}
+			if len(msgs) == 1 {
+				tried.add(msgs...)
+				if len(tried.all()) == 3 {
+					once.Do(func() { close(gone) })
+				}
+			}
+			return fault.Away(errors.New("no database"))
+		}})
+		<-gone
+		back.Store(true)
+		if all := tried.wait(t, 53); len(all) != 53 {
+			t.Errorf("%d messages tried, want 3 and 50", len(all))
+		}
+	})
+
+	t.Run("handling may take longer than AckWait", func(t *testing.T) {
+		b, other := testkit.Bus(t), testkit.Bus(t)
+		const ackWait = 300 * time.Millisecond
+		var got log
+		finished := make(chan struct{}, 10)
+		for _, process := range []*bus.Bus{b, other} {
+			consume(t, process, bus.Consumer{Name: "c", Subjects: []string{created}, AckWait: ackWait, Handle: func(ctx context.Context, msgs []bus.Message) error {
+				got.add(msgs...)
+				<-time.After(4 * ackWait)
+				finished <- struct{}{}
+				return nil
+			}})
+		}
+		publish(t, b, event(created, "slow"))
+		<-finished
+		if all := got.all(); len(all) != 1 {
+			t.Errorf("handled %d times", len(all))
+		}
+	})
+}
+
+func TestConsumeShutdown(t *testing.T) {
+	t.Run("the batch in work is finished and the rest goes to others at once (invariant 4)", func(t *testing.T) {
+		b, other := testkit.Bus(t), testkit.Bus(t)
+		publish(t, b, events(created, 20)...)
+		var first, second log
+		working, finish := make(chan context.Context, 1), make(chan struct{})
+		c := bus.Consumer{Name: "c", Subjects: []string{created}, Batch: 10, MaxWait: time.Hour}
+		c.Handle = func(ctx context.Context, msgs []bus.Message) error {
+			working <- ctx
+			<-finish
+			return first.handle(ctx, msgs)
+		}
+		r := consume(t, b, c)
+		ctx := <-working
+		r.cancel()
+		c.Handle = second.handle
+		consume(t, other, c)
+		select {
+		case <-r.done:
+			t.Fatal("returned before its batch was finished")
+		case <-ctx.Done():
+			t.Fatal("the work was interrupted")
+		default:
+		}
+		close(finish)
+		r.wait(t)
+		// Well within AckWait, which is 30 s.
+		second.wait(t, 10)
+		all := append(first.payloads(), second.payloads()...)
+		slices.Sort(all)
+		want := numbers(20)
+		slices.Sort(want)
+		if len(first.all()) != 10 || !slices.Equal(all, want) {
+			t.Errorf("handled %v, then %v", first.payloads(), second.payloads())
+		}
+	})
+
+	t.Run("an idle consumer returns at once", func(t *testing.T) {
+		b := testkit.Bus(t)
+		var got log
+		r := consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: got.handle})
+		publish(t, b, event(created, ""))
+		got.wait(t, 1)
+		began := time.Now()
+		r.stop(t)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+func TestConsumeOutages(t *testing.T) {
+	t.Run("consuming goes on after a restart of NATS (invariant 6)", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b, publisher := srv.Connect(t, bus.Config{}), srv.Connect(t, bus.Config{})
+		if err := b.EnsureStreams(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var got log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: got.handle})
+		publish(t, publisher, event(created, "before"))
+		got.wait(t, 1)
+		again := publisher.Reconnected()
+		srv.Stop(t)
+		srv.Start(t)
+		<-again
+		publish(t, publisher, event(created, "after"))
+		began := time.Now()
+		testkit.Eventually(t, patience, func() error {
+			if !slices.Contains(got.payloads(), "after") {
+				return fmt.Errorf("got %v", got.payloads())
+			}
+			return nil
+		})
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
+
+	t.Run("consuming begins anew on a server that lost its store", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b := srv.Connect(t, bus.Config{})
+		if err := b.EnsureStreams(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var got log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: got.handle})
+		publish(t, b, event(created, "before"))
+		got.wait(t, 1)
+		again := b.Reconnected()
+		srv.Stop(t)
+		srv.Wipe(t)
+		srv.Start(t)
+		<-again
+		publish(t, b, event(created, "after"))
+		got.wait(t, 2)
+	})
+
+	t.Run("a durable that was deleted is made again", func(t *testing.T) {
+		b := testkit.Bus(t)
+		var got log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: got.handle})
+		publish(t, b, event(created, "before"))
+		got.wait(t, 1)
+		if err := b.JetStream().DeleteConsumer(t.Context(), eventsStream(b), "c"); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b, event(created, "after"))
+		testkit.Eventually(t, patience, func() error {
+			if !slices.Contains(got.payloads(), "after") {
+				return fmt.Errorf("got %v", got.payloads())
+			}
+			return nil
+		})
+	})
+
+	t.Run("a consumer may start before there are streams", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b := srv.Connect(t, bus.Config{})
+		var got log
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: got.handle})
+		testkit.Eventually(t, patience, func() error {
+			_, err := b.JetStream().Stream(t.Context(), "RESERVATION_EVENTS")
+			return err
+		})
+		publish(t, b, event(created, ""))
+		got.wait(t, 1)
+	})
+}
+
+func TestTraceReachesTheHandler(t *testing.T) {
+	b := testkit.Bus(t)
+	m := event(created, "")
+	m.Trace = map[string]string{"traceparent": "x", "Nats-Expected-Stream": "ELSEWHERE"}
+	publish(t, b, m)
+	msg, err := b.JetStream().Stream(t.Context(), eventsStream(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := msg.GetLastMsgForSubject(t.Context(), b.Prefix()+"."+created)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw.Header.Get("traceparent") != "x" || raw.Header.Get("Nats-Expected-Stream") != "" {
+		t.Errorf("headers %v", raw.Header)
+	}
+	if !strings.HasSuffix(raw.Header.Get(nats.MsgIdHdr), m.ID.String()) {
+		t.Errorf("message id %q", raw.Header.Get(nats.MsgIdHdr))
+	}
+}

@@ -1,0 +1,247 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/testkit"
+)
+
+// following is a Follow in the background with what it has delivered.
+type following struct {
+	process *running
+	log
+	caughtUp chan int // how many messages were delivered at that moment
+}
+
+func follow(t *testing.T, b *bus.Bus, subjects ...string) *following {
+	t.Helper()
+	f := &following{caughtUp: make(chan int, 10)}
+	f.process = start(t, func(ctx context.Context) error {
+		return b.Follow(ctx, subjects, func(m bus.Message) { f.add(m) }, func() { f.caughtUp <- len(f.all()) })
+	})
+	return f
+}
+
+func (f *following) waitCaughtUp(t *testing.T) int {
+	t.Helper()
+	select {
+	case n := <-f.caughtUp:
+		return n
+	case <-time.After(patience):
+		t.Fatal("never caught up")
+		return 0
+	}
+}
+
+func (f *following) waitFor(t *testing.T, payload string) {
+	t.Helper()
+	testkit.Eventually(t, patience, func() error {
+		if !slices.Contains(f.payloads(), payload) {
+			return fmt.Errorf("got %v, not %q", f.payloads(), payload)
+		}
+		return nil
+	})
+}
+
+const revoked = "auth.v1.credential_revoked."
+
+func TestFollow(t *testing.T) {
+	t.Run("the last word per subject comes before having caught up, news after it (invariant 5)", func(t *testing.T) {
+		b := testkit.Bus(t)
+		for i := range 100 {
+			publish(t, b, event(fmt.Sprintf("%sm2m_%d", revoked, i%10), fmt.Sprint(i)))
+		}
+		f := follow(t, b, revoked+"*", "auth.v1.signing_keys_changed.all")
+		if n := f.waitCaughtUp(t); n != 10 {
+			t.Errorf("caught up after %d messages", n)
+		}
+		if want := numbers(100)[90:]; !slices.Equal(f.payloads(), want) {
+			t.Errorf("got %v, want %v", f.payloads(), want)
+		}
+		publish(t, b, event("auth.v1.signing_keys_changed.all", "keys"), event(revoked+"m2m_3", "new"))
+		f.wait(t, 12)
+		if got := f.payloads()[10:]; !slices.Equal(got, []string{"keys", "new"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+
+	t.Run("with nothing there it has caught up at once", func(t *testing.T) {
+		b := testkit.Bus(t)
+		publish(t, b, event("auth.v1.signing_keys_changed.all", "not asked for"))
+		f := follow(t, b, revoked+"*")
+		if n := f.waitCaughtUp(t); n != 0 {
+			t.Errorf("caught up after %d messages", n)
+		}
+		publish(t, b, event(revoked+"m2m_1", "a"))
+		f.wait(t, 1)
+	})
+
+	t.Run("every process has all messages", func(t *testing.T) {
+		b, other := testkit.Bus(t), testkit.Bus(t)
+		one, two := follow(t, b, "booking.v1.*"), follow(t, other, "booking.v1.*")
+		one.waitCaughtUp(t)
+		two.waitCaughtUp(t)
+		publish(t, b, events("booking.v1.event_updated", 50)...)
+		for _, f := range []*following{one, two} {
+			if f.wait(t, 50); !slices.Equal(f.payloads(), numbers(50)) {
+				t.Errorf("got %v", f.payloads())
+			}
+		}
+	})
+
+	t.Run("it may start before there are streams", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b := srv.Connect(t, bus.Config{})
+		f := follow(t, b, revoked+"*")
+		f.waitCaughtUp(t)
+		publish(t, b, event(revoked+"m2m_1", "a"))
+		f.wait(t, 1)
+	})
+
+	t.Run("a message that is no event is passed over", func(t *testing.T) {
+		b := testkit.Bus(t)
+		if _, err := b.JetStream().Publish(t.Context(), b.Prefix()+"."+revoked+"m2m_1", []byte("from a stranger")); err != nil {
+			t.Fatal(err)
+		}
+		f := follow(t, b, revoked+"*")
+		f.waitCaughtUp(t)
+		publish(t, b, event(revoked+"m2m_2", "a"))
+		if f.wait(t, 1); !slices.Equal(f.payloads(), []string{"a"}) {
+			t.Errorf("got %v", f.payloads())
+		}
+	})
+}
+
+func TestFollowOutages(t *testing.T) {
+	// restart stops the server, and once everybody has noticed starts it again.
+	restart := func(t *testing.T, srv *testkit.NATSServer, between func(), all ...*bus.Bus) {
+		t.Helper()
+		var again []<-chan struct{}
+		for _, b := range all {
+			again = append(again, b.Reconnected())
+		}
+		srv.Stop(t)
+		between()
+		srv.Start(t)
+		for _, back := range again {
+			<-back
+		}
+	}
+
+	t.Run("identity: every last word is delivered again after a restart, and so is news (invariant 6)", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b, publisher := srv.Connect(t, bus.Config{}), srv.Connect(t, bus.Config{})
+		f := follow(t, b, revoked+"*")
+		f.waitCaughtUp(t)
+		publish(t, publisher, event(revoked+"m2m_1", "a"), event(revoked+"m2m_2", "b"))
+		f.wait(t, 2)
+		restart(t, srv, func() {}, publisher)
+		publish(t, publisher, event(revoked+"m2m_1", "c"))
+		began := time.Now()
+		f.waitFor(t, "c")
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+		if len(f.caughtUp) != 0 {
+			t.Error("caught up a second time")
+		}
+	})
+
+	t.Run("events: nothing is missed or repeated across a restart (invariant 6)", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b, publisher := srv.Connect(t, bus.Config{}), srv.Connect(t, bus.Config{})
+		f := follow(t, b, "booking.v1.*")
+		f.waitCaughtUp(t)
+		msgs := events("booking.v1.event_updated", 60)
+		for round := range 3 {
+			publish(t, publisher, msgs[20*round:20*round+20]...)
+			restart(t, srv, func() {}, b, publisher)
+		}
+		f.wait(t, 60)
+		if !slices.Equal(f.payloads(), numbers(60)) {
+			t.Errorf("got %v", f.payloads())
+		}
+	})
+
+	t.Run("a stream that was lost is followed from its new beginning", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b, publisher := srv.Connect(t, bus.Config{}), srv.Connect(t, bus.Config{})
+		f := follow(t, b, "booking.v1.*")
+		f.waitCaughtUp(t)
+		publish(t, publisher, events("booking.v1.event_updated", 5)...)
+		f.wait(t, 5)
+		restart(t, srv, func() { srv.Wipe(t) }, b, publisher)
+		publish(t, publisher, event("booking.v1.event_updated", "new"))
+		f.waitFor(t, "new")
+	})
+
+	t.Run("a consumer that the server forgot is made again", func(t *testing.T) {
+		b := testkit.Bus(t)
+		f := follow(t, b, "booking.v1.*")
+		f.waitCaughtUp(t)
+		publish(t, b, event("booking.v1.event_updated", "a"))
+		f.wait(t, 1)
+		names := b.JetStream()
+		s, err := names.Stream(t.Context(), eventsStream(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range s.ConsumerNames(t.Context()).Name() {
+			if err := s.DeleteConsumer(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		publish(t, b, event("booking.v1.event_updated", "b"))
+		f.wait(t, 2)
+		if !slices.Equal(f.payloads(), []string{"a", "b"}) {
+			t.Errorf("got %v", f.payloads())
+		}
+	})
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	srv := testkit.NewNATSServer(t)
+	// The server runs in this process; what it has started by now is its own.
+	warm := srv.Connect(t, bus.Config{})
+	if err := warm.EnsureStreams(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := goleak.IgnoreCurrent()
+	b, err := bus.Connect(t.Context(), bus.Config{URL: srv.URL()}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got log
+	c := consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: got.handle})
+	f := follow(t, b, "*.v1.*")
+	f.waitCaughtUp(t)
+	publish(t, b, events(created, 10)...)
+	got.wait(t, 10)
+	f.wait(t, 10)
+	c.stop(t)
+	f.process.stop(t)
+	b.Close()
+	if err := warm.JetStream().DeleteConsumer(t.Context(), "RESERVATION_EVENTS", "c"); err != nil {
+		t.Fatal(err)
+	}
+	if n := consumers(t, warm); n != 0 {
+		t.Errorf("%d consumers are left on the server", n)
+	}
+	goleak.VerifyNone(t, before)
+}
+
+func consumers(t *testing.T, b *bus.Bus) int {
+	t.Helper()
+	s, err := b.JetStream().Stream(t.Context(), eventsStream(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.CachedInfo().State.Consumers
+}
