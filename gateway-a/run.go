@@ -66,22 +66,11 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 
 	verifier := token.NewVerifier(cfg.Token, time.Now)
-	e, err := edge.New(edge.Options{
-		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Routes: routes(), AppendFault: appendFault,
+	handler, err := newHandler(ctx, h, verifier, cfg.Proxies, services{
+		tokens:    authv1.NewTokenServiceClient(authConn),
+		customers: customerv1.NewCustomerServiceClient(customerConn),
+		bookings:  bookingv1.NewBookingServiceClient(bookingConn),
 	})
-	if err != nil {
-		return err
-	}
-	customerClient := customerv1.NewCustomerServiceClient(customerConn)
-	tokenHandler := &tokens{edge: e, client: authv1.NewTokenServiceClient(authConn), proxies: cfg.Proxies}
-	listHandler := &customers{edge: e, client: customerClient}
-	err = errors.Join(
-		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{
-			customers: customerClient, bookings: bookingv1.NewBookingServiceClient(bookingConn),
-		}),
-		e.Handle(http.MethodPost, "/token", tokenHandler.serve),
-		e.Handle(http.MethodGet, "/customers", listHandler.serve),
-	)
 	if err != nil {
 		return err
 	}
@@ -90,7 +79,6 @@ func Run(ctx context.Context, h *service.Host) error {
 	g.Go("token verifier", func(ctx context.Context) error { return verifier.Run(ctx, b) })
 	g.Go("http", func(ctx context.Context) error {
 		defer h.Health.SetServing(h.Part, false)
-		handler := e.Handler(edge.Pages("Reservation platform: Interface A", openapi))
 		return edge.ListenAndServe(ctx, cfg.Addr, handler, cfg.Drain, func(addr net.Addr) {
 			h.Log.Info("http", "addr", addr.String())
 			go func() {
@@ -101,4 +89,32 @@ func Run(ctx context.Context, h *service.Host) error {
 		})
 	})
 	return g.Wait()
+}
+
+// services are what the edge calls.
+type services struct {
+	tokens    authv1.TokenServiceClient
+	customers customerv1.CustomerServiceClient
+	bookings  bookingv1.BookingServiceClient
+}
+
+// newHandler returns Interface A over the given services.
+func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, proxies edge.Proxies, s services) (http.Handler, error) {
+	e, err := edge.New(edge.Options{
+		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Routes: routes(), AppendFault: appendFault,
+	})
+	if err != nil {
+		return nil, err
+	}
+	tokenHandler := &tokens{edge: e, client: s.tokens, proxies: proxies}
+	listHandler := &customers{edge: e, client: s.customers}
+	err = errors.Join(
+		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{customers: s.customers, bookings: s.bookings}),
+		e.Handle(http.MethodPost, "/token", tokenHandler.serve),
+		e.Handle(http.MethodGet, "/customers", listHandler.serve),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return e.Handler(edge.Pages("Reservation platform: Interface A", openapi)), nil
 }

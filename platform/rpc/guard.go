@@ -81,6 +81,17 @@ type serverStream struct {
 
 func (s *serverStream) Context() context.Context { return s.ctx }
 
+// hasOne reports whether the token has one of the scopes, joined by "|".
+func hasOne(claims *token.Claims, scopes string) bool {
+	for scope := range strings.SplitSeq(scopes, "|") {
+		if claims.Has(scope) {
+			return true
+		}
+	}
+	return false
+}
+
+
 // admit returns the context that the method runs under, or why it may not run.
 // The context has a request id in either case.
 func (g *guard) admit(ctx context.Context, method string) (context.Context, error) {
@@ -126,8 +137,9 @@ func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.
 	if err != nil {
 		return nil, err
 	}
-	if scope != AnyToken && !claims.Has(scope) {
-		return nil, fault.MissingScope(scope)
+	if scope != AnyToken && !hasOne(claims, scope) {
+		first, _, _ := strings.Cut(scope, "|")
+		return nil, fault.MissingScope(first)
 	}
 	return claims, nil
 }

@@ -21,7 +21,8 @@ const (
 )
 
 // Policy gives the scope that each full method ("/package.Service/Method")
-// needs, or Public or AnyToken. A method without an entry is denied.
+// needs, or Public or AnyToken. Scopes joined by "|" are alternatives. A method
+// without an entry is denied.
 type Policy map[string]string
 
 // Check lists the methods of the given services that have no entry, and the

@@ -1,0 +1,487 @@
+package gatewaya
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/platform/token"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+func TestRoutesAreTheContract(t *testing.T) { // invariant 5
+	contract := openapitest.Load(t, openapi, "")
+	contract.CheckExamples(t)
+	var have []string
+	for _, r := range routes() {
+		have = append(have, r.Method+" "+strings.ReplaceAll(r.Path, "{booking_id}", "{bookingId}"))
+	}
+	described := contract.Operations()
+	slices.Sort(have)
+	slices.Sort(described)
+	if !slices.Equal(have, described) {
+		t.Errorf("routes.go has %v, openapi.yaml has %v", have, described)
+	}
+}
+
+func TestAccess(t *testing.T) { // invariant 1
+	g := newGateway(t)
+	paths := map[string]request{}
+	customerID := id.New[id.Customer]().String()
+	scopes := map[string]string{}
+	for _, r := range routes() {
+		if r.Scope == "" {
+			continue
+		}
+		path := strings.NewReplacer("{id}", customerID, "{booking_id}", id.New[id.Transaction]().String()).Replace(r.Path)
+		paths[r.Method+" "+r.Path] = request{method: r.Method, path: path, body: map[bool]string{true: "not json"}[r.Method == http.MethodPut]}
+		scopes[r.Method+" "+r.Path] = r.Scope
+	}
+	for name, r := range paths {
+		t.Run(name+" needs a token", func(t *testing.T) {
+			for _, header := range []http.Header{nil, {"Authorization": {"Bearer"}}, {"Authorization": {"Basic YTpi"}}, {"Authorization": {"Bearer nonsense"}}, {"Authorization": {"Bearer a", "Bearer b"}}} {
+				r.header = header
+				a := g.do(r)
+				if a.code != http.StatusUnauthorized || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+					t.Errorf("%v: got %d %s", header, a.code, a.body)
+				}
+			}
+		})
+		t.Run(name+" refuses an expired token", func(t *testing.T) {
+			r.token = g.issuer.Sign(token.Claims{Company: g.company, Scopes: []string{scopes[name]}, IssuedAt: time.Now().Add(-2 * time.Hour)})
+			a := g.do(r)
+			if a.code != http.StatusUnauthorized || !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+				t.Errorf("got %d %v", a.code, a.header)
+			}
+		})
+		t.Run(name+" names the missing scope", func(t *testing.T) {
+			var others []string
+			for _, scope := range []string{"customers:read", "profile:read", "profile:write", "bookings:read"} {
+				if scope != scopes[name] {
+					others = append(others, scope)
+				}
+			}
+			r.token = g.issuer.Client(g.company, others...)
+			a := g.do(r)
+			if a.code != http.StatusForbidden || !strings.Contains(a.body, scopes[name]) ||
+				!strings.Contains(a.header.Get("WWW-Authenticate"), `scope="`+scopes[name]+`"`) {
+				t.Errorf("got %d %s %v", a.code, a.body, a.header)
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) { // invariant 4
+	g := newGateway(t)
+	customerID := id.New[id.Customer]().String()
+	profile := "/customer/" + customerID + "/profile"
+	put := func(media, body string) request {
+		return request{method: http.MethodPut, path: profile, token: g.token(), media: media, body: body}
+	}
+	get := func(path string) request {
+		return request{method: http.MethodGet, path: path, token: g.token()}
+	}
+	list := "/customer/" + customerID + "/bookings"
+	tests := map[string]struct {
+		request
+		code   int
+		reason string
+		field  string
+	}{
+		"an unknown path":                        {get("/nothing"), 404, fault.ReasonNotFound, ""},
+		"a trailing slash":                       {get("/customers/"), 404, fault.ReasonNotFound, ""},
+		"a wrong method":                         {request{method: http.MethodDelete, path: profile, token: g.token()}, 405, fault.ReasonMethodNotAllowed, ""},
+		"an empty identifier":                    {get("/customer//profile"), 404, fault.ReasonNotFound, ""},
+		"an identifier with a quote":             {get("/customer/cust_'--/profile"), 404, fault.ReasonNotFound, ""},
+		"an identifier with a NUL":               {get("/customer/cust_%00/profile"), 404, fault.ReasonNotFound, ""},
+		"an identifier that is not UTF-8":        {get("/customer/%ff%fe/profile"), 404, fault.ReasonNotFound, ""},
+		"an identifier of 10 kB":                 {get("/customer/cust_" + strings.Repeat("x", 10_000) + "/profile"), 404, fault.ReasonNotFound, ""},
+		"an identifier with a slash":             {get("/customer/a%2Fb/profile"), 404, fault.ReasonNotFound, ""},
+		"an identifier with a blank":             {get("/customer/a%20b/profile"), 404, fault.ReasonNotFound, ""},
+		"no media type":                          {put(" ", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
+		"another media type":                     {put("text/plain", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
+		"another charset":                        {put("application/json; charset=latin1", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
+		"malformed JSON":                         {put("", `{"firstname":`), 400, fault.ReasonInvalidJSON, ""},
+		"a member twice":                         {put("", `{"email":"a","email":"b"}`), 400, fault.ReasonInvalidJSON, ""},
+		"invalid UTF-8":                          {put("", "{\"email\":\"\xff\"}"), 400, fault.ReasonInvalidJSON, ""},
+		"a wrong type":                           {put("", `{"firstname":1}`), 400, fault.ReasonValidation, "firstname"},
+		"a body over 1 MiB":                      {put("", `{"firstname":"`+strings.Repeat("a", 1<<20)+`"}`), 413, fault.ReasonPayloadTooLarge, ""},
+		"a page that is no number":               {get(list + "?page=x"), 400, fault.ReasonInvalidParameter, "page"},
+		"an empty page":                          {get(list + "?page="), 400, fault.ReasonInvalidParameter, "page"},
+		"a pageSize beyond numbers":              {get(list + "?pageSize=99999999999999999999"), 400, fault.ReasonInvalidParameter, "pageSize"},
+		"a future_only that is no boolean":       {get(list + "?future_only=yes"), 400, fault.ReasonInvalidParameter, "future_only"},
+		"a parameter twice":                      {get(list + "?page=1&page=2"), 400, fault.ReasonInvalidParameter, "page"},
+		"a malformed query":                      {get(list + "?page=%zz"), 400, fault.ReasonInvalidParameter, ""},
+		"a query that is not UTF-8":              {get(list + "?startDate=%ff"), 400, fault.ReasonInvalidParameter, "startDate"},
+		"a negative page of customers":           {get("/customers?page=-1"), 400, fault.ReasonInvalidParameter, "page"},
+		"a pageSize of 0 customers":              {get("/customers?pageSize=0"), 400, fault.ReasonInvalidParameter, "pageSize"},
+		"an updated_since that is no instant":    {get("/customers?updated_since=today"), 400, fault.ReasonInvalidParameter, "updated_since"},
+		"an Idempotency-Key that is too long":    {request{method: http.MethodPut, path: profile, token: g.token(), body: `{}`, header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
+		"a token request with another media":     {request{method: http.MethodPost, path: "/token", media: "text/xml", body: "<a/>"}, 415, fault.ReasonUnsupportedMediaType, ""},
+		"a token request that is no JSON":        {request{method: http.MethodPost, path: "/token", body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
+		"a token request with a number":          {request{method: http.MethodPost, path: "/token", body: `{"client_id":5,"client_secret":"x"}`}, 400, fault.ReasonValidation, "client_id"},
+		"a token request with wrong credentials": {request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"x"}`}, 401, fault.ReasonInvalidCredentials, ""},
+	}
+	for name, tt := range tests {
+		t.Run("answers "+name, func(t *testing.T) {
+			a := g.do(tt.request)
+			var body struct {
+				Message string
+				Error   struct {
+					Code, Message string
+					Details       map[string]any
+				}
+			}
+			if err := json.Unmarshal([]byte(a.body), &body); err != nil {
+				t.Fatalf("%d %s: %v", a.code, a.body, err)
+			}
+			if a.code != tt.code || body.Error.Code != tt.reason || body.Message == "" || body.Message != body.Error.Message {
+				t.Errorf("got %d %s, want %d %s", a.code, a.body, tt.code, tt.reason)
+			}
+			if tt.field != "" && (body.Error.Details["field"] != tt.field || body.Error.Details["rule"] == "") {
+				t.Errorf("got details %v, want the field %s", body.Error.Details, tt.field)
+			}
+			if a.header.Get("X-Request-Id") == "" {
+				t.Error("there is no X-Request-Id")
+			}
+			if tt.code == 405 && a.header.Get("Allow") != "GET, PUT" {
+				t.Errorf("Allow: %q", a.header.Get("Allow"))
+			}
+		})
+	}
+	t.Run("tells nothing of an internal error, and logs it under the request's id", func(t *testing.T) {
+		g.customers.err = errBroken
+		defer func() { g.customers.err = nil }()
+		a := g.do(request{method: http.MethodGet, path: profile, token: g.token(), header: http.Header{"X-Request-Id": {"req-7"}}})
+		if a.code != http.StatusInternalServerError || strings.Contains(a.body, "10.0.0.7") || a.header.Get("X-Request-Id") != "req-7" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+		if !strings.Contains(g.log.String(), "req-7") {
+			t.Error("the request's id is not in the log")
+		}
+	})
+	t.Run("replaces a request id that is not sane", func(t *testing.T) {
+		for _, bad := range []string{strings.Repeat("x", 200), "a b", "\"<script>\" x"} {
+			a := g.do(request{method: http.MethodGet, path: "/nothing", header: http.Header{"X-Request-Id": {bad}}})
+			if got := a.header.Get("X-Request-Id"); got == "" || got == bad {
+				t.Errorf("%q became %q", bad, got)
+			}
+		}
+	})
+}
+
+func TestProfile(t *testing.T) {
+	g := newGateway(t)
+	customerID := id.New[id.Customer]().String()
+	g.customers.answer = &customerv1.Customer{Id: customerID, FirstName: "Zoë", LastName: "O'Brien", Email: "z@example.com", Version: 7}
+	path := "/customer/" + customerID + "/profile"
+
+	t.Run("is the customer without archived, with an ETag", func(t *testing.T) {
+		a := g.do(request{method: http.MethodGet, path: path, token: g.token()})
+		want := `{"data":{"id":"` + customerID + `","type":"customer","firstname":"Zoë","lastname":"O'Brien","email":"z@example.com","mobile":""}}`
+		if a.code != 200 || a.body != want || a.header.Get("ETag") != `"7"` {
+			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		}
+	})
+	t.Run("passes on the caller's token and nothing else of its headers", func(t *testing.T) { // invariant 2
+		tok := g.token()
+		g.do(request{method: http.MethodGet, path: path, token: tok, header: http.Header{
+			"Grpc-Metadata-Reservation-Company": {"comp_x"}, "Reservation-Company": {"comp_x"}, "Grpc-Timeout": {"nonsense"}, "X-Request-Id": {"req-9"},
+		}})
+		md := g.customers.metadata
+		if got := md.Get("authorization"); len(got) != 1 || got[0] != "Bearer "+tok {
+			t.Errorf("authorization: %v", got)
+		}
+		if len(md.Get("reservation-company")) != 0 || len(md.Get("x-request-id")) != 1 || md.Get("x-request-id")[0] != "req-9" {
+			t.Errorf("metadata: %v", md)
+		}
+	})
+	t.Run("update sends the required fields always, mobile only when given", func(t *testing.T) {
+		a := g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{"firstname":"A","lastname":"B","email":"c@example.com"}`,
+			header: http.Header{"If-Match": {`"6"`}, "Idempotency-Key": {"k1"}}})
+		if a.code != 200 || a.header.Get("ETag") != `"7"` {
+			t.Fatalf("got %d %s", a.code, a.body)
+		}
+		u := g.customers.updated
+		if u.GetFirstName() != "A" || u.GetLastName() != "B" || u.GetEmail() != "c@example.com" || u.Mobile != nil || u.GetExpectedVersion() != 6 || u.Archived != nil {
+			t.Errorf("got %v", u)
+		}
+		if got := g.customers.metadata.Get("idempotency-key"); len(got) != 1 || got[0] != "k1" {
+			t.Errorf("idempotency-key: %v", got)
+		}
+		g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{"mobile":"","password":"x"}`})
+		u = g.customers.updated
+		if u.FirstName == nil || u.GetFirstName() != "" || u.Mobile == nil || u.GetMobile() != "" {
+			t.Errorf("got %v", u)
+		}
+	})
+	t.Run("names the service's fields as the interface does", func(t *testing.T) {
+		g.customers.err = fault.InvalidFields(
+			fault.Field{Field: "first_name", Rule: "required", Message: "is required"},
+			fault.Field{Field: "email", Rule: "email", Message: "must be an e-mail address"})
+		defer func() { g.customers.err = nil }()
+		a := g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{}`})
+		if a.code != 400 || !strings.Contains(a.body, `"field":"firstname"`) || !strings.Contains(a.body, `"message":"firstname is required"`) ||
+			!strings.Contains(a.body, `"field":"email"`) || strings.Contains(a.body, "first_name") {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("answers a stale If-Match and a reused key with their own statuses", func(t *testing.T) {
+		for _, tt := range []struct {
+			err  error
+			code int
+		}{
+			{fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the customer has changed"), 412},
+			{fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused, "reused"), 409},
+			{fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "running").After(time.Second), 409},
+			{fault.Missing("customer"), 404},
+			{fault.Away(errBroken), 503},
+		} {
+			g.customers.err = tt.err
+			a := g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{}`})
+			if a.code != tt.code || a.header.Get("ETag") != "" || strings.Contains(a.body, "hunter2") {
+				t.Errorf("%v: got %d %s", tt.err, a.code, a.body)
+			}
+			if fault.From(tt.err).RetryAfter > 0 && a.header.Get("Retry-After") != "1" {
+				t.Errorf("%v: Retry-After %q", tt.err, a.header.Get("Retry-After"))
+			}
+		}
+		g.customers.err = nil
+	})
+}
+
+func TestCustomers(t *testing.T) { // invariant 3
+	g := newGateway(t)
+	one := `{"id":"cust_01jb4x9m3vf6ksn8w2d7pq5r0t","type":"customer","firstname":"A","lastname":"B","email":"c@example.com","mobile":"","archived":true}`
+	get := request{method: http.MethodGet, path: "/customers", token: g.token()}
+	for name, tt := range map[string]struct {
+		chunks []string
+		want   string
+	}{
+		"nobody":         {nil, `{"data":[]}`},
+		"one chunk":      {[]string{one}, `{"data":[` + one + `]}`},
+		"several chunks": {[]string{one, "," + one, "," + one + "," + one}, `{"data":[` + strings.Join([]string{one, one, one, one}, ",") + `]}`},
+	} {
+		t.Run("is one document of "+name, func(t *testing.T) {
+			g.customers.chunks = tt.chunks
+			if a := g.do(get); a.code != 200 || a.body != tt.want || a.header.Get("Content-Type") != jsonType {
+				t.Errorf("got %d %s", a.code, a.body)
+			}
+		})
+	}
+	t.Run("cuts the connection when the stream fails midway", func(t *testing.T) {
+		g.customers.chunks, g.customers.cut = []string{one}, errBroken
+		defer func() { g.customers.cut = nil }()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/customers", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+g.token())
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return // cut before the headers arrived
+		}
+		defer res.Body.Close()
+		if text, err := io.ReadAll(res.Body); err == nil {
+			t.Errorf("the document ended as if it were whole: %s", text)
+		}
+	})
+	t.Run("answers an error before the first chunk", func(t *testing.T) {
+		g.customers.err = fault.Away(errBroken)
+		defer func() { g.customers.err = nil }()
+		if a := g.do(get); a.code != 503 {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("is a page where one is asked for, of at most 100", func(t *testing.T) {
+		g.customers.answer = &customerv1.Customer{Id: "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", FirstName: "A"}
+		a := g.do(request{method: http.MethodGet, path: "/customers?page=3&pageSize=500&updated_since=2026-01-01T00:00:00Z", token: g.token()})
+		if a.code != 200 || !strings.HasSuffix(a.body, `"total":41,"page":3,"pageSize":100}`) {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+		if l := g.customers.listed; l.GetOffset() != 300 || l.GetPageSize() != 100 || l.GetUpdatedSince().AsTime().Year() != 2026 {
+			t.Errorf("asked %v", l)
+		}
+	})
+}
+
+func TestBookings(t *testing.T) {
+	g := newGateway(t)
+	at := func(s string) *timestamppb.Timestamp {
+		v, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return timestamppb.New(v)
+	}
+	buyer := &bookingv1.CustomerReference{Id: id.New[id.Customer]().String(), FirstName: "Zoë", LastName: "O'Brien", Email: "z@example.com"}
+	friend := &bookingv1.CustomerReference{Id: id.New[id.Customer]().String(), FirstName: "T", LastName: "Ó", Email: "t@example.com"}
+	booking := func(zone string) *bookingv1.Booking {
+		return &bookingv1.Booking{
+			Id: id.New[id.Booking]().String(), Spaces: 2, EventId: id.New[id.Event]().String(), EventTitle: "Yoga",
+			EventDateId: id.New[id.EventDate]().String(), StartsAt: at("2026-03-29T01:30:00Z"), Timezone: zone, DurationMinutes: 60,
+			PricingOptionId: id.New[id.PricingOption]().String(),
+			Payment:         &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 2400, Net: 2000, Reference: "secret-ref"}},
+		}
+	}
+	card, pass := booking("Europe/London"), booking("Australia/Lord_Howe")
+	pass.Payment = &bookingv1.Booking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 3}}
+	pass.BoughtFor, pass.IsCancelled = friend, true
+	txn := &bookingv1.Transaction{Id: id.New[id.Transaction]().String(), Purchaser: buyer, PurchasedAt: at("2026-01-05T18:02:11Z"), Timezone: "America/New_York", Bookings: []*bookingv1.Booking{card, pass}, Version: 3}
+	g.bookings.transactions = []*bookingv1.Transaction{txn}
+	list := "/customer/" + buyer.GetId() + "/bookings"
+
+	wantCustomer := `{"id":"` + buyer.GetId() + `","type":"customer","firstname":"Zoë","lastname":"O'Brien","email":"z@example.com"}`
+	event := func(b *bookingv1.Booking, datetime, zone string) string {
+		return `"event":{"id":"` + b.GetEventId() + `","type":"event","name":"Yoga","date":{"id":"` + b.GetEventDateId() + `","type":"event_date","datetime":"` + datetime + `","tz":"` + zone + `","duration":60}},"pricing_option":{"id":"` + b.GetPricingOptionId() + `"}`
+	}
+	want := `{"id":"` + txn.GetId() + `","type":"event-booking","purchase_date":"2026-01-05T13:02:11","bookings":[` +
+		`{"id":"` + card.GetId() + `","type":"event-booking","is_cancelled":false,"is_refunded":false,"spaces":2,"purchased_by":` + wantCustomer + `,` +
+		event(card, "2026-03-29T02:30:00", "Europe/London") + `,"payment":{"method":"CARD","currency":"GBP","base100gross_price":2400,"base100net_price":2000}},` +
+		`{"id":"` + pass.GetId() + `","type":"event-booking","is_cancelled":true,"is_refunded":false,"spaces":2,"purchased_by":` + wantCustomer + `,` +
+		`"bought_for":{"id":"` + friend.GetId() + `","type":"customer","firstname":"T","lastname":"Ó","email":"t@example.com"},` +
+		event(pass, "2026-03-29T12:30:00", "Australia/Lord_Howe") + `,"payment":{"method":"PASS","currency":"CR","credits_used":3}}]}`
+
+	t.Run("list has the shape of the interface, to the byte", func(t *testing.T) {
+		a := g.do(request{method: http.MethodGet, path: list, token: g.token()})
+		if a.code != 200 || a.body != `{"data":[`+want+`],"total":1,"page":0,"pageSize":30}` {
+			t.Errorf("got  %s\nwant %s", a.body, want)
+		}
+	})
+	t.Run("single booking is the same as in the list", func(t *testing.T) {
+		a := g.do(request{method: http.MethodGet, path: "/customer/" + buyer.GetId() + "/booking/" + txn.GetId(), token: g.token()})
+		if a.code != 200 || a.body != `{"data":`+want+`}` || a.header.Get("ETag") != `"3"` {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("an empty list is an empty array", func(t *testing.T) {
+		g.bookings.transactions = nil
+		defer func() { g.bookings.transactions = []*bookingv1.Transaction{txn} }()
+		if a := g.do(request{method: http.MethodGet, path: list, token: g.token()}); a.body != `{"data":[],"total":0,"page":0,"pageSize":30}` {
+			t.Errorf("got %s", a.body)
+		}
+	})
+	t.Run("parameters reach the service as given, and are absent when not", func(t *testing.T) {
+		g.do(request{method: http.MethodGet, path: list + "?page=2&pageSize=500&future_only=true&startDate=2026-01-01T00:00:00%2B01:00&endDate=2026-02-01&page_size=7", token: g.token()})
+		l := g.bookings.listed
+		if l.GetPage() != 2 || l.GetPageSize() != 500 || !l.GetFutureOnly() || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01" {
+			t.Errorf("asked %v", l)
+		}
+		g.do(request{method: http.MethodGet, path: list, token: g.token()})
+		if l := g.bookings.listed; l.Page != nil || l.PageSize != nil || l.GetFutureOnly() || l.StartDate != nil || l.EndDate != nil {
+			t.Errorf("asked %v", l)
+		}
+	})
+	t.Run("names the service's parameters as the interface does", func(t *testing.T) {
+		g.bookings.err = fault.InvalidParameter("start_date", "format", "must be a date")
+		defer func() { g.bookings.err = nil }()
+		if a := g.do(request{method: http.MethodGet, path: list, token: g.token()}); a.code != 400 || !strings.Contains(a.body, `"message":"startDate must be a date"`) {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+}
+
+func TestToken(t *testing.T) {
+	g := newGateway(t)
+	form := func(values url.Values, header http.Header) answer {
+		return g.do(request{method: http.MethodPost, path: "/token", media: formType, body: values.Encode(), header: header})
+	}
+	basic := func(user, password string) http.Header {
+		return http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
+	}
+	granted := `{"access_token":"a.b.c","token_type":"Bearer","expires_in":3600,"scope":"customers:read"}`
+	t.Run("takes the JSON body", func(t *testing.T) {
+		a := g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"right","scope":"customers:read"}`})
+		if a.code != 200 || a.body != granted || a.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+		if g.auth.asked.GetClientAddress() != "127.0.0.1" || g.auth.asked.GetScope() != "customers:read" {
+			t.Errorf("asked %v", g.auth.asked)
+		}
+	})
+	t.Run("takes an RFC 6749 form", func(t *testing.T) {
+		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"right"}}, nil)
+		if a.code != 200 || a.body != granted {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("takes HTTP Basic, whose parts are form-encoded", func(t *testing.T) {
+		a := form(url.Values{"grant_type": {"client_credentials"}}, basic("m2m%5Fx", "right"))
+		if a.code != 200 || g.auth.asked.GetClientId() != "m2m_x" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	both := url.Values{"grant_type": {"client_credentials"}, "client_secret": {"right"}}
+	refusals := map[string]struct {
+		values url.Values
+		header http.Header
+		code   int
+		error  string
+		scheme string
+	}{
+		"wrong credentials":        {url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"no"}}, nil, 401, "invalid_client", "Bearer"},
+		"wrong Basic credentials":  {url.Values{"grant_type": {"client_credentials"}}, basic("m2m_x", "no"), 401, "invalid_client", "Basic"},
+		"no grant_type":            {url.Values{"client_id": {"m2m_x"}, "client_secret": {"right"}}, nil, 400, "invalid_request", ""},
+		"another grant_type":       {url.Values{"grant_type": {"password"}}, nil, 400, "unsupported_grant_type", ""},
+		"credentials twice":        {both, basic("m2m_x", "right"), 400, "invalid_request", ""},
+		"a parameter twice":        {url.Values{"grant_type": {"client_credentials", "client_credentials"}}, nil, 400, "invalid_request", ""},
+		"text that is not UTF-8":   {url.Values{"grant_type": {"client_credentials"}, "client_id": {"\xff"}, "client_secret": {"x"}}, nil, 400, "invalid_request", ""},
+		"two different client ids": {url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_y"}}, basic("m2m_x", "right"), 400, "invalid_request", ""},
+	}
+	for name, tt := range refusals {
+		t.Run("refuses a form with "+name+" as RFC 6749 says", func(t *testing.T) {
+			a := form(tt.values, tt.header)
+			var body struct {
+				Error       string `json:"error"`
+				Description string `json:"error_description"`
+			}
+			if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.code != tt.code || body.Error != tt.error || body.Description == "" {
+				t.Errorf("got %d %s (%v)", a.code, a.body, err)
+			}
+			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), tt.scheme) {
+				t.Errorf("WWW-Authenticate: %q", a.header.Get("WWW-Authenticate"))
+			}
+		})
+	}
+	t.Run("answers throttled callers with Retry-After", func(t *testing.T) {
+		g.auth.err = fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failures").After(90 * time.Second)
+		defer func() { g.auth.err = nil }()
+		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"no"}}, nil)
+		if a.code != 429 || a.header.Get("Retry-After") != "90" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("writes no secret to the log", func(t *testing.T) {
+		g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"s3cr3t-value"}`})
+		if strings.Contains(g.log.String(), "s3cr3t-value") {
+			t.Error("the secret is in the log")
+		}
+	})
+}
+
+func TestPages(t *testing.T) {
+	g := newGateway(t)
+	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/docs": "<html", "/docs/": "<html"} {
+		res, err := http.Get(g.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != 200 || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %d, %d bytes, %v", path, res.StatusCode, len(text), err)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+// Package openapitest holds HTTP answers to an OpenAPI 3.1 description: every
+// one must be of a described operation and status, of its media type, and valid
+// under its schema. OpenAPI 3.1 schemas are JSON Schema 2020-12, so a JSON
+// Schema library does the work.
+package openapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+const location = "file:///openapi.json"
+
+// Contract is a loaded description.
+type Contract struct {
+	doc      map[string]any
+	compiler *jsonschema.Compiler
+	base     string
+
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// Load reads a description whose paths are below base ("" or "/api/v1").
+func Load(t testing.TB, text []byte, base string) *Contract {
+	t.Helper()
+	var raw any
+	if err := yaml.Unmarshal(text, &raw); err != nil {
+		t.Fatalf("openapi: %v", err)
+	}
+	// Through JSON, so that values are what a JSON Schema library expects.
+	plain, err := json.Marshal(raw)
+	if err != nil {
+		t.Fatalf("openapi: %v", err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(plain))
+	if err != nil {
+		t.Fatalf("openapi: %v", err)
+	}
+	c := &Contract{compiler: jsonschema.NewCompiler(), base: base, seen: map[string]bool{}}
+	c.compiler.AssertFormat()
+	if err := c.compiler.AddResource(location, doc); err != nil {
+		t.Fatalf("openapi: %v", err)
+	}
+	var ok bool
+	if c.doc, ok = doc.(map[string]any); !ok {
+		t.Fatal("openapi: not an object")
+	}
+	return c
+}
+
+// Operations returns every described operation as "GET /path/{id}".
+func (c *Contract) Operations() []string {
+	var all []string
+	paths, _ := c.doc["paths"].(map[string]any)
+	for path, item := range paths {
+		for method := range item.(map[string]any) {
+			if method != "parameters" {
+				all = append(all, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	return all
+}
+
+// CheckExamples fails t for every example of a media type that its schema refuses.
+func (c *Contract) CheckExamples(t testing.TB) {
+	t.Helper()
+	c.examples(t, c.doc["paths"], "#/paths")
+	c.examples(t, c.doc["components"], "#/components")
+}
+
+func (c *Contract) examples(t testing.TB, node any, pointer string) {
+	t.Helper()
+	switch node := node.(type) {
+	case map[string]any:
+		example, hasExample := node["example"]
+		if _, hasSchema := node["schema"]; hasExample && hasSchema {
+			schema, err := c.compiler.Compile(location + pointer + "/schema")
+			if err != nil {
+				t.Errorf("%s: %v", pointer, err)
+			} else if err := schema.Validate(example); err != nil {
+				t.Errorf("%s: the example is not what the schema says: %v", pointer, err)
+			}
+		}
+		for key, child := range node {
+			c.examples(t, child, pointer+"/"+escape(key))
+		}
+	case []any:
+		for i, child := range node {
+			c.examples(t, child, pointer+"/"+strconv.Itoa(i))
+		}
+	}
+}
+
+// Check fails t unless the answer is one that the description has.
+func (c *Contract) Check(t testing.TB, method, path string, code int, header http.Header, body []byte) {
+	t.Helper()
+	if err := c.check(method, path, code, header, body); err != nil {
+		t.Errorf("%s %s: %d %s: %v", method, path, code, body, err)
+	}
+}
+
+func (c *Contract) check(method, path string, code int, header http.Header, body []byte) error {
+	template, operation := c.operation(method, path)
+	if operation == nil {
+		if code == http.StatusNotFound || code == http.StatusMethodNotAllowed {
+			return nil // there is no such operation, and that is what was answered
+		}
+		return fmt.Errorf("no operation is described")
+	}
+	pointer := "#/paths/" + escape(template) + "/" + strings.ToLower(method) + "/responses/" + strconv.Itoa(code)
+	response, pointer, err := c.resolve(pointer)
+	if err != nil {
+		return fmt.Errorf("the status is not described: %w", err)
+	}
+	c.mu.Lock()
+	c.seen[method+" "+template+" "+strconv.Itoa(code)] = true
+	c.mu.Unlock()
+	content, _ := response["content"].(map[string]any)
+	if content == nil {
+		return nil
+	}
+	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	if content[media] == nil {
+		return fmt.Errorf("the media type %q is not described", media)
+	}
+	for name := range headersOf(response) {
+		if header.Get(name) == "" && (name == "WWW-Authenticate" || name == "X-Request-Id" || name == "ETag") {
+			return fmt.Errorf("the header %s is missing", name)
+		}
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("no JSON: %w", err)
+	}
+	schema, err := c.compiler.Compile(location + pointer + "/content/" + escape(media) + "/schema")
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+func headersOf(response map[string]any) map[string]any {
+	headers, _ := response["headers"].(map[string]any)
+	return headers
+}
+
+// Seen reports whether an answer of this operation and status was checked.
+func (c *Contract) Seen(operation string, code int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen[operation+" "+strconv.Itoa(code)]
+}
+
+// resolve returns the object at pointer, following one reference.
+func (c *Contract) resolve(pointer string) (map[string]any, string, error) {
+	node, err := c.at(pointer)
+	if err != nil {
+		return nil, "", err
+	}
+	if ref, ok := node["$ref"].(string); ok {
+		node, err = c.at(ref)
+		return node, ref, err
+	}
+	return node, pointer, nil
+}
+
+func (c *Contract) at(pointer string) (map[string]any, error) {
+	var node any = c.doc
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "#/"), "/") {
+		object, ok := node.(map[string]any)
+		part = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(part)
+		if !ok || object[part] == nil {
+			return nil, fmt.Errorf("there is no %s", pointer)
+		}
+		node = object[part]
+	}
+	object, ok := node.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s is no object", pointer)
+	}
+	return object, nil
+}
+
+// operation finds the path template and the operation of a request.
+func (c *Contract) operation(method, path string) (string, any) {
+	path = strings.TrimPrefix(path, c.base)
+	got := strings.Split(path, "/")
+	paths, _ := c.doc["paths"].(map[string]any)
+	for template, item := range paths {
+		want := strings.Split(template, "/")
+		if len(want) != len(got) {
+			continue
+		}
+		fits := true
+		for i := range want {
+			fits = fits && (want[i] == got[i] || strings.HasPrefix(want[i], "{"))
+		}
+		if fits {
+			return template, item.(map[string]any)[strings.ToLower(method)]
+		}
+	}
+	return "", nil
+}
+
+func escape(s string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(s)
+}
+
+// Transport returns a transport that checks every answer that passes through.
+func (c *Contract) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
+	return transport{t: t, contract: c, next: next}
+}
+
+type transport struct {
+	t        testing.TB
+	contract *Contract
+	next     http.RoundTripper
+}
+
+func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := tr.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	tr.contract.Check(tr.t, r.Method, r.URL.EscapedPath(), res.StatusCode, res.Header, body)
+	return res, nil
+}
