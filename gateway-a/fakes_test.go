@@ -157,6 +157,9 @@ func (f *fakeCustomers) GetCustomer(ctx context.Context, _ *customerv1.GetCustom
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.metadata, _ = metadata.FromIncomingContext(ctx)
+	if f.answer == nil && f.err == nil {
+		return nil, fault.Missing("customer")
+	}
 	return &customerv1.GetCustomerResponse{Customer: f.answer}, f.err
 }
 

@@ -91,7 +91,6 @@ func hasOne(claims *token.Claims, scopes string) bool {
 	return false
 }
 
-
 // admit returns the context that the method runs under, or why it may not run.
 // The context has a request id in either case.
 func (g *guard) admit(ctx context.Context, method string) (context.Context, error) {
