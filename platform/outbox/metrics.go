@@ -51,7 +51,7 @@ type backlog struct {
 const (
 	scrapeTime = 2 * time.Second
 
-	backlogSQL = `select (select count(*) from (select from outbox limit 100000) as some) as pending,
+	backlogSQL = `select (select count(*) from (select from outbox limit 100000) as oldest) as pending,
 		coalesce(extract(epoch from now() - (select created_at from outbox order by created_at, id limit 1)), 0)::float8 as age`
 )
 

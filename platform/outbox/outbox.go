@@ -93,15 +93,21 @@ func (o *Outbox) CopyAppend(ctx context.Context, tx *pg.Tx, events []Event) erro
 	if err != nil {
 		return err
 	}
+	var unfit error
 	source := pgx.CopyFromSlice(len(events), func(i int) ([]any, error) {
 		r, err := o.row(events[i])
 		if err != nil {
+			unfit = err
 			return nil, err
 		}
 		return []any{r.id, r.company, events[i].Subject, r.payload, trace, r.at}, nil
 	})
 	columns := []string{"id", "company_id", "subject", "payload", "trace", "occurred_at"}
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"outbox"}, columns, source); err != nil {
+		// The server's answer to an aborted COPY has only the text of the cause.
+		if unfit != nil {
+			return unfit
+		}
 		return fmt.Errorf("outbox: %w", err)
 	}
 	tx.AfterCommit(o.wake)

@@ -19,7 +19,10 @@ import (
 
 const (
 	batchSize = 500
-	pollEvery = time.Second
+	// The relay looks by itself every second, in trouble ever more rarely.
+	pollEvery   = time.Second
+	longestPoll = 5 * time.Second
+	logEvery    = 12 // of the tries in trouble
 	// leaseTime bounds how long the events of a relay that died wait for another
 	// one. publishTime is well below it, so that a live relay never loses a lease.
 	leaseTime   = 30 * time.Second
@@ -74,24 +77,22 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 	poll := time.NewTimer(0)
 	defer poll.Stop()
+	var done outcome
 	for trouble := 0; ; {
 		again := o.bus.Reconnected()
-		err := o.drain(ctx)
+		err := o.drain(ctx, &done)
 		if ctx.Err() != nil {
+			_ = o.settle(ctx, &done)
 			return nil
 		}
-		wait := pollEvery
-		if err != nil {
-			trouble++
-			wait = min(pollEvery<<min(trouble-1, 3), 5*time.Second)
-			o.log.Warn("outbox relay is held up", "error", err, "again_in", wait)
-		} else {
+		if err == nil {
 			trouble = 0
+		} else if trouble++; trouble%logEvery == 1 {
+			o.log.Warn("outbox relay is held up", "error", err, "tries", trouble)
 		}
-		poll.Reset(wait)
+		poll.Reset(min(pollEvery<<min(max(trouble-1, 0), 3), longestPoll))
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-poll.C:
 		case <-again:
 		case <-o.wakes(trouble):
@@ -107,29 +108,29 @@ func (o *Outbox) wakes(trouble int) <-chan struct{} {
 	return o.woken
 }
 
-// drain publishes batch after batch until nothing is left to lease.
-func (o *Outbox) drain(ctx context.Context) error {
-	var done outcome
-	for {
+// drain publishes batch after batch until nothing is left to lease. done is what
+// became of the last one and is empty once that is recorded, so that a database
+// that fails in between is told later.
+func (o *Outbox) drain(ctx context.Context, done *outcome) error {
+	for ctx.Err() == nil {
 		if !o.bus.Connected() {
 			// What waits keeps best where it is.
-			return o.bus.Ready(ctx)
+			return errors.Join(o.bus.Ready(ctx), o.settle(ctx, done))
 		}
-		if ctx.Err() != nil {
-			return o.settle(ctx, done)
-		}
-		batch, lease, err := o.turn(ctx, done)
+		batch, lease, err := o.turn(ctx, *done)
 		if err != nil {
 			return err
 		}
+		*done = outcome{}
 		if len(batch) == 0 {
 			return nil
 		}
-		done = o.publish(ctx, batch, lease)
+		*done = o.publish(ctx, batch, lease)
 		if done.away != nil {
 			return errors.Join(done.away, o.settle(ctx, done))
 		}
 	}
+	return nil
 }
 
 // turn settles the previous batch and leases the next, in one round trip.
@@ -153,11 +154,15 @@ func (o *Outbox) turn(ctx context.Context, done outcome) ([]leased, id.UUID, err
 	return rows, lease, nil
 }
 
-// settle records what became of a batch.
-func (o *Outbox) settle(ctx context.Context, done outcome) error {
+// settle records what became of a batch, also after ctx has ended.
+func (o *Outbox) settle(ctx context.Context, done *outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	return o.send(ctx, done.statements())
+	if err := o.send(ctx, done.statements()); err != nil {
+		return err
+	}
+	*done = outcome{}
+	return nil
 }
 
 func (done outcome) statements() *pgx.Batch {

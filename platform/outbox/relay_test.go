@@ -1,0 +1,449 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+)
+
+func TestRelay(t *testing.T) {
+	t.Run("a commit wakes it", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		background(t, o.Run)
+		began := time.Now()
+		for i := range 20 {
+			w.commit(t, o, w.event(fmt.Sprint(i)))
+			w.waitDrained(t)
+		}
+		// Polling alone would take a second for each.
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
+
+	t.Run("events of other processes are found by polling", func(t *testing.T) {
+		w := newWorld(t)
+		background(t, w.outbox(t).Run)
+		w.commit(t, w.outbox(t), w.event("from elsewhere"))
+		w.waitDrained(t)
+	})
+
+	t.Run("two relays racing publish everything and every event has one effect (invariant 2)", func(t *testing.T) {
+		w := newWorld(t)
+		w.consume(t)
+		other := *w
+		other.db, other.bus = w.pool(t), testkit.Bus(t)
+		outboxes := []*outbox.Outbox{w.outbox(t), other.outbox(t)}
+		for _, o := range outboxes {
+			background(t, o.Run)
+		}
+		const writers, commits, perCommit = 4, 100, 10
+		var writing sync.WaitGroup
+		for writer := range writers {
+			writing.Go(func() {
+				for n := range commits {
+					var events []outbox.Event
+					for i := range perCommit {
+						events = append(events, w.event(fmt.Sprintf("%d/%d/%d", writer, n, i)))
+					}
+					err := w.db.InTx(context.Background(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+						return outboxes[n%2].Append(ctx, tx, events...)
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		writing.Wait()
+		w.waitDrained(t)
+		if n := w.stored(t); n != writers*commits*perCommit {
+			t.Errorf("the stream has %d events", n)
+		}
+		w.wantEffects(t, writers*commits*perCommit)
+	})
+
+	t.Run("two relays never lease the same event (invariant 3)", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		w.commit(t, o, w.events(3000)...)
+		var mu sync.Mutex
+		total := 0
+		var racing sync.WaitGroup
+		for range 8 {
+			racing.Go(func() {
+				n, err := o.LeaseAndDie(context.Background())
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				total += n
+			})
+		}
+		racing.Wait()
+		if once := w.count(t, `select count(*) from outbox where attempt = 1`); int64(total) != once || total != 3000 {
+			t.Errorf("%d leases of %d events", total, once)
+		}
+	})
+
+	t.Run("a relay that ends settles what it has leased (invariant 5)", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		for round := range 5 {
+			w.commit(t, o, w.events(1500)...)
+			stop := background(t, o.Run)
+			testkit.Eventually(t, patience, func() error {
+				if w.stored(t) <= int64(round*1500) {
+					return errors.New("nothing is published yet")
+				}
+				return nil
+			})
+			stop()
+			if n := w.count(t, `select count(*) from outbox where lease is not null`); n != 0 {
+				t.Fatalf("%d events are still leased", n)
+			}
+		}
+		background(t, o.Run)
+		w.waitDrained(t)
+		if n := w.stored(t); n != 5*1500 {
+			t.Errorf("the stream has %d events", n)
+		}
+	})
+
+	t.Run("without a bus it says so", func(t *testing.T) {
+		w := newWorld(t)
+		if err := outbox.New(w.db, nil, testkit.Log(t), time.Now).Run(t.Context()); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestRelayDies(t *testing.T) {
+	// expire lets the leases of a dead relay run out.
+	expire := func(t *testing.T, w *world) {
+		w.exec(t, `update outbox set lease_until = now() - interval '1 s' where lease is not null`)
+	}
+
+	t.Run("between publishing and deleting: published again under the same id, one effect (invariant 2)", func(t *testing.T) {
+		w := newWorld(t)
+		w.consume(t)
+		o := w.outbox(t)
+		w.commit(t, o, w.events(100)...)
+		died, err := o.PublishAndDie(t.Context())
+		if err != nil || len(died) != 100 {
+			t.Fatalf("%d published, %v", len(died), err)
+		}
+		if n := w.count(t, `select count(*) from outbox`); n != 100 {
+			t.Fatalf("%d events are left, want all", n)
+		}
+		expire(t, w)
+		background(t, o.Run)
+		w.waitDrained(t)
+		w.wantEffects(t, 100)
+		if n := w.stored(t); n != 100 {
+			t.Errorf("the stream has %d events", n)
+		}
+	})
+
+	t.Run("and the stream has forgotten the ids: delivered twice, one effect", func(t *testing.T) {
+		w := newWorld(t)
+		forgetSoon(t, w.bus)
+		w.consume(t)
+		o := w.outbox(t)
+		w.commit(t, o, w.events(10)...)
+		died, err := o.PublishAndDie(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.wantEffects(t, 10)
+		waitForgotten(t, w.bus)
+		expire(t, w)
+		background(t, o.Run)
+		w.waitDrained(t)
+		seen := map[id.UUID]int{}
+		for _, m := range received(t, w.bus, 20, subject) {
+			seen[m.ID]++
+		}
+		for _, m := range died {
+			if seen[m.ID] != 2 {
+				t.Errorf("%s was published %d times", m.ID, seen[m.ID])
+			}
+		}
+		w.commit(t, o, w.event("the last one"))
+		w.wantEffects(t, 11)
+	})
+
+	t.Run("a relay that lost its lease deletes nothing (invariant 3)", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		w.commit(t, o, w.events(10)...)
+		if _, err := o.LeaseAndDie(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// Another relay's lease now, which outlasts the test.
+		w.exec(t, `update outbox set lease = gen_random_uuid(), lease_until = now() + interval '1 hour'`)
+		w.commit(t, o, w.event("free"))
+		background(t, o.Run)
+		testkit.Eventually(t, patience, func() error {
+			if n := w.stored(t); n != 1 {
+				return fmt.Errorf("%d published", n)
+			}
+			return nil
+		})
+		testkit.Eventually(t, patience, func() error {
+			if n := w.count(t, `select count(*) from outbox`); n != 10 {
+				return fmt.Errorf("%d left", n)
+			}
+			return nil
+		})
+	})
+
+	t.Run("processes killed at any moment lose nothing (invariant 2)", func(t *testing.T) {
+		w := newWorld(t)
+		w.consume(t)
+		o := w.outbox(t)
+		const total = 6000
+		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+			return o.CopyAppend(ctx, tx, w.events(total))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 3 {
+			relay := exec.Command(os.Args[0])
+			relay.Env = append(os.Environ(), relayEnv+"="+w.appURL, "NATS_URL="+testkit.NATSURL(t), "BUS_PREFIX="+w.bus.Prefix())
+			relay.Stderr = os.Stderr
+			if err := relay.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// It dies as soon as it has published some more.
+			testkit.Eventually(t, patience, func() error {
+				if n := w.stored(t); n <= int64(round*total/4) {
+					return fmt.Errorf("%d published", n)
+				}
+				return nil
+			})
+			if err := relay.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = relay.Wait()
+			expire(t, w)
+		}
+		t.Logf("%d events left to the last relay", w.count(t, `select count(*) from outbox`))
+		background(t, o.Run)
+		w.waitDrained(t)
+		if n := w.stored(t); n != total {
+			t.Errorf("the stream has %d events", n)
+		}
+		w.wantEffects(t, total)
+	})
+}
+
+// forgetSoon makes the stream remember ids for the shortest time that it can.
+func forgetSoon(t *testing.T, b *bus.Bus) {
+	t.Helper()
+	s, err := b.JetStream().Stream(t.Context(), strings.ToUpper(b.Prefix())+"_EVENTS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.CachedInfo().Config
+	cfg.Duplicates = 100 * time.Millisecond
+	if _, err := b.JetStream().UpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitForgotten waits until the stream has forgotten the ids it knows now.
+func waitForgotten(t *testing.T, b *bus.Bus) {
+	t.Helper()
+	probe := func() (known bool) {
+		ack, err := b.JetStream().Publish(t.Context(), b.Prefix()+".pass.v1.probe", nil, jetstream.WithMsgID("probe"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ack.Duplicate
+	}
+	probe()
+	testkit.Eventually(t, patience, func() error {
+		if probe() {
+			return errors.New("still known")
+		}
+		return nil
+	})
+}
+
+// relayEnv makes this test binary a process that relays until it is killed.
+const relayEnv = "OUTBOX_TEST_RELAY"
+
+func relayProcess() {
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	ctx := context.Background()
+	db, err := pg.Open(ctx, pg.Config{URL: config.Secret(os.Getenv(relayEnv))}, log)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	b, err := bus.Connect(ctx, bus.Config{URL: os.Getenv("NATS_URL"), Prefix: os.Getenv("BUS_PREFIX")}, log)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_ = outbox.New(db, b, log, time.Now).Run(ctx)
+}
+
+func TestRelayOutages(t *testing.T) {
+	t.Run("while NATS is away commits succeed, and the backlog drains when it is back", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b := srv.Connect(t, bus.Config{})
+		if err := b.EnsureStreams(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w := newWorldOn(t, b)
+		w.consume(t)
+		o := w.outbox(t)
+		background(t, o.Run)
+		w.commit(t, o, w.event("before"))
+		w.waitDrained(t)
+		for round := range 3 {
+			srv.Stop(t)
+			for i := range 20 {
+				var events []outbox.Event
+				for n := range 25 {
+					events = append(events, w.event(fmt.Sprintf("%d/%d/%d", round, i, n)))
+				}
+				w.commit(t, o, events...)
+			}
+			if n := w.count(t, `select count(*) from outbox`); n != 500 {
+				t.Fatalf("%d are waiting", n)
+			}
+			srv.Start(t)
+			began := time.Now()
+			w.waitDrained(t)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("drained after %s", took)
+			}
+		}
+		w.wantEffects(t, 1501)
+	})
+
+	t.Run("a NATS that goes away in the middle loses nothing", func(t *testing.T) {
+		srv := testkit.NewNATSServer(t)
+		b := srv.Connect(t, bus.Config{})
+		if err := b.EnsureStreams(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w := newWorldOn(t, b)
+		w.consume(t)
+		o := w.outbox(t)
+		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+			return o.CopyAppend(ctx, tx, w.events(5000))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		background(t, o.Run)
+		testkit.Eventually(t, patience, func() error {
+			if w.count(t, `select count(*) from outbox`) > 4500 {
+				return errors.New("not begun")
+			}
+			return nil
+		})
+		srv.Stop(t)
+		t.Logf("%d events are left", w.count(t, `select count(*) from outbox`))
+		srv.Start(t)
+		w.waitDrained(t)
+		w.wantEffects(t, 5000)
+	})
+
+	t.Run("lost database connections are replaced", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		background(t, o.Run)
+		admin, err := pgx.Connect(t.Context(), testkit.AdminURL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer admin.Close(context.Background())
+		for i := range 5 {
+			w.commit(t, o, w.event(fmt.Sprint(i)))
+			w.waitDrained(t)
+			_, err := admin.Exec(t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1`,
+				w.db.Pool().Config().ConnConfig.Database)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.commit(t, o, w.event("the last one"))
+		w.waitDrained(t)
+		if n := w.stored(t); n != 6 {
+			t.Errorf("the stream has %d events", n)
+		}
+	})
+}
+
+func TestPoison(t *testing.T) {
+	// insert writes an event past Append, which would refuse it.
+	insert := func(t *testing.T, w *world, subject string, n int) {
+		w.exec(t, `insert into outbox (id, company_id, subject, payload, occurred_at, created_at)
+			select gen_random_uuid(), $1, $2, '', now(), now() - interval '1 hour' from generate_series(1, $3::integer)`,
+			w.company, subject, n)
+	}
+
+	t.Run("events that no stream takes do not hold up the others (invariant 4)", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		insert(t, w, "nobody.listens", 1200) // more than two batches, all older
+		background(t, o.Run)
+		w.commit(t, o, w.events(50)...)
+		testkit.Eventually(t, patience, func() error {
+			if n := w.stored(t); n != 50 {
+				return fmt.Errorf("%d published", n)
+			}
+			return nil
+		})
+	})
+
+	t.Run("they are tried again ever more rarely, and go out once they can", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		insert(t, w, "nobody.listens", 1)
+		w.exec(t, `update outbox set attempt = 20`)
+		stop := background(t, o.Run)
+		testkit.Eventually(t, patience, func() error {
+			if w.count(t, `select count(*) from outbox where attempt = 21 and lease is null`) != 1 {
+				return errors.New("not tried yet")
+			}
+			return nil
+		})
+		if n := w.count(t, `select count(*) from outbox where lease_until between now() + interval '50 s' and now() + interval '60 s'`); n != 1 {
+			t.Error("it is not put off for a minute")
+		}
+		stop()
+		w.exec(t, `update outbox set subject = $1, lease_until = now()`, subject)
+		background(t, o.Run)
+		w.waitDrained(t)
+		if n := w.stored(t); n != 1 {
+			t.Errorf("%d published", n)
+		}
+	})
+}
