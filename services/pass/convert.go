@@ -1,0 +1,66 @@
+package pass
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+func units() map[passv1.ValidityUnit]string {
+	return map[passv1.ValidityUnit]string{
+		passv1.ValidityUnit_VALIDITY_UNIT_DAY: "day", passv1.ValidityUnit_VALIDITY_UNIT_WEEK: "week",
+		passv1.ValidityUnit_VALIDITY_UNIT_MONTH: "month", passv1.ValidityUnit_VALIDITY_UNIT_YEAR: "year",
+	}
+}
+
+func passTypeMessage(t PassType) *passv1.PassType {
+	out := &passv1.PassType{
+		Id: t.ID.String(), Title: t.Title, Description: t.Description, TotalUses: t.TotalUses, ValidityCount: t.ValidityCount,
+		Price: t.Price, Currency: t.Currency, EligibleEventTypes: t.EligibleEventTypes, Version: t.Version,
+		CreatedAt: timestamppb.New(t.CreatedAt), UpdatedAt: timestamppb.New(t.UpdatedAt),
+		Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE,
+	}
+	if t.Status == "archived" {
+		out.Status = passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED
+	}
+	for unit, name := range units() {
+		if name == t.ValidityUnit {
+			out.ValidityUnit = unit
+		}
+	}
+	return out
+}
+
+func customerPassMessage(p CustomerPass, now time.Time, zone *time.Location) *passv1.CustomerPass {
+	return &passv1.CustomerPass{
+		Id: p.ID.String(), CustomerId: p.CustomerID.String(), PassTypeId: p.PassTypeID.String(), RemainingUses: p.RemainingUses,
+		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.ExpiryDate.Format(time.DateOnly),
+		Status: statusMessage(p.StatusAt(now, zone)), Version: p.Version,
+		CreatedAt: timestamppb.New(p.CreatedAt), UpdatedAt: timestamppb.New(p.UpdatedAt),
+	}
+}
+
+func statusMessage(status string) passv1.CustomerPassStatus {
+	switch status {
+	case statusActive:
+		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
+	case statusPending:
+		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING
+	case statusExhausted:
+		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED
+	case statusExpired:
+		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED
+	case statusPaused:
+		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
+	}
+	return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED
+}
+
+func ledgerMessage(e LedgerEntry) *passv1.LedgerEntry {
+	return &passv1.LedgerEntry{
+		Sequence: e.Sequence, Kind: passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ASSIGNED, Credits: e.Credits,
+		Balance: e.Balance, Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt),
+	}
+}

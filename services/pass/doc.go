@@ -1,0 +1,26 @@
+// Package pass is the pass service: pass types, the passes that customers hold,
+// and the ledger of their credits.
+//
+//	              paused
+//	             ▲      │            what a reader is told of an active pass
+//	       pause │      ▼ resume     depends on the moment:
+//	assign ──▶ active ──┴──▶ cancelled   before its start: pending
+//	                                     after its last day: expired
+//	                                     without uses: exhausted
+//
+// Active, paused and cancelled are stored; the others follow from the dates, in
+// the company's zone, and from the uses.
+//
+// # Invariants
+//
+//  1. The remaining uses of a pass are never below zero, and are the sum of its
+//     ledger. The ledger is only ever added to.
+//  2. A pass and the entry that opens its ledger are one commit, and so are
+//     their events.
+//  3. A pass expires on its start date plus the validity, counted on the
+//     calendar with month ends clamped, and is valid through the end of that day
+//     in the company's zone.
+//  4. A pass is given only to a customer who exists, of a type that is on offer.
+//  5. A company sees its own data only: an identifier of another company is
+//     answered like one that does not exist.
+package pass

@@ -1,0 +1,27 @@
+package pass
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// What the pass service publishes. It consumes nothing.
+const (
+	subjectPassTypeCreated      = "pass.v1.pass_type_created"
+	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
+)
+
+func event(company id.Company, subject string, payload proto.Message) outbox.Event {
+	return outbox.Event{Company: company, Subject: subject, Payload: payload}
+}
+
+func passTypeCreated(company id.Company, t *passv1.PassType) outbox.Event {
+	return event(company, subjectPassTypeCreated, &passv1.PassTypeCreated{PassType: t})
+}
+
+func customerPassAssigned(company id.Company, p *passv1.CustomerPass, t *passv1.PassType) outbox.Event {
+	return event(company, subjectCustomerPassAssigned, &passv1.CustomerPassAssigned{CustomerPass: p, PassType: t})
+}

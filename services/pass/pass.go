@@ -1,0 +1,104 @@
+package pass
+
+import (
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// PassType is a pass as it is sold.
+type PassType struct {
+	ID                 id.PassType `db:"id"`
+	Title              string      `db:"title"`
+	Description        string      `db:"description"`
+	TotalUses          int32       `db:"total_uses"`
+	ValidityCount      int32       `db:"validity_count"`
+	ValidityUnit       string      `db:"validity_unit"` // day, week, month, year
+	Price              int64       `db:"price"`         // minor units, tax included
+	Currency           string      `db:"currency"`
+	EligibleEventTypes []string    `db:"eligible_event_types"` // none: all
+	Status             string      `db:"status"`
+	Version            int64       `db:"version"`
+	CreatedAt          time.Time   `db:"created_at"`
+	UpdatedAt          time.Time   `db:"updated_at"`
+}
+
+// CustomerPass is a pass that a customer holds. Its dates are days without a
+// time, at midnight UTC.
+type CustomerPass struct {
+	ID            id.CustomerPass `db:"id"`
+	CustomerID    id.Customer     `db:"customer_id"`
+	PassTypeID    id.PassType     `db:"pass_type_id"`
+	RemainingUses int32           `db:"remaining_uses"`
+	StartDate     time.Time       `db:"start_date"`
+	ExpiryDate    time.Time       `db:"expiry_date"`
+	Status        string          `db:"status"` // the stored one: active, paused, cancelled
+	Version       int64           `db:"version"`
+	CreatedAt     time.Time       `db:"created_at"`
+	UpdatedAt     time.Time       `db:"updated_at"`
+}
+
+// LedgerEntry is one change of a pass's credits.
+type LedgerEntry struct {
+	Sequence  int64     `db:"sequence"`
+	Kind      string    `db:"kind"`
+	Credits   int32     `db:"credits"`
+	Balance   int32     `db:"balance"`
+	Actor     string    `db:"actor"`
+	CreatedAt time.Time `db:"created_at"`
+}
+
+// The statuses of a pass; the first three are stored.
+const (
+	statusActive    = "active"
+	statusPaused    = "paused"
+	statusCancelled = "cancelled"
+	statusPending   = "pending"
+	statusExhausted = "exhausted"
+	statusExpired   = "expired"
+)
+
+// StatusAt is what a pass can be used for at an instant, in the company's zone.
+// What somebody decided comes first, then the days, then the uses.
+func (p CustomerPass) StatusAt(now time.Time, zone *time.Location) string {
+	today := dayOf(now, zone)
+	switch {
+	case p.Status != statusActive:
+		return p.Status
+	case today.After(p.ExpiryDate):
+		return statusExpired
+	case p.RemainingUses == 0:
+		return statusExhausted
+	case today.Before(p.StartDate):
+		return statusPending
+	}
+	return statusActive
+}
+
+// dayOf returns the day that it is in a zone, at midnight UTC.
+func dayOf(t time.Time, zone *time.Location) time.Time {
+	y, m, d := t.In(zone).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// ExpiryOf returns the last day of a pass of this type that starts on a day.
+func (t PassType) ExpiryOf(start time.Time) time.Time {
+	n := int(t.ValidityCount)
+	switch t.ValidityUnit {
+	case "day":
+		return start.AddDate(0, 0, n)
+	case "week":
+		return start.AddDate(0, 0, 7*n)
+	case "month":
+		return addMonths(start, n)
+	}
+	return addMonths(start, 12*n)
+}
+
+// addMonths counts months on the calendar; a day that the month does not have
+// becomes its last: 31 January and one month is 28 or 29 February.
+func addMonths(day time.Time, n int) time.Time {
+	y, m, d := day.Date()
+	last := time.Date(y, m+time.Month(n)+1, 0, 0, 0, 0, 0, time.UTC)
+	return time.Date(last.Year(), last.Month(), min(d, last.Day()), 0, 0, 0, 0, time.UTC)
+}

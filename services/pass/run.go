@@ -1,0 +1,53 @@
+package pass
+
+import (
+	"context"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/service"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/pass/migrations"
+)
+
+// Part returns the pass service as a part of the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:       "pass",
+		About:      "pass types, the passes that customers hold, and the ledger of their credits",
+		Migrations: migrations.FS,
+		Settings:   func() any { return &Config{} },
+		Run:        Run,
+	}
+}
+
+// Run serves the pass service until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	kit, err := service.Open(ctx, h, cfg.Base, Part())
+	if err != nil {
+		return err
+	}
+	defer kit.Close()
+	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer authConn.Close()
+	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer customerConn.Close()
+
+	srv := kit.GRPC(Policy())
+	passv1.RegisterPassServiceServer(srv, NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn))))
+
+	g := service.NewGroup(ctx, h.Log)
+	kit.Run(g)
+	g.Go("grpc", kit.ServeGRPC(srv))
+	return g.Wait()
+}

@@ -1,0 +1,431 @@
+package pass
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/platform/token"
+	"reservation.dev/platform/token/tokentest"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/pass/migrations"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// fakeOthers knows the customers that a test names.
+type fakeOthers struct {
+	mu        sync.Mutex
+	customers map[id.Customer]id.Company
+	err       error
+}
+
+func (f *fakeOthers) CustomerExists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	owner, ok := f.customers[customer]
+	return ok && owner == company, f.err
+}
+
+func (f *fakeOthers) Company(context.Context, id.Company) (string, string, error) {
+	return "America/New_York", "USD", nil
+}
+
+// desk is the service on gRPC and PostgreSQL, for one company.
+type desk struct {
+	t       *testing.T
+	db      *pg.DB
+	server  *Server
+	client  passv1.PassServiceClient
+	issuer  *tokentest.Issuer
+	others  *fakeOthers
+	company id.Company
+}
+
+func open(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{
+		t: t, db: testkit.DB(t, pg.Migrations{Part: "pass", FS: migrations.FS, AppRole: testkit.AppRole()}),
+		issuer: tokentest.New(t), others: &fakeOthers{customers: map[id.Customer]id.Company{}}, company: id.New[id.Company](),
+	}
+	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.others)
+	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
+	passv1.RegisterPassServiceServer(srv, d.server)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = srv.Serve(ln) }()
+	t.Cleanup(srv.Stop)
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	d.client = passv1.NewPassServiceClient(conn)
+	return d
+}
+
+// as returns a context of a caller of a company, with every scope of the service.
+func (d *desk) as(company id.Company) context.Context {
+	d.t.Helper()
+	raw := d.issuer.Client(company, "passes:read", "passes:write", "customer-passes:read", "customer-passes:write")
+	claims, err := d.issuer.Verifier.Verify(d.t.Context(), raw)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return rpc.WithClaims(d.t.Context(), claims)
+}
+
+func (d *desk) customer() string {
+	customer := id.New[id.Customer]()
+	d.others.mu.Lock()
+	defer d.others.mu.Unlock()
+	d.others.customers[customer] = d.company
+	return customer.String()
+}
+
+func tenClasses() *passv1.CreatePassTypeRequest {
+	return &passv1.CreatePassTypeRequest{
+		Title: "Ten Classes", TotalUses: 10, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH,
+		Price: 11000, EligibleEventTypes: []string{"class", "class"},
+	}
+}
+
+func (d *desk) passType() *passv1.PassType {
+	d.t.Helper()
+	res, err := d.client.CreatePassType(d.as(d.company), tenClasses())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res.GetPassType()
+}
+
+func (d *desk) assign(start string) *passv1.CustomerPass {
+	d.t.Helper()
+	res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
+		CustomerId: d.customer(), PassTypeId: d.passType().GetId(), StartDate: start,
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res.GetCustomerPass()
+}
+
+func TestPolicyCoversEveryMethod(t *testing.T) {
+	if err := Policy().Check(&passv1.PassService_ServiceDesc); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPassTypes(t *testing.T) {
+	d := open(t)
+	ctx := d.as(d.company)
+	t.Run("are created, read and listed alike", func(t *testing.T) {
+		made := d.passType()
+		if made.GetCurrency() != "GBP" || len(made.GetEligibleEventTypes()) != 1 || made.GetStatus() != passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE {
+			t.Errorf("got %v", made)
+		}
+		got, err := d.client.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: made.GetId()})
+		if err != nil || !proto.Equal(got.GetPassType(), made) {
+			t.Errorf("got %v, %v, want %v", got, err, made)
+		}
+	})
+	t.Run("are listed in pages that miss and repeat none", func(t *testing.T) {
+		for range 6 {
+			d.passType()
+		}
+		seen := map[string]bool{}
+		for req := (&passv1.ListPassTypesRequest{PageSize: 3}); ; {
+			res, err := d.client.ListPassTypes(ctx, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range res.GetPassTypes() {
+				if seen[p.GetId()] {
+					t.Errorf("%s twice", p.GetId())
+				}
+				seen[p.GetId()] = true
+			}
+			if res.GetTotal() != 7 {
+				t.Errorf("total %d", res.GetTotal())
+			}
+			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+				break
+			}
+		}
+		if len(seen) != 7 {
+			t.Errorf("saw %d", len(seen))
+		}
+	})
+	t.Run("are refused with every fault named", func(t *testing.T) {
+		_, err := d.client.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
+			Title: " ", Description: "a\x00b", Price: -1, Currency: "XXX", EligibleEventTypes: []string{"class", "yoga"},
+		})
+		var got []string
+		for _, f := range fault.From(err).Fields {
+			got = append(got, f.Field+":"+f.Rule)
+		}
+		want := "title:required description:characters total_uses:range validity_count:range validity_unit:enum price:range currency:enum eligible_event_types[1]:enum"
+		if strings.Join(got, " ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	})
+	t.Run("are created once per idempotency key", func(t *testing.T) {
+		keyed := rpc.WithIdempotencyKey(ctx, "k1")
+		one, err := d.client.CreatePassType(keyed, tenClasses())
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := d.client.CreatePassType(keyed, tenClasses())
+		if err != nil || two.GetPassType().GetId() != one.GetPassType().GetId() {
+			t.Errorf("got %v, %v, want %v again", two, err, one)
+		}
+	})
+}
+
+func TestAssign(t *testing.T) {
+	d := open(t)
+	ctx := d.as(d.company)
+	t.Run("opens the ledger with the uses", func(t *testing.T) { // invariants 1 and 2
+		p := d.assign("2026-01-31")
+		if p.GetRemainingUses() != 10 || p.GetStartDate() != "2026-01-31" || p.GetExpiryDate() != "2026-02-28" {
+			t.Errorf("got %v", p)
+		}
+		res, err := d.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId()})
+		if err != nil || len(res.GetEntries()) != 1 {
+			t.Fatalf("got %v, %v", res, err)
+		}
+		e := res.GetEntries()[0]
+		if e.GetCredits() != 10 || e.GetBalance() != 10 || e.GetSequence() != 1 || !strings.HasPrefix(e.GetActor(), "m2m_") {
+			t.Errorf("got %v", e)
+		}
+	})
+	t.Run("starts today in the company's zone when no day is given", func(t *testing.T) {
+		d.server.now = func() time.Time { return time.Date(2026, 6, 30, 23, 30, 0, 0, time.UTC) } // 1 July in London
+		defer func() { d.server.now = time.Now }()
+		if p := d.assign(""); p.GetStartDate() != "2026-07-01" || p.GetExpiryDate() != "2026-08-01" || p.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE {
+			t.Errorf("got %v", p)
+		}
+	})
+	t.Run("of a platform credential takes the zone of the company that it names", func(t *testing.T) {
+		d.server.now = func() time.Time { return time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC) } // 30 June in New York
+		defer func() { d.server.now = time.Now }()
+		source := token.NewSource(func(context.Context) (string, time.Time, error) {
+			return d.issuer.Admin(), time.Now().Add(time.Hour), nil
+		})
+		res, err := d.client.AssignCustomerPass(rpc.As(t.Context(), source, d.company), &passv1.AssignCustomerPassRequest{
+			CustomerId: d.customer(), PassTypeId: d.passType().GetId(),
+		})
+		if err != nil || res.GetCustomerPass().GetStartDate() != "2026-06-30" {
+			t.Errorf("got %v, %v", res, err)
+		}
+	})
+	t.Run("refuses a customer and a pass type that do not exist, and bad days", func(t *testing.T) { // invariant 4
+		passType := d.passType().GetId()
+		for name, req := range map[string]*passv1.AssignCustomerPassRequest{
+			"a customer":           {CustomerId: id.New[id.Customer]().String(), PassTypeId: passType},
+			"a malformed customer": {CustomerId: "cust_'", PassTypeId: passType},
+			"a pass type":          {CustomerId: d.customer(), PassTypeId: id.New[id.PassType]().String()},
+			"no pass type":         {CustomerId: d.customer()},
+		} {
+			if _, err := d.client.AssignCustomerPass(ctx, req); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		for _, bad := range []string{"2026-02-30", "31/01/2026", "2026-1-1", "0001-01-01", "9999-12-31", "x"} {
+			_, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType, StartDate: bad})
+			if f := fault.From(err); f == nil || f.Kind != fault.Invalid || f.Fields[0].Field != "start_date" {
+				t.Errorf("%s: got %v", bad, err)
+			}
+		}
+	})
+	t.Run("says that it is temporary when the customer service is away", func(t *testing.T) {
+		d.others.err = fault.Away(errors.New("down"))
+		defer func() { d.others.err = nil }()
+		_, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: d.passType().GetId()})
+		if !fault.Is(err, fault.Unavailable) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("is listed with the passes of its customer only", func(t *testing.T) {
+		p := d.assign("2026-01-01")
+		d.assign("2026-01-01")
+		res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{CustomerId: p.GetCustomerId()})
+		if err != nil || res.GetTotal() != 1 || len(res.GetCustomerPasses()) != 1 || res.GetCustomerPasses()[0].GetId() != p.GetId() {
+			t.Errorf("got %v, %v", res, err)
+		}
+		all, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageSize: 200})
+		if err != nil || int(all.GetTotal()) != len(all.GetCustomerPasses()) || all.GetTotal() < 2 {
+			t.Errorf("got %v, %v", all, err)
+		}
+	})
+}
+
+func TestLedgerInDatabase(t *testing.T) { // invariant 1
+	d := open(t)
+	p := d.assign("2026-01-01")
+	pass, err := id.Parse[id.CustomerPass](p.GetId())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, sql := range map[string]string{
+		"an entry cannot be changed":                   `update ledger_entries set credits = 5 where company_id = $1 and customer_pass_id = $2`,
+		"an entry cannot be removed":                   `delete from ledger_entries where company_id = $1 and customer_pass_id = $2`,
+		"an entry must follow from the one before":     `insert into ledger_entries values ($1, $2, 2, 'assigned', 1, 12, 'x', now())`,
+		"an entry must not skip one":                   `insert into ledger_entries values ($1, $2, 3, 'assigned', 1, 11, 'x', now())`,
+		"an entry must match the pass's uses":          `insert into ledger_entries values ($1, $2, 2, 'assigned', 1, 11, 'x', now())`,
+		"a balance cannot be negative":                 `insert into ledger_entries values ($1, $2, 2, 'assigned', -11, -1, 'x', now())`,
+		"remaining uses cannot be negative":            `update customer_passes set remaining_uses = -1 where company_id = $1 and id = $2`,
+		"an expiry cannot be before the start":         `update customer_passes set expiry_date = start_date - 1 where company_id = $1 and id = $2`,
+		"a status cannot be one that is only derived ": `update customer_passes set status = 'expired' where company_id = $1 and id = $2`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+				_, err := tx.Exec(ctx, sql, d.company, pass)
+				return err
+			})
+			if err == nil {
+				t.Error("the database let it through")
+			}
+		})
+	}
+}
+
+func TestAnotherCompany(t *testing.T) { // invariant 5
+	d := open(t)
+	p := d.assign("2026-01-01")
+	stranger := d.as(id.New[id.Company]())
+	calls := map[string]func() error{
+		"GetPassType": func() error {
+			_, err := d.client.GetPassType(stranger, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
+			return err
+		},
+		"GetCustomerPass": func() error {
+			_, err := d.client.GetCustomerPass(stranger, &passv1.GetCustomerPassRequest{Id: p.GetId()})
+			return err
+		},
+		"AssignCustomerPass": func() error {
+			_, err := d.client.AssignCustomerPass(stranger, &passv1.AssignCustomerPassRequest{CustomerId: p.GetCustomerId(), PassTypeId: p.GetPassTypeId()})
+			return err
+		},
+		"ListLedgerEntries": func() error {
+			_, err := d.client.ListLedgerEntries(stranger, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId()})
+			return err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name+" finds nothing", func(t *testing.T) {
+			if err := call(); !fault.Is(err, fault.NotFound) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("lists are empty", func(t *testing.T) {
+		types, err := d.client.ListPassTypes(stranger, &passv1.ListPassTypesRequest{})
+		if err != nil || types.GetTotal() != 0 || len(types.GetPassTypes()) != 0 {
+			t.Errorf("got %v, %v", types, err)
+		}
+		passes, err := d.client.ListCustomerPasses(stranger, &passv1.ListCustomerPassesRequest{CustomerId: p.GetCustomerId()})
+		if err != nil || passes.GetTotal() != 0 || len(passes.GetCustomerPasses()) != 0 {
+			t.Errorf("got %v, %v", passes, err)
+		}
+	})
+}
+
+func TestBadPaging(t *testing.T) {
+	d := open(t)
+	ctx := d.as(d.company)
+	for _, size := range []int32{-1, 201} {
+		if _, err := d.client.ListPassTypes(ctx, &passv1.ListPassTypesRequest{PageSize: size}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("page_size %d: got %v", size, err)
+		}
+	}
+	for _, bad := range []string{"x", "pass_01jb4x9m3vf6ksn8w2d7pq5r0t", strings.Repeat("a", 10_000)} {
+		if _, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageToken: bad}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("page_token %.20q: got %v", bad, err)
+		}
+	}
+	p := d.assign("2026-01-01")
+	for _, bad := range []string{"x", "_____________", "__________8"} {
+		if _, err := d.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageToken: bad}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("page_token %q: got %v", bad, err)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden events")
+
+func TestGoldenEvents(t *testing.T) { // invariant 2
+	d := open(t)
+	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
+	next := byte(0)
+	d.server.now = func() time.Time { return at }
+	d.server.newID = func() id.UUID {
+		next++
+		return id.UUID{0x01, 0x9c, 15: next}
+	}
+	customer := id.Customer{0x01, 0x9c, 15: 0xcc}
+	d.others.customers[customer] = d.company
+	passType := d.passType()
+	if _, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: customer.String(), PassTypeId: passType.GetId()}); err != nil {
+		t.Fatal(err)
+	}
+	payloads := map[string]proto.Message{subjectPassTypeCreated: &passv1.PassTypeCreated{}, subjectCustomerPassAssigned: &passv1.CustomerPassAssigned{}}
+	found := 0
+	err := d.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: func(rows pgx.Rows) error {
+		for rows.Next() {
+			var subject string
+			var payload []byte
+			if err := rows.Scan(&subject, &payload); err != nil {
+				return err
+			}
+			if payloads[subject] == nil {
+				t.Errorf("an event %s that nobody expects", subject)
+				continue
+			}
+			if err := proto.Unmarshal(payload, payloads[subject]); err != nil {
+				return err
+			}
+			found++
+		}
+		return nil
+	}})
+	if err != nil || found != len(payloads) {
+		t.Fatalf("found %d events, %v", found, err)
+	}
+	for subject, payload := range payloads {
+		file := filepath.Join("testdata", strings.TrimPrefix(subject, "pass.v1.")+".json")
+		if *update {
+			if err := os.WriteFile(file, []byte(protojson.MarshalOptions{Multiline: true}.Format(payload)+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := payload.ProtoReflect().New().Interface()
+		if err := protojson.Unmarshal(text, want); err != nil || !proto.Equal(payload, want) {
+			t.Errorf("%s: got %v, the golden file has %v (%v)", subject, payload, want, err)
+		}
+	}
+}
