@@ -1,0 +1,89 @@
+package booking
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// The other services, called as ourselves: a caller who may book need not have
+// the right to read customers.
+
+// CustomerClient asks the customer service.
+type CustomerClient struct {
+	client customerv1.CustomerServiceClient
+	source *token.Source
+}
+
+// NewCustomerClient returns a client over conn with tokens of source.
+func NewCustomerClient(conn grpc.ClientConnInterface, source *token.Source) *CustomerClient {
+	return &CustomerClient{client: customerv1.NewCustomerServiceClient(conn), source: source}
+}
+
+// Lookup implements Customers.
+func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error) {
+	req := &customerv1.BatchGetCustomersRequest{IncludeDeleted: true, References: references}
+	for _, customer := range ids {
+		req.Ids = append(req.Ids, customer.String())
+	}
+	resp, err := c.client.BatchGetCustomers(rpc.As(ctx, c.source, company), req)
+	if err != nil {
+		return nil, ours("customer", err)
+	}
+	records := make([]customerRecord, 0, len(resp.GetCustomers()))
+	for _, in := range resp.GetCustomers() {
+		customer, err := id.Parse[id.Customer](in.GetId())
+		if err != nil {
+			return nil, fmt.Errorf("customer service: %q: %w", in.GetId(), err)
+		}
+		records = append(records, customerRecord{
+			Customer:  Customer{ID: customer, FirstName: in.GetFirstName(), LastName: in.GetLastName(), Email: in.GetEmail()},
+			reference: in.GetReference(), version: in.GetVersion(), deletedAt: instantOf(in.GetDeletedAt()),
+		})
+	}
+	return records, nil
+}
+
+// CompanyClient asks the auth service.
+type CompanyClient struct {
+	client authv1.CompanyServiceClient
+	source *token.Source
+}
+
+// NewCompanyClient returns a client over conn with tokens of source.
+func NewCompanyClient(conn grpc.ClientConnInterface, source *token.Source) *CompanyClient {
+	return &CompanyClient{client: authv1.NewCompanyServiceClient(conn), source: source}
+}
+
+// Company implements Companies.
+func (c *CompanyClient) Company(ctx context.Context, company id.Company) (companyRecord, error) {
+	resp, err := c.client.GetCompany(rpc.As(ctx, c.source, company), &authv1.GetCompanyRequest{Id: company.String()})
+	if fault.Is(err, fault.NotFound) {
+		return companyRecord{}, fault.Missing("company")
+	}
+	if err != nil {
+		return companyRecord{}, ours("auth", err)
+	}
+	in := resp.GetCompany()
+	return companyRecord{
+		Company: Company{ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency()}, version: in.GetVersion(),
+	}, nil
+}
+
+// ours turns what another service answered to a call of our own into what our
+// caller is told: that service being away is news for him, its complaints about
+// us (our credential, our request) are not.
+func ours(service string, err error) error {
+	if fault.Is(err, fault.Unavailable) {
+		return fault.Away(fmt.Errorf("%s service: %w", service, err))
+	}
+	return fmt.Errorf("%s service: %v", service, err)
+}

@@ -1,0 +1,41 @@
+// Package booking is the booking service: events, the dates on which they take
+// place, and the transactions in which customers book spaces on them.
+//
+// A purchase is one decision. The dates it names are locked, the rules are asked
+// in memory, and the spaces, the transaction, its bookings and their events are
+// one commit. Purchases of one date that arrive while another is being committed
+// share the next commit, up to 64 of them (desk.go).
+//
+//	                 ┌───────── cancel ─────────▶ is_cancelled, spaces freed ─┐
+//	create ──▶ confirmed                                                     ├─ either, both or
+//	                 └───────── refund ─────────▶ is_refunded ────────────────┘  none; never back
+//
+// Names come from a copy of the customers which customer.* events keep; a
+// customer met for the first time is fetched from the customer service. So
+// reads, and purchases by known customers, need no other service.
+//
+// # Invariants
+//
+//  1. A date never holds more spaces than its capacity, whatever the
+//     concurrency, and its count is the sum of the spaces of its bookings that
+//     are not cancelled.
+//  2. A purchase is stored whole or not at all: its spaces, its bookings and one
+//     booking_confirmed for each are one commit.
+//  3. Cancelling frees the spaces once and refunding frees none, however often
+//     and from how many callers at once; neither flag is ever taken back.
+//  4. Every change of a transaction raises its version and publishes an event
+//     that carries it.
+//  5. A company sees and changes its own data only: an identifier of another
+//     company is answered like one that does not exist.
+//  6. A transaction is shown to the customer who bought it and to no other, and
+//     only once it is confirmed.
+//  7. A page of a list costs the same however many transactions there are: it is
+//     a walk along one index, and the total a count within it.
+//  8. The copy of a customer or company never goes back to an older version,
+//     whatever the order and number of deliveries.
+//  9. An import can be repeated: a reference that is stored stays as it is, a
+//     refused line stores nothing, and the lines beside it are stored.
+//  10. What is imported publishes no events.
+//  11. A price, a payment and a purchase are stored as they were at the purchase;
+//     a card payment has amounts and a currency, a pass payment credits.
+package booking

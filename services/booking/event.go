@@ -1,0 +1,191 @@
+package booking
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
+)
+
+// EventType is the kind of offering. The value is what is stored.
+type EventType string
+
+// The kinds of offering.
+const (
+	Class       EventType = "class"
+	OneOff      EventType = "event"
+	Workshop    EventType = "workshop"
+	Course      EventType = "course"
+	Appointment EventType = "appointment"
+)
+
+// EventStatus says whether an event is on offer.
+type EventStatus string
+
+// The states of an event. Only a published one can be booked.
+const (
+	Draft     EventStatus = "draft"
+	Published EventStatus = "published"
+	Cancelled EventStatus = "cancelled"
+)
+
+// DateStatus says whether a date takes place.
+type DateStatus string
+
+// The states of an event date.
+const (
+	Scheduled     DateStatus = "scheduled"
+	DateCancelled DateStatus = "cancelled"
+)
+
+// Event is something that can be booked.
+type Event struct {
+	ID          id.Event
+	Title       string
+	Description string
+	Type        EventType
+	Status      EventStatus
+	Timezone    string // in which its dates are meant
+	Location    string
+	Dates       []EventDate // by start, then id
+	Options     []PricingOption
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Version     int64
+}
+
+// EventDate is one occurrence of an event.
+type EventDate struct {
+	ID       id.EventDate
+	StartsAt time.Time // a whole second
+	Minutes  int32
+	Timezone string
+	Capacity *int32 // nil: unlimited
+	Booked   int32
+	Status   DateStatus
+}
+
+// PricingOption is a way to pay for one space of an event.
+type PricingOption struct {
+	ID       id.PricingOption
+	Name     string
+	Price    int64 // minor units, tax included
+	Currency string
+	Credits  *int32 // nil: not payable by pass
+	TaxRate  int32  // basis points that the price includes: 2000 is 20 %
+}
+
+// Limits of events and of what is booked.
+const (
+	maxTitle       = 200
+	maxDescription = 10_000
+	maxLocation    = 200
+	maxOptionName  = 200
+	maxDates       = 1000
+	maxOptions     = 50
+	maxMinutes     = 525_600
+	maxTaxRate     = 10_000
+	maxCredits     = 100_000
+	// maxPrice keeps every sum of an order within what JSON numbers and the
+	// arithmetic of tax hold exactly.
+	maxPrice = 100_000_000_000
+	// unlimited is the capacity of a date that has none: what the count can hold.
+	unlimited = math.MaxInt32
+)
+
+// freeOption is the name of the option of an event that was made without any,
+// so that every booking has a pricing option.
+const freeOption = "Free"
+
+// isCurrency reports the currencies that payments come in.
+func isCurrency(code string) bool { return code == "GBP" || code == "EUR" || code == "USD" }
+
+// checkEvent reports every fault of an event to be made. What the request left
+// out stands in e already, the option without which it could not be booked
+// excepted, which is added here.
+func checkEvent(e *Event, company Company) error {
+	var faults fields
+	faults.text("title", e.Title, 1, maxTitle)
+	faults.prose("description", e.Description, maxDescription)
+	faults.text("location", e.Location, 0, maxLocation)
+	if e.Type == "" {
+		faults.add("type", "enum", "is not a type of event")
+	}
+	if e.Status != Draft && e.Status != Published {
+		faults.add("status", "enum", "must be draft or published")
+	}
+	if _, err := zone.Load(e.Timezone); err != nil {
+		faults.add("timezone", "timezone", "must be an IANA time zone such as Europe/London")
+	}
+	faults.dates(e.Dates)
+	faults.options(e.Options)
+	if len(e.Options) == 0 {
+		e.Options = []PricingOption{{Name: freeOption, Currency: company.Currency}}
+	}
+	return faults.err()
+}
+
+// checkDates reports every fault of dates to be added.
+func checkDates(dates []EventDate) error {
+	var faults fields
+	faults.dates(dates)
+	return faults.err()
+}
+
+func (f *fields) dates(dates []EventDate) {
+	if !f.count("dates", len(dates), 1, maxDates) {
+		return
+	}
+	starts := make(map[time.Time]bool, len(dates))
+	for i, d := range dates {
+		at := func(member string) string { return fmt.Sprintf("dates[%d].%s", i, member) }
+		f.second(at("starts_at"), d.StartsAt)
+		if d.Minutes < 1 || d.Minutes > maxMinutes {
+			f.add(at("duration_minutes"), "range", fmt.Sprintf("must be 1 to %d", maxMinutes))
+		}
+		if d.Capacity != nil && *d.Capacity < 0 {
+			f.add(at("capacity"), "min", "must be 0 or more")
+		}
+		if starts[d.StartsAt] {
+			f.add(at("starts_at"), "unique", "is the start of another date of the event")
+		}
+		starts[d.StartsAt] = true
+	}
+}
+
+func (f *fields) options(options []PricingOption) {
+	if !f.count("pricing_options", len(options), 0, maxOptions) {
+		return
+	}
+	names := make(map[string]bool, len(options))
+	for i, o := range options {
+		at := func(member string) string { return fmt.Sprintf("pricing_options[%d].%s", i, member) }
+		f.text(at("name"), o.Name, 1, maxOptionName)
+		if names[o.Name] {
+			f.add(at("name"), "unique", "is the name of another pricing option of the event")
+		}
+		names[o.Name] = true
+		if o.Price < 0 || o.Price > maxPrice {
+			f.add(at("price"), "range", fmt.Sprintf("must be 0 to %d minor units", int64(maxPrice)))
+		}
+		if !isCurrency(o.Currency) {
+			f.add(at("currency"), "enum", "must be GBP, EUR or USD")
+		}
+		if o.Credits != nil && (*o.Credits < 0 || *o.Credits > maxCredits) {
+			f.add(at("credits"), "range", fmt.Sprintf("must be 0 to %d", maxCredits))
+		}
+		if o.TaxRate < 0 || o.TaxRate > maxTaxRate {
+			f.add(at("tax_rate_basis_points"), "range", fmt.Sprintf("must be 0 to %d", maxTaxRate))
+		}
+	}
+}
+
+// startTaken is the fault of a date at which the event already takes place.
+func startTaken() *fault.Error {
+	return fault.InvalidFields(fault.Field{
+		Field: "dates", Rule: "unique", Message: "have a start at which the event already takes place",
+	})
+}

@@ -1,0 +1,168 @@
+package booking
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/inbox"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// What is published.
+
+const (
+	subjectEventCreated     = "booking.v1.event_created"
+	subjectEventDatesAdded  = "booking.v1.event_dates_added"
+	subjectBookingConfirmed = "booking.v1.booking_confirmed"
+	subjectBookingCancelled = "booking.v1.booking_cancelled"
+	subjectBookingRefunded  = "booking.v1.booking_refunded"
+)
+
+func eventCreated(e *bookingv1.Event) outbox.Event {
+	return outbox.Event{Subject: subjectEventCreated, Payload: &bookingv1.EventCreated{Event: e}}
+}
+
+func eventDatesAdded(e *Event, dates []*bookingv1.EventDate) outbox.Event {
+	return outbox.Event{Subject: subjectEventDatesAdded, Payload: &bookingv1.EventDatesAdded{
+		EventId: e.ID.String(), Dates: dates, Version: e.Version,
+	}}
+}
+
+func bookingConfirmed(b *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingConfirmed, Payload: &bookingv1.BookingConfirmed{Booking: b}}
+}
+
+func bookingCancelled(b *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingCancelled, Payload: &bookingv1.BookingCancelled{Booking: b}}
+}
+
+func bookingRefunded(b *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: b}}
+}
+
+// append adds events of the company to the commit of tx.
+func (s *Server) append(ctx context.Context, tx *pg.Tx, company id.Company, at time.Time, events ...outbox.Event) error {
+	for i := range events {
+		events[i].Company, events[i].OccurredAt, events[i].ID = company, at, s.newID()
+	}
+	return s.outbox.Append(ctx, tx, events...)
+}
+
+// What is consumed.
+
+// consumer is the name under which the copies are kept up to date.
+const consumer = "booking-copies"
+
+// copyBatch is how many events one commit of the copies takes.
+const copyBatch = 500
+
+// Copies keeps the copies of customers and companies up to date with their events.
+type Copies struct{ store *store }
+
+// NewCopies returns the keeper of the copies in db.
+func NewCopies(db *pg.DB) *Copies { return &Copies{store: newStore(db)} }
+
+// Run consumes events until ctx ends.
+func (c *Copies) Run(ctx context.Context, b *bus.Bus) error {
+	return b.Consume(ctx, bus.Consumer{
+		Name: consumer, Batch: copyBatch, Handle: c.handle,
+		Subjects: []string{"customer.v1.*", "auth.v1.company_created", "auth.v1.company_updated"},
+	})
+}
+
+// handle stores what a batch of events says, each event once, in one commit.
+func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
+	return c.store.fault(c.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		unseen, err := inbox.Once(ctx, tx, consumer, msgs)
+		if err != nil {
+			return err
+		}
+		var customers []customerRecord
+		var companies []companyRecord
+		for _, m := range unseen {
+			news, err := newsOf(m)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
+			}
+			customers, companies = append(customers, news.customers...), append(companies, news.companies...)
+		}
+		if len(customers) > 0 {
+			if err := keepCustomers(ctx, tx, customers); err != nil {
+				return err
+			}
+		}
+		if len(companies) == 0 {
+			return nil
+		}
+		return keepCompanies(ctx, tx, companies)
+	}))
+}
+
+// news is what an event says; of most kinds nothing that concerns us.
+type news struct {
+	customers []customerRecord
+	companies []companyRecord
+}
+
+func newsOf(m bus.Message) (news, error) {
+	switch m.Subject {
+	case "customer.v1.customer_created":
+		var e customerv1.CustomerCreated
+		err := proto.Unmarshal(m.Payload, &e)
+		return customerNews(m.Company, e.GetCustomer(), err)
+	case "customer.v1.customer_updated":
+		var e customerv1.CustomerUpdated
+		err := proto.Unmarshal(m.Payload, &e)
+		return customerNews(m.Company, e.GetCustomer(), err)
+	case "customer.v1.customer_deleted":
+		var e customerv1.CustomerDeleted
+		err := proto.Unmarshal(m.Payload, &e)
+		return customerNews(m.Company, e.GetCustomer(), err)
+	case "auth.v1.company_created":
+		var e authv1.CompanyCreated
+		err := proto.Unmarshal(m.Payload, &e)
+		return companyNews(e.GetCompany(), err)
+	case "auth.v1.company_updated":
+		var e authv1.CompanyUpdated
+		err := proto.Unmarshal(m.Payload, &e)
+		return companyNews(e.GetCompany(), err)
+	}
+	return news{}, nil
+}
+
+func customerNews(company id.Company, c *customerv1.CustomerSnapshot, err error) (news, error) {
+	if err != nil {
+		return news{}, err
+	}
+	customer, err := id.Parse[id.Customer](c.GetId())
+	if err != nil {
+		return news{}, err
+	}
+	return news{customers: []customerRecord{{
+		company:   company,
+		Customer:  Customer{ID: customer, FirstName: c.GetFirstName(), LastName: c.GetLastName(), Email: c.GetEmail()},
+		reference: c.GetReference(), version: c.GetVersion(), deletedAt: instantOf(c.GetDeletedAt()),
+	}}}, nil
+}
+
+func companyNews(c *authv1.CompanySnapshot, err error) (news, error) {
+	if err != nil {
+		return news{}, err
+	}
+	company, err := id.Parse[id.Company](c.GetId())
+	if err != nil {
+		return news{}, err
+	}
+	return news{companies: []companyRecord{{
+		Company: Company{ID: company, Timezone: c.GetTimezone(), Currency: c.GetCurrency()}, version: c.GetVersion(),
+	}}}, nil
+}

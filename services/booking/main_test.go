@@ -1,0 +1,9 @@
+package booking
+
+import (
+	"testing"
+
+	"reservation.dev/platform/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

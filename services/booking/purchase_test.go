@@ -1,0 +1,260 @@
+package booking
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+func TestCreateTransaction(t *testing.T) {
+	t.Run("a purchase is answered as it is read, and publishes one event per booking (invariants 2, 4, 11)", func(t *testing.T) {
+		w := newWorld(t)
+		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
+		e := w.event(w.ctx, ptr[int32](10))
+		date := e.GetDates()[0].GetId()
+		resp, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: ann.String(), PaymentReference: " ch_1 ",
+			Lines: []*bookingv1.TransactionLine{
+				{EventDateId: date, Spaces: 2, BoughtForId: ben.String()},
+				{EventDateId: date, PricingOptionId: e.GetPricingOptions()[0].GetId(), BoughtForId: ann.String()},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := resp.GetTransaction()
+		first, second := got.GetBookings()[0], got.GetBookings()[1]
+		want := &bookingv1.CardPayment{Currency: "GBP", Gross: 2400, Net: 2000, Reference: "ch_1"}
+		if !proto.Equal(first.GetCard(), want) || first.GetSpaces() != 2 || second.GetSpaces() != 1 || second.GetCard().GetNet() != 1000 {
+			t.Errorf("got %v", got)
+		}
+		if first.GetBoughtFor().GetFirstName() != "ben" || second.GetBoughtFor() != nil || got.GetPurchaser().GetEmail() != "ann@example.com" {
+			t.Errorf("got %v", got)
+		}
+		if got.GetPurchasedAt().GetNanos() != 0 || got.GetTimezone() != "Europe/London" || got.GetVersion() != 1 {
+			t.Errorf("got %v", got)
+		}
+		read, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: got.GetId()})
+		if err != nil || !proto.Equal(read.GetTransaction(), got) {
+			t.Errorf("read %v, %v\nwant %v", read.GetTransaction(), err, got)
+		}
+		if n := w.published(subjectBookingConfirmed); n != 2 {
+			t.Errorf("%d events", n)
+		}
+		w.inStep()
+	})
+	t.Run("lines of several dates are one commit", func(t *testing.T) {
+		w := newWorld(t)
+		ann := w.customer(w.company, "ann")
+		roomy, tight := w.event(w.ctx, nil), w.event(w.ctx, ptr[int32](1))
+		req := &bookingv1.CreateTransactionRequest{PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{
+			{EventDateId: roomy.GetDates()[0].GetId()}, {EventDateId: tight.GetDates()[0].GetId(), Spaces: 2},
+		}}
+		_, err := w.bookings.CreateTransaction(w.ctx, req)
+		f := wantFault(t, err, fault.Refused, ReasonEventFull)
+		if f.Meta["event_date_id"] != tight.GetDates()[0].GetId() {
+			t.Errorf("the fault names %v", f.Meta)
+		}
+		if n := one[int64](w, `select count(*) from transactions`) + w.published(subjectBookingConfirmed); n != 0 {
+			t.Errorf("%d rows are left of a refused purchase", n)
+		}
+		req.Lines[1].Spaces = 1
+		if _, err := w.bookings.CreateTransaction(w.ctx, req); err != nil {
+			t.Fatal(err)
+		}
+		w.inStep()
+	})
+	t.Run("a customer is fetched once and then known", func(t *testing.T) {
+		w := newWorld(t)
+		ann := w.customer(w.company, "ann")
+		e := w.event(w.ctx, nil)
+		w.mustBook(w.ctx, ann, e, 1)
+		w.mustBook(w.ctx, ann, e, 1)
+		if n := w.customers.lookups(); n != 1 {
+			t.Errorf("the customer service was asked %d times", n)
+		}
+	})
+	t.Run("customers who do not exist, were deleted, or are of another company are not found", func(t *testing.T) {
+		w := newWorld(t)
+		e := w.event(w.ctx, nil)
+		gone := w.customers.add(w.company, customerRecord{Customer: Customer{ID: id.New[id.Customer]()}, version: 2, deletedAt: time.Now()})
+		for _, c := range []id.Customer{id.New[id.Customer](), gone, gone, w.customer(id.New[id.Company](), "zoe")} {
+			_, err := w.book(w.ctx, c, e, 1)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+		if n := one[int64](w, `select count(*) from transactions`); n != 0 {
+			t.Errorf("%d transactions", n)
+		}
+	})
+	t.Run("while the customer service is away known customers can book", func(t *testing.T) {
+		w := newWorld(t)
+		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
+		e := w.event(w.ctx, nil)
+		w.mustBook(w.ctx, ann, e, 1)
+		w.customers.goAway()
+		w.mustBook(w.ctx, ann, e, 1)
+		_, err := w.book(w.ctx, ben, e, 1)
+		wantFault(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
+	})
+	t.Run("drafts, cancelled and past dates are refused by the stored state", func(t *testing.T) {
+		w := newWorld(t)
+		ann := w.customer(w.company, "ann")
+		draft := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+			Title: "Draft", Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT, Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)},
+		})
+		_, err := w.book(w.ctx, ann, draft, 1)
+		wantFault(t, err, fault.Refused, ReasonEventNotPublished)
+
+		past := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Past", Dates: []*bookingv1.NewEventDate{newDate(-time.Hour, nil)}})
+		_, err = w.book(w.ctx, ann, past, 1)
+		wantFault(t, err, fault.Refused, ReasonEventPast)
+
+		e := w.event(w.ctx, nil)
+		w.exec(`update event_dates set status = 'cancelled' where id = $1`, idOf[id.EventDate](t, e.GetDates()[0].GetId()))
+		_, err = w.book(w.ctx, ann, e, 1)
+		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+	})
+	t.Run("a purchase repeated under its key is answered as the first time and made once", func(t *testing.T) {
+		w := newWorld(t)
+		ann := w.customer(w.company, "ann")
+		e := w.event(w.ctx, ptr[int32](1))
+		ctx := withKey(w.ctx, "k1")
+		first := w.mustBook(ctx, ann, e, 1)
+		again := w.mustBook(ctx, ann, e, 1)
+		if !proto.Equal(first, again) {
+			t.Errorf("got %v\nwant %v", again, first)
+		}
+		_, err := w.book(ctx, ann, e, 2)
+		wantFault(t, err, fault.Conflict, fault.ReasonIdempotencyKeyReused)
+		w.customers.add(w.company, customerRecord{Customer: Customer{ID: ann}, version: 9, deletedAt: time.Now()})
+		if again := w.mustBook(ctx, ann, e, 1); again.GetId() != first.GetId() {
+			t.Errorf("got %v", again)
+		}
+		if n := w.published(subjectBookingConfirmed); n != 1 {
+			t.Errorf("%d events", n)
+		}
+		w.inStep()
+	})
+	t.Run("a malformed identifier is not found, and what is wrong in itself is said", func(t *testing.T) {
+		w := newWorld(t)
+		ann := w.customer(w.company, "ann")
+		line := &bookingv1.TransactionLine{EventDateId: id.New[id.EventDate]().String()}
+		for _, req := range []*bookingv1.CreateTransactionRequest{
+			{PurchaserId: "cust_x", Lines: []*bookingv1.TransactionLine{line}},
+			{PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: "x"}}},
+			{PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{line}},
+			{PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: line.GetEventDateId(), PricingOptionId: "x"}}},
+			{PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: line.GetEventDateId(), BoughtForId: "x"}}},
+		} {
+			_, err := w.bookings.CreateTransaction(w.ctx, req)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{PurchaserId: ann.String()})
+		f := wantFault(t, err, fault.Invalid, fault.ReasonValidation)
+		if f.Fields[0].Field != "lines" {
+			t.Errorf("got %v", f.Fields)
+		}
+	})
+}
+
+func idOf[T any, P interface {
+	*T
+	UnmarshalText([]byte) error
+}](t testing.TB, s string) T {
+	t.Helper()
+	var v T
+	if err := P(&v).UnmarshalText([]byte(s)); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestCancelAndRefund(t *testing.T) {
+	w := newWorld(t)
+	ann := w.customer(w.company, "ann")
+	e := w.event(w.ctx, ptr[int32](3))
+	made := w.mustBook(w.ctx, ann, e, 3)
+	booking := made.GetBookings()[0].GetId()
+
+	t.Run("cancelling frees the spaces, raises the version and publishes (invariants 3, 4)", func(t *testing.T) {
+		resp, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
+		if err != nil || !resp.GetChanged() || !resp.GetBooking().GetIsCancelled() || resp.GetBooking().GetIsRefunded() {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		w.inStep()
+		other := w.mustBook(w.ctx, ann, e, 3)
+		if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: other.GetBookings()[0].GetId()}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a repeat answers the present state and changes nothing (invariant 3)", func(t *testing.T) {
+		before := w.published(subjectBookingCancelled)
+		resp, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
+		if err != nil || resp.GetChanged() || !resp.GetBooking().GetIsCancelled() {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		if n := w.published(subjectBookingCancelled); n != before {
+			t.Errorf("%d events more", n-before)
+		}
+		w.inStep()
+	})
+	t.Run("refunding frees nothing and leaves the other flag (invariant 3)", func(t *testing.T) {
+		for _, changed := range []bool{true, false} {
+			resp, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking})
+			if err != nil || resp.GetChanged() != changed || !resp.GetBooking().GetIsRefunded() || !resp.GetBooking().GetIsCancelled() {
+				t.Fatalf("got %v, %v", resp, err)
+			}
+		}
+		kept := w.mustBook(w.ctx, ann, e, 2)
+		resp, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: kept.GetBookings()[0].GetId()})
+		if err != nil || resp.GetBooking().GetIsCancelled() {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		w.inStep()
+		if n := w.published(subjectBookingRefunded); n != 2 {
+			t.Errorf("%d events", n)
+		}
+	})
+	t.Run("each change carries the version that it made (invariant 4)", func(t *testing.T) {
+		type event struct {
+			Subject string
+			Payload []byte
+		}
+		rows, err := pg.Rows[event](t.Context(), w.db, pg.AllCompanies(), `select subject, payload from outbox order by id`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var versions []int64
+		for _, r := range rows {
+			var e bookingv1.BookingCancelled // all three have the one field
+			if r.Subject != subjectEventCreated && proto.Unmarshal(r.Payload, &e) == nil && e.GetBooking().GetTransactionId() == made.GetId() {
+				versions = append(versions, e.GetBooking().GetVersion())
+			}
+		}
+		read, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
+		if err != nil || read.GetTransaction().GetVersion() != 3 || !slices.Equal(versions, []int64{1, 2, 3}) {
+			t.Errorf("read %v, %v; events have %v", read, err, versions)
+		}
+	})
+	t.Run("when a booking was cancelled and refunded is kept", func(t *testing.T) {
+		n := one[int64](w, `select count(*) from bookings where id = $1 and cancelled_at <= refunded_at`, idOf[id.Booking](t, booking))
+		if n != 1 {
+			t.Error("it is not")
+		}
+	})
+	t.Run("one that does not exist is not found", func(t *testing.T) {
+		for _, which := range []string{"", "booking_x", id.New[id.Booking]().String()} {
+			_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: which})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			_, err = w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: which})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+	})
+}

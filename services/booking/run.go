@@ -1,0 +1,57 @@
+package booking
+
+import (
+	"context"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/service"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/migrations"
+)
+
+// Part returns the booking service as a part of the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:       "booking",
+		About:      "events, their dates and capacity, and the transactions in which customers book them",
+		Migrations: migrations.FS,
+		Settings:   func() any { return &Config{} },
+		Run:        Run,
+	}
+}
+
+// Run serves the booking service until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	kit, err := service.Open(ctx, h, cfg.Base, Part())
+	if err != nil {
+		return err
+	}
+	defer kit.Close()
+	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer authConn.Close()
+	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer customerConn.Close()
+
+	source := cfg.Credential.Source(authConn)
+	server := NewServer(kit.DB, kit.Outbox, NewCustomerClient(customerConn, source), NewCompanyClient(authConn, source))
+	srv := kit.GRPC(Policy())
+	bookingv1.RegisterBookingServiceServer(srv, server)
+	bookingv1.RegisterEventServiceServer(srv, server)
+
+	g := service.NewGroup(ctx, h.Log)
+	kit.Run(g)
+	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("grpc", kit.ServeGRPC(srv))
+	return g.Wait()
+}

@@ -1,0 +1,96 @@
+package booking
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// store is every SQL statement of the service. Its methods with a tx run in the
+// caller's transaction; the others make one round trip of their own.
+type store struct {
+	db *pg.DB
+	// constraints are the faults of requests that only the database can see.
+	constraints map[string]*fault.Error
+}
+
+func newStore(db *pg.DB) *store {
+	return &store{db: db, constraints: map[string]*fault.Error{
+		"event_dates_start":    startTaken(),
+		"event_dates_capacity": fault.Refuse(ReasonEventFull, "the event does not have that many spaces left"),
+	}}
+}
+
+// fault gives an error of the database its meaning for callers.
+func (s *store) fault(err error) error { return pg.Fault(err, s.constraints) }
+
+// inTx runs fn in one transaction of the company; fn must be repeatable.
+func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
+	return s.fault(s.db.InTx(ctx, pg.For(company), fn))
+}
+
+// read runs queries of the company in one round trip.
+func (s *store) read(ctx context.Context, company id.Company, queries ...pg.Query) error {
+	return s.fault(s.db.Read(ctx, pg.For(company), queries...))
+}
+
+// pipeline runs queries within tx in one round trip, in their order. Each sees
+// what was committed before it began, so that one after a lock sees the state
+// that the lock protects. Rows of a query without Scan are dropped.
+func pipeline(ctx context.Context, tx *pg.Tx, queries ...pg.Query) (err error) {
+	batch := &pgx.Batch{}
+	for _, q := range queries {
+		batch.Queue(q.SQL, q.Args...)
+	}
+	results := tx.SendBatch(ctx, batch)
+	defer func() {
+		if e := results.Close(); err == nil {
+			err = e
+		}
+	}()
+	for _, q := range queries {
+		if q.Scan == nil {
+			if _, err := results.Exec(); err != nil {
+				return err
+			}
+			continue
+		}
+		rows, err := results.Query()
+		if err != nil {
+			return err
+		}
+		err = q.Scan(rows)
+		rows.Close()
+		if e := rows.Err(); e != nil {
+			return e
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls scan for every row.
+func each(scan func(pgx.Rows) error) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// records returns a Scan that collects structs by column name.
+func records[T any](into *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	}
+}

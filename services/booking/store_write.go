@@ -1,0 +1,297 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// The writes of transactions. Locks are taken in one order everywhere, so that
+// no two commits wait for each other: events, then transactions, then dates, and
+// each kind by id.
+
+const (
+	lockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
+			e.id, e.title, e.type, e.status
+		from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id
+		where d.company_id = $1 and d.id = any($2) order by d.id for no key update of d`
+
+	offeredOptionsSQL = `select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points
+		from pricing_options o where o.company_id = $1 and o.event_id in (
+			select d.event_id from event_dates d where d.company_id = $1 and d.id = any($2))`
+
+	knownCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null as deleted
+		from customers where company_id = $1 and id = any($2)`
+)
+
+// lockOffer reads what orders are decided on. The dates stay locked until the
+// end of tx; customers and pricing options need no lock.
+func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, customers []id.Customer) (*offer, error) {
+	of := &offer{
+		dates: map[id.EventDate]*offeredDate{}, options: map[id.Event][]PricingOption{},
+		customers: map[id.Customer]knownCustomer{},
+	}
+	err := pipeline(ctx, tx,
+		pg.Query{SQL: knownCustomersSQL, Args: []any{company, customers}, Scan: each(func(rows pgx.Rows) error {
+			var c knownCustomer
+			if err := c.scan(rows); err != nil {
+				return err
+			}
+			of.customers[c.ID] = c
+			return nil
+		})},
+		pg.Query{SQL: offeredOptionsSQL, Args: []any{company, dates}, Scan: scanOptions(of.options)},
+		// Last, so that the lock is held no longer than it must be.
+		pg.Query{SQL: lockDatesSQL, Args: []any{company, dates}, Scan: each(func(rows pgx.Rows) error {
+			var d offeredDate
+			if err := d.scan(rows); err != nil {
+				return err
+			}
+			of.dates[d.ID] = &d
+			return nil
+		})},
+	)
+	return of, err
+}
+
+func (d *offeredDate) scan(rows pgx.Rows) error {
+	return rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.status, &d.capacity, &d.booked,
+		&d.Event, &d.EventTitle, &d.EventType, &d.eventStatus)
+}
+
+const (
+	// The condition repeats what was decided under the lock, and the table's
+	// CHECK repeats it once more.
+	takeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
+		from unnest($2::uuid[], $3::integer[]) n(id, spaces)
+		where d.company_id = $1 and d.id = n.id and (d.capacity is null or d.booked + n.spaces <= d.capacity)`
+
+	insertTransactionsSQL = `insert into transactions
+			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version)
+		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, 'confirmed', n.version
+		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[])
+			n(id, purchaser_id, purchased_at, timezone, reference, version)`
+
+	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
+			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
+			method, currency, gross, net, payment_reference, credits_used, customer_pass_id)
+		select $1, n.id, n.transaction_id, n.position, n.event_id, n.event_date_id,
+			n.pricing_option_id, n.bought_for, n.spaces, n.is_cancelled, n.is_refunded,
+			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id
+		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::uuid[],
+				$7::uuid[], $8::uuid[], $9::integer[], $10::boolean[], $11::boolean[],
+				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[])
+			n(id, transaction_id, position, event_id, event_date_id,
+				pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
+				method, currency, gross, net, payment_reference, credits_used, customer_pass_id)`
+)
+
+// source says how a transaction came to be stored. The value is what is stored.
+type source string
+
+const (
+	live    source = "live"
+	history source = "import"
+)
+
+// purchases are the columns of transactions and their bookings to be inserted.
+type purchases struct {
+	ids        []id.Transaction
+	purchasers []id.Customer
+	times      []time.Time
+	zones      []string
+	references []*string
+	versions   []int64
+	bookings   bookingColumns
+}
+
+type bookingColumns struct {
+	ids                 []id.Booking
+	transactions        []id.Transaction
+	positions           []int32
+	events              []id.Event
+	dates               []id.EventDate
+	options             []id.PricingOption
+	boughtFor           []id.Customer
+	spaces              []int32
+	cancelled, refunded []bool
+	methods             []string
+	currencies          []*string
+	gross, net          []*int64
+	paymentReferences   []*string
+	credits             []*int32
+	passes              []id.CustomerPass
+}
+
+// add takes a transaction; reference is its key in an earlier system, or "".
+func (p *purchases) add(t *Transaction, reference string) {
+	p.ids = append(p.ids, t.ID)
+	p.purchasers = append(p.purchasers, t.Purchaser.ID)
+	p.times = append(p.times, t.PurchasedAt)
+	p.zones = append(p.zones, t.Timezone)
+	p.references = append(p.references, orNull(reference))
+	p.versions = append(p.versions, t.Version)
+	for i := range t.Bookings {
+		p.bookings.add(t.ID, int32(i), &t.Bookings[i])
+	}
+}
+
+func (c *bookingColumns) add(t id.Transaction, position int32, b *Booking) {
+	c.ids = append(c.ids, b.ID)
+	c.transactions = append(c.transactions, t)
+	c.positions = append(c.positions, position)
+	c.events = append(c.events, b.Date.Event)
+	c.dates = append(c.dates, b.Date.ID)
+	c.options = append(c.options, b.Option)
+	var boughtFor id.Customer
+	if b.BoughtFor != nil {
+		boughtFor = b.BoughtFor.ID
+	}
+	c.boughtFor = append(c.boughtFor, boughtFor)
+	c.spaces = append(c.spaces, b.Spaces)
+	c.cancelled = append(c.cancelled, b.Cancelled)
+	c.refunded = append(c.refunded, b.Refunded)
+
+	p := &b.Payment
+	c.methods = append(c.methods, string(p.Method))
+	c.currencies = append(c.currencies, orNull(p.Currency))
+	c.paymentReferences = append(c.paymentReferences, orNull(p.Reference))
+	c.passes = append(c.passes, p.CustomerPass)
+	var gross, net *int64
+	var credits *int32
+	if p.Method == Card {
+		gross, net = &p.Gross, &p.Net
+	} else {
+		credits = &p.Credits
+	}
+	c.gross = append(c.gross, gross)
+	c.net = append(c.net, net)
+	c.credits = append(c.credits, credits)
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// insert returns the statements that store p.
+func (p *purchases) insert(company id.Company, from source) []pg.Query {
+	b := &p.bookings
+	return []pg.Query{
+		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions}},
+		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
+			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
+			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes}},
+	}
+}
+
+// takes are the spaces to add to dates' counts.
+type takes map[id.EventDate]int32
+
+// errTakes reports a date that changed although it was locked.
+var errTakes = errors.New("the spaces of a locked date could not be taken")
+
+// update returns the statement that adds t to the dates' counts.
+func (t takes) update(company id.Company) pg.Query {
+	dates := make([]id.EventDate, 0, len(t))
+	spaces := make([]int32, 0, len(t))
+	for date, n := range t {
+		dates, spaces = append(dates, date), append(spaces, n)
+	}
+	return pg.Query{SQL: takeSpacesSQL, Args: []any{company, dates, spaces}, Scan: func(rows pgx.Rows) error {
+		rows.Close()
+		if rows.CommandTag().RowsAffected() != int64(len(t)) {
+			return errTakes
+		}
+		return nil
+	}}
+}
+
+// save stores purchases that were decided on an offer locked in tx.
+func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, of *offer, bought []*Transaction) error {
+	spaces := takes{}
+	for _, d := range of.dates {
+		if d.takes > 0 {
+			spaces[d.ID] = d.takes
+		}
+	}
+	var p purchases
+	for _, t := range bought {
+		p.add(t, "")
+	}
+	return pipeline(ctx, tx, append([]pg.Query{spaces.update(company)}, p.insert(company, live)...)...)
+}
+
+const (
+	lockTransactionSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'confirmed'
+			and t.id = (select b.transaction_id from bookings b where b.company_id = $1 and b.id = $2)
+		for no key update of t`
+
+	bookingSQL = `with page as materialized (select ` + purchaseColumns + ` from transactions t
+		where t.company_id = $1 and t.status = 'confirmed'
+			and t.id = (select b.transaction_id from bookings b where b.company_id = $1 and b.id = $2))` +
+		selectBookings + ` where b.id = $2`
+
+	bookingPurchaserSQL = `select c.id, c.first_name, c.last_name, c.email, c.deleted_at is not null as deleted
+		from customers c where c.company_id = $1 and c.id = (
+			select t.purchaser_id from transactions t where t.company_id = $1 and t.id = (
+				select b.transaction_id from bookings b where b.company_id = $1 and b.id = $2))`
+
+	changeBookingSQL = `update bookings set is_cancelled = $3, is_refunded = $4,
+			cancelled_at = case when $3 and not is_cancelled then $5 else cancelled_at end,
+			refunded_at = case when $4 and not is_refunded then $5 else refunded_at end
+		where company_id = $1 and id = $2`
+
+	raiseTransactionSQL = `update transactions set version = $3 where company_id = $1 and id = $2`
+
+	freeSpacesSQL = `update event_dates set booked = booked - $3 where company_id = $1 and id = $2`
+)
+
+// lockBooking reads one booking, alone in its transaction, whose row stays
+// locked until the end of tx: every change of a booking waits for it.
+func (s *store) lockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (*Transaction, error) {
+	var l listing
+	args := []any{company, b}
+	err := pipeline(ctx, tx,
+		pg.Query{SQL: lockTransactionSQL, Args: args},
+		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
+		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
+	)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.transactions) == 0 {
+		return nil, fault.Missing("booking")
+	}
+	return &l.named().transactions[0], nil
+}
+
+// saveBooking stores the flags of t's only booking, t's version, and what
+// becomes free.
+func (s *store) saveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *Transaction, frees int32, now time.Time) error {
+	b := &t.Bookings[0]
+	queries := []pg.Query{
+		{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, b.Refunded, now}},
+		{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version}},
+	}
+	if frees > 0 {
+		queries = append(queries, pg.Query{SQL: freeSpacesSQL, Args: []any{company, b.Date.ID, frees}})
+	}
+	return pipeline(ctx, tx, queries...)
+}
+
+// distinct sorts ids and drops repetitions.
+func distinct[T ~[16]byte](ids []T) []T {
+	slices.SortFunc(ids, func(a, b T) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(ids)
+}

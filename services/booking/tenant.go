@@ -1,0 +1,96 @@
+package booking
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+)
+
+// Company is what the booking service needs to know of a tenant.
+type Company struct {
+	ID       id.Company
+	Timezone string // IANA
+	Currency string // ISO 4217
+}
+
+// companyRecord is a company as the copy keeps it.
+type companyRecord struct {
+	Company
+	version int64
+}
+
+// Companies is what the booking service asks of the auth service. Errors are
+// faults; a company that does not exist is fault.NotFound.
+type Companies interface {
+	Company(ctx context.Context, company id.Company) (companyRecord, error)
+}
+
+// tenant returns the company that a request is for. The caller's token says all
+// about its own; a platform credential that speaks for another one needs the copy.
+func (s *Server) tenant(ctx context.Context) (Company, error) {
+	company := rpc.Company(ctx)
+	if company.IsZero() {
+		return Company{}, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	}
+	claims := rpc.ClaimsFrom(ctx)
+	if claims != nil && claims.Company == company && claims.Zone != "" && claims.Currency != "" {
+		return Company{ID: company, Timezone: claims.Zone, Currency: claims.Currency}, nil
+	}
+	known, err := s.store.company(ctx, company)
+	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
+		return known, err
+	}
+	fetched, err := s.companies.Company(ctx, company)
+	if err != nil {
+		return Company{}, err
+	}
+	fetched.ID = company
+	return fetched.Company, s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return keepCompanies(ctx, tx, []companyRecord{fetched})
+	})
+}
+
+const (
+	companySQL = `select company_id, timezone, currency from companies where company_id = $1`
+
+	// What is older than the copy changes nothing, in whatever order news comes.
+	keepCompaniesSQL = `insert into companies as c (company_id, timezone, currency, version)
+		select n.company_id, n.timezone, n.currency, n.version
+		from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[]) n(company_id, timezone, currency, version)
+		on conflict (company_id) do update
+			set timezone = excluded.timezone, currency = excluded.currency, version = excluded.version
+			where c.version < excluded.version`
+)
+
+// company reads the copy; pgx.ErrNoRows where it has none.
+func (s *store) company(ctx context.Context, company id.Company) (Company, error) {
+	var c Company
+	err := s.read(ctx, company, pg.Query{SQL: companySQL, Args: []any{company}, Scan: func(rows pgx.Rows) error {
+		if !rows.Next() {
+			return pgx.ErrNoRows
+		}
+		return rows.Scan(&c.ID, &c.Timezone, &c.Currency)
+	}})
+	return c, err
+}
+
+// keepCompanies stores news about companies.
+func keepCompanies(ctx context.Context, tx *pg.Tx, records []companyRecord) error {
+	newest := newestOf(records, func(r companyRecord) (id.UUID, int64) { return r.ID.UUID(), r.version })
+	var ids []id.Company
+	var zones, currencies []string
+	var versions []int64
+	for _, r := range newest {
+		ids = append(ids, r.ID)
+		zones, currencies = append(zones, r.Timezone), append(currencies, r.Currency)
+		versions = append(versions, r.version)
+	}
+	_, err := tx.Exec(ctx, keepCompaniesSQL, ids, zones, currencies, versions)
+	return err
+}

@@ -1,0 +1,129 @@
+package booking
+
+import (
+	"time"
+
+	"reservation.dev/platform/fault"
+)
+
+// Names of the parameters of a list, as its faults have them.
+const (
+	paramPage      = "page"
+	paramPageSize  = "page_size"
+	paramStartDate = "start_date"
+	paramEndDate   = "end_date"
+)
+
+// defaultMonths is how far back a list without a lower bound reaches.
+const defaultMonths = 3
+
+// window bounds the purchases of a list, both ends inclusive and, as purchases
+// are, whole seconds.
+type window struct{ from, to time.Time }
+
+// newWindow reads the bounds of a list; nil ones were not given. A date is the
+// whole of that day in loc, 23 or 25 hours long where the clocks change. A local
+// date-time is meant in loc; of a doubled one the first is meant as the lower
+// bound and the last as the upper one, and a skipped one moves forward by the
+// gap. Without a lower bound the window opens three months before today, at the
+// start of the day; without an upper one it does not end.
+//
+// Only bounds that were given can contradict each other: an upper bound before
+// the default lower one makes an empty list.
+func newWindow(start, end *string, now time.Time, loc *time.Location) (window, error) {
+	year, month, day := monthsBefore(now.In(loc), defaultMonths)
+	w := window{from: startOfDay(year, month, day, loc), to: endOfTime()}
+	var lower, upper moment
+	var err error
+	if start != nil {
+		if lower, err = parseMoment(*start); err != nil {
+			return window{}, notADate(paramStartDate)
+		}
+		w.from = lower.first(loc)
+	}
+	if end != nil {
+		if upper, err = parseMoment(*end); err != nil {
+			return window{}, notADate(paramEndDate)
+		}
+		w.to = upper.last(loc)
+	}
+	if start != nil && end != nil && contradict(lower, upper, w) {
+		return window{}, fault.InvalidParameter(paramStartDate, "order", "must not be after the end of the window")
+	}
+	// Instants between two seconds: the next second from below, the last one from above.
+	if whole := w.from.Truncate(time.Second); whole.Before(w.from) {
+		w.from = whole.Add(time.Second)
+	}
+	w.to = w.to.Truncate(time.Second)
+	return w, nil
+}
+
+// contradict compares two days as days, because a day that a zone left out has
+// no instant of its own, and all else as instants.
+func contradict(lower, upper moment, w window) bool {
+	if lower.form == day && upper.form == day {
+		return lower.wall.After(upper.wall)
+	}
+	return w.from.After(w.to)
+}
+
+// endOfTime is after every instant that can be written with four digits of year.
+func endOfTime() time.Time { return time.Date(10000, 12, 31, 0, 0, 0, 0, time.UTC) }
+
+func notADate(name string) error {
+	return fault.InvalidParameter(name, "format",
+		"must be an ISO 8601 date (2026-03-29) or date-time (2026-03-29T09:30:00, with or without an offset)")
+}
+
+// first is the earliest instant that m means in loc.
+func (m moment) first(loc *time.Location) time.Time {
+	if m.form == instant {
+		return m.wall
+	}
+	first, _ := instants(m.wall, loc)
+	return first
+}
+
+// last is the latest instant that m means in loc; of a day, its last second.
+func (m moment) last(loc *time.Location) time.Time {
+	switch m.form {
+	case instant:
+		return m.wall
+	case day:
+		next := m.wall.AddDate(0, 0, 1)
+		return startOfDay(next.Year(), next.Month(), next.Day(), loc).Add(-time.Second)
+	}
+	_, last := instants(m.wall, loc)
+	return last
+}
+
+const (
+	defaultPageSize = 30
+	maxPageSize     = 100
+)
+
+// page is a slice of a list: size items after offset.
+type page struct {
+	number, size int32
+}
+
+func (p page) offset() int64 { return int64(p.number) * int64(p.size) }
+
+// newPage reads the page of a list; nil parts were not given. A size above the
+// maximum is taken as the maximum.
+func newPage(number, size *int32) (page, error) {
+	p := page{number: 0, size: defaultPageSize}
+	if number != nil {
+		p.number = *number
+	}
+	if size != nil {
+		p.size = min(*size, maxPageSize)
+	}
+	if p.number < 0 {
+		return page{}, fault.InvalidParameter(paramPage, "min", "must be 0 or more")
+	}
+	if p.size < 1 {
+		return page{}, fault.InvalidParameter(paramPageSize, "min", "must be 1 or more")
+	}
+	return p, nil
+}

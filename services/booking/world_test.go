@@ -1,0 +1,302 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/platform/token/tokentest"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/migrations"
+)
+
+// world is the service over real gRPC and PostgreSQL, with one company in it.
+type world struct {
+	t         testing.TB
+	db        *pg.DB
+	server    *Server
+	bookings  bookingv1.BookingServiceClient
+	events    bookingv1.EventServiceClient
+	issuer    *tokentest.Issuer
+	customers *fakeCustomers
+	companies *fakeCompanies
+	company   id.Company
+	// ctx carries a token of the company with every scope of the service.
+	ctx context.Context
+}
+
+func schema() pg.Migrations { return pg.Migrations{Part: "booking", FS: migrations.FS} }
+
+// serveOn registers srv on a server of its own and returns a connection to it.
+func serveOn(t testing.TB, srv *grpc.Server) *grpc.ClientConn {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = srv.Serve(ln) }()
+	conn, err := grpc.NewClient(ln.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(rpc.MaxMessage), grpc.MaxCallSendMsgSize(rpc.MaxMessage)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(); srv.Stop(); <-done })
+	return conn
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorldOn(t, testkit.DB(t, schema()))
+}
+
+func newWorldOn(t testing.TB, db *pg.DB) *world {
+	t.Helper()
+	w := &world{
+		t: t, db: db, issuer: tokentest.New(t), company: id.New[id.Company](),
+		customers: &fakeCustomers{known: map[id.Customer]customerRecord{}}, companies: &fakeCompanies{},
+	}
+	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies)
+	srv := rpc.NewServer(rpc.ServerOptions{
+		Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey,
+	})
+	bookingv1.RegisterBookingServiceServer(srv, w.server)
+	bookingv1.RegisterEventServiceServer(srv, w.server)
+	conn := serveOn(t, srv)
+	w.bookings, w.events = bookingv1.NewBookingServiceClient(conn), bookingv1.NewEventServiceClient(conn)
+	w.ctx = w.as(w.company)
+	return w
+}
+
+// as returns a context with a token of the company.
+func (w *world) as(company id.Company) context.Context {
+	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write"))
+}
+
+func bearer(ctx context.Context, raw string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+raw)
+}
+
+func withKey(ctx context.Context, key string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "idempotency-key", key)
+}
+
+// asPlatform returns a context of a platform credential that speaks for company.
+func (w *world) asPlatform(company id.Company) context.Context {
+	return metadata.AppendToOutgoingContext(bearer(w.t.Context(), w.issuer.Admin()), "reservation-company", company.String())
+}
+
+// customer makes a customer whom the customer service knows and the copy does not.
+func (w *world) customer(company id.Company, first string) id.Customer {
+	return w.customers.add(company, customerRecord{Customer: Customer{
+		ID: id.New[id.Customer](), FirstName: first, LastName: "Smith", Email: first + "@example.com",
+	}, version: 1})
+}
+
+// event makes a published event with one date an hour from now and one option.
+func (w *world) event(ctx context.Context, capacity *int32) *bookingv1.Event {
+	w.t.Helper()
+	return w.createEvent(ctx, &bookingv1.CreateEventRequest{
+		Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, capacity)},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000}},
+	})
+}
+
+func (w *world) createEvent(ctx context.Context, req *bookingv1.CreateEventRequest) *bookingv1.Event {
+	w.t.Helper()
+	resp, err := w.events.CreateEvent(ctx, req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.GetEvent()
+}
+
+func newDate(from time.Duration, capacity *int32) *bookingv1.NewEventDate {
+	at := time.Now().Add(from).Truncate(time.Second)
+	return &bookingv1.NewEventDate{StartsAt: timestamppb.New(at), DurationMinutes: 60, Capacity: capacity}
+}
+
+// send imports lines as one batch on a stream of its own.
+func (w *world) send(ctx context.Context, lines ...*bookingv1.ImportedTransaction) ([]*bookingv1.ImportTransactionResult, error) {
+	stream, err := w.bookings.ImportTransactions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Why a stream broke is told by Recv.
+	_ = stream.Send(&bookingv1.ImportTransactionsRequest{Transactions: lines})
+	_ = stream.CloseSend()
+	resp, err := stream.Recv()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("the stream ended with %w", err)
+	}
+	return resp.GetResults(), nil
+}
+
+// book buys spaces on the event's first date.
+func (w *world) book(ctx context.Context, purchaser id.Customer, e *bookingv1.Event, spaces int32) (*bookingv1.Transaction, error) {
+	resp, err := w.bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
+		PurchaserId: purchaser.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: e.GetDates()[0].GetId(), Spaces: spaces}},
+	})
+	return resp.GetTransaction(), err
+}
+
+func (w *world) mustBook(ctx context.Context, purchaser id.Customer, e *bookingv1.Event, spaces int32) *bookingv1.Transaction {
+	w.t.Helper()
+	t, err := w.book(ctx, purchaser, e, spaces)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return t
+}
+
+// one reads a single value under every company.
+func one[T any](w *world, sql string, args ...any) T {
+	w.t.Helper()
+	v, err := pg.One[T](w.t.Context(), w.db, pg.AllCompanies(), sql, args...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// published counts the events of a subject that wait in the outbox.
+func (w *world) published(subject string) int64 {
+	w.t.Helper()
+	return one[int64](w, `select count(*) from outbox where subject = $1`, subject)
+}
+
+// exec changes what no RPC changes yet.
+func (w *world) exec(sql string, args ...any) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, sql, args...)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// inStep checks that every date's count is the sum of its bookings, row by row,
+// and that none holds more than its capacity.
+func (w *world) inStep() {
+	w.t.Helper()
+	off, err := pg.Rows[string](w.t.Context(), w.db, pg.AllCompanies(), `
+		select format('%s: %s booked of %s, bookings sum up to %s', d.id, d.booked, coalesce(d.capacity::text, 'any'), coalesce(sum(b.spaces), 0))
+		from event_dates d left join bookings b on b.company_id = d.company_id and b.event_date_id = d.id and not b.is_cancelled
+		group by d.company_id, d.id
+		having d.booked <> coalesce(sum(b.spaces), 0) or d.booked > d.capacity`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, line := range off {
+		w.t.Error(line)
+	}
+}
+
+// wantFault checks what a caller is told.
+func wantFault(t testing.TB, err error, kind fault.Kind, reason string) *fault.Error {
+	t.Helper()
+	f := fault.From(err)
+	if err == nil || f.Kind != kind || f.Reason != reason {
+		t.Fatalf("got %v, want %s", err, reason)
+	}
+	return f
+}
+
+// fakeCustomers is the customer service.
+type fakeCustomers struct {
+	mu    sync.Mutex
+	known map[id.Customer]customerRecord
+	calls int
+	err   error
+}
+
+func (f *fakeCustomers) add(company id.Company, c customerRecord) id.Customer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.company = company
+	f.known[c.ID] = c
+	return c.ID
+}
+
+func (f *fakeCustomers) goAway() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = fault.Away(nil)
+}
+
+func (f *fakeCustomers) lookups() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	var found []customerRecord
+	for _, c := range ids {
+		if r, ok := f.known[c]; ok && r.company == company {
+			found = append(found, r)
+		}
+	}
+	wanted := map[string]bool{}
+	for _, reference := range references {
+		wanted[reference] = true
+	}
+	for _, r := range f.known {
+		if r.company == company && wanted[r.reference] && r.reference != "" {
+			found = append(found, r)
+		}
+	}
+	return found, f.err
+}
+
+// fakeCompanies is the auth service.
+type fakeCompanies struct {
+	mu    sync.Mutex
+	known map[id.Company]companyRecord
+	calls int
+}
+
+func (f *fakeCompanies) add(c companyRecord) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		f.known = map[id.Company]companyRecord{}
+	}
+	f.known[c.ID] = c
+}
+
+func (f *fakeCompanies) Company(_ context.Context, company id.Company) (companyRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	c, ok := f.known[company]
+	if !ok {
+		return companyRecord{}, fault.Missing("company")
+	}
+	return c, nil
+}
