@@ -4,10 +4,11 @@ import (
 	"math"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"reservation.dev/platform/jsontext"
 )
 
 // AppendJSON writes m to b as the JSON of a public interface: members in the
@@ -45,7 +46,7 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
 		f := fieldPlan{
-			fd: fd, key: string(AppendString(nil, fd.JSONName())) + ":",
+			fd: fd, key: string(jsontext.AppendString(nil, fd.JSONName())) + ":",
 			presence: fd.HasPresence(), list: fd.IsList(), kind: fd.Kind(),
 		}
 		if f.kind == protoreflect.MessageKind {
@@ -93,7 +94,7 @@ func appendValue(b []byte, v protoreflect.Value, f *fieldPlan) []byte {
 	case protoreflect.MessageKind:
 		return appendMessage(b, v.Message(), f.message)
 	case protoreflect.StringKind:
-		return AppendString(b, v.String())
+		return jsontext.AppendString(b, v.String())
 	case protoreflect.BoolKind:
 		return strconv.AppendBool(b, v.Bool())
 	case protoreflect.Int32Kind, protoreflect.Int64Kind, protoreflect.Sint32Kind, protoreflect.Sint64Kind,
@@ -107,53 +108,4 @@ func appendValue(b []byte, v protoreflect.Value, f *fieldPlan) []byte {
 		}
 	}
 	return append(b, "null"...)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// AppendString writes s to b as a JSON string. Invalid UTF-8 becomes U+FFFD;
-// U+2028 and U+2029 are escaped, for readers that take JSON for JavaScript.
-func AppendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= 0x20 && c != '"' && c != '\\' && c != 0x7f {
-				i++
-				continue
-			}
-			b = append(b, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\n':
-				b = append(b, '\\', 'n')
-			case '\r':
-				b = append(b, '\\', 'r')
-			case '\t':
-				b = append(b, '\\', 't')
-			default:
-				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			start = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			b = append(b, s[start:i]...)
-			b = append(b, `\ufffd`...)
-			start = i + size
-		case r == '\u2028' || r == '\u2029':
-			b = append(b, s[start:i]...)
-			b = append(b, `\u202`...)
-			b = append(b, hexDigits[r&15])
-			start = i + size
-		}
-		i += size
-	}
-	b = append(b, s[start:]...)
-	return append(b, '"')
 }
