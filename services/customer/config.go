@@ -1,0 +1,17 @@
+package customer
+
+import (
+	"errors"
+
+	"reservation.dev/platform/service"
+)
+
+// Config holds the settings of the customer service.
+type Config struct {
+	Base service.Base
+}
+
+// Validate reports every wrong setting.
+func (c *Config) Validate() error {
+	return errors.Join(c.Base.DB.Validate(), c.Base.Bus.Validate(), c.Base.Token.Validate())
+}

@@ -1,0 +1,83 @@
+package customer
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEmail(t *testing.T) {
+	good := []string{"a@example.com", "zoë@bücher.example", "o'brien+yoga@mail.example.co.uk", "李@例子.公司", "a.b-c_d@x-y.example", strings.Repeat("a", 64) + "@example.com"}
+	bad := []string{"", " ", "a", "a@", "@b.example", "a@b", "a b@example.com", "a@exa mple.com", "Zoë <z@example.com>", "a@example.com, b@example.com",
+		"a@@example.com", "a@example..com", "a@.example.com", "a@-x.example", "a@example.com\x00", "a@[127.0.0.1]", "a@ex_ample.com", "\"a\"@", strings.Repeat("a", 250) + "@example.com"}
+	for _, s := range good {
+		t.Run("takes "+s, func(t *testing.T) {
+			var c checks
+			if got := c.email("email", "  "+s+"\t"); got != s || c.err() != nil {
+				t.Errorf("got %q, %v", got, c.err())
+			}
+		})
+	}
+	for _, s := range bad {
+		t.Run("refuses "+s, func(t *testing.T) {
+			var c checks
+			if c.email("email", s); c.err() == nil {
+				t.Error("it was taken")
+			}
+		})
+	}
+}
+
+func TestText(t *testing.T) {
+	tests := map[string]struct{ in, rule string }{
+		"a name":                {"Zoë", ""},
+		"a name of 100 letters": {strings.Repeat("é", 100), ""},
+		"white space around":    {"\t Zoë \n", ""},
+		"nothing":               {"", "required"},
+		"white space":           {" \u00a0\u2003 ", "required"},
+		"101 letters":           {strings.Repeat("é", 101), "max_length"},
+		"a NUL":                 {"a\x00b", "characters"},
+		"a line break":          {"a\nb", "characters"},
+		"a C1 control":          {"a\u0085b", "characters"},
+		"what is not UTF-8":     {"a\xffb", "characters"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var c checks
+			c.text("first_name", tt.in, 1, maxName)
+			got := ""
+			if len(c.faults) > 0 {
+				got = c.faults[0].Rule
+			}
+			if got != tt.rule {
+				t.Errorf("got the rule %q, want %q", got, tt.rule)
+			}
+		})
+	}
+}
+
+func TestApply(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	str := func(s string) *string { return &s }
+	yes := true
+	base := Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Mobile: "1", Version: 4}
+	tests := map[string]struct {
+		change  Change
+		want    Customer
+		changed bool
+	}{
+		"nothing set changes nothing":    {Change{}, base, false},
+		"the same values change nothing": {Change{FirstName: str("A"), Mobile: str("1")}, base, false},
+		"only what is set changes":       {Change{Email: str("d@example.com")}, Customer{FirstName: "A", LastName: "B", Email: "d@example.com", Mobile: "1", Version: 5, UpdatedAt: now}, true},
+		"an empty mobile clears":         {Change{Mobile: str("")}, Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Version: 5, UpdatedAt: now}, true},
+		"archiving is a change":          {Change{Archived: &yes}, Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Mobile: "1", Archived: true, Version: 5, UpdatedAt: now}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := base
+			if changed := got.Apply(tt.change, now); changed != tt.changed || got != tt.want {
+				t.Errorf("got %+v, %v, want %+v", got, changed, tt.want)
+			}
+		})
+	}
+}

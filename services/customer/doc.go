@@ -1,0 +1,21 @@
+// Package customer is the customer service: a company's customers, their
+// profile, whether they are archived, and their deletion.
+//
+//	create, import ──▶ live ◀──▶ archived
+//	                     │           │
+//	                     └── delete ─┴──▶ deleted: gone for every reader
+//
+// # Invariants
+//
+//  1. A change of a customer, its count and its event are one commit; a change
+//     raises the version by one, and what changes nothing does none of this.
+//  2. An update decides on the row that it locked: concurrent updates are one
+//     after the other, and a stale expected version changes nothing.
+//  3. The total of a company is the number of its customers that are not deleted.
+//  4. An export is of one moment: every customer of that moment once, by id. It
+//     ends well only when it is complete, and its memory does not grow.
+//  5. An import can be repeated: a reference that is stored stays as it is, a
+//     refused line stores nothing, and the lines beside it are stored.
+//  6. A company sees and changes its own customers only: an identifier of another
+//     company is answered like one that does not exist.
+package customer

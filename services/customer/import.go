@@ -1,0 +1,143 @@
+package customer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// maxImport is the most customers of one batch.
+const maxImport = 5000
+
+// ImportCustomers implements CustomerService: each batch is one commit and one
+// answer.
+func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.ImportCustomersRequest, customerv1.ImportCustomersResponse]) error {
+	company, err := tenant(stream.Context())
+	if err != nil {
+		return err
+	}
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n := len(req.GetCustomers()); n == 0 || n > maxImport {
+			return fault.InvalidFields(fault.Field{Field: "customers", Rule: "items", Message: fmt.Sprintf("must be 1 to %d", maxImport)})
+		}
+		results, err := s.importBatch(stream.Context(), company, req.GetCustomers())
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(&customerv1.ImportCustomersResponse{Results: results}); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Server) importBatch(ctx context.Context, company id.Company, in []*customerv1.ImportedCustomer) ([]*customerv1.ImportCustomerResult, error) {
+	now := s.instant()
+	results := make([]*customerv1.ImportCustomerResult, len(in))
+	var list []Customer
+	var references []string
+	seen := map[string]bool{}
+	for i, line := range in {
+		results[i] = &customerv1.ImportCustomerResult{Reference: line.GetReference()}
+		c, err := s.imported(line, now)
+		if err != nil {
+			refuse(results[i], fault.From(err))
+			continue
+		}
+		results[i].Reference = *c.Reference
+		if seen[*c.Reference] { // the first line of a reference stands
+			continue
+		}
+		seen[*c.Reference] = true
+		list, references = append(list, c), append(references, *c.Reference)
+	}
+	var isNew map[id.Customer]bool
+	var known map[string]id.Customer
+	err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		isNew, known = nil, nil
+		if len(list) == 0 {
+			return nil
+		}
+		if isNew, err = s.store.importNew(ctx, tx, company, list, now); err != nil {
+			return err
+		}
+		if known, err = s.store.byReference(ctx, tx, company, references); err != nil {
+			return err
+		}
+		var events []outbox.Event
+		for _, c := range list {
+			if isNew[c.ID] {
+				events = append(events, created(company, c))
+			}
+		}
+		return s.outbox.CopyAppend(ctx, tx, events)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+			continue
+		}
+		customer := known[r.GetReference()]
+		r.Id, r.Outcome = customer.String(), customerv1.ImportOutcome_IMPORT_OUTCOME_EXISTED
+		if isNew[customer] { // the first line of the reference
+			r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_CREATED
+			delete(isNew, customer)
+		}
+	}
+	return results, nil
+}
+
+// imported checks one line and makes a customer of it.
+func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
+	var check checks
+	reference := check.text("reference", line.GetReference(), 1, maxReference)
+	c := check.customer(Customer{
+		FirstName: line.GetFirstName(), LastName: line.GetLastName(), Email: line.GetEmail(), Mobile: line.GetMobile(), Archived: line.GetArchived(),
+	})
+	c.ID, c.Reference, c.Version, c.CreatedAt, c.UpdatedAt = id.Customer(s.newID()), &reference, 1, now, now
+	if line.GetCreatedAt() != nil {
+		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)
+		if line.GetCreatedAt().CheckValid() != nil || c.CreatedAt.After(now) || c.CreatedAt.Year() < 1900 {
+			check.add("created_at", "range", "must be an instant of the past, not before 1900")
+		}
+	}
+	return c, check.err()
+}
+
+func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {
+	r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED
+	if len(f.Fields) > 0 {
+		r.Field, r.Rule, r.Message = f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message
+	}
+}
+
+// storable leaves out what no reference is, and PostgreSQL would not take.
+func storable(references []string) []string {
+	list := make([]string, 0, len(references))
+	for _, r := range references {
+		if r != "" && utf8.ValidString(r) && !strings.ContainsRune(r, 0) {
+			list = append(list, r)
+		}
+	}
+	return list
+}

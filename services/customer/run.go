@@ -1,0 +1,41 @@
+package customer
+
+import (
+	"context"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/service"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/customer/migrations"
+)
+
+// Part returns the customer service as a part of the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:       "customer",
+		About:      "a company's customers: profile, archive and deletion",
+		Migrations: migrations.FS,
+		Settings:   func() any { return &Config{} },
+		Run:        Run,
+	}
+}
+
+// Run serves the customer service until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	kit, err := service.Open(ctx, h, cfg.Base, Part())
+	if err != nil {
+		return err
+	}
+	defer kit.Close()
+	srv := kit.GRPC(Policy())
+	customerv1.RegisterCustomerServiceServer(srv, NewServer(kit.DB, kit.Outbox))
+
+	g := service.NewGroup(ctx, h.Log)
+	kit.Run(g)
+	g.Go("grpc", kit.ServeGRPC(srv))
+	return g.Wait()
+}

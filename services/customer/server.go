@@ -1,0 +1,290 @@
+package customer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// Server answers the RPCs of CustomerService; export.go and import.go have the
+// streams.
+type Server struct {
+	customerv1.UnimplementedCustomerServiceServer
+
+	store  *store
+	outbox *outbox.Outbox
+	now    func() time.Time
+	newID  func() id.UUID
+}
+
+// NewServer returns a server on db, which appends its events to box.
+func NewServer(db *pg.DB, box *outbox.Outbox) *Server {
+	return &Server{store: &store{db: db}, outbox: box, now: time.Now, newID: id.NewUUID}
+}
+
+// Policy is the scope that each RPC needs.
+func Policy() rpc.Policy {
+	return rpc.Policy{
+		customerv1.CustomerService_CreateCustomer_FullMethodName:    "customers:write",
+		customerv1.CustomerService_GetCustomer_FullMethodName:       "customers:read|profile:read",
+		customerv1.CustomerService_BatchGetCustomers_FullMethodName: "customers:read",
+		customerv1.CustomerService_UpdateCustomer_FullMethodName:    "customers:write|profile:write",
+		customerv1.CustomerService_ArchiveCustomer_FullMethodName:   "customers:write",
+		customerv1.CustomerService_DeleteCustomer_FullMethodName:    "customers:write",
+		customerv1.CustomerService_ListCustomers_FullMethodName:     "customers:read",
+		customerv1.CustomerService_ExportCustomers_FullMethodName:   "customers:read",
+		customerv1.CustomerService_ImportCustomers_FullMethodName:   "customers:write",
+	}
+}
+
+// CreateCustomer implements CustomerService.
+func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCustomerRequest) (*customerv1.CreateCustomerResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	c := check.customer(Customer{
+		FirstName: req.GetFirstName(), LastName: req.GetLastName(), Email: req.GetEmail(), Mobile: req.GetMobile(), Archived: req.GetArchived(),
+	})
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, s.instant()
+	c.UpdatedAt = c.CreatedAt
+	var resp *customerv1.CreateCustomerResponse
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		resp = &customerv1.CreateCustomerResponse{}
+		return idem.Do(ctx, tx, req, resp, func() error {
+			resp.Customer = message(c)
+			if err := s.store.insert(ctx, tx, company, c); err != nil {
+				return err
+			}
+			return s.outbox.Append(ctx, tx, created(company, c))
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// GetCustomer implements CustomerService.
+func (s *Server) GetCustomer(ctx context.Context, req *customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
+	company, customer, err := named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.store.get(ctx, company, customer)
+	if err != nil {
+		return nil, err
+	}
+	return &customerv1.GetCustomerResponse{Customer: message(c)}, nil
+}
+
+// maxBatch is the most customers of one BatchGetCustomers.
+const maxBatch = 5000
+
+// BatchGetCustomers implements CustomerService. What is no identifier is left
+// out, like one that does not exist.
+func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(req.GetIds()) + len(req.GetReferences()); n > maxBatch {
+		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "max_items", Message: fmt.Sprintf("must be at most %d with the references", maxBatch)})
+	}
+	var ids []id.Customer
+	for _, text := range req.GetIds() {
+		if customer, err := id.Parse[id.Customer](text); err == nil {
+			ids = append(ids, customer)
+		}
+	}
+	list, err := s.store.batch(ctx, company, ids, storable(req.GetReferences()), req.GetIncludeDeleted())
+	if err != nil {
+		return nil, err
+	}
+	resp := &customerv1.BatchGetCustomersResponse{Customers: make([]*customerv1.Customer, 0, len(list))}
+	for _, c := range list {
+		resp.Customers = append(resp.Customers, message(c))
+	}
+	return resp, nil
+}
+
+// UpdateCustomer implements CustomerService.
+func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCustomerRequest) (*customerv1.UpdateCustomerResponse, error) {
+	company, customer, err := named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	change := check.change(changeOf(req))
+	if err := check.err(); err != nil {
+		// A customer that does not exist is the greater fault.
+		if _, missing := s.store.get(ctx, company, customer); missing != nil {
+			return nil, missing
+		}
+		return nil, err
+	}
+	var resp *customerv1.UpdateCustomerResponse
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		resp = &customerv1.UpdateCustomerResponse{}
+		return idem.Do(ctx, tx, req, resp, func() error {
+			c, err := s.update(ctx, tx, company, customer, change, req.ExpectedVersion)
+			resp.Customer = message(c)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// update locks, decides, saves and announces.
+func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, change Change, expected *int64) (Customer, error) {
+	c, err := s.store.lock(ctx, tx, company, customer)
+	if err != nil {
+		return c, err
+	}
+	if err := c.expect(expected); err != nil {
+		return c, err
+	}
+	if !c.Apply(change, s.instant()) {
+		return c, nil
+	}
+	if err := s.store.save(ctx, tx, company, c); err != nil {
+		return c, err
+	}
+	return c, s.outbox.Append(ctx, tx, updated(company, c))
+}
+
+// ArchiveCustomer implements CustomerService.
+func (s *Server) ArchiveCustomer(ctx context.Context, req *customerv1.ArchiveCustomerRequest) (*customerv1.ArchiveCustomerResponse, error) {
+	company, customer, err := named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var resp *customerv1.ArchiveCustomerResponse
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		resp = &customerv1.ArchiveCustomerResponse{}
+		return idem.Do(ctx, tx, req, resp, func() error {
+			c, err := s.update(ctx, tx, company, customer, Change{Archived: &req.Archived}, nil)
+			resp.Customer = message(c)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// DeleteCustomer implements CustomerService.
+func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
+	company, customer, err := named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	resp := &customerv1.DeleteCustomerResponse{}
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return idem.Do(ctx, tx, req, resp, func() error {
+			c, err := s.store.lock(ctx, tx, company, customer)
+			if err != nil {
+				return err
+			}
+			if err := c.expect(req.ExpectedVersion); err != nil {
+				return err
+			}
+			c.Delete(s.instant())
+			if err := s.store.save(ctx, tx, company, c); err != nil {
+				return err
+			}
+			return s.outbox.Append(ctx, tx, deleted(company, c))
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// ListCustomers implements CustomerService.
+func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := int(req.GetPageSize())
+	switch {
+	case size == 0:
+		size = defaultPage
+	case size < 0 || size > maxPage:
+		return nil, fault.InvalidParameter("page_size", "range", fmt.Sprintf("must be 1 to %d", maxPage))
+	}
+	if req.GetOffset() < 0 {
+		return nil, fault.InvalidParameter("offset", "range", "must be 0 or more")
+	}
+	var after id.UUID
+	if req.GetPageToken() != "" {
+		if req.GetOffset() != 0 {
+			return nil, fault.InvalidParameter("offset", "exclusive", "does not go with page_token")
+		}
+		if after, err = id.ParseUUID(req.GetPageToken()); err != nil {
+			return nil, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
+		}
+	}
+	list, total, err := s.store.page(ctx, company, after, req.GetOffset(), size+1, since(req.GetUpdatedSince()))
+	if err != nil {
+		return nil, err
+	}
+	resp := &customerv1.ListCustomersResponse{Total: total}
+	if len(list) > size {
+		list = list[:size]
+		resp.NextPageToken = list[size-1].ID.UUID().String()
+	}
+	for _, c := range list {
+		resp.Customers = append(resp.Customers, message(c))
+	}
+	return resp, nil
+}
+
+// instant is now, as PostgreSQL keeps it.
+func (s *Server) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// tenant returns the company that a request is for.
+func tenant(ctx context.Context) (id.Company, error) {
+	company := rpc.Company(ctx)
+	if company.IsZero() {
+		return company, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	}
+	return company, nil
+}
+
+// named returns the tenant and the customer that a request names. What is no
+// identifier is answered like one that does not exist.
+func named(ctx context.Context, text string) (id.Company, id.Customer, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return company, id.Customer{}, err
+	}
+	customer, err := id.Parse[id.Customer](text)
+	if err != nil {
+		return company, customer, missing()
+	}
+	return company, customer, nil
+}
