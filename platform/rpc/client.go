@@ -113,6 +113,12 @@ func (s *clientStream) RecvMsg(m any) error {
 	return err
 }
 
+// unsigned returns ctx for the call that gets a token: it must not wait for the
+// very token that it gets.
+func unsigned(ctx context.Context, requestID string) context.Context {
+	return withIdentity(context.WithValue(ctx, outgoingKey{}, (*outgoing)(nil)), identity{requestID: requestID})
+}
+
 // ownToken is the token of a Source that a call was made with.
 type ownToken struct {
 	source *token.Source
@@ -132,7 +138,7 @@ func outgoingContext(ctx context.Context) (context.Context, ownToken, error) {
 	own := ownToken{source: out.source}
 	switch {
 	case out.source != nil:
-		raw, err := out.source.Token(ctx)
+		raw, err := out.source.Token(unsigned(ctx, in.requestID))
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, own, status.FromContextError(ctx.Err()).Err()
