@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"reservation.dev/platform/fault"
@@ -30,7 +31,8 @@ type Consumer struct {
 	// more messages are pending; 0: 5 ms. A lone message is not held up.
 	MaxWait time.Duration
 	// AckWait is how long a process may be silent about a message before it goes
-	// to another one; 0: 30 s. Handling may take longer than that.
+	// to another one; 0: 10 s. Handling may take longer than that. It is also how
+	// long messages wait that were under way when a connection broke.
 	AckWait time.Duration
 	// Handle processes a batch, in the order of the stream as far as nothing was
 	// redelivered. When it fails for several messages it is called for each of
@@ -44,10 +46,13 @@ var consumerName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 const (
 	defaultBatch   = 100
 	defaultMaxWait = 5 * time.Millisecond
-	defaultAckWait = 30 * time.Second
+	defaultAckWait = 10 * time.Second
 	drainTime      = 10 * time.Second
-	// fetchHeartbeat is how often the server tells that a fetch is alive.
-	fetchHeartbeat = 5 * time.Second
+	// pullHeartbeat is how often the server tells that it has nothing to deliver;
+	// twice as long without a word is a failure.
+	pullHeartbeat = 5 * time.Second
+	// leaveTime bounds the wait for messages under way.
+	leaveTime = time.Second
 	// maxAckPending bounds what is delivered and not yet acknowledged. Messages
 	// that wait for another try count, so it bounds how many of those there may
 	// be before they hold up the others.
@@ -144,8 +149,8 @@ type worker struct {
 	cfg    jetstream.ConsumerConfig
 }
 
-// session fetches until something breaks. That the connection was taken up again
-// ends it too, without an error: the fetch it was waiting for is lost.
+// session reads until something breaks. That the connection was taken up again
+// ends it too, without an error: what it had asked for is lost.
 func (w *worker) session(ctx context.Context) error {
 	sctx, cancel := w.bus.untilReconnect(ctx)
 	defer cancel()
@@ -153,13 +158,42 @@ func (w *worker) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for sctx.Err() == nil {
-		err := w.fetch(ctx, sctx, cons)
-		if err != nil && sctx.Err() == nil {
+	iter, err := cons.Messages(jetstream.PullMaxMessages(w.c.Batch), jetstream.PullHeartbeat(pullHeartbeat),
+		jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	if err != nil {
+		return err
+	}
+	defer w.leave(ctx, iter)
+	for {
+		batch, err := w.gather(sctx, iter)
+		if len(batch) > 0 && w.handle(ctx, batch) {
+			w.bus.pause(ctx, firstRetry)
+		}
+		if sctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+}
+
+// leave stops asking for messages and looks after those that are here or under
+// way already, never more than a batch.
+func (w *worker) leave(ctx context.Context, iter jetstream.MessagesContext) {
+	iter.Drain()
+	for {
+		raw, err := iter.Next(jetstream.NextMaxWait(leaveTime))
+		if err != nil {
+			return
+		}
+		d, _ := w.receive(raw)
+		if ctx.Err() != nil {
+			_ = raw.Nak()
+			continue
+		}
+		w.handle(ctx, []delivery{d})
+	}
 }
 
 func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
@@ -176,52 +210,29 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	return cons, err
 }
 
-// fetch asks for up to a batch and handles messages as they arrive. What arrives
-// during the handling of others waits in the channel, never more than a batch.
-func (w *worker) fetch(ctx, sctx context.Context, cons jetstream.Consumer) error {
-	res, err := cons.Fetch(w.c.Batch, jetstream.FetchContext(sctx), jetstream.FetchHeartbeat(fetchHeartbeat))
+// gather returns the next messages, in the order they came. An error may come
+// with some.
+func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]delivery, error) {
+	raw, err := iter.Next(jetstream.NextContext(ctx))
 	if err != nil {
-		return err
-	}
-	for {
-		batch := w.gather(res.Messages())
-		if len(batch) == 0 {
-			return res.Error()
-		}
-		if ctx.Err() != nil {
-			w.giveBack(batch)
-			continue
-		}
-		if away := w.handle(ctx, batch); away {
-			w.bus.pause(ctx, firstRetry)
-		}
-	}
-}
-
-// gather returns the next messages, none when there will be no more.
-func (w *worker) gather(from <-chan jetstream.Msg) []delivery {
-	raw, open := <-from
-	if !open {
-		return nil
+		return nil, err
 	}
 	first, more := w.receive(raw)
 	batch := append(make([]delivery, 0, w.c.Batch), first)
-	limit := time.NewTimer(w.c.MaxWait)
-	defer limit.Stop()
-	for more && len(batch) < w.c.Batch {
-		select {
-		case raw, open := <-from:
-			if !open {
-				return batch
-			}
-			var next delivery
-			next, more = w.receive(raw)
-			batch = append(batch, next)
-		case <-limit.C:
-			return batch
+	limit := time.Now().Add(w.c.MaxWait)
+	for more && len(batch) < w.c.Batch && ctx.Err() == nil {
+		raw, err := iter.Next(jetstream.NextMaxWait(max(time.Until(limit), time.Microsecond)))
+		if errors.Is(err, nats.ErrTimeout) {
+			break
 		}
+		if err != nil {
+			return batch, err
+		}
+		var next delivery
+		next, more = w.receive(raw)
+		batch = append(batch, next)
 	}
-	return batch
+	return batch, nil
 }
 
 // delivery is a message with what is needed to acknowledge it.
@@ -350,12 +361,6 @@ func (w *worker) retryLater(d delivery, err error) {
 	w.log.Error("a message failed", "subject", d.Subject, "event", d.ID.String(), "company", d.Company.String(),
 		"attempt", d.Attempt, "again_in", delay.Round(time.Millisecond), "error", err)
 	_ = d.raw.NakWithDelay(delay)
-}
-
-func (w *worker) giveBack(batch []delivery) {
-	for _, d := range batch {
-		_ = d.raw.Nak()
-	}
 }
 
 // retryDelay doubles from firstRetry to lastRetry, with a tenth of jitter.

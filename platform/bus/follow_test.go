@@ -149,6 +149,12 @@ func TestFollowOutages(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("took %s", took)
 		}
+		testkit.Eventually(t, patience, func() error {
+			if again := f.payloads()[2:]; !slices.Contains(again, "b") {
+				return fmt.Errorf("got %v after the restart", again)
+			}
+			return nil
+		})
 		if len(f.caughtUp) != 0 {
 			t.Error("caught up a second time")
 		}

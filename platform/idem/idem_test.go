@@ -231,6 +231,8 @@ func TestConcurrency(t *testing.T) {
 	t.Run("a request under a key that is being used is told to wait", func(t *testing.T) {
 		w := newWorld(t)
 		running, finish := make(chan struct{}), make(chan struct{})
+		end := sync.OnceFunc(func() { close(finish) })
+		t.Cleanup(end)
 		r := w.request("k", "a")
 		r.during = func() error {
 			close(running)
@@ -246,7 +248,11 @@ func TestConcurrency(t *testing.T) {
 			answer, err := w.do(context.Background(), r)
 			first <- result{answer, err}
 		}()
-		<-running
+		select {
+		case <-running:
+		case done := <-first:
+			t.Fatal(done.err)
+		}
 		_, err := w.do(t.Context(), w.request("k", "a"))
 		wantReason(t, err, fault.ReasonIdempotencyInProgress)
 		if after := fault.From(err).RetryAfter; after != time.Second {
@@ -259,7 +265,7 @@ func TestConcurrency(t *testing.T) {
 		for _, r := range []request{otherCaller, otherCompany, w.request("k2", "a")} {
 			w.mustDo(t, r)
 		}
-		close(finish)
+		end()
 		done := <-first
 		if done.err != nil {
 			t.Fatal(done.err)

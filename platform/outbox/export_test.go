@@ -20,6 +20,16 @@ func (o *Outbox) PublishAndDie(ctx context.Context) ([]bus.Message, error) {
 	return msgs, o.publish(ctx, batch, lease).away
 }
 
+// PublishAndStall publishes a batch and returns what records that.
+func (o *Outbox) PublishAndStall(ctx context.Context) (settle func() error, err error) {
+	batch, lease, err := o.turn(ctx, outcome{})
+	if err != nil {
+		return nil, err
+	}
+	done := o.publish(ctx, batch, lease)
+	return func() error { return o.settle(ctx, &done) }, done.away
+}
+
 // LeaseAndDie is killed before it has published.
 func (o *Outbox) LeaseAndDie(ctx context.Context) (int, error) {
 	batch, _, err := o.turn(ctx, outcome{})

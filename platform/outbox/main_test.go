@@ -168,7 +168,7 @@ func background(t *testing.T, f func(ctx context.Context) error) (stop func()) {
 func (w *world) consume(t *testing.T) {
 	t.Helper()
 	background(t, func(ctx context.Context) error {
-		return w.bus.Consume(ctx, bus.Consumer{Name: "effects", Subjects: []string{subject}, Handle: w.effect})
+		return w.bus.Consume(ctx, bus.Consumer{Name: "effects", Subjects: []string{subject}, AckWait: 2 * time.Second, Handle: w.effect})
 	})
 }
 

@@ -197,25 +197,20 @@ func TestRelayDies(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		w.commit(t, o, w.events(10)...)
-		if _, err := o.LeaseAndDie(t.Context()); err != nil {
+		settle, err := o.PublishAndStall(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
-		// Another relay's lease now, which outlasts the test.
-		w.exec(t, `update outbox set lease = gen_random_uuid(), lease_until = now() + interval '1 hour'`)
-		w.commit(t, o, w.event("free"))
-		background(t, o.Run)
-		testkit.Eventually(t, patience, func() error {
-			if n := w.stored(t); n != 1 {
-				return fmt.Errorf("%d published", n)
-			}
-			return nil
-		})
-		testkit.Eventually(t, patience, func() error {
-			if n := w.count(t, `select count(*) from outbox`); n != 10 {
-				return fmt.Errorf("%d left", n)
-			}
-			return nil
-		})
+		expire(t, w)
+		if n, err := o.LeaseAndDie(t.Context()); n != 10 || err != nil {
+			t.Fatalf("%d leased by the next relay, %v", n, err)
+		}
+		if err := settle(); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.count(t, `select count(*) from outbox where lease is not null and attempt = 2`); n != 10 {
+			t.Errorf("%d events are left to the relay that holds them", n)
+		}
 	})
 
 	t.Run("processes killed at any moment lose nothing (invariant 2)", func(t *testing.T) {
@@ -231,7 +226,7 @@ func TestRelayDies(t *testing.T) {
 		}
 		for round := range 3 {
 			relay := exec.Command(os.Args[0])
-			relay.Env = append(os.Environ(), relayEnv+"="+w.appURL, "NATS_URL="+testkit.NATSURL(t), "BUS_PREFIX="+w.bus.Prefix())
+			relay.Env = append(os.Environ(), relayEnv+"="+w.appURL, "PGAPPNAME=relay", "NATS_URL="+testkit.NATSURL(t), "BUS_PREFIX="+w.bus.Prefix())
 			relay.Stderr = os.Stderr
 			if err := relay.Start(); err != nil {
 				t.Fatal(err)
@@ -247,6 +242,13 @@ func TestRelayDies(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = relay.Wait()
+			// The server may still be at work for the dead.
+			testkit.Eventually(t, patience, func() error {
+				if n := w.count(t, `select count(*) from pg_stat_activity where application_name = 'relay'`); n > 0 {
+					return fmt.Errorf("%d of its sessions are left", n)
+				}
+				return nil
+			})
 			expire(t, w)
 		}
 		t.Logf("%d events left to the last relay", w.count(t, `select count(*) from outbox`))
