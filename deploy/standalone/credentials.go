@@ -1,0 +1,29 @@
+package main
+
+// credentials is DATA_DIR/credentials.json: what a stranger needs to use the
+// running instance.
+type credentials struct {
+	InterfaceA interfaceA `json:"interface_a"`
+	GRPC       grpcAccess `json:"grpc"`
+	CompanyID  string     `json:"company_id,omitempty"`
+	Admin      string     `json:"admin_port"`
+}
+
+type interfaceA struct {
+	BaseURL      string `json:"base_url"`
+	ClientID     string `json:"client_id,omitempty"`
+	ClientSecret string `json:"client_secret,omitempty"`
+}
+
+// grpcAccess has the services' addresses and a token of the operator, which
+// speaks for the demonstration company unless the call's metadata names another
+// (reservation-company). The token is renewed in the file before it expires;
+// the credential gets further ones.
+type grpcAccess struct {
+	Auth              string     `json:"auth"`
+	Customer          string     `json:"customer"`
+	Booking           string     `json:"booking"`
+	Pass              string     `json:"pass"`
+	ServiceToken      string     `json:"service_token"`
+	ServiceCredential credential `json:"service_credential"`
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/pgserver"
+	"reservation.dev/platform/service"
+)
+
+// startPostgres returns the URL of an administrator of the PostgreSQL server,
+// and how to stop the server where it is a private one.
+func startPostgres(ctx context.Context, s *Settings, log *slog.Logger) (adminURL string, stop func(context.Context) error, err error) {
+	if s.DatabaseURL != "" {
+		return s.DatabaseURL.Reveal(), func(context.Context) error { return nil }, nil
+	}
+	srv, err := pgserver.Start(ctx, pgserver.Options{
+		Dir: filepath.Join(s.DataDir, "postgres"), Port: s.PortBase + portPostgres,
+		Durable: pgserver.Safe, Log: log, MaxConnections: 100,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	return srv.AdminURL(), srv.Stop, nil
+}
+
+// prepareDatabases makes each part's database and roles where they are missing,
+// brings it to the part's schema, and returns the URLs that the parts connect with.
+func prepareDatabases(ctx context.Context, adminURL string, s *Settings, st *state, parts []service.Part) (map[string]string, error) {
+	urls := map[string]string{}
+	owners := map[string]string{}
+	for _, p := range parts {
+		if p.Migrations == nil {
+			continue
+		}
+		name := s.DBPrefix + p.Name
+		owner, app, err := pgserver.EnsureDatabase(ctx, adminURL, name, name+"_owner", name, st.secretFor)
+		if err != nil {
+			return nil, fmt.Errorf("database %s: %w", name, err)
+		}
+		owners[p.Name], urls[p.Name] = owner, app
+	}
+	if err := st.save(); err != nil {
+		return nil, err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, p := range parts {
+		if p.Migrations == nil {
+			continue
+		}
+		g.Go(func() error {
+			return pg.Migrate(ctx, owners[p.Name], pg.Migrations{Part: p.Name, FS: p.Migrations, AppRole: s.DBPrefix + p.Name})
+		})
+	}
+	return urls, g.Wait()
+}

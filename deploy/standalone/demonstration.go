@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/zone"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/sampledata"
+)
+
+// The demonstration company: a studio with a year of classes around today.
+const (
+	demoName      = "Riverside Yoga & Movement"
+	demoZone      = "Europe/London"
+	demoCurrency  = "GBP"
+	demoCustomers = 240
+	demoHistory   = 1500 // purchases in the past
+	demoWeeks     = 26   // of classes, before today and after
+)
+
+// demoScopes are all scopes of Interface A.
+var demoScopes = []string{"customers:read", "profile:read", "profile:write", "bookings:read"}
+
+// seedDemonstration makes the demonstration company once. It goes on where an
+// interrupted run ended: what it makes carries references and idempotency keys.
+func (op *operatorClient) seedDemonstration(ctx context.Context) error {
+	st := op.in.state
+	if st.Demo != nil && st.Demo.Complete {
+		return nil
+	}
+	if st.Demo == nil {
+		if err := op.makeCompany(ctx); err != nil {
+			return err
+		}
+	}
+	ctx = op.as(ctx, st.Demo.CompanyID)
+	var err error
+	d := &demoData{op: op, random: rand.New(rand.NewPCG(20, 26)), today: st.Demo.StartedAt}
+	if d.zone, err = zone.Load(demoZone); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{d.people, d.offer, d.passes, d.history, d.upcoming} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	st.Demo.Complete = true
+	return st.save()
+}
+
+// makeCompany makes the company and its API client, and remembers both.
+func (op *operatorClient) makeCompany(ctx context.Context) error {
+	company, err := op.companies.CreateCompany(op.as(ctx, ""), &authv1.CreateCompanyRequest{
+		Name: demoName, Timezone: demoZone, Currency: demoCurrency,
+	})
+	if err != nil {
+		return err
+	}
+	demo := &demonstration{CompanyID: company.GetCompany().GetId(), StartedAt: time.Now().UTC().Truncate(time.Second)}
+	client, err := op.clients.CreateApiClient(op.as(ctx, demo.CompanyID), &authv1.CreateApiClientRequest{
+		Name: "Demonstration", Description: "Made with the demonstration company.", Scopes: demoScopes,
+	})
+	if err != nil {
+		return err
+	}
+	demo.ClientID, demo.ClientSecret = client.GetApiClient().GetId(), client.GetClientSecret()
+	op.in.state.Demo = demo
+	return op.in.state.save()
+}
+
+// demoData is what the seeding steps hand on to each other.
+type demoData struct {
+	op     *operatorClient
+	random *rand.Rand
+	zone   *time.Location
+	today  time.Time
+
+	customers []string // identifiers, in the order of their references
+	events    []*bookingv1.Event
+}
+
+func keyed(ctx context.Context, key string) context.Context {
+	return rpc.WithIdempotencyKey(ctx, "demonstration:"+strings.ReplaceAll(key, " ", "-"))
+}
+
+func (d *demoData) people(ctx context.Context) error {
+	req := &customerv1.ImportCustomersRequest{}
+	for i := range demoCustomers {
+		p := sampledata.PersonAt(i)
+		req.Customers = append(req.Customers, &customerv1.ImportedCustomer{
+			Reference: fmt.Sprintf("demo-%04d", i), FirstName: p.FirstName, LastName: p.LastName, Email: p.Email, Mobile: p.Mobile,
+			Archived:  i%40 == 39,
+			CreatedAt: timestamppb.New(d.today.AddDate(0, 0, -7*demoWeeks-d.random.IntN(300))),
+		})
+	}
+	stream, err := d.op.customers.ImportCustomers(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(stream.Send(req), stream.CloseSend()); err != nil {
+		return err
+	}
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, r := range res.GetResults() {
+			if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+				return fmt.Errorf("customer %s: %s %s", r.GetReference(), r.GetField(), r.GetMessage())
+			}
+			d.customers = append(d.customers, r.GetId())
+		}
+	}
+}
+
+// offering is an event of the demonstration company.
+type offering struct {
+	title, description string
+	kind               bookingv1.EventType
+	weekday            time.Weekday
+	hour, minute       int
+	duration, capacity int32
+	price              int64
+	credits            int32
+	once               int // days from today of a one-off; 0: weekly
+}
+
+func offerings() []offering {
+	class, workshop := bookingv1.EventType_EVENT_TYPE_CLASS, bookingv1.EventType_EVENT_TYPE_WORKSHOP
+	return []offering{
+		{"Morning Vinyasa", "A flowing start to the day, all levels.", class, time.Monday, 7, 30, 60, 18, 1400, 1, 0},
+		{"Reformer Pilates", "Small group on the reformer; bring grip socks.", class, time.Tuesday, 12, 15, 50, 8, 2200, 2, 0},
+		{"Yin & Sound", "Long holds, then a sound bath.", class, time.Wednesday, 19, 0, 75, 20, 1600, 1, 0},
+		{"Vinyasa for Beginners", "Six weeks of the basics, drop in at any time.", class, time.Thursday, 18, 30, 60, 16, 1200, 1, 0},
+		{"Pregnancy Yoga", "From the second trimester on.", class, time.Saturday, 9, 30, 60, 12, 1500, 1, 0},
+		{"Sunday Barre", "Ballet, strength and very sore legs.", class, time.Sunday, 10, 0, 55, 14, 1500, 1, 0},
+		{"Handstand Workshop", "An afternoon upside down, with Þóra.", workshop, time.Saturday, 14, 0, 180, 24, 4500, 0, 18},
+		{"Breathwork & Cacao", "An evening in candlelight.", workshop, time.Friday, 19, 30, 120, 30, 3500, 0, -40},
+	}
+}
+
+func (d *demoData) offer(ctx context.Context) error {
+	for i, o := range offerings() {
+		req := &bookingv1.CreateEventRequest{
+			Title: o.title, Description: o.description, Type: o.kind, Timezone: demoZone,
+			Location: "Studio " + string(rune('A'+i%2)), Dates: d.dates(o),
+			PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: o.price, TaxRateBasisPoints: 2000}},
+		}
+		if o.credits > 0 {
+			req.PricingOptions[0].Credits = &o.credits
+		}
+		res, err := d.op.events.CreateEvent(keyed(ctx, o.title), req)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.title, err)
+		}
+		d.events = append(d.events, res.GetEvent())
+	}
+	return nil
+}
+
+// dates returns the dates of an offering: each week at the same wall time, half
+// a year back and half a year ahead, or the one day of a one-off.
+func (d *demoData) dates(o offering) []*bookingv1.NewEventDate {
+	at := func(day time.Time) *bookingv1.NewEventDate {
+		starts := time.Date(day.Year(), day.Month(), day.Day(), o.hour, o.minute, 0, 0, d.zone)
+		return &bookingv1.NewEventDate{StartsAt: timestamppb.New(starts), DurationMinutes: o.duration, Capacity: &o.capacity}
+	}
+	today := d.today.In(d.zone)
+	if o.once != 0 {
+		return []*bookingv1.NewEventDate{at(today.AddDate(0, 0, o.once))}
+	}
+	first := today.AddDate(0, 0, -7*demoWeeks)
+	for first.Weekday() != o.weekday {
+		first = first.AddDate(0, 0, 1)
+	}
+	var dates []*bookingv1.NewEventDate
+	for week := range 2 * demoWeeks {
+		dates = append(dates, at(first.AddDate(0, 0, 7*week)))
+	}
+	return dates
+}
+
+func (d *demoData) passes(ctx context.Context) error {
+	types := []*passv1.CreatePassTypeRequest{
+		{Title: "Ten Classes", Description: "Ten credits for any class.", TotalUses: 10, ValidityCount: 6, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 11000, EligibleEventTypes: []string{"class"}},
+		{Title: "Intro Month", Description: "Five credits in your first month.", TotalUses: 5, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 4000, EligibleEventTypes: []string{"class"}},
+	}
+	for i, req := range types {
+		res, err := d.op.passes.CreatePassType(keyed(ctx, req.GetTitle()), req)
+		if err != nil {
+			return fmt.Errorf("%s: %w", req.GetTitle(), err)
+		}
+		for n := range 15 {
+			customer := d.customers[(i*15+n)*3%len(d.customers)]
+			start := d.today.In(d.zone).AddDate(0, 0, -d.random.IntN(60)).Format(time.DateOnly)
+			_, err := d.op.passes.AssignCustomerPass(keyed(ctx, fmt.Sprintf("%s-%d", req.GetTitle(), n)),
+				&passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: res.GetPassType().GetId(), StartDate: start})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// history imports the purchases of the past half year.
+func (d *demoData) history(ctx context.Context) error {
+	req := &bookingv1.ImportTransactionsRequest{}
+	for i := range demoHistory {
+		req.Transactions = append(req.Transactions, d.purchase(i))
+	}
+	stream, err := d.op.bookings.ImportTransactions(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(stream.Send(req), stream.CloseSend()); err != nil {
+		return err
+	}
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, r := range res.GetResults() {
+			// A full class is no fault of the demonstration.
+			if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED && !strings.HasSuffix(r.GetField(), ".spaces") {
+				return fmt.Errorf("purchase %s: %s %s", r.GetReference(), r.GetField(), r.GetMessage())
+			}
+		}
+	}
+}
+
+// purchase makes the i-th purchase: mostly one space by card, some by credits,
+// some cancelled, some refunded, some for somebody else.
+func (d *demoData) purchase(i int) *bookingv1.ImportedTransaction {
+	r := d.random
+	event := d.events[r.IntN(len(d.events))]
+	date := event.GetDates()[r.IntN(len(event.GetDates()))]
+	option := event.GetPricingOptions()[0]
+	// The first customers buy most.
+	buyer := min(r.IntN(demoCustomers), r.IntN(demoCustomers))
+	bought := date.GetStartsAt().AsTime().Add(-time.Duration(1+r.IntN(9*24)) * time.Hour)
+	if latest := d.today.Add(-time.Minute); bought.After(latest) {
+		bought = latest.Add(-time.Duration(r.IntN(60*24*60)) * time.Minute)
+	}
+	booking := &bookingv1.ImportedBooking{
+		Spaces: 1, Date: &bookingv1.ImportedBooking_EventDateId{EventDateId: date.GetId()}, PricingOptionId: option.GetId(),
+	}
+	if r.IntN(10) == 0 {
+		booking.Spaces = 2
+	}
+	if r.IntN(12) == 0 {
+		booking.BoughtFor = d.customers[(buyer+7)%demoCustomers]
+	}
+	if r.IntN(9) == 0 {
+		booking.IsCancelled = true
+		booking.IsRefunded = r.IntN(2) == 0
+	}
+	if option.Credits != nil && r.IntN(3) == 0 {
+		booking.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: option.GetCredits() * booking.Spaces}}
+	} else {
+		gross := option.GetPrice() * int64(booking.Spaces)
+		booking.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{
+			Currency: demoCurrency, Gross: gross, Net: gross - gross/6, Reference: fmt.Sprintf("pay_demo_%05d", i),
+		}}
+	}
+	return &bookingv1.ImportedTransaction{
+		Reference: fmt.Sprintf("demo-%05d", i), Customer: d.customers[buyer],
+		PurchasedAt: timestamppb.New(bought.Truncate(time.Second)), Bookings: []*bookingv1.ImportedBooking{booking},
+	}
+}
+
+// upcoming books a few coming dates as a customer would today.
+func (d *demoData) upcoming(ctx context.Context) error {
+	now := d.today
+	for i, event := range d.events {
+		for _, date := range event.GetDates() {
+			if !date.GetStartsAt().AsTime().After(now.Add(time.Hour)) {
+				continue
+			}
+			_, err := d.op.bookings.CreateTransaction(keyed(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
+				PurchaserId: d.customers[i], PaymentReference: fmt.Sprintf("pay_demo_upcoming_%d", i),
+				Lines: []*bookingv1.TransactionLine{
+					{EventDateId: date.GetId(), Spaces: 1},
+					{EventDateId: date.GetId(), Spaces: 1, BoughtForId: d.customers[i+1]},
+				},
+			})
+			if fault.Is(err, fault.Refused) {
+				continue // the imported purchases have filled it
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", event.GetTitle(), err)
+			}
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+
+	gatewaya "reservation.dev/gateway-a"
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/service"
+	"reservation.dev/platform/telemetry"
+	"reservation.dev/services/auth"
+	"reservation.dev/services/booking"
+	"reservation.dev/services/customer"
+	"reservation.dev/services/pass"
+)
+
+// parts are all parts of the platform.
+func parts() []service.Part {
+	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), gatewaya.Part()}
+}
+
+// instance is the platform in one process.
+type instance struct {
+	settings *Settings
+	state    *state
+	env      config.Env
+	log      *slog.Logger
+	nats     *server.Server
+	urls     map[string]string
+}
+
+// serve runs all parts until ctx ends. announce is called once everything is
+// ready, and again whenever the credentials were renewed.
+func (in *instance) serve(ctx context.Context, announce func(credentials) error) error {
+	metrics := telemetry.Registry()
+	health := service.NewHealth()
+	admin, err := service.ListenAdmin(in.settings.addr(portAdmin), health, metrics)
+	if err != nil {
+		return err
+	}
+	g := service.NewGroup(ctx, in.log)
+	g.Go("admin", admin.Run)
+	for _, p := range parts() {
+		env, err := in.partEnv(p.Name)
+		if err != nil {
+			return err
+		}
+		// A part is unready until it says otherwise, also before it runs.
+		health.SetServing(p.Name, false)
+		host := &service.Host{
+			Part: p.Name, Env: env, Log: in.log.With("part", p.Name), Health: health,
+			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"part": p.Name}, metrics),
+			NATS:    []nats.Option{nats.InProcessServer(in.nats)},
+		}
+		g.Go(p.Name, func(ctx context.Context) error { return p.Run(ctx, host) })
+	}
+	g.Go("credentials", func(ctx context.Context) error {
+		if err := waitReady(ctx, health); err != nil {
+			return err
+		}
+		return in.publish(ctx, announce)
+	})
+	return g.Wait()
+}
+
+// partEnv returns the settings of one part: the process's own, and what the
+// instance decides.
+func (in *instance) partEnv(name string) (config.Env, error) {
+	s := in.settings
+	env := maps.Clone(in.env)
+	env["AUTH_ADDR"] = s.addr(portAuth)
+	env["CUSTOMER_ADDR"] = s.addr(portCustomer)
+	env["BOOKING_ADDR"] = s.addr(portBooking)
+	env["PASS_ADDR"] = s.addr(portPass)
+	env["DATABASE_URL"] = in.urls[name]
+	env["MASTER_KEY"] = in.state.MasterKey
+	env["SERVICE_CREDENTIAL_ID"] = in.state.Credentials[name].ID
+	env["SERVICE_CREDENTIAL_SECRET"] = in.state.Credentials[name].Secret
+	switch name {
+	case "auth":
+		bootstrap, err := in.bootstrap()
+		if err != nil {
+			return nil, err
+		}
+		env["GRPC_ADDR"], env["BOOTSTRAP_CREDENTIALS"] = env["AUTH_ADDR"], bootstrap
+	case "customer":
+		env["GRPC_ADDR"] = env["CUSTOMER_ADDR"]
+	case "booking":
+		env["GRPC_ADDR"] = env["BOOKING_ADDR"]
+	case "pass":
+		env["GRPC_ADDR"] = env["PASS_ADDR"]
+	case "gateway-a":
+		env["HTTP_ADDR"] = s.addr(portA)
+	default:
+		return nil, fmt.Errorf("part %s has no port", name)
+	}
+	return env, nil
+}
+
+// bootstrap returns the platform credentials that auth is to know.
+func (in *instance) bootstrap() (string, error) {
+	type entry struct {
+		ID     string   `json:"id"`
+		Name   string   `json:"name"`
+		Secret string   `json:"secret"`
+		Scopes []string `json:"scopes"`
+	}
+	var entries []entry
+	for name, c := range in.state.Credentials {
+		entries = append(entries, entry{ID: c.ID, Name: name, Secret: c.Secret, Scopes: []string{"platform:admin"}})
+	}
+	text, err := json.Marshal(entries)
+	return string(text), err
+}
+
+// waitReady returns when every part serves.
+func waitReady(ctx context.Context, health *service.Health) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if len(health.Ready(ctx)) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// tokenLifetime is how long the token in credentials.json lives; it is renewed
+// at half of that.
+const tokenLifetime = 24 * time.Hour
+
+// publish seeds the demonstration company, announces the credentials, and keeps
+// the token in them fresh.
+func (in *instance) publish(ctx context.Context, announce func(credentials) error) error {
+	op, err := dialOperator(in)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	if in.settings.Demo == "on" {
+		if err := op.seedDemonstration(ctx); err != nil {
+			return fmt.Errorf("demonstration company: %w", err)
+		}
+	}
+	for {
+		c, err := op.credentials(ctx)
+		if err == nil {
+			err = announce(c)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(tokenLifetime / 2):
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/service"
+	"reservation.dev/platform/telemetry"
+)
+
+const help = `standalone runs the whole reservation platform in one process.
+
+usage: standalone            run until Ctrl-C
+       standalone settings   print the settings and their defaults
+
+Settings are environment variables; PORT_BASE and DATA_DIR let several
+instances run side by side.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) > 1 {
+		os.Exit(command(os.Args[1], os.Stdout))
+	}
+	if err := run(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "standalone:", err)
+		os.Exit(1)
+	}
+}
+
+func command(name string, out io.Writer) int {
+	switch name {
+	case "settings":
+		if service.PrintSettings(out, Settings{}) != nil {
+			return 1
+		}
+		return 0
+	case "help", "-h", "--help":
+		_, _ = io.WriteString(out, help)
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "standalone: unknown command %q\n\n%s", name, help)
+	return 2
+}
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	began := time.Now()
+	env := config.OS()
+	s := &Settings{}
+	if err := config.Read(env, s); err != nil {
+		return err
+	}
+	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
+		return err
+	}
+	log, err := telemetry.Logger(os.Stderr, "standalone", s.LogLevel, s.LogFormat)
+	if err != nil {
+		return err
+	}
+	flush, err := telemetry.Tracing(ctx, "standalone", env)
+	if err != nil {
+		return err
+	}
+	defer flush()
+
+	if err := os.MkdirAll(s.DataDir, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(s.DataDir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	credentialsPath := filepath.Join(s.DataDir, "credentials.json")
+	if err := os.Remove(credentialsPath); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	st, err := loadState(s.DataDir)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintf(out, "data in %s; starting PostgreSQL …\n", s.DataDir)
+	adminURL, stopPostgres, err := startPostgres(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		err = errors.Join(err, stopPostgres(limit))
+	}()
+	urls, err := prepareDatabases(ctx, adminURL, s, st, parts())
+	if err != nil {
+		return err
+	}
+	nats, err := startNATS(s.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		nats.Shutdown()
+		nats.WaitForShutdown()
+	}()
+
+	in := &instance{settings: s, state: st, env: env, log: log, nats: nats, urls: urls}
+	defer os.Remove(credentialsPath)
+	announced := false
+	return in.serve(ctx, func(c credentials) error {
+		if err := writeFile(credentialsPath, c); err != nil || announced {
+			return err
+		}
+		announced = true
+		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
+			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.Admin, credentialsPath)
+		return nil
+	})
+}
+
+const ready = `ready in %.1f s
+
+  Interface A   %s   (description: %s/docs)
+  gRPC          auth %s, customer %s, booking %s, pass %s
+  operators     http://%s/readyz, /metrics
+  credentials   %s
+
+Ctrl-C ends everything; the data stays.
+`
+
+// lock keeps a second instance off the data directory until unlock, or until
+// the process ends.
+func lock(dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("another instance runs in %s: set DATA_DIR and PORT_BASE to run a second one", dir)
+	}
+	return func() { f.Close() }, nil
+}

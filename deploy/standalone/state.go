@@ -1,0 +1,106 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// state is what the instance remembers of itself, in DATA_DIR/state.json. It
+// holds secrets and is readable by its owner only.
+type state struct {
+	// MasterKey encrypts what the services must be able to show again; 32 bytes, base64.
+	MasterKey string `json:"master_key"`
+	// Roles are the passwords of the database roles.
+	Roles map[string]string `json:"roles"`
+	// Credentials are the platform credentials of the operator and of the parts.
+	Credentials map[string]credential `json:"credentials"`
+	Demo        *demonstration        `json:"demo,omitempty"`
+
+	path string
+}
+
+type credential struct {
+	ID     string `json:"id"`
+	Secret string `json:"secret"`
+}
+
+// demonstration is the seeded company and its API client.
+type demonstration struct {
+	CompanyID    string `json:"company_id"`
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	// StartedAt is the "today" of the seeded data: a run that goes on where
+	// another was interrupted makes the same requests.
+	StartedAt time.Time `json:"started_at"`
+	Complete  bool      `json:"complete"`
+}
+
+// loadState reads the state, or makes a fresh one.
+func loadState(dir string) (*state, error) {
+	s := &state{path: filepath.Join(dir, "state.json")}
+	text, err := os.ReadFile(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.MasterKey = base64.StdEncoding.EncodeToString(random(32))
+	case err != nil:
+		return nil, err
+	default:
+		if err := json.Unmarshal(text, s); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.path, err)
+		}
+	}
+	if s.Roles == nil {
+		s.Roles = map[string]string{}
+	}
+	if s.Credentials == nil {
+		s.Credentials = map[string]credential{}
+	}
+	for _, name := range []string{operator, "booking", "pass"} {
+		if _, ok := s.Credentials[name]; !ok {
+			s.Credentials[name] = credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
+		}
+	}
+	return s, s.save()
+}
+
+// operator is the name of the credential that reservectl and internal teams use.
+const operator = "operator"
+
+func (s *state) save() error { return writeFile(s.path, s) }
+
+// secretFor returns the password of a database role, made at its first use.
+func (s *state) secretFor(role string) string {
+	if s.Roles[role] == "" {
+		s.Roles[role] = hex.EncodeToString(random(16))
+	}
+	return s.Roles[role]
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return b
+}
+
+// writeFile replaces a file by v as JSON, as a whole and for its owner only.
+func writeFile(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	next := path + ".next"
+	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

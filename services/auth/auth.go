@@ -1,0 +1,201 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/token"
+	"reservation.dev/platform/zone"
+)
+
+// Company is a tenant.
+type Company struct {
+	ID        id.Company `db:"company_id"`
+	Name      string     `db:"name"`
+	Timezone  string     `db:"timezone"`
+	Currency  string     `db:"currency"`
+	Version   int64      `db:"version"`
+	CreatedAt time.Time  `db:"created_at"`
+	UpdatedAt time.Time  `db:"updated_at"`
+}
+
+// The kinds of credentials, as tokens have them.
+const (
+	kindClient  = token.KindClient
+	kindService = token.KindService
+)
+
+// Credential is an API client or a service credential.
+type Credential struct {
+	Company     id.Company `db:"company_id"` // zero: of the platform
+	ID          id.UUID    `db:"id"`
+	Kind        string     `db:"kind"`
+	Name        string     `db:"name"`
+	Description string     `db:"description"`
+	Scopes      []string   `db:"scopes"`
+	SecretHash  []byte     `db:"secret_hash"`
+	Generation  int64      `db:"generation"`
+	RevokedAt   *time.Time `db:"revoked_at"`
+	DisabledAt  *time.Time `db:"disabled_at"`
+	DeletedAt   *time.Time `db:"deleted_at"`
+	ExpiresAt   *time.Time `db:"expires_at"`
+	RotatedAt   time.Time  `db:"rotated_at"`
+	LastUsedAt  *time.Time `db:"last_used_at"`
+	Version     int64      `db:"version"`
+	CreatedAt   time.Time  `db:"created_at"`
+}
+
+// Subject is the identifier as callers and tokens have it.
+func (c *Credential) Subject() string {
+	if c.Kind == kindClient {
+		return id.APIClient(c.ID).String()
+	}
+	return id.ServiceCredential(c.ID).String()
+}
+
+// usable reports whether the credential gets tokens at an instant.
+func (c *Credential) usable(now time.Time) bool {
+	return c.DeletedAt == nil && c.DisabledAt == nil && (c.ExpiresAt == nil || now.Before(*c.ExpiresAt))
+}
+
+// revoke makes every token issued before dead.
+func (c *Credential) revoke(now time.Time) {
+	c.Generation++
+	c.RevokedAt = &now
+}
+
+// rotate replaces the secret and returns the new one.
+func (c *Credential) rotate(now time.Time) (secret string) {
+	secret, c.SecretHash = newSecret()
+	c.RotatedAt = now
+	c.revoke(now)
+	return secret
+}
+
+// newSecret returns 64 hexadecimal characters, and what is kept of them.
+func newSecret() (secret string, hash []byte) {
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw) // never fails
+	secret = hex.EncodeToString(raw)
+	return secret, hashOf(secret)
+}
+
+func hashOf(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// interfaceAScopes are what an API client can be given.
+func interfaceAScopes() []string {
+	return []string{"customers:read", "profile:read", "profile:write", "bookings:read"}
+}
+
+// serviceScopes are what a service credential of a company can be given.
+func serviceScopes() []string {
+	return append(interfaceAScopes(), "customers:write", "bookings:write", "events:read", "events:write", "passes:read", "passes:write",
+		"customer-passes:read", "customer-passes:write", "company:read", "company:write", "api-clients:read", "api-clients:write",
+		"service-credentials:read", "service-credentials:write")
+}
+
+const (
+	maxName        = 100
+	maxDescription = 1000
+	maxExpiryDays  = 3650
+)
+
+// checks collects the faults of a request, in the order in which they are found.
+type checks struct{ faults []fault.Field }
+
+func (c *checks) add(field, rule, phrase string) {
+	c.faults = append(c.faults, fault.Field{Field: field, Rule: rule, Message: phrase})
+}
+
+func (c *checks) err() error {
+	if len(c.faults) == 0 {
+		return nil
+	}
+	return fault.InvalidFields(c.faults...)
+}
+
+func (c *checks) text(field, s string, least, most int) string {
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "" && least > 0:
+		c.add(field, "required", "is required")
+	case utf8.RuneCountInString(s) > most:
+		c.add(field, "max_length", fmt.Sprintf("must be at most %d characters", most))
+	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && (least > 0 || r != '\n') }):
+		c.add(field, "characters", "must not contain control characters")
+	}
+	return s
+}
+
+func (c *checks) timezone(field, s string) {
+	if s == "" {
+		c.add(field, "required", "is required")
+	} else if _, err := zone.Load(s); err != nil {
+		c.add(field, "timezone", "must be an IANA time zone, as Europe/London")
+	}
+}
+
+func (c *checks) currency(field, s string) {
+	if s == "" {
+		c.add(field, "required", "is required")
+	} else if !slices.Contains([]string{"GBP", "EUR", "USD"}, s) {
+		c.add(field, "enum", "must be GBP, EUR or USD")
+	}
+}
+
+// scopes sorts and checks scopes.
+func (c *checks) scopes(field string, in, known []string) []string {
+	out := slices.Clone(in)
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if len(out) == 0 {
+		c.add(field, "required", "must have at least one scope")
+	}
+	for i, scope := range in {
+		if !slices.Contains(known, scope) {
+			c.add(fmt.Sprintf("%s[%d]", field, i), "scope", "must be one of "+strings.Join(known, ", "))
+		}
+	}
+	return out
+}
+
+// granted returns the scopes of a token: all of the credential's, or those that
+// were asked for, in the order of the credential's.
+func granted(all []string, asked string) ([]string, error) {
+	wanted := strings.Fields(asked)
+	if len(wanted) == 0 {
+		return all, nil
+	}
+	for _, scope := range wanted {
+		if !slices.Contains(all, scope) {
+			return nil, fault.New(fault.Invalid, ReasonInvalidScope, "the client does not have a scope that was asked for")
+		}
+	}
+	var out []string
+	for _, scope := range all {
+		if slices.Contains(wanted, scope) {
+			out = append(out, scope)
+		}
+	}
+	return out, nil
+}
+
+// ReasonInvalidScope is a scope outside of what the credential has.
+const ReasonInvalidScope = "INVALID_SCOPE"
+
+// invalidCredentials is the one answer to all that is wrong with credentials.
+func invalidCredentials() *fault.Error {
+	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are not valid")
+}

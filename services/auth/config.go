@@ -1,0 +1,32 @@
+package auth
+
+import (
+	"errors"
+	"time"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/seal"
+	"reservation.dev/platform/service"
+)
+
+// Config holds the settings of the auth service.
+type Config struct {
+	Base      service.Base
+	Seal      seal.Config
+	Bootstrap config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to make or bring up to date at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
+	Rotation  time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which the key that signs tokens is replaced"`
+	Delay     time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new key is published before it signs"`
+}
+
+// Validate reports every wrong setting.
+func (c *Config) Validate() error {
+	faults := []error{c.Base.DB.Validate(), c.Base.Bus.Validate(), c.Base.Token.Validate(), c.Seal.Validate()}
+	if c.Rotation < time.Hour {
+		faults = append(faults, errors.New("SIGNING_KEY_ROTATION must be at least 1h"))
+	}
+	if c.Delay < 0 || c.Delay > c.Rotation {
+		faults = append(faults, errors.New("SIGNING_KEY_DELAY must be between 0 and SIGNING_KEY_ROTATION"))
+	}
+	_, err := parseBootstrap(c.Bootstrap)
+	return errors.Join(append(faults, err)...)
+}

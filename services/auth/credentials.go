@@ -1,0 +1,353 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// The answers that carry a secret are not kept for idempotency keys: a secret is
+// in no row. A caller who lost such an answer rotates.
+
+// CreateApiClient implements ApiClientService.
+func (s *Server) CreateApiClient(ctx context.Context, req *authv1.CreateApiClientRequest) (*authv1.CreateApiClientResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	c := Credential{
+		Company: company, Kind: kindClient, Name: check.text("name", req.GetName(), 1, maxName),
+		Description: check.text("description", req.GetDescription(), 0, maxDescription),
+		Scopes:      check.scopes("scopes", req.GetScopes(), interfaceAScopes()),
+	}
+	if days := req.GetExpiresAfterDays(); req.ExpiresAfterDays != nil {
+		if days < 1 || days > maxExpiryDays {
+			check.add("expires_after_days", "range", fmt.Sprintf("must be 1 to %d", maxExpiryDays))
+		}
+		expires := s.instant().Add(time.Duration(days) * 24 * time.Hour)
+		c.ExpiresAt = &expires
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	secret, err := s.createCredential(ctx, &c, "api_client.create")
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.CreateApiClientResponse{ApiClient: clientMessage(c, s.now()), ClientSecret: secret}, nil
+}
+
+// createCredential gives a credential its identifier and secret, and stores it.
+func (s *Server) createCredential(ctx context.Context, c *Credential, action string) (secret string, err error) {
+	now := s.instant()
+	c.ID, c.Generation, c.Version, c.CreatedAt, c.RotatedAt = s.newID(), 1, 1, now, now
+	secret, c.SecretHash = newSecret()
+	err = s.store.inTx(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
+		// The company of a token is one that exists; that of a platform
+		// credential's metadata may not be.
+		if !c.Company.IsZero() {
+			if _, err := s.store.lockCompany(ctx, tx, c.Company); err != nil {
+				return err
+			}
+		}
+		return errors.Join(
+			s.store.insertCredential(ctx, tx, *c),
+			s.store.audit(ctx, tx, c.Company, now, rpc.Caller(ctx), action, c.Subject()))
+	})
+	return secret, err
+}
+
+// GetApiClient implements ApiClientService.
+func (s *Server) GetApiClient(ctx context.Context, req *authv1.GetApiClientRequest) (*authv1.GetApiClientResponse, error) {
+	company, client, err := namedClient(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.store.credential(ctx, company, client, kindClient)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.GetApiClientResponse{ApiClient: clientMessage(c, s.now())}, nil
+}
+
+// ListApiClients implements ApiClientService.
+func (s *Server) ListApiClients(ctx context.Context, req *authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.listCredentials(ctx, company, kindClient, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListApiClientsResponse{NextPageToken: next}
+	for _, c := range list {
+		resp.ApiClients = append(resp.ApiClients, clientMessage(c, s.now()))
+	}
+	return resp, nil
+}
+
+func (s *Server) listCredentials(ctx context.Context, company id.Company, kind string, pageSize int32, pageToken string) (list []Credential, next string, err error) {
+	size, after, err := page(pageSize, pageToken)
+	if err != nil {
+		return nil, "", err
+	}
+	if list, err = s.store.credentials(ctx, company, kind, after, size+1); err != nil {
+		return nil, "", err
+	}
+	if len(list) > size {
+		list = list[:size]
+		next = list[size-1].ID.String()
+	}
+	return list, next, nil
+}
+
+// UpdateApiClient implements ApiClientService.
+func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClientRequest) (*authv1.UpdateApiClientResponse, error) {
+	company, client, err := namedClient(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	var name, description string
+	var scopes []string
+	if req.Name != nil {
+		name = check.text("name", req.GetName(), 1, maxName)
+	}
+	if req.Description != nil {
+		description = check.text("description", req.GetDescription(), 0, maxDescription)
+	}
+	if len(req.GetScopes()) > 0 {
+		scopes = check.scopes("scopes", req.GetScopes(), interfaceAScopes())
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.update", func(c *Credential, now time.Time) bool {
+		if req.Name != nil {
+			c.Name = name
+		}
+		if req.Description != nil {
+			c.Description = description
+		}
+		if scopes != nil {
+			if slices.ContainsFunc(c.Scopes, func(scope string) bool { return !slices.Contains(scopes, scope) }) {
+				c.revoke(now)
+			}
+			c.Scopes = scopes
+		}
+		return true
+	})
+	return &authv1.UpdateApiClientResponse{ApiClient: clientMessage(c, s.now())}, err
+}
+
+// RotateApiClientSecret implements ApiClientService.
+func (s *Server) RotateApiClientSecret(ctx context.Context, req *authv1.RotateApiClientSecretRequest) (*authv1.RotateApiClientSecretResponse, error) {
+	company, client, err := namedClient(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, secret, err := s.rotateCredential(ctx, company, client, kindClient, "api_client.rotate")
+	return &authv1.RotateApiClientSecretResponse{ApiClient: clientMessage(c, s.now()), ClientSecret: secret}, err
+}
+
+// DisableApiClient implements ApiClientService.
+func (s *Server) DisableApiClient(ctx context.Context, req *authv1.DisableApiClientRequest) (*authv1.DisableApiClientResponse, error) {
+	company, client, err := namedClient(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.disable", disable)
+	return &authv1.DisableApiClientResponse{ApiClient: clientMessage(c, s.now())}, err
+}
+
+func disable(c *Credential, now time.Time) bool {
+	if c.DisabledAt != nil {
+		return false
+	}
+	c.DisabledAt = &now
+	c.revoke(now)
+	return true
+}
+
+// EnableApiClient implements ApiClientService.
+func (s *Server) EnableApiClient(ctx context.Context, req *authv1.EnableApiClientRequest) (*authv1.EnableApiClientResponse, error) {
+	company, client, err := namedClient(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.enable", func(c *Credential, _ time.Time) bool {
+		if c.DisabledAt == nil {
+			return false
+		}
+		c.DisabledAt = nil
+		return true
+	})
+	return &authv1.EnableApiClientResponse{ApiClient: clientMessage(c, s.now())}, err
+}
+
+// DeleteApiClient implements ApiClientService.
+func (s *Server) DeleteApiClient(ctx context.Context, req *authv1.DeleteApiClientRequest) (*authv1.DeleteApiClientResponse, error) {
+	company, client, err := namedClient(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.changeCredential(ctx, company, client, kindClient, "api_client.delete", func(c *Credential, now time.Time) bool {
+		c.DeletedAt = &now
+		c.revoke(now)
+		return true
+	})
+	return &authv1.DeleteApiClientResponse{}, err
+}
+
+// changeCredential locks, decides, saves, and publishes a raised generation, all
+// in one commit. decide reports whether it changed anything.
+func (s *Server) changeCredential(ctx context.Context, company id.Company, credential id.UUID, kind, action string, decide func(c *Credential, now time.Time) bool) (c Credential, err error) {
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		if c, err = s.store.lockCredential(ctx, tx, company, credential, kind); err != nil {
+			return err
+		}
+		generation, now := c.Generation, s.instant()
+		if !decide(&c, now) {
+			return nil
+		}
+		c.Version++
+		err := errors.Join(
+			s.store.updateCredential(ctx, tx, c),
+			s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), action, c.Subject()))
+		if err == nil && c.Generation != generation {
+			err = s.outbox.Append(ctx, tx, revoked(c))
+		}
+		return err
+	})
+	return c, err
+}
+
+func (s *Server) rotateCredential(ctx context.Context, company id.Company, credential id.UUID, kind, action string) (c Credential, secret string, err error) {
+	c, err = s.changeCredential(ctx, company, credential, kind, action, func(c *Credential, now time.Time) bool {
+		secret = c.rotate(now)
+		return true
+	})
+	return c, secret, err
+}
+
+// CreateServiceCredential implements ServiceCredentialService.
+func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.CreateServiceCredentialRequest) (*authv1.CreateServiceCredentialResponse, error) {
+	var check checks
+	c := Credential{Kind: kindService, Name: check.text("name", req.GetName(), 1, maxName)}
+	known := serviceScopes()
+	if req.GetPlatform() {
+		if !isAdmin(ctx) {
+			return nil, fault.MissingScope(token.Admin)
+		}
+		known = append(known, token.Admin)
+	} else {
+		company, err := tenant(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.Company = company
+	}
+	c.Scopes = check.scopes("scopes", req.GetScopes(), known)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	if err := within(ctx, c.Scopes); err != nil {
+		return nil, err
+	}
+	secret, err := s.createCredential(ctx, &c, "service_credential.create")
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.CreateServiceCredentialResponse{ServiceCredential: serviceMessage(c, s.now()), Secret: secret}, nil
+}
+
+// within keeps a caller from making a credential that may do more than itself.
+func within(ctx context.Context, scopes []string) error {
+	for _, scope := range scopes {
+		if !rpc.ClaimsFrom(ctx).Has(scope) {
+			return fault.MissingScope(scope)
+		}
+	}
+	return nil
+}
+
+// ListServiceCredentials implements ServiceCredentialService.
+func (s *Server) ListServiceCredentials(ctx context.Context, req *authv1.ListServiceCredentialsRequest) (*authv1.ListServiceCredentialsResponse, error) {
+	company, err := tenantOrPlatform(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.listCredentials(ctx, company, kindService, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListServiceCredentialsResponse{NextPageToken: next}
+	for _, c := range list {
+		resp.ServiceCredentials = append(resp.ServiceCredentials, serviceMessage(c, s.now()))
+	}
+	return resp, nil
+}
+
+// RotateServiceCredential implements ServiceCredentialService.
+func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.RotateServiceCredentialRequest) (*authv1.RotateServiceCredentialResponse, error) {
+	company, credential, err := namedService(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, secret, err := s.rotateCredential(ctx, company, credential, kindService, "service_credential.rotate")
+	return &authv1.RotateServiceCredentialResponse{ServiceCredential: serviceMessage(c, s.now()), Secret: secret}, err
+}
+
+// DisableServiceCredential implements ServiceCredentialService.
+func (s *Server) DisableServiceCredential(ctx context.Context, req *authv1.DisableServiceCredentialRequest) (*authv1.DisableServiceCredentialResponse, error) {
+	company, credential, err := namedService(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.changeCredential(ctx, company, credential, kindService, "service_credential.disable", disable)
+	return &authv1.DisableServiceCredentialResponse{ServiceCredential: serviceMessage(c, s.now())}, err
+}
+
+// tenantOrPlatform returns the company of a request; a platform credential that
+// names none means the platform's own.
+func tenantOrPlatform(ctx context.Context) (id.Company, error) {
+	if isAdmin(ctx) {
+		return rpc.Company(ctx), nil
+	}
+	return tenant(ctx)
+}
+
+func namedClient(ctx context.Context, text string) (id.Company, id.UUID, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return company, id.UUID{}, err
+	}
+	client, err := id.Parse[id.APIClient](text)
+	if err != nil {
+		return company, id.UUID{}, fault.Missing("credential")
+	}
+	return company, client.UUID(), nil
+}
+
+func namedService(ctx context.Context, text string) (id.Company, id.UUID, error) {
+	company, err := tenantOrPlatform(ctx)
+	if err != nil {
+		return company, id.UUID{}, err
+	}
+	credential, err := id.Parse[id.ServiceCredential](text)
+	if err != nil {
+		return company, id.UUID{}, fault.Missing("credential")
+	}
+	return company, credential.UUID(), nil
+}

@@ -1,0 +1,33 @@
+// Package auth is the auth service: companies, the credentials of machines, and
+// the tokens that they get.
+//
+//	credential:  active ◀──▶ disabled           key:  pending ──▶ active ──▶ retired ──▶ gone
+//	               │  └── expired, by time              │ a minute     │ until its last
+//	               └── deleted                          │              │ token has expired
+//	                                                    └ every verifier learns it
+//
+// A token is signed here and verified everywhere else, without asking: verifiers
+// follow two subjects whose last words the identity stream keeps for ever, the
+// public keys and the least generation of each credential that was revoked.
+//
+// # Invariants
+//
+//  1. Of a secret only the hash is kept. It is shown once, where it is made, and
+//     is in no log, event or row.
+//  2. A credential gets a token exactly while it is active: unknown, expired,
+//     disabled, deleted and rotated-out ones are answered alike, at the same cost.
+//  3. Rotating, disabling, deleting and taking a scope away raise the generation
+//     and publish it in the same commit, so that tokens issued before are dead
+//     everywhere within a second, and stay so after a restart of anything.
+//  4. A token lives no longer than its credential, and says what the credential
+//     may do, for which company, at the moment of its issue.
+//  5. A key is known to verifiers before it signs, and verifies until the last
+//     token that it signed has expired, unless it was revoked. All replicas sign
+//     with keys of one set.
+//  6. Failures of one credential from one address are slowed down, then refused;
+//     right credentials always pass, at once.
+//  7. Every change of a company or credential is in the audit log, in its commit.
+//  8. A company sees and changes its own credentials only: an identifier of
+//     another company is answered like one that does not exist. What concerns
+//     the platform takes platform:admin.
+package auth

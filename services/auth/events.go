@@ -1,0 +1,44 @@
+package auth
+
+import (
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// What the auth service publishes. It consumes nothing but its own keys.
+const (
+	subjectCompanyCreated = "auth.v1.company_created"
+	subjectCompanyUpdated = "auth.v1.company_updated"
+	subjectRevoked        = "auth.v1.credential_revoked." // and the credential's identifier
+	subjectKeysChanged    = "auth.v1.signing_keys_changed.all"
+)
+
+func companyCreated(c Company) outbox.Event {
+	return outbox.Event{Company: c.ID, Subject: subjectCompanyCreated, OccurredAt: c.UpdatedAt,
+		Payload: &authv1.CompanyCreated{Company: companySnapshot(c)}}
+}
+
+func companyUpdated(c Company) outbox.Event {
+	return outbox.Event{Company: c.ID, Subject: subjectCompanyUpdated, OccurredAt: c.UpdatedAt,
+		Payload: &authv1.CompanyUpdated{Company: companySnapshot(c)}}
+}
+
+// revoked concerns every verifier, so it carries no company.
+func revoked(c Credential) outbox.Event {
+	return outbox.Event{Subject: subjectRevoked + c.Subject(), Payload: &authv1.CredentialRevoked{
+		Subject: c.Subject(), MinGeneration: c.Generation,
+	}}
+}
+
+func keysChanged(version int64, keys []signingKey) outbox.Event {
+	payload := &authv1.SigningKeysChanged{Version: version}
+	for _, k := range keys {
+		jwk := token.NewJWK(k.KID, k.Public)
+		payload.Keys = append(payload.Keys, &authv1.JsonWebKeySnapshot{
+			Kid: jwk.Kid, Kty: jwk.Kty, Crv: jwk.Crv, X: jwk.X, Alg: jwk.Alg, Use: jwk.Use,
+		})
+	}
+	return outbox.Event{Company: id.Company{}, Subject: subjectKeysChanged, Payload: payload}
+}

@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/seal"
+	"reservation.dev/platform/service"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/services/auth/migrations"
+)
+
+// Part returns the auth service as a part of the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:       "auth",
+		About:      "companies, credentials, tokens and the keys that sign them",
+		Migrations: migrations.FS,
+		Settings:   func() any { return &Config{} },
+		Run:        Run,
+	}
+}
+
+// Run serves the auth service until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	sealer, err := seal.Parse(cfg.Seal.MasterKey)
+	if err != nil {
+		return err
+	}
+	credentials, err := parseBootstrap(cfg.Bootstrap)
+	if err != nil {
+		return err
+	}
+	kit, err := service.Open(ctx, h, cfg.Base, Part())
+	if err != nil {
+		return err
+	}
+	defer kit.Close()
+
+	keys := &keyring{
+		db: kit.DB, outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
+		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
+	}
+	if err := keys.start(ctx); err != nil {
+		return err
+	}
+	server := NewServer(kit.DB, kit.Outbox, keys, h.Log)
+	if err := server.bootstrap(ctx, credentials); err != nil {
+		return err
+	}
+	if err := server.republish(ctx); err != nil {
+		return err
+	}
+	srv := kit.GRPC(Policy())
+	authv1.RegisterCompanyServiceServer(srv, server)
+	authv1.RegisterApiClientServiceServer(srv, server)
+	authv1.RegisterServiceCredentialServiceServer(srv, server)
+	authv1.RegisterTokenServiceServer(srv, server)
+	authv1.RegisterSigningKeyServiceServer(srv, server)
+
+	g := service.NewGroup(ctx, h.Log)
+	kit.Run(g)
+	g.Go("signing keys", keys.run)
+	g.Go("signing keys of other replicas", keys.follow(kit.Bus))
+	g.Go("grpc", kit.ServeGRPC(srv))
+	return g.Wait()
+}

@@ -1,0 +1,288 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// Server answers the RPCs of the auth service: companies and signing keys here,
+// credentials in credentials.go, tokens in token.go.
+type Server struct {
+	authv1.UnimplementedCompanyServiceServer
+	authv1.UnimplementedApiClientServiceServer
+	authv1.UnimplementedServiceCredentialServiceServer
+	authv1.UnimplementedTokenServiceServer
+	authv1.UnimplementedSigningKeyServiceServer
+
+	store    *store
+	outbox   *outbox.Outbox
+	keys     *keyring
+	throttle *throttle
+	log      *slog.Logger
+	now      func() time.Time
+	newID    func() id.UUID
+}
+
+// NewServer returns a server on db, which appends its events to box and signs
+// with keys of the ring.
+func NewServer(db *pg.DB, box *outbox.Outbox, keys *keyring, log *slog.Logger) *Server {
+	return &Server{
+		store: &store{db: db}, outbox: box, keys: keys, throttle: newThrottle(time.Now), log: log, now: time.Now, newID: id.NewUUID,
+	}
+}
+
+// Policy is the scope that each RPC needs.
+func Policy() rpc.Policy {
+	return rpc.Policy{
+		authv1.CompanyService_CreateCompany_FullMethodName: "platform:admin",
+		authv1.CompanyService_GetCompany_FullMethodName:    rpc.AnyToken,
+		authv1.CompanyService_UpdateCompany_FullMethodName: "company:write",
+		authv1.CompanyService_ListCompanies_FullMethodName: "platform:admin",
+
+		authv1.ApiClientService_CreateApiClient_FullMethodName:       "api-clients:write",
+		authv1.ApiClientService_GetApiClient_FullMethodName:          "api-clients:read",
+		authv1.ApiClientService_ListApiClients_FullMethodName:        "api-clients:read",
+		authv1.ApiClientService_UpdateApiClient_FullMethodName:       "api-clients:write",
+		authv1.ApiClientService_RotateApiClientSecret_FullMethodName: "api-clients:write",
+		authv1.ApiClientService_DisableApiClient_FullMethodName:      "api-clients:write",
+		authv1.ApiClientService_EnableApiClient_FullMethodName:       "api-clients:write",
+		authv1.ApiClientService_DeleteApiClient_FullMethodName:       "api-clients:write",
+
+		authv1.ServiceCredentialService_CreateServiceCredential_FullMethodName:  "service-credentials:write",
+		authv1.ServiceCredentialService_ListServiceCredentials_FullMethodName:   "service-credentials:read",
+		authv1.ServiceCredentialService_RotateServiceCredential_FullMethodName:  "service-credentials:write",
+		authv1.ServiceCredentialService_DisableServiceCredential_FullMethodName: "service-credentials:write",
+
+		authv1.TokenService_IssueToken_FullMethodName: rpc.Public,
+		authv1.TokenService_GetJwks_FullMethodName:    rpc.Public,
+
+		authv1.SigningKeyService_RotateSigningKey_FullMethodName: "platform:admin",
+		authv1.SigningKeyService_ListSigningKeys_FullMethodName:  "platform:admin",
+	}
+}
+
+// CreateCompany implements CompanyService.
+func (s *Server) CreateCompany(ctx context.Context, req *authv1.CreateCompanyRequest) (*authv1.CreateCompanyResponse, error) {
+	var check checks
+	c := Company{Name: check.text("name", req.GetName(), 1, maxName), Timezone: req.GetTimezone(), Currency: req.GetCurrency()}
+	check.timezone("timezone", c.Timezone)
+	check.currency("currency", c.Currency)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	c.ID, c.Version, c.CreatedAt = id.Company(s.newID()), 1, s.instant()
+	c.UpdatedAt = c.CreatedAt
+	var resp *authv1.CreateCompanyResponse
+	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		resp = &authv1.CreateCompanyResponse{}
+		return idem.Do(ctx, tx, req, resp, func() error {
+			resp.Company = companyMessage(c)
+			return errors.Join(
+				s.store.insertCompany(ctx, tx, c),
+				s.store.audit(ctx, tx, c.ID, c.CreatedAt, rpc.Caller(ctx), "company.create", c.ID.String()),
+				s.outbox.Append(ctx, tx, companyCreated(c)))
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// GetCompany implements CompanyService.
+func (s *Server) GetCompany(ctx context.Context, req *authv1.GetCompanyRequest) (*authv1.GetCompanyResponse, error) {
+	company, err := ownOrAny(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.store.company(ctx, company)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.GetCompanyResponse{Company: companyMessage(c)}, nil
+}
+
+// UpdateCompany implements CompanyService. Tokens issued before keep the zone
+// and currency of their issue, for their hour at most.
+func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyRequest) (*authv1.UpdateCompanyResponse, error) {
+	company, err := ownOrAny(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	name := ""
+	if req.Name != nil {
+		name = check.text("name", req.GetName(), 1, maxName)
+	}
+	if req.Timezone != nil {
+		check.timezone("timezone", req.GetTimezone())
+	}
+	if req.Currency != nil {
+		check.currency("currency", req.GetCurrency())
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	var resp *authv1.UpdateCompanyResponse
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		resp = &authv1.UpdateCompanyResponse{}
+		return idem.Do(ctx, tx, req, resp, func() error {
+			c, err := s.store.lockCompany(ctx, tx, company)
+			if err != nil {
+				return err
+			}
+			before := c
+			if req.Name != nil {
+				c.Name = name
+			}
+			if req.Timezone != nil {
+				c.Timezone = req.GetTimezone()
+			}
+			if req.Currency != nil {
+				c.Currency = req.GetCurrency()
+			}
+			if c == before {
+				resp.Company = companyMessage(c)
+				return nil
+			}
+			c.Version++
+			c.UpdatedAt = s.instant()
+			resp.Company = companyMessage(c)
+			return errors.Join(
+				s.store.updateCompany(ctx, tx, c),
+				s.store.audit(ctx, tx, company, c.UpdatedAt, rpc.Caller(ctx), "company.update", company.String()),
+				s.outbox.Append(ctx, tx, companyUpdated(c)))
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// ListCompanies implements CompanyService.
+func (s *Server) ListCompanies(ctx context.Context, req *authv1.ListCompaniesRequest) (*authv1.ListCompaniesResponse, error) {
+	size, after, err := page(req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.store.companies(ctx, after, size+1)
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListCompaniesResponse{}
+	if len(list) > size {
+		list = list[:size]
+		resp.NextPageToken = list[size-1].ID.UUID().String()
+	}
+	for _, c := range list {
+		resp.Companies = append(resp.Companies, companyMessage(c))
+	}
+	return resp, nil
+}
+
+// RotateSigningKey implements SigningKeyService.
+func (s *Server) RotateSigningKey(ctx context.Context, req *authv1.RotateSigningKeyRequest) (*authv1.RotateSigningKeyResponse, error) {
+	action := "signing_key.rotate"
+	if req.GetRevoke() {
+		action = "signing_key.revoke"
+	}
+	kid, err := s.keys.rotate(ctx, req.GetRevoke(), func(ctx context.Context, tx *pg.Tx, kid string) error {
+		return s.store.audit(ctx, tx, id.Company{}, s.instant(), rpc.Caller(ctx), action, kid)
+	})
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	active, err := s.keys.active(now)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range s.keys.live() {
+		if k.KID == kid {
+			return &authv1.RotateSigningKeyResponse{SigningKey: keyMessage(k, now, active.KID)}, nil
+		}
+	}
+	return nil, fault.Missing("signing key") // another replica has revoked it meanwhile
+}
+
+// ListSigningKeys implements SigningKeyService.
+func (s *Server) ListSigningKeys(ctx context.Context, _ *authv1.ListSigningKeysRequest) (*authv1.ListSigningKeysResponse, error) {
+	if err := s.keys.reload(ctx); err != nil {
+		return nil, err
+	}
+	now := s.now()
+	active, err := s.keys.active(now)
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListSigningKeysResponse{}
+	for _, k := range s.keys.live() {
+		resp.SigningKeys = append(resp.SigningKeys, keyMessage(k, now, active.KID))
+	}
+	return resp, nil
+}
+
+// instant is now, as PostgreSQL keeps it.
+func (s *Server) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// tenant returns the company that a request is for.
+func tenant(ctx context.Context) (id.Company, error) {
+	company := rpc.Company(ctx)
+	if company.IsZero() {
+		return company, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	}
+	return company, nil
+}
+
+// ownOrAny returns the caller's own company where none is named, and the named
+// one to those who operate the platform.
+func ownOrAny(ctx context.Context, text string) (id.Company, error) {
+	if text == "" {
+		return tenant(ctx)
+	}
+	company, err := id.Parse[id.Company](text)
+	if err != nil || (company != rpc.Company(ctx) && !isAdmin(ctx)) {
+		return company, fault.Missing("company")
+	}
+	return company, nil
+}
+
+func isAdmin(ctx context.Context) bool {
+	claims := rpc.ClaimsFrom(ctx)
+	return claims != nil && claims.IsAdmin()
+}
+
+const (
+	usualPage = 100
+	mostPage  = 1000
+)
+
+// page reads the paging of a list that is ordered by identifier.
+func page(size int32, token string) (int, id.UUID, error) {
+	switch {
+	case size == 0:
+		size = usualPage
+	case size < 0 || size > mostPage:
+		return 0, id.UUID{}, fault.InvalidParameter("page_size", "range", fmt.Sprintf("must be 1 to %d", mostPage))
+	}
+	if token == "" {
+		return int(size), id.UUID{}, nil
+	}
+	after, err := id.ParseUUID(token)
+	if err != nil {
+		return 0, after, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
+	}
+	return int(size), after, nil
+}

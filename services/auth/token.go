@@ -1,0 +1,161 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"strings"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// tokenLifetime is how long a token lives unless something else is said.
+const tokenLifetime = time.Hour
+
+// IssueToken implements TokenService.
+func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
+	var check checks
+	for _, f := range []struct{ field, value string }{{"client_id", req.GetClientId()}, {"client_secret", req.GetClientSecret()}} {
+		if f.value == "" {
+			check.add(f.field, "required", "is required")
+		}
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	now := s.instant()
+	key := throttleKey{subject: shortened(req.GetClientId()), address: req.GetClientAddress()}
+	c, err := s.authenticate(ctx, req.GetClientId(), req.GetClientSecret(), now)
+	if fault.Is(err, fault.Unauthenticated) {
+		return nil, s.refuse(ctx, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.throttle.passed(key)
+	claims, err := s.claims(ctx, req, c, now)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.keys.sign(claims)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.used(ctx, c, now); err != nil {
+		s.log.Warn("last use of a credential", "credential", c.Subject(), "error", err.Error())
+	}
+	return &authv1.IssueTokenResponse{
+		AccessToken: raw, ExpiresIn: int32(claims.ExpiresAt.Sub(now) / time.Second), Scope: strings.Join(claims.Scopes, " "),
+	}, nil
+}
+
+// shortened keeps a stranger's identifier from filling the memory.
+func shortened(s string) string { return s[:min(len(s), 64)] }
+
+// authenticate returns the credential whose identifier and secret these are. It
+// compares in constant time, and does the same work where there is none.
+func (s *Server) authenticate(ctx context.Context, subject, secret string, now time.Time) (Credential, error) {
+	c := Credential{SecretHash: make([]byte, 32)}
+	if credential, kind, ok := parseSubject(subject); ok {
+		found, err := s.store.anyCredential(ctx, credential)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return c, err
+		}
+		if err == nil && found.Kind == kind {
+			c = found
+		}
+	}
+	right := subtle.ConstantTimeCompare(hashOf(secret), c.SecretHash) == 1
+	if !right || !c.usable(now) {
+		return c, invalidCredentials()
+	}
+	return c, nil
+}
+
+func parseSubject(s string) (credential id.UUID, kind string, ok bool) {
+	if client, err := id.Parse[id.APIClient](s); err == nil {
+		return client.UUID(), kindClient, true
+	}
+	if service, err := id.Parse[id.ServiceCredential](s); err == nil {
+		return service.UUID(), kindService, true
+	}
+	return id.UUID{}, "", false
+}
+
+// refuse answers a failure, after the delay that repeated ones get. It holds
+// nothing while it waits.
+func (s *Server) refuse(ctx context.Context, key throttleKey) error {
+	delay, stayAway := s.throttle.failed(key)
+	tooMany := fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts, try again later")
+	if stayAway > 0 {
+		return tooMany.After(stayAway)
+	}
+	if delay == 0 {
+		return invalidCredentials()
+	}
+	select {
+	case s.throttle.waiting <- struct{}{}:
+		defer func() { <-s.throttle.waiting }()
+	default:
+		return tooMany.After(longestDelay)
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return invalidCredentials()
+	}
+}
+
+// claims is what the token of a credential says.
+func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Credential, now time.Time) (token.Claims, error) {
+	scopes, err := granted(c.Scopes, req.GetScope())
+	if err != nil {
+		return token.Claims{}, err
+	}
+	lifetime := tokenLifetime
+	if asked := time.Duration(req.GetLifetimeSeconds()) * time.Second; asked != 0 && c.Kind == kindService {
+		if asked < time.Second || asked > longestToken {
+			return token.Claims{}, fault.InvalidFields(fault.Field{Field: "lifetime_seconds", Rule: "range", Message: "must be 1 to 86400"})
+		}
+		lifetime = asked
+	}
+	company := c.Company
+	if company.IsZero() && req.GetCompanyId() != "" {
+		if company, err = id.Parse[id.Company](req.GetCompanyId()); err != nil {
+			return token.Claims{}, fault.Missing("company")
+		}
+	}
+	claims := token.Claims{
+		Subject: c.Subject(), Kind: c.Kind, Company: company, Scopes: scopes, Generation: c.Generation,
+		// A token carries whole seconds.
+		IssuedAt: now.Truncate(time.Second), ID: s.newID().String(),
+	}
+	claims.ExpiresAt = now.Add(lifetime)
+	if c.ExpiresAt != nil && c.ExpiresAt.Before(claims.ExpiresAt) {
+		claims.ExpiresAt = *c.ExpiresAt
+	}
+	if !company.IsZero() {
+		tenant, err := s.store.company(ctx, company)
+		if err != nil {
+			return token.Claims{}, err
+		}
+		claims.Zone, claims.Currency = tenant.Timezone, tenant.Currency
+	}
+	return claims, nil
+}
+
+// GetJwks implements TokenService.
+func (s *Server) GetJwks(context.Context, *authv1.GetJwksRequest) (*authv1.GetJwksResponse, error) {
+	resp := &authv1.GetJwksResponse{}
+	for _, k := range s.keys.live() {
+		jwk := token.NewJWK(k.KID, k.Public)
+		resp.Keys = append(resp.Keys, &authv1.JsonWebKey{Kid: jwk.Kid, Kty: jwk.Kty, Crv: jwk.Crv, X: jwk.X, Alg: jwk.Alg, Use: jwk.Use})
+	}
+	return resp, nil
+}
