@@ -176,7 +176,10 @@ func TestDesk(t *testing.T) {
 		deadline := time.Now().Add(10 * time.Second)
 		for {
 			d.mu.Lock()
-			have := len(d.queues[deskKey{date: date}])
+			have := 0
+			if q := d.queues[deskKey{date: date}]; q != nil {
+				have = len(q.tickets)
+			}
 			d.mu.Unlock()
 			if have == n {
 				return

@@ -130,43 +130,47 @@ func newestOf[T any](records []T, key func(T) (id.UUID, int64)) []T {
 	})
 }
 
-const referencedCustomersSQL = `select reference, id, deleted_at is not null as deleted
-	from customers where company_id = $1 and reference = any($2)`
+const (
+	customersByIDSQL = `select id, coalesce(reference, ''), deleted_at is not null
+		from customers where company_id = $1 and id = any($2)`
 
-// resolved is what the copy says of the customers that an import names.
+	customersByReferenceSQL = `select id, reference, deleted_at is not null
+		from customers where company_id = $1 and reference = any($2)`
+)
+
+// resolved is what is known of the customers that an import names. Those who are
+// deleted are there with a zero identifier.
 type resolved struct {
-	byID        map[id.Customer]bool   // true: exists, false: deleted
-	byReference map[string]id.Customer // zero: deleted
+	byID        map[id.Customer]id.Customer
+	byReference map[string]id.Customer
 }
 
 // resolve looks customers up in the copy in one round trip.
-func (s *store) resolve(ctx context.Context, company id.Company, ids []id.Customer, references []string, more ...pg.Query) (resolved, error) {
-	r := resolved{byID: map[id.Customer]bool{}, byReference: map[string]id.Customer{}}
-	queries := append([]pg.Query{
-		{SQL: knownCustomersSQL, Args: []any{company, ids}, Scan: each(func(rows pgx.Rows) error {
-			var c knownCustomer
-			err := c.scan(rows)
-			r.byID[c.ID] = !c.deleted
-			return err
-		})},
-		{SQL: referencedCustomersSQL, Args: []any{company, references}, Scan: each(func(rows pgx.Rows) error {
-			var reference string
-			var customer id.Customer
-			var deleted bool
-			err := rows.Scan(&reference, &customer, &deleted)
-			r.note(reference, customer, deleted)
-			return err
-		})},
-	}, more...)
-	return r, s.read(ctx, company, queries...)
+func (s *store) resolve(ctx context.Context, company id.Company, ids []id.Customer, references []string) (resolved, error) {
+	r := resolved{byID: map[id.Customer]id.Customer{}, byReference: map[string]id.Customer{}}
+	scan := each(func(rows pgx.Rows) error {
+		var customer id.Customer
+		var reference string
+		var deleted bool
+		err := rows.Scan(&customer, &reference, &deleted)
+		r.note(customer, reference, deleted)
+		return err
+	})
+	return r, s.read(ctx, company,
+		pg.Query{SQL: customersByIDSQL, Args: []any{company, ids}, Scan: scan},
+		pg.Query{SQL: customersByReferenceSQL, Args: []any{company, references}, Scan: scan},
+	)
 }
 
-// note records whom a reference means: of several, one that is not deleted.
-func (r *resolved) note(reference string, customer id.Customer, deleted bool) {
+// note records a customer. Of several with one reference it means one who is not
+// deleted.
+func (r *resolved) note(customer id.Customer, reference string, deleted bool) {
+	known := customer
 	if deleted {
-		customer = id.Customer{}
+		known = id.Customer{}
 	}
-	if r.byReference[reference].IsZero() {
-		r.byReference[reference] = customer
+	r.byID[customer] = known
+	if reference != "" && r.byReference[reference].IsZero() {
+		r.byReference[reference] = known
 	}
 }

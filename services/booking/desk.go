@@ -15,6 +15,8 @@ const (
 	deskBatch = 64
 	// deskTimeout bounds a shared commit, which belongs to no single caller.
 	deskTimeout = 10 * time.Second
+	// maxLinger is the longest that a commit waits for those it may serve.
+	maxLinger = 2 * time.Millisecond
 )
 
 // desk is where purchases of one date queue within a process. Each commit locks
@@ -25,12 +27,20 @@ const (
 type desk struct {
 	sell   func(ctx context.Context, company id.Company, purchases []*purchase) error
 	mu     sync.Mutex
-	queues map[deskKey][]*ticket // of the dates with a commit under way
+	queues map[deskKey]*queue // of the dates with a commit under way
 }
 
 type deskKey struct {
 	company id.Company
 	date    id.EventDate
+}
+
+// queue is who waits for the next commit of a date.
+type queue struct {
+	tickets []*ticket
+	// full is closed when as many wait as expected; nil: none are.
+	expected int
+	full     chan struct{}
 }
 
 // ticket is a purchase that waits.
@@ -42,7 +52,7 @@ type ticket struct {
 }
 
 func newDesk(sell func(ctx context.Context, company id.Company, purchases []*purchase) error) *desk {
-	return &desk{sell: sell, queues: map[deskKey][]*ticket{}}
+	return &desk{sell: sell, queues: map[deskKey]*queue{}}
 }
 
 // buy settles a purchase of one date. When ctx ends while the purchase waits, it
@@ -52,8 +62,8 @@ func (d *desk) buy(ctx context.Context, date id.EventDate, p *purchase) error {
 	key := deskKey{p.company.ID, date}
 	t := &ticket{ctx: ctx, purchase: p, done: make(chan struct{})}
 	d.mu.Lock()
-	if queue, busy := d.queues[key]; busy {
-		d.queues[key] = append(queue, t)
+	if q, busy := d.queues[key]; busy {
+		q.join(t)
 		d.mu.Unlock()
 		select {
 		case <-t.done:
@@ -62,12 +72,21 @@ func (d *desk) buy(ctx context.Context, date id.EventDate, p *purchase) error {
 			return ctx.Err()
 		}
 	}
-	d.queues[key] = nil
+	d.queues[key] = &queue{}
 	d.mu.Unlock()
 
 	defer d.leave(key)
 	t.err = d.sell(ctx, key.company, []*purchase{p})
 	return t.outcome()
+}
+
+// join adds a ticket. d.mu is held.
+func (q *queue) join(t *ticket) {
+	q.tickets = append(q.tickets, t)
+	if q.full != nil && len(q.tickets) >= q.expected {
+		close(q.full)
+		q.full = nil
+	}
 }
 
 func (t *ticket) outcome() error {
@@ -88,7 +107,39 @@ func (d *desk) leave(key deskKey) {
 // callers who wait, so it does not outlive the server's drain.
 func (d *desk) serve(key deskKey, batch []*ticket) {
 	for ; batch != nil; batch = d.next(key) {
+		began := time.Now()
 		d.settle(key, batch)
+		d.linger(key, len(batch), time.Since(began))
+	}
+}
+
+// linger lets those come back who were just served together. Without it the
+// first of them would have a commit of its own and the others would wait for
+// that, so that every other commit would serve one. It takes at most half of what
+// a commit takes.
+func (d *desk) linger(key deskKey, served int, commit time.Duration) {
+	if served < 2 {
+		return
+	}
+	d.mu.Lock()
+	q := d.queues[key]
+	expected := min(served+len(q.tickets), deskBatch)
+	if len(q.tickets) >= expected {
+		d.mu.Unlock()
+		return
+	}
+	full := make(chan struct{})
+	q.expected, q.full = expected, full
+	d.mu.Unlock()
+
+	timer := time.NewTimer(min(commit/2, maxLinger))
+	defer timer.Stop()
+	select {
+	case <-full:
+	case <-timer.C:
+		d.mu.Lock()
+		q.full = nil
+		d.mu.Unlock()
 	}
 }
 
@@ -97,14 +148,15 @@ func (d *desk) serve(key deskKey, batch []*ticket) {
 func (d *desk) next(key deskKey) []*ticket {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	queue := d.queues[key]
-	if len(queue) == 0 {
+	q := d.queues[key]
+	if len(q.tickets) == 0 {
 		delete(d.queues, key)
 		return nil
 	}
-	n := min(len(queue), deskBatch)
-	d.queues[key] = queue[n:]
-	return queue[:n:n]
+	n := min(len(q.tickets), deskBatch)
+	batch := q.tickets[:n:n]
+	q.tickets = q.tickets[n:]
+	return batch
 }
 
 // settle makes one commit of a batch. A batch that errs is tried one by one, so

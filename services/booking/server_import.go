@@ -3,7 +3,9 @@ package booking
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"runtime/debug"
 
 	"google.golang.org/grpc"
 
@@ -12,32 +14,80 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// ImportTransactions implements BookingService.
+// ImportTransactions implements BookingService. While one batch is stored the
+// next one is read and its customers are looked up.
 func (s *Server) ImportTransactions(stream grpc.BidiStreamingServer[bookingv1.ImportTransactionsRequest, bookingv1.ImportTransactionsResponse]) error {
 	company, err := s.tenant(stream.Context())
 	if err != nil {
 		return err
 	}
-	for {
-		req, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
+	batches := make(chan received)
+	// It ends with the stream's context, which ends when this method returns.
+	go s.receive(stream, company, batches)
+	for next := range batches {
+		if errors.Is(next.err, io.EOF) {
 			return nil
 		}
-		if err != nil {
+		if next.err != nil {
+			return next.err
+		}
+		if err := s.storeBatch(stream.Context(), next.batch); err != nil {
 			return err
 		}
-		var faults fields
-		if !faults.count("transactions", len(req.GetTransactions()), 1, maxImportBatch) {
-			return faults.err()
-		}
-		b := newImportBatch(company, req.GetTransactions())
-		if err := s.importBatch(stream.Context(), b); err != nil {
-			return err
-		}
-		if err := stream.Send(&bookingv1.ImportTransactionsResponse{Results: b.results}); err != nil {
+		if err := stream.Send(&bookingv1.ImportTransactionsResponse{Results: next.batch.results}); err != nil {
 			return err
 		}
 	}
+	return stream.Context().Err()
+}
+
+// importStream is the incoming half of an import.
+type importStream interface {
+	Context() context.Context
+	Recv() (*bookingv1.ImportTransactionsRequest, error)
+}
+
+// received is a batch that is ready to be stored, or why there is none.
+type received struct {
+	batch *importBatch
+	err   error
+}
+
+// receive passes batches on until the stream ends or fails.
+func (s *Server) receive(stream importStream, company Company, to chan<- received) {
+	defer close(to)
+	for {
+		var next received
+		next.batch, next.err = s.nextBatch(stream, company)
+		select {
+		case to <- next:
+		case <-stream.Context().Done():
+			return
+		}
+		if next.err != nil {
+			return
+		}
+	}
+}
+
+// nextBatch reads a batch and finds out about its customers.
+func (s *Server) nextBatch(stream importStream, company Company) (b *importBatch, err error) {
+	// No caller's stack is above this one to recover.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	req, err := stream.Recv()
+	if err != nil {
+		return nil, err
+	}
+	var faults fields
+	if !faults.count("transactions", len(req.GetTransactions()), 1, maxImportBatch) {
+		return nil, faults.err()
+	}
+	b = newImportBatch(company, req.GetTransactions())
+	return b, s.know(stream.Context(), b)
 }
 
 // importBatch is the lines of one commit on their way; a line with a result has
@@ -73,21 +123,8 @@ func (b *importBatch) open(do func(i int, t *imported)) {
 	}
 }
 
-// settle gives the lines whose references exist their result.
-func (b *importBatch) settle(existing map[string]id.Transaction) {
-	b.open(func(i int, t *imported) {
-		if id, ok := existing[t.reference]; ok {
-			b.results[i] = importResult(t.reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_EXISTED, id.String())
-		}
-	})
-}
-
-// importBatch gives every line of b its result. Everything that takes another
-// service is done before the one transaction that stores the lines.
-func (s *Server) importBatch(ctx context.Context, b *importBatch) error {
-	if err := s.know(ctx, b); err != nil {
-		return err
-	}
+// storeBatch stores b in one commit and gives every line its result.
+func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 	var lines []*imported
 	b.open(func(_ int, t *imported) { lines = append(lines, t) })
 	if len(lines) == 0 {
@@ -132,37 +169,26 @@ func (l *ledger) result(t *imported, stored *purchases) *bookingv1.ImportTransac
 	return importResult(t.reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED, transaction.ID.String())
 }
 
-// know settles the lines that were imported before and finds out which of the
-// customers that the others name exist: in the copy, else from the customer
-// service.
+// know finds out which of the customers that lines name exist: in the copy, else
+// from the customer service.
 func (s *Server) know(ctx context.Context, b *importBatch) error {
 	names := b.names()
-	var references []string
-	b.open(func(_ int, t *imported) { references = append(references, t.reference) })
-	if len(references) == 0 {
+	ids, references := names.split()
+	if len(names) == 0 {
 		return nil
 	}
-	stored := map[string]id.Transaction{}
-	ids, customerReferences := names.split()
-	r, err := s.store.resolve(ctx, b.company.ID, ids, customerReferences, existing(b.company.ID, references, stored))
+	r, err := s.store.resolve(ctx, b.company.ID, ids, references)
 	if err != nil {
 		return err
 	}
-	names.note(r, b.customers)
-	b.settle(stored)
-
-	unknownIDs, unknownReferences := b.names().missing(r)
-	met, err := s.meet(ctx, b.company.ID, unknownIDs, unknownReferences)
+	met, err := s.meet(ctx, b.company.ID, unknownTo(r.byID, ids), unknownTo(r.byReference, references))
 	if err != nil {
 		return err
 	}
 	for _, c := range met {
-		r.byID[c.ID] = c.deletedAt.IsZero()
-		if c.reference != "" {
-			r.note(c.reference, c.ID, !c.deletedAt.IsZero())
-		}
+		r.note(c.ID, c.reference, !c.deletedAt.IsZero())
 	}
-	names.note(r, b.customers)
+	names.exist(r, b.customers)
 	return nil
 }
 
@@ -205,29 +231,27 @@ func (n names) split() (ids []id.Customer, references []string) {
 	return ids, references
 }
 
-// missing lists those of whom r knows nothing.
-func (n names) missing(r resolved) (ids []id.Customer, references []string) {
+// exist records who of n exists and is not deleted.
+func (n names) exist(r resolved, into map[string]id.Customer) {
 	for text, c := range n {
 		if c.IsZero() {
-			if _, ok := r.byReference[text]; !ok {
-				references = append(references, text)
-			}
-		} else if _, ok := r.byID[c]; !ok {
-			ids = append(ids, c)
+			c = r.byReference[text]
+		} else {
+			c = r.byID[c]
 		}
-	}
-	return ids, references
-}
-
-// note records who of n exists and is not deleted.
-func (n names) note(r resolved, into map[string]id.Customer) {
-	for text, c := range n {
-		if c.IsZero() {
-			if known := r.byReference[text]; !known.IsZero() {
-				into[text] = known
-			}
-		} else if r.byID[c] {
+		if !c.IsZero() {
 			into[text] = c
 		}
 	}
+}
+
+// unknownTo lists the keys that known does not have.
+func unknownTo[K comparable, V any](known map[K]V, keys []K) []K {
+	var unknown []K
+	for _, k := range keys {
+		if _, ok := known[k]; !ok {
+			unknown = append(unknown, k)
+		}
+	}
+	return unknown
 }

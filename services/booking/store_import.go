@@ -42,17 +42,6 @@ const (
 		where company_id = $1 and event_id = any($2)`
 )
 
-// existing reads which references were imported before.
-func existing(company id.Company, references []string, into map[string]id.Transaction) pg.Query {
-	return pg.Query{SQL: existingSQL, Args: []any{company, references}, Scan: each(func(rows pgx.Rows) error {
-		var reference string
-		var t id.Transaction
-		err := rows.Scan(&reference, &t)
-		into[reference] = t
-		return err
-	})}
-}
-
 // openLedger fills l with what is in place of all that lines refer to, locked
 // until the end of tx.
 func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) error {
@@ -74,7 +63,13 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 	var events []id.Event
 	err := pipeline(ctx, tx,
 		pg.Query{SQL: lockImportsSQL, Args: []any{l.company.ID}},
-		existing(l.company.ID, references, l.existing),
+		pg.Query{SQL: existingSQL, Args: []any{l.company.ID, references}, Scan: each(func(rows pgx.Rows) error {
+			var reference string
+			var t id.Transaction
+			err := rows.Scan(&reference, &t)
+			l.existing[reference] = t
+			return err
+		})},
 		pg.Query{SQL: lockEventsSQL, Args: []any{l.company.ID, eventReferences, dates}, Scan: each(func(rows pgx.Rows) error {
 			var e importEvent
 			if err := rows.Scan(&e.id, &e.reference); err != nil {

@@ -22,7 +22,9 @@ const (
 		and t.purchased_at >= $3 and t.purchased_at <= $4`
 
 	// ahead holds for a transaction with a booking whose date starts after $5.
-	ahead = ` and (select true from bookings b join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
+	ahead = ` and (select true from bookings b
+		cross join lateral (select d.starts_at from event_dates d
+			where d.company_id = $1 and d.id = b.event_date_id offset 0) d
 		where b.company_id = $1 and b.transaction_id = t.id and d.starts_at > $5 limit 1)`
 
 	purchaseColumns = `t.id, t.purchased_at, t.timezone, t.version`

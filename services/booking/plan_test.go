@@ -1,0 +1,184 @@
+package booking
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+)
+
+// plan is a node of EXPLAIN's JSON.
+type plan struct {
+	Type  string  `json:"Node Type"`
+	Table string  `json:"Relation Name"`
+	Index string  `json:"Index Name"`
+	Rows  float64 `json:"Actual Rows"`
+	Loops float64 `json:"Actual Loops"`
+	Hit   float64 `json:"Shared Hit Blocks"`
+	Read  float64 `json:"Shared Read Blocks"`
+	Plans []plan  `json:"Plans"`
+}
+
+func (p plan) walk(visit func(plan)) {
+	visit(p)
+	for _, child := range p.Plans {
+		child.walk(visit)
+	}
+}
+
+func (p plan) String() string {
+	text, _ := json.MarshalIndent(p, "", " ")
+	return string(text)
+}
+
+// explain runs a statement as the service does, under the company's policies, and
+// returns how it was executed. A generic plan is one made without knowing the
+// arguments, as a long-lived connection has it.
+func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args ...any) plan {
+	t.Helper()
+	var out []struct{ Plan plan }
+	err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+		var names, values []string
+		for _, a := range args {
+			name, value := literal(a)
+			names, values = append(names, name), append(values, value)
+		}
+		for _, statement := range []string{
+			"set local plan_cache_mode = " + mode,
+			"prepare probe (" + strings.Join(names, ", ") + ") as " + sql,
+		} {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		defer tx.Exec(ctx, "deallocate probe")
+		var text []byte
+		execute := "explain (analyze, buffers, format json) execute probe (" + strings.Join(values, ", ") + ")"
+		// The first run reads the catalogue.
+		for range 2 {
+			if err := tx.QueryRow(ctx, execute).Scan(&text); err != nil {
+				return err
+			}
+		}
+		return json.Unmarshal(text, &out)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0].Plan
+}
+
+func literal(a any) (typ, value string) {
+	switch a := a.(type) {
+	case interface{ UUID() id.UUID }:
+		u := a.UUID()
+		return "uuid", fmt.Sprintf("'%x'", u[:])
+	case time.Time:
+		return "timestamptz", "'" + a.UTC().Format(time.RFC3339Nano) + "'"
+	case int32:
+		return "integer", fmt.Sprint(a)
+	}
+	return "bigint", fmt.Sprint(a)
+}
+
+// fill adds n transactions of one booking each, forty per customer, and as many
+// of the customer who is asked about.
+const fillSQL = `with made as (
+	insert into transactions (company_id, id, purchaser_id, purchased_at, timezone, source, status)
+	select $1, gen_random_uuid(), case when n <= $4 then $3 else md5((n / 40)::text)::uuid end,
+		timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', 'UTC', 'import', 'confirmed'
+	from generate_series(1, $2::integer) n returning id)
+	insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id, pricing_option_id, spaces, method, credits_used)
+	select $1, gen_random_uuid(), made.id, 0, $5, (array(select d.id from event_dates d where d.company_id = $1 and d.event_id = $5))[1 + (random() * 999)::integer], $5, 1, 'PASS', 1
+	from made`
+
+func TestListPlans(t *testing.T) {
+	ownerURL, appURL := testkit.DBURLs(t, schema())
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	owner, err := pgx.Connect(t.Context(), ownerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { owner.Close(context.Background()) })
+	w := newWorldOn(t, db)
+	ann := w.customer(w.company, "ann")
+	e := w.event(w.ctx, nil)
+	event := idOf[id.Event](t, e.GetId())
+	w.mustBook(w.ctx, ann, e, 1)
+	w.exec(`insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone)
+		select $1, gen_random_uuid(), $2, now() + n * interval '1 hour', 60, 'UTC' from generate_series(2, 1000) n`, w.company, event)
+
+	from, to := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), endOfTime()
+	now := time.Now()
+	statements := []struct {
+		name, sql string
+		args      []any
+	}{
+		{"page", pageSQL, []any{w.company, ann, from, to, int32(30), int64(60)}},
+		{"total", totalSQL, []any{w.company, ann, from, to}},
+		{"future page", futurePageSQL, []any{w.company, ann, from, to, now, int32(30), int64(60)}},
+		{"future total", futureTotalSQL, []any{w.company, ann, from, to, now}},
+	}
+	small := map[string]float64{}
+	const ofAnn = 500
+	for _, step := range []struct{ size, ofAnn int }{{10_000, ofAnn}, {100_000, 0}} {
+		size := step.size
+		w.exec(fillSQL, w.company, size, ann, step.ofAnn, event)
+		for _, analyzed := range []bool{false, true} {
+			if analyzed {
+				if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+				for _, s := range statements {
+					name := fmt.Sprintf("%s with a %s over %d rows, analyzed %t", s.name, mode, size, analyzed)
+					t.Run(name+": costs what the customer has (invariant 7)", func(t *testing.T) {
+						p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+						index, indexOnly := false, false
+						p.walk(func(n plan) {
+							index = index || n.Index == "transactions_by_purchaser"
+							indexOnly = indexOnly || n.Type == "Index Only Scan"
+							if n.Type == "Seq Scan" && (n.Table == "transactions" || n.Table == "bookings") {
+								t.Errorf("reads all of %s", n.Table)
+							}
+							if n.Rows*n.Loops > 4*ofAnn {
+								t.Errorf("%s on %s %s goes through %.0f rows", n.Type, n.Table, n.Index, n.Rows*n.Loops)
+							}
+						})
+						if !index {
+							t.Error("does not use transactions_by_purchaser")
+						}
+						// In a small table reading its few pages is as good.
+						if s.name == "total" && analyzed && size > 10_000 && !indexOnly {
+							t.Error("the count reads the table")
+						}
+						key := s.name + mode
+						if small[key] == 0 {
+							small[key] = p.Hit + p.Read
+						}
+						if most := 1.5 * small[key]; p.Hit+p.Read > most {
+							t.Errorf("touches %.0f blocks, in the small table %.0f", p.Hit+p.Read, small[key])
+						}
+						if t.Failed() {
+							t.Log(p)
+						}
+					})
+				}
+			}
+		}
+	}
+}
