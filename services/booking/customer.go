@@ -2,6 +2,7 @@ package booking
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -75,6 +76,18 @@ func (s *Server) knowing(ctx context.Context, company id.Company, do func() erro
 	return err
 }
 
+// exists returns why a customer cannot be served: deleted, or, where c is nil, not
+// in the copy.
+func (c *knownCustomer) exists(customer id.Customer) error {
+	switch {
+	case c == nil:
+		return &unknownCustomers{ids: []id.Customer{customer}}
+	case c.deleted:
+		return fault.Missing("customer")
+	}
+	return nil
+}
+
 // keepCustomersSQL stores news about customers. What is older than the copy
 // changes nothing, in whatever order news comes.
 const keepCustomersSQL = `insert into customers as c
@@ -88,7 +101,9 @@ const keepCustomersSQL = `insert into customers as c
 		where c.version < excluded.version`
 
 func keepCustomers(ctx context.Context, tx *pg.Tx, records []customerRecord) error {
-	newest := newestOf(records, func(r customerRecord) (id.UUID, int64) { return r.ID.UUID(), r.version })
+	newest := newestOf(records, func(r customerRecord) (rowKey, int64) {
+		return rowKey{r.company, r.ID.UUID()}, r.version
+	})
 	var companies []id.Company
 	var ids []id.Customer
 	var references []*string
@@ -110,22 +125,32 @@ func keepCustomers(ctx context.Context, tx *pg.Tx, records []customerRecord) err
 	return err
 }
 
-// newestOf keeps of each thing the record with the highest version, in the order
-// of their keys: one statement cannot change a row twice, and two that lock rows
-// in one order do not wait for each other.
-func newestOf[T any](records []T, key func(T) (id.UUID, int64)) []T {
+// rowKey is the primary key of a row.
+type rowKey struct {
+	company id.Company
+	id      id.UUID
+}
+
+func (k rowKey) compare(other rowKey) int {
+	if c := bytes.Compare(k.company[:], other.company[:]); c != 0 {
+		return c
+	}
+	return bytes.Compare(k.id[:], other.id[:])
+}
+
+// newestOf keeps of each row the record with the highest version, in the order
+// of the keys: one statement cannot change a row twice, and two that lock rows in
+// one order do not wait for each other.
+func newestOf[T any](records []T, keyOf func(T) (key rowKey, version int64)) []T {
 	sorted := slices.Clone(records)
 	slices.SortFunc(sorted, func(a, b T) int {
-		ka, va := key(a)
-		kb, vb := key(b)
-		if c := bytes.Compare(ka[:], kb[:]); c != 0 {
-			return c
-		}
-		return int(max(-1, min(1, vb-va)))
+		ka, va := keyOf(a)
+		kb, vb := keyOf(b)
+		return cmp.Or(ka.compare(kb), cmp.Compare(vb, va))
 	})
 	return slices.CompactFunc(sorted, func(a, b T) bool {
-		ka, _ := key(a)
-		kb, _ := key(b)
+		ka, _ := keyOf(a)
+		kb, _ := keyOf(b)
 		return ka == kb
 	})
 }

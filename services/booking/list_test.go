@@ -186,6 +186,13 @@ func TestListTransactions(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a customer who does not exist is the greater fault", func(t *testing.T) {
+		w := newWorld(t)
+		for _, c := range []string{"cust_x", id.New[id.Customer]().String()} {
+			_, err := w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c, Page: ptr[int32](-1)})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+	})
 	t.Run("a customer who bought nothing has an empty list, one who does not exist has none", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")

@@ -109,7 +109,7 @@ func (s *Server) transaction(ctx context.Context, company Company, customer, tra
 	switch {
 	case err != nil:
 		return nil, err
-	case l.purchaser == nil || l.purchaser.deleted || len(l.transactions) == 0:
+	case l.purchaser.exists(c) != nil || len(l.transactions) == 0:
 		return nil, fault.Missing("transaction")
 	}
 	return &l.transactions[0], nil
@@ -121,23 +121,24 @@ func (s *Server) ListTransactions(ctx context.Context, req *bookingv1.ListTransa
 	if err != nil {
 		return nil, err
 	}
-	q, err := queryOf(req, company, s.now())
+	customer, err := customerOf(req.GetCustomerId())
 	if err != nil {
 		return nil, err
 	}
+	q, wrong := queryOf(req, company, s.now())
+	q.customer = customer
 	var l listing
-	err = s.knowing(ctx, company.ID, func() error {
+	err = s.knowing(ctx, company.ID, func() (err error) {
 		l, err = s.store.list(ctx, company.ID, q)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case l.purchaser == nil:
-			return &unknownCustomers{ids: []id.Customer{q.customer}}
-		case l.purchaser.deleted:
-			return fault.Missing("customer")
 		}
-		return nil
+		return l.purchaser.exists(customer)
 	})
+	if err == nil {
+		// A customer who does not exist is the greater fault.
+		err = wrong
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +168,7 @@ func queryOf(req *bookingv1.ListTransactionsRequest, company Company, now time.T
 	if req.GetFutureOnly() {
 		q.after = now
 	}
-	q.customer, err = customerOf(req.GetCustomerId())
-	return q, err
+	return q, nil
 }
 
 // CancelBooking implements BookingService.

@@ -82,7 +82,7 @@ func (s *store) company(ctx context.Context, company id.Company) (Company, error
 
 // keepCompanies stores news about companies.
 func keepCompanies(ctx context.Context, tx *pg.Tx, records []companyRecord) error {
-	newest := newestOf(records, func(r companyRecord) (id.UUID, int64) { return r.ID.UUID(), r.version })
+	newest := newestOf(records, func(r companyRecord) (rowKey, int64) { return rowKey{company: r.ID}, r.version })
 	var ids []id.Company
 	var zones, currencies []string
 	var versions []int64

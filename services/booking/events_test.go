@@ -1,0 +1,306 @@
+package booking
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// update rewrites the golden events of this service.
+var update = flag.Bool("update", false, "write the golden events")
+
+func TestGoldenEvents(t *testing.T) {
+	w := newWorld(t)
+	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
+	serial := byte(0)
+	w.server.now = func() time.Time { at = at.Add(time.Minute); return at }
+	w.server.newID = func() id.UUID { serial++; return id.UUID{0x01, 0x9c, 15: serial} }
+	zoe := w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+		ID: id.Customer{0x01, 0x9c, 15: 0xf1}, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com",
+	}})
+	max := w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+		ID: id.Customer{0x01, 0x9c, 15: 0xf2}, FirstName: "Max", LastName: "Müller", Email: "max@example.com",
+	}})
+	starts := time.Date(2026, 3, 29, 8, 30, 0, 0, time.UTC)
+	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+		Title: "Sunrise yoga", Description: "Bring a mat.", Type: bookingv1.EventType_EVENT_TYPE_WORKSHOP, Location: "Studio 1",
+		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(starts), DurationMinutes: 60, Capacity: ptr[int32](12)}},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: ptr[int32](1)}},
+	})
+	if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{
+		{StartsAt: timestamppb.New(starts.AddDate(0, 0, 7)), DurationMinutes: 90},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+		PurchaserId: zoe.String(), PaymentReference: "ch_1",
+		Lines: []*bookingv1.TransactionLine{{EventDateId: e.GetDates()[0].GetId(), Spaces: 2, BoughtForId: max.String()}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	booking := made.GetTransaction().GetBookings()[0].GetId()
+	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking}); err != nil {
+		t.Fatal(err)
+	}
+
+	payloads := map[string]proto.Message{
+		subjectEventCreated: &bookingv1.EventCreated{}, subjectEventDatesAdded: &bookingv1.EventDatesAdded{},
+		subjectBookingConfirmed: &bookingv1.BookingConfirmed{}, subjectBookingCancelled: &bookingv1.BookingCancelled{},
+		subjectBookingRefunded: &bookingv1.BookingRefunded{},
+	}
+	found := 0
+	err = w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: each(func(rows pgx.Rows) error {
+		var subject string
+		var payload []byte
+		if err := rows.Scan(&subject, &payload); err != nil {
+			return err
+		}
+		found++
+		if payloads[subject] == nil {
+			return fmt.Errorf("an event %s that nobody expects", subject)
+		}
+		return proto.Unmarshal(payload, payloads[subject])
+	})})
+	if err != nil || found != len(payloads) {
+		t.Fatalf("found %d events, %v", found, err)
+	}
+	for subject, payload := range payloads {
+		t.Run(subject+" is what it always was", func(t *testing.T) {
+			file := filepath.Join("testdata", strings.TrimPrefix(subject, "booking.v1.")+".json")
+			if *update {
+				if err := os.WriteFile(file, goldenText(t, payload), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := payload.ProtoReflect().New().Interface()
+			if err := protojson.Unmarshal(text, want); err != nil || !proto.Equal(payload, want) {
+				t.Errorf("got %v, the golden file has %v (%v)", payload, want, err)
+			}
+		})
+	}
+}
+
+// goldenText writes an event in one and the same way, which protojson by itself
+// does not.
+func goldenText(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// golden reads an event as its producer's test wrote it.
+func golden(t *testing.T, service, name string, into proto.Message) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", service, "testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := protojson.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+	return payload(t, into)
+}
+
+func payload(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// copyOf reads the copy of a customer: "first last <email> v1 [reference] [deleted]".
+func (w *world) copyOf(company id.Company, customer id.Customer) string {
+	w.t.Helper()
+	rows, err := pg.Rows[string](w.t.Context(), w.db, pg.For(company), `select concat_ws(' ', first_name, last_name, '<' || email || '>',
+		'v' || version, reference, case when deleted_at is not null then 'deleted' end) from customers where id = $1`, customer)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.Join(rows, "; ")
+}
+
+func TestCopies(t *testing.T) {
+	company := id.New[id.Company]()
+	event := func(subject string, body []byte) bus.Message {
+		return bus.Message{ID: id.NewUUID(), Company: company, Subject: subject, Payload: body, OccurredAt: time.Now()}
+	}
+	update := func(customer id.Customer, name string, version int64) bus.Message {
+		return event("customer.v1.customer_updated", payload(t, &customerv1.CustomerUpdated{Customer: &customerv1.CustomerSnapshot{
+			Id: customer.String(), FirstName: name, Version: version,
+		}}))
+	}
+	t.Run("the customer service's events keep the copy", func(t *testing.T) {
+		w := newWorld(t)
+		copies := NewCopies(w.db)
+		var created customerv1.CustomerCreated
+		var updated customerv1.CustomerUpdated
+		var deleted customerv1.CustomerDeleted
+		for _, step := range []struct {
+			m    bus.Message
+			want func() string
+		}{
+			{event("customer.v1.customer_created", golden(t, "customer", "customer_created", &created)),
+				func() string { return described(created.GetCustomer()) }},
+			{event("customer.v1.customer_updated", golden(t, "customer", "customer_updated", &updated)),
+				func() string { return described(updated.GetCustomer()) }},
+			{event("customer.v1.customer_deleted", golden(t, "customer", "customer_deleted", &deleted)),
+				func() string { return described(deleted.GetCustomer()) + " deleted" }},
+		} {
+			if err := copies.handle(t.Context(), []bus.Message{step.m}); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.copyOf(company, idOf[id.Customer](t, created.GetCustomer().GetId())); got != step.want() {
+				t.Errorf("after %s the copy is %q, want %q", step.m.Subject, got, step.want())
+			}
+		}
+	})
+	t.Run("an older version changes nothing, in one batch or in several (invariant 8)", func(t *testing.T) {
+		w := newWorld(t)
+		copies := NewCopies(w.db)
+		ann, ben := id.New[id.Customer](), id.New[id.Customer]()
+		for _, batch := range [][]bus.Message{
+			{update(ann, "third", 3), update(ben, "ben", 1), update(ann, "first", 1), update(ann, "second", 2)},
+			{update(ann, "second again", 2), update(ben, "benny", 2)},
+			{update(ann, "third again", 3)},
+		} {
+			if err := copies.handle(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a, b := w.copyOf(company, ann), w.copyOf(company, ben); a != "third  <> v3" || b != "benny  <> v2" {
+			t.Errorf("the copies are %q and %q", a, b)
+		}
+	})
+	t.Run("a repeated delivery changes nothing (invariant 8)", func(t *testing.T) {
+		w := newWorld(t)
+		copies := NewCopies(w.db)
+		ann := id.New[id.Customer]()
+		m := update(ann, "ann", 1)
+		for range 3 {
+			if err := copies.handle(t.Context(), []bus.Message{m, m}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.copyOf(company, ann); got != "ann  <> v1" {
+			t.Errorf("the copy is %q", got)
+		}
+	})
+	t.Run("companies do not mix, and a stranger's event is no obstacle", func(t *testing.T) {
+		w := newWorld(t)
+		ann := id.New[id.Customer]()
+		theirs := update(ann, "theirs", 9)
+		theirs.Company = id.New[id.Company]()
+		batch := []bus.Message{update(ann, "ours", 1), theirs, event("customer.v1.customer_merged", []byte("whatever"))}
+		if err := NewCopies(w.db).handle(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := w.copyOf(company, ann), w.copyOf(theirs.Company, ann); a != "ours  <> v1" || b != "theirs  <> v9" {
+			t.Errorf("the copies are %q and %q", a, b)
+		}
+	})
+	t.Run("what cannot be read is not taken for read", func(t *testing.T) {
+		w := newWorld(t)
+		ann := id.New[id.Customer]()
+		good, bad := update(ann, "ann", 1), event("customer.v1.customer_updated", []byte{0xff})
+		copies := NewCopies(w.db)
+		if err := copies.handle(t.Context(), []bus.Message{good, bad}); err == nil {
+			t.Fatal("no error")
+		}
+		if err := copies.handle(t.Context(), []bus.Message{good}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.copyOf(company, ann); got != "ann  <> v1" {
+			t.Errorf("the copy is %q", got)
+		}
+	})
+	t.Run("a company's events keep its copy", func(t *testing.T) {
+		w := newWorld(t)
+		copies := NewCopies(w.db)
+		snapshot := func(zone string, version int64) *authv1.CompanySnapshot {
+			return &authv1.CompanySnapshot{Id: company.String(), Timezone: zone, Currency: "EUR", Version: version}
+		}
+		for _, m := range []bus.Message{
+			event("auth.v1.company_updated", payload(t, &authv1.CompanyUpdated{Company: snapshot("Europe/Berlin", 2)})),
+			event("auth.v1.company_created", payload(t, &authv1.CompanyCreated{Company: snapshot("Europe/London", 1)})),
+		} {
+			if err := copies.handle(t.Context(), []bus.Message{m}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := w.server.store.company(t.Context(), company)
+		if err != nil || got.Timezone != "Europe/Berlin" || got.Currency != "EUR" {
+			t.Errorf("the copy is %v, %v", got, err)
+		}
+	})
+	t.Run("events reach the copy over the bus, in batches", func(t *testing.T) {
+		w := newWorld(t)
+		b := testkit.Bus(t)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- NewCopies(w.db).Run(ctx, b) }()
+		var all []bus.Message
+		for n := range 2000 {
+			all = append(all, update(id.New[id.Customer](), fmt.Sprint(n), 1))
+		}
+		if _, err := b.Publish(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 20*time.Second, func() error {
+			if n := one[int64](w, `select count(*) from customers`); n != 2000 {
+				return fmt.Errorf("%d customers", n)
+			}
+			return nil
+		})
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// described is what copyOf returns for a customer who is not deleted.
+func described(c *customerv1.CustomerSnapshot) string {
+	s := fmt.Sprintf("%s %s <%s> v%d", c.GetFirstName(), c.GetLastName(), c.GetEmail(), c.GetVersion())
+	if c.GetReference() != "" {
+		s += " " + c.GetReference()
+	}
+	return s
+}
