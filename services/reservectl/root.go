@@ -79,6 +79,8 @@ It finds the platform and its credential in a credentials.json, which
 
 Standard output is JSON, or a table on a terminal (--output says which).`,
 		SilenceUsage: true, SilenceErrors: true, Version: service.Version(),
+		// Without these cobra itself refuses an unknown command, and not as a usageError.
+		Args: cobra.ArbitraryArgs, RunE: helpOrUnknown,
 	}
 	root.SetIn(in)
 	root.SetOut(out)
@@ -101,17 +103,16 @@ Standard output is JSON, or a table on a terminal (--output says which).`,
 
 // group makes a command that only has commands below it.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{
-		Use: use, Short: short,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())}
-			}
-			return c.Help()
-		},
-	}
+	c := &cobra.Command{Use: use, Short: short, RunE: helpOrUnknown}
 	c.AddCommand(commands...)
 	return c
+}
+
+func helpOrUnknown(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())}
+	}
+	return c.Help()
 }
 
 // exactly refuses another number of arguments than the ones named.
