@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/test/harness"
+)
+
+// operation is an operation of Interface A and the scope that it needs.
+type operation struct {
+	name, scope string
+	request     harness.Request
+}
+
+// operations are all that need a token, about one customer and transaction.
+func operations(customer, transaction string) []operation {
+	return []operation{
+		{"the customer list", "customers:read", harness.Request{Method: "GET", Path: "/customers"}},
+		{"a page of customers", "customers:read", harness.Request{Method: "GET", Path: "/customers?page=0"}},
+		{"a profile", "profile:read", harness.Request{Method: "GET", Path: profilePath(customer)}},
+		{"a profile update", "profile:write", harness.Request{
+			Method: "PUT", Path: profilePath(customer), Body: `{"firstname":"In","lastname":"Truder","email":"in@example.com"}`,
+		}},
+		{"the bookings", "bookings:read", harness.Request{Method: "GET", Path: bookingsPath(customer)}},
+		{"a single booking", "bookings:read", harness.Request{Method: "GET", Path: bookingPath(customer, transaction)}},
+	}
+}
+
+func (w *world) testAccess(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	customer := n.NewCustomer(t, "Zoë", "O'Brien").GetId()
+	bookings := n.ImportTransactions(t, bought(customer, time.Now().Add(-time.Hour), card(class("E", time.Now(), ""))))
+	a := w.client(t)
+	forged := w.forged(t, n.token)
+
+	for _, op := range operations(customer, bookings[0]) {
+		unauthorized := func(t *testing.T, header http.Header) {
+			t.Helper()
+			r := op.request
+			r.Header = header
+			answer := w.client(t).Do(t, r)
+			answer.Refused(t, http.StatusUnauthorized, "UNAUTHORIZED")
+			if challenge := answer.Header.Get("WWW-Authenticate"); !strings.HasPrefix(challenge, "Bearer") {
+				t.Errorf("%v: WWW-Authenticate: %q", header, challenge)
+			}
+		}
+		t.Run(op.name+" needs a token", func(t *testing.T) {
+			for _, header := range []http.Header{
+				nil, headers("Authorization", "Bearer"), headers("Authorization", "Bearer "), headers("Authorization", "Basic YTpi"),
+				headers("Authorization", n.token), headers("Authorization", "Token "+n.token),
+				headers("Authorization", "Bearer "+n.token, "Authorization", "Bearer "+n.token),
+			} {
+				unauthorized(t, header)
+			}
+		})
+		t.Run(op.name+" takes no token but ours", func(t *testing.T) {
+			for _, raw := range forged {
+				unauthorized(t, headers("Authorization", "Bearer "+raw))
+			}
+		})
+		t.Run(op.name+" needs the scope "+op.scope+", and the message says so", func(t *testing.T) {
+			var others []string
+			for _, scope := range harness.AllScopes() {
+				if scope != op.scope {
+					others = append(others, scope)
+				}
+			}
+			a := w.client(t)
+			r := op.request
+			r.Token = a.Token(t, n.NewClient(t, others...))
+			answer := a.Do(t, r)
+			f := answer.Refused(t, http.StatusForbidden, "INSUFFICIENT_SCOPE")
+			if !strings.Contains(f.Message, op.scope) {
+				t.Errorf("the message is %q", f.Message)
+			}
+			challenge := answer.Header.Get("WWW-Authenticate")
+			if !strings.HasPrefix(challenge, "Bearer") || !strings.Contains(challenge, `error="insufficient_scope"`) || !strings.Contains(challenge, op.scope) {
+				t.Errorf("WWW-Authenticate: %q", challenge)
+			}
+		})
+		t.Run(op.name+" needs no other scope than "+op.scope, func(t *testing.T) {
+			a := w.client(t)
+			r := op.request
+			r.Token = a.Token(t, n.NewClient(t, op.scope))
+			a.Do(t, r).Into(t, http.StatusOK, nil)
+		})
+	}
+	t.Run("a grant that was narrowed counts, not what the client could have", func(t *testing.T) {
+		c := n.NewClient(t)
+		var body tokenAnswer
+		a.Do(t, harness.Request{Path: "/token", Body: fmt.Sprintf(`{"client_id":%q,"client_secret":%q,"scope":"profile:read"}`, c.ID, c.Secret)}).
+			Into(t, http.StatusOK, &body)
+		a.Do(t, harness.Request{Path: "/customers", Token: body.AccessToken}).Refused(t, http.StatusForbidden, "INSUFFICIENT_SCOPE")
+		a.Do(t, harness.Request{Path: profilePath(customer), Token: body.AccessToken}).Into(t, http.StatusOK, nil)
+	})
+	t.Run("the token is asked for before anything else is said", func(t *testing.T) {
+		for _, r := range []harness.Request{
+			{Method: "GET", Path: profilePath("cust_nonsense")}, {Method: "GET", Path: bookingsPath(customer) + "?page=x"},
+			{Method: "PUT", Path: profilePath(customer), Body: "no JSON"}, {Method: "PUT", Path: profilePath(customer), Media: "text/plain", Body: "x"},
+		} {
+			a.Do(t, r).Refused(t, http.StatusUnauthorized, "UNAUTHORIZED")
+		}
+	})
+	t.Run("the refused update changed nothing", func(t *testing.T) {
+		// The one with the scope came through, and all others did not.
+		if got := n.profile(t, customer); got.Firstname != "In" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// forged makes tokens out of a valid one that must not pass.
+func (w *world) forged(t *testing.T, valid string) []string {
+	t.Helper()
+	claims := jwt.MapClaims{}
+	parsed, parts, err := jwt.NewParser().ParseUnverified(valid, claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parsed.Method.Alg() != "EdDSA" || parsed.Header["kid"] == nil {
+		t.Fatalf("the token's header is %v", parsed.Header)
+	}
+	_, stranger, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(method jwt.SigningMethod, key any, kid any) string {
+		token := jwt.NewWithClaims(method, claims)
+		token.Header["kid"] = kid
+		raw, err := token.SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	// The scopes raised, the signature kept.
+	claims["scope"] = "platform:admin"
+	raised, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{
+		"nonsense", "a.b.c", valid + "x", valid[:len(valid)-6], parts[0] + "." + parts[1] + ".", parts[0] + "." + parts[1],
+		parts[0] + "." + base64.RawURLEncoding.EncodeToString(raised) + "." + parts[2],
+		sign(jwt.SigningMethodEdDSA, stranger, parsed.Header["kid"]),
+		sign(jwt.SigningMethodEdDSA, stranger, "another"),
+		sign(jwt.SigningMethodHS256, []byte("secret"), parsed.Header["kid"]),
+		sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, parsed.Header["kid"]),
+		strings.Repeat("x", 20_000),
+	}
+}
+
+// testExpiry has a credential of the company whose tokens live for a second:
+// those of API clients live for an hour.
+func (w *world) testExpiry(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	made, err := n.Operator().Credentials.CreateServiceCredential(n.Ctx(t.Context()), &authv1.CreateServiceCredentialRequest{
+		Name: "short", Scopes: []string{"customers:read"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued, err := n.Operator().Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{
+		ClientId: made.GetServiceCredential().GetId(), ClientSecret: made.GetSecret(), LifetimeSeconds: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.client(t)
+	list := harness.Request{Path: "/customers", Token: issued.GetAccessToken()}
+	a.Do(t, list).Into(t, http.StatusOK, nil)
+	t.Run("a token is refused once it has expired, and the challenge says why", func(t *testing.T) {
+		var answer harness.Answer
+		harness.Eventually(t, 10*time.Second, func() error {
+			answer = a.Do(t, list)
+			if answer.Code == http.StatusOK {
+				return fmt.Errorf("still answered 200")
+			}
+			return nil
+		})
+		answer.Refused(t, http.StatusUnauthorized, "TOKEN_EXPIRED")
+		if challenge := answer.Header.Get("WWW-Authenticate"); !strings.Contains(challenge, `error="invalid_token"`) {
+			t.Errorf("WWW-Authenticate: %q", challenge)
+		}
+	})
+}

@@ -1,0 +1,491 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/test/harness"
+)
+
+// eventLimit bounds how long a change in one service takes to reach another.
+const eventLimit = 15 * time.Second
+
+// testBookings books over gRPC, as the services' users do, and reads on A.
+func (w *world) testBookings(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	ada, ben := n.NewCustomer(t, "Ada", "Purchaser"), n.NewCustomer(t, "Ben", "Guest")
+	starts := time.Now().Add(48 * time.Hour).Truncate(time.Minute)
+	capacity := int32(5)
+	made, err := n.Operator().Events.CreateEvent(n.Ctx(t.Context()), &bookingv1.CreateEventRequest{
+		Title: "Morning Vinyasa", Timezone: "America/New_York",
+		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(starts), DurationMinutes: 75, Capacity: &capacity}},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200, TaxRateBasisPoints: 2000}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := made.GetEvent()
+	date, option := event.GetDates()[0], event.GetPricingOptions()[0]
+	before := time.Now().Truncate(time.Second)
+	res, err := n.Operator().Bookings.CreateTransaction(n.Ctx(t.Context()), &bookingv1.CreateTransactionRequest{
+		PurchaserId: ada.GetId(), PaymentReference: "pay_1",
+		Lines: []*bookingv1.TransactionLine{
+			{EventDateId: date.GetId(), Spaces: 2}, {EventDateId: date.GetId(), Spaces: 1, BoughtForId: ben.GetId()},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made2 := res.GetTransaction()
+
+	t.Run("a booking is in the list as soon as it is made, in the shape of the interface", func(t *testing.T) {
+		n := n.at(t, w)
+		page := n.bookings(t, ada.GetId(), "")
+		if page.Total != 1 || page.Page != 0 || page.PageSize != 30 || len(page.Data) != 1 {
+			t.Fatalf("got %+v", page)
+		}
+		got := page.Data[0]
+		at, err := time.ParseInLocation("2006-01-02T15:04:05", got.PurchaseDate, location(t, "Europe/London"))
+		if err != nil || at.Before(before) || at.After(time.Now()) {
+			t.Errorf("purchase_date %s (%v), not after %s", got.PurchaseDate, err, before)
+		}
+		if got.ID != made2.GetId() || got.Type != "event-booking" || len(got.Bookings) != 2 {
+			t.Fatalf("got %+v", got)
+		}
+		first, second := got.Bookings[0], got.Bookings[1]
+		purchaser := reference{ID: ada.GetId(), Type: "customer", Firstname: "Ada", Lastname: "Purchaser", Email: ada.GetEmail()}
+		guest := reference{ID: ben.GetId(), Type: "customer", Firstname: "Ben", Lastname: "Guest", Email: ben.GetEmail()}
+		if first.Type != "event-booking" || first.Spaces != 2 || first.IsCancelled || first.IsRefunded || first.PurchasedBy != purchaser || first.BoughtFor != nil {
+			t.Errorf("first booking: %+v", first)
+		}
+		if second.PurchasedBy != purchaser || second.BoughtFor == nil || *second.BoughtFor != guest || second.Spaces != 1 {
+			t.Errorf("second booking: %+v", second)
+		}
+		e := first.Event
+		if e.ID != event.GetId() || e.Type != "event" || e.Name != "Morning Vinyasa" || e.Date.ID != date.GetId() || e.Date.Type != "event_date" {
+			t.Errorf("event: %+v", e)
+		}
+		local := starts.In(location(t, "America/New_York")).Format("2006-01-02T15:04:05")
+		if e.Date.Datetime != local || e.Date.TZ != "America/New_York" || e.Date.Duration != 75 {
+			t.Errorf("date: %+v, want %s", e.Date, local)
+		}
+		if first.PricingOption.ID != option.GetId() {
+			t.Errorf("pricing option %s", first.PricingOption.ID)
+		}
+		paid(t, first, `{"method":"CARD","currency":"GBP","base100gross_price":2400,"base100net_price":2000}`)
+		paid(t, second, `{"method":"CARD","currency":"GBP","base100gross_price":1200,"base100net_price":1000}`)
+	})
+	t.Run("it is listed for who bought it, not for whom it is", func(t *testing.T) {
+		n := n.at(t, w)
+		if page := n.bookings(t, ben.GetId(), allTime); page.Total != 0 || len(page.Data) != 0 {
+			t.Errorf("got %+v", page)
+		}
+		n.get(t, bookingPath(ben.GetId(), made2.GetId())).Refused(t, http.StatusNotFound, "NOT_FOUND")
+	})
+	t.Run("cancelling and refunding show as flags, each by itself", func(t *testing.T) {
+		n := n.at(t, w)
+		ids := []string{made2.GetBookings()[0].GetId(), made2.GetBookings()[1].GetId()}
+		flags := func() string {
+			got := n.bookings(t, ada.GetId(), "").Data[0].Bookings
+			return fmt.Sprint(got[0].IsCancelled, got[0].IsRefunded, got[1].IsCancelled, got[1].IsRefunded)
+		}
+		ctx := n.Ctx(t.Context())
+		if _, err := n.Operator().Bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: ids[0]}); err != nil {
+			t.Fatal(err)
+		}
+		if got := flags(); got != "true false false false" {
+			t.Errorf("after a cancellation: %s", got)
+		}
+		if _, err := n.Operator().Bookings.RefundBooking(ctx, &bookingv1.RefundBookingRequest{BookingId: ids[1]}); err != nil {
+			t.Fatal(err)
+		}
+		if got := flags(); got != "true false false true" {
+			t.Errorf("after a refund: %s", got)
+		}
+	})
+	t.Run("a customer who has bought nothing has an empty list", func(t *testing.T) {
+		n := n.at(t, w)
+		nobody := n.NewCustomer(t, "No", "Body").GetId()
+		if answer := n.get(t, bookingsPath(nobody)); string(answer.Body) != `{"data":[],"total":0,"page":0,"pageSize":30}` {
+			t.Errorf("answered %s", answer.Body)
+		}
+	})
+}
+
+// paid fails t unless a booking's payment has just the given members.
+func paid(t *testing.T, b booking, want string) {
+	t.Helper()
+	var got, wanted map[string]any
+	if err := json.Unmarshal(b.Payment, &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, wanted) {
+		t.Errorf("payment %s, want %s", b.Payment, want)
+	}
+}
+
+// testShapes has what only an import can make: flags, free bookings, credits,
+// and instants around a change of the clocks.
+func (w *world) testShapes(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	people := n.ImportCustomers(t, "s", 2)
+	ada, ben := people[0], people[1]
+	utc := func(text string) time.Time {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	one := func(t *testing.T, at time.Time, b *bookingv1.ImportedBooking) (transaction, string) {
+		t.Helper()
+		n := n.at(t, w)
+		id := n.ImportTransactions(t, bought(ada, at, b))[0]
+		answer := n.get(t, bookingPath(ada, id))
+		var body struct{ Data transaction }
+		answer.Into(t, http.StatusOK, &body)
+		return body.Data, string(answer.Body)
+	}
+	base := utc("2026-01-05T10:00:00Z")
+
+	t.Run("a free booking is a card payment of zero", func(t *testing.T) {
+		b := card(class("free", base, ""))
+		b.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "EUR"}}
+		got, _ := one(t, base, b)
+		paid(t, got.Bookings[0], `{"method":"CARD","currency":"EUR","base100gross_price":0,"base100net_price":0}`)
+	})
+	t.Run("a payment by pass has credits and no prices", func(t *testing.T) {
+		for i, credits := range []int32{3, 0} {
+			b := card(class("pass", base, ""))
+			b.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: credits}}
+			got, _ := one(t, base.Add(time.Duration(i+1)*time.Second), b)
+			paid(t, got.Bookings[0], fmt.Sprintf(`{"method":"PASS","currency":"CR","credits_used":%d}`, credits))
+		}
+	})
+	t.Run("large amounts keep every unit", func(t *testing.T) {
+		b := card(class("dear", base, ""))
+		b.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "USD", Gross: 99_999_999_999_999, Net: 99_999_999_999_998}}
+		_, text := one(t, base.Add(10*time.Second), b)
+		if !strings.Contains(text, `"base100gross_price":99999999999999,"base100net_price":99999999999998`) {
+			t.Errorf("answered %s", text)
+		}
+	})
+	t.Run("flags and spaces are as imported", func(t *testing.T) {
+		for i, flags := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
+			b := card(class("flags", base, ""))
+			b.IsCancelled, b.IsRefunded, b.Spaces = flags[0], flags[1], int32(i+1)
+			got, _ := one(t, base.Add(time.Duration(20+i)*time.Second), b)
+			if first := got.Bookings[0]; first.IsCancelled != flags[0] || first.IsRefunded != flags[1] || first.Spaces != i+1 {
+				t.Errorf("%v: got %+v", flags, first)
+			}
+		}
+	})
+	t.Run("bought_for is absent where the booking is for the purchaser", func(t *testing.T) {
+		for i, whom := range []string{"", ada, "s0"} {
+			b := card(class("mine", base, ""))
+			b.BoughtFor = whom
+			if _, text := one(t, base.Add(time.Duration(30+i)*time.Second), b); strings.Contains(text, "bought_for") {
+				t.Errorf("for %q: %s", whom, text)
+			}
+		}
+		for i, whom := range []string{ben, "s1"} {
+			b := card(class("theirs", base, ""))
+			b.BoughtFor = whom
+			if got, text := one(t, base.Add(time.Duration(40+i)*time.Second), b); got.Bookings[0].BoughtFor == nil || got.Bookings[0].BoughtFor.ID != ben {
+				t.Errorf("for %q: %s", whom, text)
+			}
+		}
+	})
+	t.Run("a purchase shows the company's local time without offset, across changes of the clocks", func(t *testing.T) {
+		for instant, want := range map[string]string{
+			"2026-01-15T12:00:00Z": "2026-01-15T12:00:00", "2026-07-15T12:00:00Z": "2026-07-15T13:00:00",
+			"2026-03-29T00:59:59Z": "2026-03-29T00:59:59", "2026-03-29T01:00:00Z": "2026-03-29T02:00:00",
+			"2025-10-26T00:30:00Z": "2025-10-26T01:30:00", "2025-10-26T01:30:00Z": "2025-10-26T01:30:00",
+			"2025-12-31T23:59:59Z": "2025-12-31T23:59:59",
+		} {
+			if got, _ := one(t, utc(instant), card(class("clock", base, ""))); got.PurchaseDate != want {
+				t.Errorf("%s is shown as %s, want %s", instant, got.PurchaseDate, want)
+			}
+		}
+	})
+	t.Run("a date shows the local time of its own zone, beside the zone", func(t *testing.T) {
+		for i, tt := range []struct{ zone, instant, want string }{
+			{"America/New_York", "2026-07-15T12:00:00Z", "2026-07-15T08:00:00"}, {"Asia/Kathmandu", "2026-01-15T12:00:00Z", "2026-01-15T17:45:00"},
+			{"Pacific/Auckland", "2026-01-15T12:00:00Z", "2026-01-16T01:00:00"}, {"UTC", "2026-01-15T12:00:00Z", "2026-01-15T12:00:00"},
+			{"", "2026-07-15T12:00:00Z", "2026-07-15T13:00:00"},
+		} {
+			got, _ := one(t, base.Add(time.Duration(50+i)*time.Second), card(class("zone"+tt.zone, utc(tt.instant), tt.zone)))
+			date := got.Bookings[0].Event.Date
+			wantZone := tt.zone
+			if wantZone == "" {
+				wantZone = "Europe/London"
+			}
+			if date.Datetime != tt.want || date.TZ != wantZone || date.Duration != 60 {
+				t.Errorf("%s: got %+v", tt.zone, date)
+			}
+		}
+	})
+	t.Run("several bookings of a purchase stay in their order", func(t *testing.T) {
+		n := n.at(t, w)
+		var all []*bookingv1.ImportedBooking
+		for i := range 12 {
+			all = append(all, card(class(fmt.Sprint("many", i), base, "")))
+		}
+		id := n.ImportTransactions(t, bought(ada, base.Add(time.Minute), all...))[0]
+		var body struct{ Data transaction }
+		n.get(t, bookingPath(ada, id)).Into(t, http.StatusOK, &body)
+		var names, want []string
+		for i, b := range body.Data.Bookings {
+			names, want = append(names, b.Event.Name), append(want, fmt.Sprint("Class many", i))
+		}
+		equal(t, "bookings", names, want)
+	})
+}
+
+func (w *world) testPages(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	people := n.ImportCustomers(t, "g", 2)
+	ada := people[0]
+	at := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
+	const count = 205
+	var history []*bookingv1.ImportedTransaction
+	for i := range count {
+		// Three of a second each, so that the order needs the identifiers too.
+		purchase := bought(ada, at.Add(-time.Duration(i/3)*time.Second), card(class("page", at, "")))
+		purchase.Reference = fmt.Sprint("page-", i)
+		history = append(history, purchase)
+	}
+	history = append(history, bought(people[1], at, card(class("page", at, ""))))
+	ids := n.ImportTransactions(t, history...)[:count]
+	order := make([]int, count)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if a/3 != b/3 {
+			return a/3 - b/3
+		}
+		return strings.Compare(ids[b], ids[a])
+	})
+	var want []string
+	for _, i := range order {
+		want = append(want, ids[i])
+	}
+
+	t.Run("pages put together are all transactions, newest first, then by id", func(t *testing.T) {
+		n := n.at(t, w)
+		for _, size := range []int{1, 7, 30, 100} {
+			var got []string
+			pages := (count + size - 1) / size
+			if size == 1 {
+				pages = 8
+			}
+			for page := range pages {
+				p := n.bookings(t, ada, fmt.Sprintf("?page=%d&pageSize=%d", page, size))
+				if p.Total != count || p.Page != page || p.PageSize != size {
+					t.Fatalf("total %d, page %d, pageSize %d", p.Total, p.Page, p.PageSize)
+				}
+				got = append(got, p.ids()...)
+			}
+			equal(t, fmt.Sprint("in pages of ", size), got, want[:min(count, pages*size)])
+		}
+	})
+	t.Run("the defaults are page 0 and 30 transactions", func(t *testing.T) {
+		p := n.at(t, w).bookings(t, ada, "")
+		equal(t, "first page", p.ids(), want[:30])
+		if p.Total != count || p.Page != 0 || p.PageSize != 30 {
+			t.Errorf("total %d, page %d, pageSize %d", p.Total, p.Page, p.PageSize)
+		}
+	})
+	t.Run("a pageSize above 100 is taken as 100, and that is echoed", func(t *testing.T) {
+		n := n.at(t, w)
+		for _, size := range []string{"100", "101", "5000", "2147483647"} {
+			p := n.bookings(t, ada, "?pageSize="+size)
+			equal(t, size, p.ids(), want[:100])
+			if p.PageSize != 100 {
+				t.Errorf("%s is echoed as %d", size, p.PageSize)
+			}
+		}
+	})
+	t.Run("a page beyond the end is empty and has the same total", func(t *testing.T) {
+		n := n.at(t, w)
+		for _, page := range []int{7, 1000, 2147483647} {
+			p := n.bookings(t, ada, fmt.Sprint("?page=", page))
+			if len(p.Data) != 0 || p.Total != count || p.Page != page {
+				t.Errorf("page %d: %d of %d", p.Page, len(p.Data), p.Total)
+			}
+		}
+	})
+	t.Run("what is no page is 400 and named", func(t *testing.T) {
+		n := n.at(t, w)
+		for query, field := range map[string]string{
+			"page=-1": "page", "page=x": "page", "page=": "page", "page=1.0": "page", "page=99999999999": "page", "page=%201": "page",
+			"pageSize=0": "pageSize", "pageSize=-1": "pageSize", "pageSize=ten": "pageSize", "pageSize=": "pageSize", "pageSize=1e1": "pageSize",
+			"future_only=yes": "future_only", "future_only=1": "future_only", "future_only=": "future_only",
+		} {
+			f := n.get(t, bookingsPath(ada)+"?"+query).Refused(t, http.StatusBadRequest, "INVALID_PARAMETER")
+			if f.Error.Details["field"] != field || f.Error.Details["rule"] == "" {
+				t.Errorf("%s: details %v", query, f.Error.Details)
+			}
+		}
+	})
+}
+
+// testSingle compares a transaction by itself with the item of the list.
+func (w *world) testSingle(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	people := n.ImportCustomers(t, "o", 2)
+	at := time.Now().Add(-48 * time.Hour)
+	forBen := card(class("two", at, "Asia/Tokyo"))
+	forBen.BoughtFor, forBen.IsCancelled, forBen.IsRefunded = people[1], true, true
+	byPass := card(class("three", at, ""))
+	byPass.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 2}}
+	ids := n.ImportTransactions(t,
+		bought(people[0], at, card(class("one", at, "")), forBen, byPass),
+		bought(people[0], at.Add(time.Hour), byPass),
+		bought(people[1], at, card(class("one", at, ""))),
+	)
+	t.Run("it is to the byte the item of the list", func(t *testing.T) {
+		n := n.at(t, w)
+		var list struct{ Data []json.RawMessage }
+		n.get(t, bookingsPath(people[0])).Into(t, http.StatusOK, &list)
+		if len(list.Data) != 2 {
+			t.Fatalf("the list has %d", len(list.Data))
+		}
+		for i, id := range []string{ids[1], ids[0]} {
+			var one map[string]json.RawMessage
+			answer := n.get(t, bookingPath(people[0], id))
+			answer.Into(t, http.StatusOK, &one)
+			if len(one) != 1 || string(one["data"]) != string(list.Data[i]) {
+				t.Errorf("alone %s\nlisted %s", one["data"], list.Data[i])
+			}
+			if answer.Header.Get("ETag") == "" {
+				t.Error("it has no ETag")
+			}
+		}
+	})
+	t.Run("a transaction that is not there, or another customer's, is 404", func(t *testing.T) {
+		n := n.at(t, w)
+		var booked struct{ Data transaction }
+		n.get(t, bookingPath(people[0], ids[0])).Into(t, http.StatusOK, &booked)
+		for _, tt := range [][2]string{
+			{people[0], ids[2]}, {people[1], ids[0]}, {people[0], "txn_01jb4x9m3vf6ksn8w2d7pq5r0t"}, {people[0], "nonsense"},
+			{people[0], booked.Data.Bookings[0].ID}, {people[0], strings.TrimPrefix(ids[0], "txn_")}, {people[0], ids[0] + "0"},
+			{"cust_01jb4x9m3vf6ksn8w2d7pq5r0t", ids[0]}, {people[0], "%00"}, {people[0], strings.ToUpper(ids[0])},
+		} {
+			n.get(t, bookingPath(tt[0], tt[1])).Refused(t, http.StatusNotFound, "NOT_FOUND")
+		}
+	})
+	t.Run("it is served whatever its age", func(t *testing.T) {
+		n := n.at(t, w)
+		id := n.ImportTransactions(t, bought(people[0], time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC), card(class("old", at, ""))))[0]
+		var body struct{ Data transaction }
+		n.get(t, bookingPath(people[0], id)).Into(t, http.StatusOK, &body)
+		if body.Data.PurchaseDate != "2001-02-03T04:05:06" {
+			t.Errorf("purchase_date %s", body.Data.PurchaseDate)
+		}
+	})
+}
+
+// testNames has customers renamed, who then are called so on their bookings.
+func (w *world) testNames(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	people := n.ImportCustomers(t, "n", 2)
+	b := card(class("E", time.Now(), ""))
+	b.BoughtFor = people[1]
+	n.ImportTransactions(t, bought(people[0], time.Now().Add(-time.Hour), b))
+	names := func(t *testing.T, n *tenant) (string, string) {
+		t.Helper()
+		got := n.bookings(t, people[0], "").Data[0].Bookings[0]
+		return got.PurchasedBy.Firstname + " " + got.PurchasedBy.Email, got.BoughtFor.Firstname + " " + got.BoughtFor.Email
+	}
+	t.Run("a profile update reaches the bookings", func(t *testing.T) {
+		n := n.at(t, w)
+		n.put(t, profilePath(people[0]), update("Ada", "New", "ada@example.org")).Into(t, http.StatusOK, nil)
+		n.put(t, profilePath(people[1]), update("Ben", "New", "ben@example.org")).Into(t, http.StatusOK, nil)
+		harness.Eventually(t, eventLimit, func() error {
+			purchaser, guest := names(t, n)
+			if purchaser != "Ada ada@example.org" || guest != "Ben ben@example.org" {
+				return fmt.Errorf("still %s and %s", purchaser, guest)
+			}
+			return nil
+		})
+	})
+	t.Run("a deleted guest stays on past bookings by name", func(t *testing.T) {
+		n := n.at(t, w)
+		n.delete(t, people[1])
+		harness.Eventually(t, eventLimit, func() error {
+			if got := n.get(t, bookingsPath(people[1])); got.Code != http.StatusNotFound {
+				return fmt.Errorf("the guest's bookings: %d", got.Code)
+			}
+			return nil
+		})
+		if _, guest := names(t, n); guest != "Ben ben@example.org" {
+			t.Errorf("got %s", guest)
+		}
+	})
+}
+
+// testTenancy asks for one company's data as another.
+func (w *world) testTenancy(t *testing.T) {
+	owner, stranger := w.tenant(t, "Europe/London"), w.tenant(t, "America/New_York")
+	at := time.Now().Add(-time.Hour)
+	mine, theirs := stranger.NewCustomer(t, "Str", "Anger").GetId(), owner.NewCustomer(t, "Ow", "Ner").GetId()
+	myBooking := stranger.ImportTransactions(t, bought(mine, at, card(class("E", at, ""))))[0]
+	theirBooking := owner.ImportTransactions(t, bought(theirs, at, card(class("E", at, ""))))[0]
+	const nobody, nothing = "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", "txn_01jb4x9m3vf6ksn8w2d7pq5r0t"
+
+	absent := operations(nobody, nothing)
+	for i, op := range operations(theirs, theirBooking) {
+		if !strings.Contains(op.request.Path, theirs) {
+			continue
+		}
+		t.Run(op.name+" of another company is answered like one that does not exist", func(t *testing.T) {
+			n := stranger.at(t, w)
+			r, none := op.request, absent[i].request
+			r.Token, none.Token = n.token, n.token
+			answer, reference := n.a.Do(t, r), n.a.Do(t, none)
+			answer.Refused(t, http.StatusNotFound, "NOT_FOUND")
+			if string(answer.Body) != string(reference.Body) {
+				t.Errorf("answered %s, and for one that does not exist %s", answer.Body, reference.Body)
+			}
+		})
+	}
+	t.Run("neither half of an address reaches across", func(t *testing.T) {
+		n := stranger.at(t, w)
+		n.get(t, bookingPath(mine, theirBooking)).Refused(t, http.StatusNotFound, "NOT_FOUND")
+		n.get(t, bookingPath(theirs, myBooking)).Refused(t, http.StatusNotFound, "NOT_FOUND")
+		n.get(t, bookingPath(mine, myBooking)).Into(t, http.StatusOK, nil)
+	})
+	t.Run("lists show the own company's only", func(t *testing.T) {
+		n := stranger.at(t, w)
+		for _, path := range []string{"/customers", "/customers?page=0", bookingsPath(mine) + allTime} {
+			if body := string(n.get(t, path).Body); strings.Contains(body, theirs) || strings.Contains(body, theirBooking) || !strings.Contains(body, mine) {
+				t.Errorf("%s: %s", path, body)
+			}
+		}
+	})
+	t.Run("another company's idempotency keys and ETags mean nothing", func(t *testing.T) {
+		a, b := owner.at(t, w), stranger.at(t, w)
+		a.put(t, profilePath(theirs), update("Ow", "Ner", "a@example.org"), "Idempotency-Key", "shared").Into(t, http.StatusOK, nil)
+		b.put(t, profilePath(mine), update("My", "Own", "b@example.org"), "Idempotency-Key", "shared").Into(t, http.StatusOK, nil)
+		b.put(t, profilePath(theirs), update("In", "Truder", "b@example.org"), "If-Match", "*").Refused(t, http.StatusNotFound, "NOT_FOUND")
+	})
+	t.Run("nothing of the other company was changed", func(t *testing.T) {
+		if got := owner.at(t, w).profile(t, theirs); got.Firstname != "Ow" || got.Lastname != "Ner" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// commandLimit bounds one run of a command.
+const commandLimit = 2 * time.Minute
+
+// Command is a program to run to its end.
+type Command struct {
+	Program string // a name that Program knows
+	Args    []string
+	Env     map[string]string
+	Input   string
+	Dir     string
+}
+
+// Result is how a command ended.
+type Result struct {
+	Code           int
+	Output, Errors string
+	command        string
+}
+
+// Run runs a command to its end, which must come in time.
+func Run(t testing.TB, c Command) Result {
+	t.Helper()
+	cmd := exec.Command(Program(t, c.Program), c.Args...)
+	cmd.Env, cmd.Dir, cmd.Stdin = environment(c.Env), c.Dir, strings.NewReader(c.Input)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	r, err := spawn(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	timer := time.NewTimer(commandLimit)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+	case <-timer.C:
+		_ = cmd.Process.Kill()
+		<-r.done
+		t.Fatalf("%s %v did not end within %s\n%s", c.Program, c.Args, commandLimit, errOut.String())
+	}
+	result := Result{Output: out.String(), Errors: errOut.String(), command: c.Program + " " + strings.Join(c.Args, " ")}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(r.err, &exit):
+		result.Code = exit.ExitCode()
+	case r.err != nil:
+		t.Fatal(r.err)
+	}
+	return result
+}
+
+// Succeeded fails t unless the exit status is 0, and returns the output.
+func (r Result) Succeeded(t testing.TB) string {
+	t.Helper()
+	if r.Code != 0 {
+		t.Fatalf("%s: exit status %d\n%s%s", r.command, r.Code, r.Output, r.Errors)
+	}
+	return r.Output
+}

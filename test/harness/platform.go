@@ -1,0 +1,223 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// Platform is a running platform as its users see it: addresses, and the
+// credential of its operator.
+type Platform struct {
+	// BaseURL is Interface A's.
+	BaseURL string
+	// Auth, Customer, Booking and Pass are gRPC addresses.
+	Auth, Customer, Booking, Pass string
+	OperatorCredential            Credential
+}
+
+// Credential is a client's or a service's id and secret.
+type Credential struct {
+	ID     string `json:"id"`
+	Secret string `json:"secret"`
+}
+
+// Operator calls the services over gRPC as the platform's operator.
+type Operator struct {
+	Tokens      authv1.TokenServiceClient
+	Companies   authv1.CompanyServiceClient
+	Clients     authv1.ApiClientServiceClient
+	Credentials authv1.ServiceCredentialServiceClient
+	Keys        authv1.SigningKeyServiceClient
+	Customers   customerv1.CustomerServiceClient
+	Events      bookingv1.EventServiceClient
+	Bookings    bookingv1.BookingServiceClient
+	Passes      passv1.PassServiceClient
+
+	source *token.Source
+}
+
+// Operator connects to the services. The connections end with the test.
+func (p *Platform) Operator(t testing.TB) *Operator {
+	t.Helper()
+	dial := func(addr string) *grpc.ClientConn {
+		conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: requestLimit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	auth, customer, booking, pass := dial(p.Auth), dial(p.Customer), dial(p.Booking), dial(p.Pass)
+	op := &Operator{
+		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
+		Clients: authv1.NewApiClientServiceClient(auth), Credentials: authv1.NewServiceCredentialServiceClient(auth),
+		Keys:      authv1.NewSigningKeyServiceClient(auth),
+		Customers: customerv1.NewCustomerServiceClient(customer),
+		Events:    bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking),
+		Passes: passv1.NewPassServiceClient(pass),
+	}
+	credential := p.OperatorCredential
+	op.source = token.NewSource(func(ctx context.Context) (string, time.Time, error) {
+		asked := time.Now()
+		res, err := op.Tokens.IssueToken(ctx, &authv1.IssueTokenRequest{ClientId: credential.ID, ClientSecret: credential.Secret})
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		return res.GetAccessToken(), asked.Add(time.Duration(res.GetExpiresIn()) * time.Second), nil
+	})
+	return op
+}
+
+// As returns ctx for calls on behalf of a company (comp_…); "": of none.
+func (op *Operator) As(ctx context.Context, company string) context.Context {
+	c, err := id.Parse[id.Company](company)
+	if err != nil {
+		c = id.Company{}
+	}
+	return rpc.As(ctx, op.source, c)
+}
+
+// Company is a tenant that a test has made.
+type Company struct {
+	ID string
+	op *Operator
+}
+
+// NewCompany makes a company with the currency GBP.
+func (op *Operator) NewCompany(t testing.TB, zone string) *Company {
+	t.Helper()
+	res, err := op.Companies.CreateCompany(op.As(t.Context(), ""), &authv1.CreateCompanyRequest{
+		Name: "Company of " + t.Name(), Timezone: zone, Currency: "GBP",
+	})
+	if err != nil {
+		t.Fatalf("company: %v", err)
+	}
+	return &Company{ID: res.GetCompany().GetId(), op: op}
+}
+
+// Ctx returns a context whose calls the operator makes for the company.
+func (c *Company) Ctx(ctx context.Context) context.Context { return c.op.As(ctx, c.ID) }
+
+// Operator is who made the company.
+func (c *Company) Operator() *Operator { return c.op }
+
+// AllScopes are those that Interface A names.
+func AllScopes() []string {
+	return []string{"customers:read", "profile:read", "profile:write", "bookings:read"}
+}
+
+// NewClient makes an API client with the given scopes; none: with all.
+func (c *Company) NewClient(t testing.TB, scopes ...string) Credential {
+	t.Helper()
+	if len(scopes) == 0 {
+		scopes = AllScopes()
+	}
+	res, err := c.op.Clients.CreateApiClient(c.Ctx(t.Context()), &authv1.CreateApiClientRequest{Name: t.Name(), Scopes: scopes})
+	if err != nil {
+		t.Fatalf("API client: %v", err)
+	}
+	return Credential{ID: res.GetApiClient().GetId(), Secret: res.GetClientSecret()}
+}
+
+// NewCustomer adds a customer with the given names.
+func (c *Company) NewCustomer(t testing.TB, first, last string) *customerv1.Customer {
+	t.Helper()
+	res, err := c.op.Customers.CreateCustomer(c.Ctx(t.Context()), &customerv1.CreateCustomerRequest{
+		FirstName: first, LastName: last, Email: "somebody@example.com", Mobile: "+44 7700 900123",
+	})
+	if err != nil {
+		t.Fatalf("customer: %v", err)
+	}
+	return res.GetCustomer()
+}
+
+// importBatch is how many items a message of an import carries.
+const importBatch = 2000
+
+// ImportCustomers imports n customers with the references prefix0, prefix1, …
+// and returns their identifiers in that order.
+func (c *Company) ImportCustomers(t testing.TB, prefix string, n int) []string {
+	t.Helper()
+	stream, err := c.op.Customers.ImportCustomers(c.Ctx(t.Context()))
+	if err != nil {
+		t.Fatalf("import: %v", err)
+	}
+	var ids []string
+	for from := 0; from < n; from += importBatch {
+		req := &customerv1.ImportCustomersRequest{}
+		for i := from; i < min(from+importBatch, n); i++ {
+			req.Customers = append(req.Customers, &customerv1.ImportedCustomer{
+				Reference: fmt.Sprint(prefix, i), FirstName: fmt.Sprint("Zoë ", i), LastName: "O'Brien-Ångström",
+				Email: fmt.Sprintf("%s%d@example.com", prefix, i), Mobile: "+44 7700 900123", Archived: i%50 == 49,
+			})
+		}
+		if err := stream.Send(req); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("import: %v", err)
+		}
+		res, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("import: %v", err)
+		}
+		for _, r := range res.GetResults() {
+			if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+				t.Fatalf("import: %v", r)
+			}
+			ids = append(ids, r.GetId())
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Fatalf("the end of the import: %v", err)
+	}
+	return ids
+}
+
+// ImportTransactions imports purchases, all of which must be taken, and returns
+// their identifiers in the same order.
+func (c *Company) ImportTransactions(t testing.TB, transactions ...*bookingv1.ImportedTransaction) []string {
+	t.Helper()
+	stream, err := c.op.Bookings.ImportTransactions(c.Ctx(t.Context()))
+	if err != nil {
+		t.Fatalf("import: %v", err)
+	}
+	var ids []string
+	for from := 0; from < len(transactions); from += importBatch {
+		req := &bookingv1.ImportTransactionsRequest{Transactions: transactions[from:min(from+importBatch, len(transactions))]}
+		if err := stream.Send(req); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("import: %v", err)
+		}
+		res, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("import: %v", err)
+		}
+		for _, r := range res.GetResults() {
+			if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+				t.Fatalf("import: %v", r)
+			}
+			ids = append(ids, r.GetId())
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Fatalf("the end of the import: %v", err)
+	}
+	return ids
+}

@@ -1,0 +1,78 @@
+package harness
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Ports are taken below those that the kernel gives to outgoing connections: a
+// part that is killed and started again must find its port free.
+const (
+	firstPort  = 12000
+	lastPort   = 32000
+	portsBlock = 10
+)
+
+// ports are what this process has reserved. A lock per block keeps other test
+// processes off it, and ends with this process.
+type ports struct {
+	mu    sync.Mutex
+	locks []*os.File
+}
+
+// freePorts reserves ten consecutive ports for the rest of the process, and
+// returns the first.
+func freePorts(t testing.TB) int {
+	t.Helper()
+	base, err := process.ports.take()
+	if err != nil {
+		t.Fatalf("no free ports: %v", err)
+	}
+	return base
+}
+
+func (p *ports) take() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dir := filepath.Join(os.TempDir(), "reservation-test-ports")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return 0, err
+	}
+	_ = os.Chmod(dir, 0o777) // of another account: it did so itself
+	var err error
+	for range 200 {
+		base := firstPort + portsBlock*rand.IntN((lastPort-firstPort)/portsBlock)
+		var lock *os.File
+		lock, err = lockFile(filepath.Join(dir, strconv.Itoa(base)), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != nil {
+			continue
+		}
+		if err = allFree(base); err != nil {
+			lock.Close()
+			continue
+		}
+		p.locks = append(p.locks, lock)
+		return base, nil
+	}
+	return 0, err
+}
+
+func allFree(base int) error {
+	for port := base; port < base+portsBlock; port++ {
+		l, err := net.Listen("tcp", loopback(port))
+		if err != nil {
+			return fmt.Errorf("port %d: %w", port, err)
+		}
+		l.Close()
+	}
+	return nil
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -1,0 +1,68 @@
+package harness
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/pgserver"
+)
+
+// Postgres is a private PostgreSQL server on a port that it keeps.
+type Postgres struct {
+	opts   pgserver.Options
+	server *pgserver.Server
+}
+
+// StartPostgres runs a server below dir until the test ends. Safe, it keeps what
+// was committed however it ends.
+func StartPostgres(t testing.TB, dir string, durable pgserver.Durability) *Postgres {
+	t.Helper()
+	p := &Postgres{opts: pgserver.Options{Dir: dir, Port: freePorts(t), Durable: durable, MaxConnections: 200}}
+	p.Start(t)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+		defer cancel()
+		if err := p.server.Remove(ctx); err != nil {
+			t.Errorf("%v", err)
+		}
+	})
+	return p
+}
+
+// Start starts a server that was stopped.
+func (p *Postgres) Start(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
+	defer cancel()
+	server, err := pgserver.Start(ctx, p.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.server = server
+}
+
+// Stop cuts off every session and ends the server; its data stays.
+func (p *Postgres) Stop(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), stopLimit)
+	defer cancel()
+	if err := p.server.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// AdminURL is the superuser's URL.
+func (p *Postgres) AdminURL() string { return p.server.AdminURL() }
+
+// database makes a database and its roles, and returns their URLs.
+func (p *Postgres) database(t testing.TB, name string) (ownerURL, appURL string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ownerURL, appURL, err := p.server.EnsureDatabase(ctx, name, name+"_owner", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ownerURL, appURL
+}

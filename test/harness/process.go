@@ -1,0 +1,306 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// stopLimit is longer than a part drains.
+	stopLimit = 25 * time.Second
+	killLimit = 10 * time.Second
+	// startLimit is for a loaded machine.
+	startLimit = 60 * time.Second
+	// logTail is how much of a log a failed test prints, in bytes.
+	logTail = 8 << 10
+)
+
+// Process is a program that a test runs, and may stop, kill and start again. It
+// ends with the test.
+type Process struct {
+	Name string
+
+	path string
+	args []string
+	env  []string
+	dir  string
+	log  string // file, kept over restarts
+
+	mu      sync.Mutex
+	running *running
+}
+
+// running is one run of a program.
+type running struct {
+	cmd   *exec.Cmd
+	done  chan struct{} // closed once it has ended
+	err   error         // how; read it after done
+	asked bool          // to end
+}
+
+// newProcess describes a program; Start runs it. When t fails, the end of its
+// log is printed.
+func newProcess(t testing.TB, name, dir string, env map[string]string, path string, args ...string) *Process {
+	t.Helper()
+	p := &Process{Name: name, path: path, args: args, dir: dir, log: dir + "/" + name + ".log", env: environment(env)}
+	t.Cleanup(func() { p.end(t) })
+	return p
+}
+
+// environment is what programs get: little of this process's own, so that what
+// a developer has set does not change what is tested.
+func environment(settings map[string]string) []string {
+	env := []string{}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "POSTGRES_BIN"} {
+		if value := os.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, value := range settings {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// Start runs the program; it must not be running.
+func (p *Process) Start(t testing.TB) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running != nil {
+		t.Fatalf("%s is running already", p.Name)
+	}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(p.path, p.args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, p.env, log, log
+	r, err := spawn(cmd)
+	if err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+	p.running = r
+}
+
+// spawn starts cmd in a process group of its own, as a shell would.
+func spawn(cmd *exec.Cmd) (*running, error) {
+	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr.Setpgid = true
+	// A grandchild that outlives the program must not keep Wait on its output.
+	cmd.WaitDelay = 5 * time.Second
+	r := &running{cmd: cmd, done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// The kernel takes the end of the thread that forked for the parent's
+		// death, so that thread belongs to the child until the child has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		r.err = cmd.Wait()
+		close(r.done)
+	}()
+	return r, <-started
+}
+
+// PID is the process's id; 0: it does not run.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running == nil {
+		return 0
+	}
+	return p.running.cmd.Process.Pid
+}
+
+// Kill ends the process as a crash does, with SIGKILL, and waits for its end.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	p.KillNow()
+	if _, err := p.wait(killLimit); err != nil {
+		t.Fatalf("%s, killed: %v", p.Name, err)
+	}
+}
+
+// KillNow sends SIGKILL and does not wait; it may be called from any goroutine.
+// Kill then waits for the end.
+func (p *Process) KillNow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running != nil {
+		p.running.asked = true
+		_ = p.running.cmd.Process.Kill()
+	}
+}
+
+// Stop asks the process to end, as an orchestrator does, and fails t unless it
+// does so in time and without an error.
+func (p *Process) Stop(t testing.TB) {
+	t.Helper()
+	p.signalGroup(syscall.SIGTERM)
+	p.awaitEnd(t)
+}
+
+// Interrupt is Ctrl-C: SIGINT to the whole process group.
+func (p *Process) Interrupt(t testing.TB) {
+	t.Helper()
+	p.signalGroup(syscall.SIGINT)
+	p.awaitEnd(t)
+}
+
+func (p *Process) signalGroup(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running != nil {
+		p.running.asked = true
+		_ = syscall.Kill(-p.running.cmd.Process.Pid, sig)
+	}
+}
+
+func (p *Process) awaitEnd(t testing.TB) {
+	t.Helper()
+	ended, err := p.wait(stopLimit)
+	if err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+	if ended != nil {
+		t.Fatalf("%s was asked to end, and did so with: %v", p.Name, ended)
+	}
+}
+
+// wait returns how the process ended; err: it did not within limit.
+func (p *Process) wait(limit time.Duration) (ended, err error) {
+	p.mu.Lock()
+	r := p.running
+	p.mu.Unlock()
+	if r == nil {
+		return nil, nil
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+	case <-timer.C:
+		return nil, fmt.Errorf("it did not end within %s", limit)
+	}
+	p.mu.Lock()
+	p.running = nil
+	p.mu.Unlock()
+	return r.err, nil
+}
+
+// crashed returns why the process ended without being asked to; nil: it did not.
+func (p *Process) crashed() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running == nil || p.running.asked {
+		return nil
+	}
+	select {
+	case <-p.running.done:
+		if p.running.err == nil {
+			return errors.New("it ended by itself, without an error")
+		}
+		return fmt.Errorf("it ended by itself: %w", p.running.err)
+	default:
+		return nil
+	}
+}
+
+// end is the cleanup of a process.
+func (p *Process) end(t testing.TB) {
+	if err := p.crashed(); err != nil {
+		t.Errorf("%s: %v", p.Name, err)
+	}
+	p.signalGroup(syscall.SIGTERM)
+	if _, err := p.wait(stopLimit); err != nil {
+		t.Errorf("%s: %v; killed", p.Name, err)
+		p.signalGroup(syscall.SIGKILL)
+		if _, err := p.wait(killLimit); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the end of the log of %s:\n%s", p.Name, p.Log())
+	}
+}
+
+// Log returns the end of what the process has written.
+func (p *Process) Log() string {
+	f, err := os.Open(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > logTail {
+		_, _ = f.Seek(-logTail, io.SeekEnd)
+	}
+	text, _ := io.ReadAll(f)
+	return string(bytes.TrimSpace(text))
+}
+
+// await polls cond until it returns nil, and fails t at the limit or when the
+// process ends.
+func (p *Process) await(t testing.TB, what string, cond func() error) {
+	t.Helper()
+	ended := errors.New("ended")
+	err := poll(startLimit, func() error {
+		if err := p.crashed(); err != nil {
+			ended = err
+			return nil
+		}
+		return cond()
+	})
+	if err == nil && p.crashed() != nil {
+		err = ended
+	}
+	if err != nil {
+		t.Fatalf("%s is not %s: %v\n%s", p.Name, what, err, p.Log())
+	}
+}
+
+// ready asks an admin port whether the process takes requests.
+func ready(adminAddr string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+adminAddr+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s", res.Status, bytes.TrimSpace(text))
+	}
+	return nil
+}
+
+// InterruptEarly is Interrupt for a process that may still be starting, and may
+// end with an error.
+func (p *Process) InterruptEarly(t testing.TB) {
+	t.Helper()
+	p.signalGroup(syscall.SIGINT)
+	if _, err := p.wait(stopLimit); err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+}
