@@ -32,6 +32,7 @@ type world struct {
 	t         testing.TB
 	db        *pg.DB
 	server    *Server
+	conn      *grpc.ClientConn
 	bookings  bookingv1.BookingServiceClient
 	events    bookingv1.EventServiceClient
 	issuer    *tokentest.Issuer
@@ -79,8 +80,8 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	})
 	bookingv1.RegisterBookingServiceServer(srv, w.server)
 	bookingv1.RegisterEventServiceServer(srv, w.server)
-	conn := serveOn(t, srv)
-	w.bookings, w.events = bookingv1.NewBookingServiceClient(conn), bookingv1.NewEventServiceClient(conn)
+	w.conn = serveOn(t, srv)
+	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }

@@ -61,8 +61,7 @@ create table event_dates (
     duration_minutes integer not null
         constraint event_dates_duration check (duration_minutes between 1 and 525600),
     timezone         text not null,
-    capacity         integer
-        constraint event_dates_capacity_sign check (capacity >= 0),
+    capacity         integer, -- null: unlimited
     booked           integer not null default 0
         constraint event_dates_booked check (booked >= 0),
     status           text not null default 'scheduled'

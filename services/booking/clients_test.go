@@ -1,0 +1,97 @@
+package booking
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/platform/token"
+	"reservation.dev/platform/token/tokentest"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// neighbours are the other services, as far as this one calls them.
+type neighbours struct {
+	customerv1.UnimplementedCustomerServiceServer
+	authv1.UnimplementedCompanyServiceServer
+
+	company id.Company
+	asked   *customerv1.BatchGetCustomersRequest
+	answer  []*customerv1.Customer
+	err     error
+}
+
+func (n *neighbours) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+	n.company, n.asked = rpc.Company(ctx), req
+	return &customerv1.BatchGetCustomersResponse{Customers: n.answer}, n.err
+}
+
+func (n *neighbours) GetCompany(ctx context.Context, req *authv1.GetCompanyRequest) (*authv1.GetCompanyResponse, error) {
+	n.company = rpc.Company(ctx)
+	return &authv1.GetCompanyResponse{Company: &authv1.Company{Id: req.GetId(), Timezone: "Europe/Paris", Currency: "EUR", Version: 4}}, n.err
+}
+
+func TestClients(t *testing.T) {
+	issuer := tokentest.New(t)
+	n := &neighbours{}
+	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: issuer.Verifier, Policy: rpc.Policy{
+		customerv1.CustomerService_BatchGetCustomers_FullMethodName: "customers:read",
+		authv1.CompanyService_GetCompany_FullMethodName:             rpc.AnyToken,
+	}})
+	customerv1.RegisterCustomerServiceServer(srv, n)
+	authv1.RegisterCompanyServiceServer(srv, n)
+	target := serveOn(t, srv).Target()
+	conn, err := rpc.Dial(target, rpc.DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	source := token.NewSource(func(context.Context) (string, time.Time, error) {
+		return issuer.Admin(), time.Now().Add(time.Hour), nil
+	})
+	customers, companies := NewCustomerClient(conn, source), NewCompanyClient(conn, source)
+	company, ann := id.New[id.Company](), id.New[id.Customer]()
+
+	t.Run("customers are asked for as ourselves, on behalf of the company, with those who are deleted", func(t *testing.T) {
+		n.answer = []*customerv1.Customer{{
+			Id: ann.String(), FirstName: "Ann", LastName: "Lee", Email: "ann@example.com", Version: 7, Reference: "a1",
+		}}
+		got, err := customers.Lookup(t.Context(), company, []id.Customer{ann}, []string{"a1"})
+		want := customerRecord{Customer: Customer{ID: ann, FirstName: "Ann", LastName: "Lee", Email: "ann@example.com"}, reference: "a1", version: 7}
+		if err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if n.company != company || !n.asked.GetIncludeDeleted() || n.asked.GetIds()[0] != ann.String() || n.asked.GetReferences()[0] != "a1" {
+			t.Errorf("asked for %s: %v", n.company, n.asked)
+		}
+	})
+	t.Run("a company is asked for as ourselves", func(t *testing.T) {
+		got, err := companies.Company(t.Context(), company)
+		want := companyRecord{Company: Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR"}, version: 4}
+		if err != nil || got != want || n.company != company {
+			t.Errorf("got %+v, %v for %s", got, err, n.company)
+		}
+	})
+	t.Run("a company that does not exist is not found", func(t *testing.T) {
+		n.err = fault.Missing("company")
+		_, err := companies.Company(t.Context(), company)
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+	})
+	t.Run("a service that is away is news for our caller", func(t *testing.T) {
+		n.err = fault.Away(nil)
+		_, err := customers.Lookup(t.Context(), company, nil, []string{"a1"})
+		wantFault(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
+	})
+	t.Run("what it thinks of our request is not", func(t *testing.T) {
+		for _, theirs := range []error{fault.MissingScope("customers:read"), fault.InvalidParameter("ids", "max", "are too many"), fault.Missing("customer")} {
+			n.err = theirs
+			_, err := customers.Lookup(t.Context(), company, nil, []string{"a1"})
+			wantFault(t, err, fault.Internal, fault.ReasonInternal)
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package booking
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/token"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+func TestTenancy(t *testing.T) {
+	w := newWorld(t)
+	ours, theirs := w.company, id.New[id.Company]()
+	us, them := w.ctx, w.as(theirs)
+	ann, zoe := w.customer(ours, "ann"), w.customer(theirs, "zoe")
+	e := w.event(us, ptr[int32](5))
+	made := w.mustBook(us, ann, e, 1)
+	booking, date := made.GetBookings()[0].GetId(), e.GetDates()[0].GetId()
+	their := w.event(them, nil)
+
+	line := func(ctx context.Context, customer, event string) error {
+		_, err := w.bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: customer, Lines: []*bookingv1.TransactionLine{{EventDateId: event}},
+		})
+		return err
+	}
+	calls := map[string]func() error{
+		"CreateTransaction of their customer on our date": func() error { return line(us, zoe.String(), date) },
+		"CreateTransaction of their customer on their date, as us": func() error {
+			return line(us, zoe.String(), their.GetDates()[0].GetId())
+		},
+		"CreateTransaction of our customer on their date": func() error { return line(us, ann.String(), their.GetDates()[0].GetId()) },
+		"CreateTransaction with their pricing option": func() error {
+			_, err := w.bookings.CreateTransaction(us, &bookingv1.CreateTransactionRequest{
+				PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: date, PricingOptionId: their.GetPricingOptions()[0].GetId()}},
+			})
+			return err
+		},
+		"CreateTransaction for their customer": func() error {
+			_, err := w.bookings.CreateTransaction(us, &bookingv1.CreateTransactionRequest{
+				PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: date, BoughtForId: zoe.String()}},
+			})
+			return err
+		},
+		"GetTransaction": func() error {
+			_, err := w.bookings.GetTransaction(them, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
+			return err
+		},
+		"ListTransactions": func() error {
+			_, err := w.bookings.ListTransactions(them, &bookingv1.ListTransactionsRequest{CustomerId: ann.String()})
+			return err
+		},
+		"CancelBooking": func() error {
+			_, err := w.bookings.CancelBooking(them, &bookingv1.CancelBookingRequest{BookingId: booking})
+			return err
+		},
+		"RefundBooking": func() error {
+			_, err := w.bookings.RefundBooking(them, &bookingv1.RefundBookingRequest{BookingId: booking})
+			return err
+		},
+		"GetEvent": func() error {
+			_, err := w.events.GetEvent(them, &bookingv1.GetEventRequest{Id: e.GetId()})
+			return err
+		},
+		"AddEventDates": func() error {
+			_, err := w.events.AddEventDates(them, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
+			return err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name+": an identifier of another company does not exist (invariant 5)", func(t *testing.T) {
+			wantFault(t, call(), fault.NotFound, fault.ReasonNotFound)
+		})
+	}
+	t.Run("ImportTransactions: identifiers of another company do not exist (invariant 5)", func(t *testing.T) {
+		foreignDate := past("p1", zoe.String(), "", 1)
+		foreignDate.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: date}
+		foreignOption := past("p2", zoe.String(), "", 1)
+		foreignOption.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: their.GetDates()[0].GetId()}
+		foreignOption.Bookings[0].PricingOptionId = e.GetPricingOptions()[0].GetId()
+		results, err := w.send(them, foreignDate, foreignOption, past("p3", ann.String(), "yoga", 1))
+		if err != nil || outcomes(results) != "rrr" {
+			t.Fatalf("got %v, %v", results, err)
+		}
+	})
+	t.Run("references of an import are each company's own (invariant 5)", func(t *testing.T) {
+		first, err := w.send(us, past("same", ann.String(), "yoga", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := w.send(them, past("same", zoe.String(), "yoga", 1))
+		if err != nil || outcomes(first)+outcomes(second) != "cc" {
+			t.Fatalf("got %v and %v, %v", first, second, err)
+		}
+	})
+	t.Run("ListEvents lists and counts the company's own (invariant 5)", func(t *testing.T) {
+		for _, ctx := range []context.Context{us, them} {
+			resp, err := w.events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
+			if err != nil || resp.GetTotal() != 2 || len(resp.GetEvents()) != 2 {
+				t.Errorf("got %v, %v", resp, err)
+			}
+		}
+	})
+	t.Run("nothing of ours was changed by any of it (invariant 5)", func(t *testing.T) {
+		read, err := w.bookings.GetTransaction(us, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
+		if err != nil || read.GetTransaction().GetVersion() != 1 {
+			t.Errorf("got %v, %v", read, err)
+		}
+		w.inStep()
+	})
+	t.Run("every table with a company is under its policy (invariant 5)", func(t *testing.T) {
+		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings"} {
+			for _, scope := range []pg.Scope{{}, pg.For(id.New[id.Company]())} {
+				n, err := pg.One[int64](t.Context(), w.db, scope, `select count(*) from `+table)
+				if err != nil || n != 0 {
+					t.Errorf("%s shows %d rows to a stranger, %v", table, n, err)
+				}
+			}
+		}
+	})
+	t.Run("a platform credential speaks for the company that it names", func(t *testing.T) {
+		w.companies.add(companyRecord{Company: Company{ID: ours, Timezone: "Asia/Tokyo", Currency: "EUR"}, version: 1})
+		ctx := w.asPlatform(ours)
+		for range 2 {
+			resp, err := w.events.CreateEvent(ctx, &bookingv1.CreateEventRequest{Title: "Sushi", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
+			if err != nil || resp.GetEvent().GetTimezone() != "Asia/Tokyo" || resp.GetEvent().GetPricingOptions()[0].GetCurrency() != "EUR" {
+				t.Fatalf("got %v, %v", resp, err)
+			}
+		}
+		if w.companies.calls != 1 {
+			t.Errorf("the auth service was asked %d times", w.companies.calls)
+		}
+		_, err := w.events.ListEvents(w.asPlatform(id.New[id.Company]()), &bookingv1.ListEventsRequest{})
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		_, err = w.events.ListEvents(bearer(t.Context(), w.issuer.Admin()), &bookingv1.ListEventsRequest{})
+		wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)
+	})
+}
+
+func TestScopes(t *testing.T) {
+	descs := []*grpc.ServiceDesc{&bookingv1.BookingService_ServiceDesc, &bookingv1.EventService_ServiceDesc}
+	t.Run("every method has a scope", func(t *testing.T) {
+		if err := Policy().Check(descs...); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a token without the scope of a method is told which it lacks", func(t *testing.T) {
+		w := newWorld(t)
+		var others []string
+		all := []string{"bookings:read", "bookings:write", "events:read", "events:write"}
+		for method, scope := range Policy() {
+			others = others[:0]
+			for _, s := range all {
+				if s != scope {
+					others = append(others, s)
+				}
+			}
+			ctx := bearer(t.Context(), w.issuer.Sign(token.Claims{Company: w.company, Scopes: others}))
+			var err error
+			if strings.HasSuffix(method, "ImportTransactions") {
+				_, err = w.send(ctx, past("p", "c", "e", 1))
+			} else {
+				err = w.conn.Invoke(ctx, method, &bookingv1.GetEventRequest{}, &bookingv1.GetEventResponse{})
+			}
+			f := wantFault(t, err, fault.Forbidden, fault.ReasonInsufficientScope)
+			if f.Meta["scope"] != scope {
+				t.Errorf("%s: the fault names %v", method, f.Meta)
+			}
+		}
+	})
+}
