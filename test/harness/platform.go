@@ -91,6 +91,12 @@ func (op *Operator) As(ctx context.Context, company string) context.Context {
 	return rpc.As(ctx, op.source, c)
 }
 
+// WithToken returns ctx for gRPC calls with an access token.
+func WithToken(ctx context.Context, raw string) context.Context {
+	source := token.NewSource(func(context.Context) (string, time.Time, error) { return raw, time.Now().Add(time.Hour), nil })
+	return rpc.As(ctx, source, id.Company{})
+}
+
 // Company is a tenant that a test has made.
 type Company struct {
 	ID string

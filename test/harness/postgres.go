@@ -2,6 +2,11 @@ package harness
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,6 +55,35 @@ func (p *Postgres) Stop(t testing.TB) {
 	if err := p.server.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Crash kills the server with SIGKILL, and its sessions with it.
+func (p *Postgres) Crash(t testing.TB) {
+	t.Helper()
+	if err := syscall.Kill(p.PID(t), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), stopLimit)
+	defer cancel()
+	if err := p.server.Wait(ctx); err == nil {
+		t.Fatal("PostgreSQL survived SIGKILL")
+	}
+	p.Stop(t)
+}
+
+// PID is the server's main process, whose children its sessions are.
+func (p *Postgres) PID(t testing.TB) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.opts.Dir, "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
 }
 
 // AdminURL is the superuser's URL.

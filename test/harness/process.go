@@ -36,6 +36,8 @@ type Process struct {
 	env  []string
 	dir  string
 	log  string // file, kept over restarts
+	// patience is how long it may take to end.
+	patience time.Duration
 
 	mu      sync.Mutex
 	running *running
@@ -53,7 +55,7 @@ type running struct {
 // log is printed.
 func newProcess(t testing.TB, name, dir string, env map[string]string, path string, args ...string) *Process {
 	t.Helper()
-	p := &Process{Name: name, path: path, args: args, dir: dir, log: dir + "/" + name + ".log", env: environment(env)}
+	p := &Process{Name: name, path: path, args: args, dir: dir, log: dir + "/" + name + ".log", env: environment(env), patience: stopLimit}
 	t.Cleanup(func() { p.end(t) })
 	return p
 }
@@ -175,7 +177,7 @@ func (p *Process) signalGroup(sig syscall.Signal) {
 
 func (p *Process) awaitEnd(t testing.TB) {
 	t.Helper()
-	ended, err := p.wait(stopLimit)
+	ended, err := p.wait(p.patience)
 	if err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
@@ -229,7 +231,7 @@ func (p *Process) end(t testing.TB) {
 		t.Errorf("%s: %v", p.Name, err)
 	}
 	p.signalGroup(syscall.SIGTERM)
-	if _, err := p.wait(stopLimit); err != nil {
+	if _, err := p.wait(p.patience); err != nil {
 		t.Errorf("%s: %v; killed", p.Name, err)
 		p.signalGroup(syscall.SIGKILL)
 		if _, err := p.wait(killLimit); err != nil {
@@ -300,7 +302,7 @@ func ready(adminAddr string) error {
 func (p *Process) InterruptEarly(t testing.TB) {
 	t.Helper()
 	p.signalGroup(syscall.SIGINT)
-	if _, err := p.wait(stopLimit); err != nil {
+	if _, err := p.wait(p.patience); err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
 }

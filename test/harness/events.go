@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Event is a domain event as a stream has it.
+type Event struct {
+	ID string
+	// Subject has no prefix: "customer.v1.customer_created".
+	Subject string
+	Payload []byte
+}
+
+// Events returns all that the stream of domain events holds, in its order.
+func (c *Cluster) Events(t testing.TB) []Event {
+	t.Helper()
+	events, err := c.NATS.events(t.Context(), strings.ToUpper(busPrefix)+"_EVENTS")
+	if err != nil {
+		t.Fatalf("events: %v", err)
+	}
+	return events
+}
+
+func (n *NATS) events(ctx context.Context, stream string) ([]Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	nc, err := nats.Connect(n.URL())
+	if err != nil {
+		return nil, err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, err
+	}
+	s, err := js.Stream(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	left := s.CachedInfo().State.Msgs
+	consumer, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy})
+	if err != nil || left == 0 {
+		return nil, err
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return nil, err
+	}
+	defer messages.Stop()
+	stop := context.AfterFunc(ctx, messages.Stop)
+	defer stop()
+	var events []Event
+	for ; left > 0; left-- {
+		m, err := messages.Next()
+		if err != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		events = append(events, Event{
+			ID: m.Headers().Get(jetstream.MsgIDHeader), Subject: strings.TrimPrefix(m.Subject(), busPrefix+"."), Payload: m.Data(),
+		})
+	}
+	return events, nil
+}
