@@ -21,7 +21,8 @@ var errGap = errors.New("messages were missed")
 // not nil, is called once, after the last of the messages that were there at the
 // start; with none there, at once.
 //
-// After a lost connection it goes on where it was; on the identity subjects it
+// After a lost connection it goes on where it was, or from the beginning of a
+// stream that has replaced the one it was on; on the identity subjects it
 // delivers every last word again, so that nothing a server has lost or replaced
 // is overlooked. each must therefore stand repetition. It is called on Follow's
 // goroutine. Messages that cannot be read are logged and passed over.
@@ -56,7 +57,8 @@ type follower struct {
 	caughtUp func() // nil once called
 
 	created time.Time // of the stream
-	seen    uint64    // the last stream sequence delivered
+	begun   bool      // something was delivered, or there was nothing to deliver
+	seen    uint64    // the last stream sequence looked at
 }
 
 func (f *follower) session(ctx context.Context) error {
@@ -68,7 +70,7 @@ func (f *follower) session(ctx context.Context) error {
 	}
 	defer f.remove(ctx, cons)
 	if cons.CachedInfo().NumPending == 0 {
-		f.reportCaughtUp()
+		f.pass(target)
 	}
 	iter, err := cons.Messages(jetstream.PullHeartbeat(followHeartbeat), jetstream.PullExpiry(10*time.Second),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true))
@@ -92,11 +94,12 @@ func (f *follower) session(ctx context.Context) error {
 			return errGap
 		}
 		f.deliver(raw)
+		f.begun = true
 		f.seen = meta.Sequence.Stream
 		// Delivery is in the order of the stream, so whatever was there at the
 		// start has been delivered once its end is passed.
 		if meta.NumPending == 0 || f.seen >= target {
-			f.reportCaughtUp()
+			f.pass(target)
 		}
 	}
 }
@@ -127,8 +130,10 @@ func (f *follower) create(ctx context.Context) (cons jetstream.Consumer, target 
 		MemoryStorage:     true,
 		Replicas:          1,
 	}
-	same := info.Created.Equal(f.created) && target >= f.seen
-	if same && f.seen > 0 && f.stream != f.bus.identityStream() {
+	if !info.Created.Equal(f.created) || target < f.seen {
+		f.seen = 0 // another stream, or one that was set back: all of it is news
+	}
+	if f.begun && f.stream != f.bus.identityStream() {
 		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
 		cfg.OptStartSeq = f.seen + 1
 	}
@@ -150,12 +155,15 @@ func (f *follower) deliver(raw jetstream.Msg) {
 	f.each(m)
 }
 
-func (f *follower) reportCaughtUp() {
-	if f.caughtUp == nil {
-		return
+// pass notes that everything up to target was delivered. What comes next is
+// news, and a later session must not take only the last of it.
+func (f *follower) pass(target uint64) {
+	f.begun = true
+	f.seen = max(f.seen, target)
+	if f.caughtUp != nil {
+		f.caughtUp()
+		f.caughtUp = nil
 	}
-	f.caughtUp()
-	f.caughtUp = nil
 }
 
 // remove spares the server the wait until the consumer counts as inactive.

@@ -185,17 +185,17 @@ func TestFollowOutages(t *testing.T) {
 		f.wait(t, 5)
 		restart(t, srv, func() { srv.Wipe(t) }, b, publisher)
 		publish(t, publisher, event("booking.v1.event_updated", "new"))
-		f.waitFor(t, "new")
+		publish(t, publisher, event("booking.v1.event_updated", "newer"))
+		f.waitFor(t, "newer")
+		if got := f.payloads()[5:]; !slices.Equal(got, []string{"new", "newer"}) {
+			t.Errorf("got %v", got)
+		}
 	})
 
-	t.Run("a consumer that the server forgot is made again", func(t *testing.T) {
-		b := testkit.Bus(t)
-		f := follow(t, b, "booking.v1.*")
-		f.waitCaughtUp(t)
-		publish(t, b, event("booking.v1.event_updated", "a"))
-		f.wait(t, 1)
-		names := b.JetStream()
-		s, err := names.Stream(t.Context(), eventsStream(b))
+	// forget deletes the consumers of followers.
+	forget := func(t *testing.T, b *bus.Bus) {
+		t.Helper()
+		s, err := b.JetStream().Stream(t.Context(), eventsStream(b))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,12 +204,38 @@ func TestFollowOutages(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+
+	t.Run("a consumer that the server forgot is made again", func(t *testing.T) {
+		b := testkit.Bus(t)
+		f := follow(t, b, "booking.v1.*")
+		f.waitCaughtUp(t)
+		publish(t, b, event("booking.v1.event_updated", "a"))
+		f.wait(t, 1)
+		forget(t, b)
 		publish(t, b, event("booking.v1.event_updated", "b"))
 		f.wait(t, 2)
 		if !slices.Equal(f.payloads(), []string{"a", "b"}) {
 			t.Errorf("got %v", f.payloads())
 		}
 	})
+
+	for stream, before := range map[string][]bus.Message{
+		"an empty stream": nil, "a stream with nothing of interest": {event("pass.v1.pass_purchased", "")},
+	} {
+		t.Run("the first news of "+stream+" is complete when it comes during an interruption (invariant 6)", func(t *testing.T) {
+			b := testkit.Bus(t)
+			publish(t, b, before...)
+			f := follow(t, b, "booking.v1.*")
+			f.waitCaughtUp(t)
+			forget(t, b)
+			publish(t, b, events("booking.v1.event_updated", 5)...)
+			f.wait(t, 5)
+			if !slices.Equal(f.payloads(), numbers(5)) {
+				t.Errorf("got %v", f.payloads())
+			}
+		})
+	}
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {

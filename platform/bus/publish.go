@@ -63,7 +63,8 @@ func (e *formError) Unwrap() error { return e.cause }
 // Publish sends msgs and waits for the streams to have stored them. acked tells
 // for each message whether one has; the error is then a *PublishError. A message
 // that was not acknowledged may have been stored all the same: publish it again
-// with the same ID. While NATS is away Publish fails at once.
+// with the same ID. While NATS is away Publish fails at once. They are usually,
+// not always, stored in the order of msgs.
 func (b *Bus) Publish(ctx context.Context, msgs []Message) (acked []bool, err error) {
 	causes := make([]error, len(msgs))
 	pending := make([]int, len(msgs))
