@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/testkit"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -173,22 +175,18 @@ func TestDesk(t *testing.T) {
 	// waiting polls until so many purchases wait for the date.
 	waiting := func(t *testing.T, d *desk, date id.EventDate, n int) {
 		t.Helper()
-		deadline := time.Now().Add(10 * time.Second)
-		for {
+		testkit.Eventually(t, 10*time.Second, func() error {
 			d.mu.Lock()
+			defer d.mu.Unlock()
 			have := 0
 			if q := d.queues[deskKey{date: date}]; q != nil {
 				have = len(q.tickets)
 			}
-			d.mu.Unlock()
-			if have == n {
-				return
+			if have != n {
+				return fmt.Errorf("%d wait, want %d", have, n)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d wait, want %d", have, n)
-			}
-			time.Sleep(time.Millisecond)
-		}
+			return nil
+		})
 	}
 	// gate is a sell that waits for the test at each commit.
 	type commit struct {
@@ -237,11 +235,14 @@ func TestDesk(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if len(d.queues) != 0 {
-			t.Error("the date is still busy")
-		}
+		testkit.Eventually(t, 10*time.Second, func() error {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if len(d.queues) != 0 {
+				return errors.New("the date is still busy")
+			}
+			return nil
+		})
 	})
 	t.Run("another date waits for nobody", func(t *testing.T) {
 		d, commits := gate()
@@ -311,19 +312,18 @@ func TestDesk(t *testing.T) {
 		}
 	})
 	t.Run("a panic in a shared commit is an error of it", func(t *testing.T) {
-		hold := make(chan struct{})
+		begun, hold := make(chan struct{}), make(chan struct{})
 		var calls atomic.Int64
 		d := newDesk(func(context.Context, id.Company, []*purchase) error {
 			if calls.Add(1) > 1 {
 				panic("trouble")
 			}
+			close(begun)
 			<-hold
 			return nil
 		})
 		_, first := buyer(d, t.Context(), date)
-		for calls.Load() == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		<-begun
 		_, second := buyer(d, t.Context(), date)
 		waiting(t, d, date, 1)
 		close(hold)
