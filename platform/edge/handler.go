@@ -51,7 +51,7 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time) {
 	aborted := false
 	if p := recover(); p != nil {
-		if p == http.ErrAbortHandler {
+		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			aborted = true
 		} else {
 			f := fault.New(fault.Internal, fault.ReasonInternal, "internal error").

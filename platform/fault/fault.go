@@ -5,6 +5,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -37,6 +38,8 @@ const (
 	Unavailable
 	// TooLarge is a request beyond the size that is accepted.
 	TooLarge
+
+	last = TooLarge
 )
 
 // Reasons that more than one package gives. A domain's own reasons stand in the
@@ -90,6 +93,9 @@ type Error struct {
 
 // Error returns the public message and, for logs, the cause.
 func (e *Error) Error() string {
+	if e == nil {
+		return errNil.Error()
+	}
 	if e.cause != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Reason, e.Message, e.cause)
 	}
@@ -193,19 +199,47 @@ func Away(cause error) *Error {
 }
 
 // From returns err as a fault: the one in its chain, the one a gRPC status
-// carries, or an Internal one that hides err as its cause. nil stays nil.
+// carries, Unavailable for the end of a context, or an Internal one that hides
+// err as its cause. nil stays nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := find(err); ok {
 		return e
 	}
 	if e, ok := fromStatus(err); ok {
 		return e
 	}
-	return New(Internal, ReasonInternal, "internal error").Because(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Away(err)
+	case errors.Is(err, context.Canceled):
+		return cancelled(err)
+	}
+	return internal(err)
+}
+
+// find returns the fault in err's chain.
+func find(err error) (*Error, bool) {
+	var e *Error
+	if !errors.As(err, &e) {
+		return nil, false
+	}
+	if e == nil { // a nil *Error that was returned as an error
+		return internal(errNil), true
+	}
+	return e, true
+}
+
+var errNil = errors.New("a nil fault is not an error")
+
+func internal(cause error) *Error {
+	return New(Internal, ReasonInternal, "internal error").Because(cause)
+}
+
+func cancelled(cause error) *Error {
+	return New(Unavailable, ReasonServiceUnavailable, "the request was cancelled").Because(cause)
 }
 
 // Is reports whether err is a fault of the given kind.

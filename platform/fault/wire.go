@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -17,93 +18,134 @@ import (
 const domain = "reservation.dev"
 
 // kindKey is the metadata key under which the kind travels: gRPC has fewer
-// codes than we have kinds.
-const kindKey = "kind"
+// codes than we have kinds. No fact of a reason is named like it.
+const kindKey = "faultKind"
 
-var codeOf = map[Kind]codes.Code{
-	Internal:        codes.Internal,
-	Invalid:         codes.InvalidArgument,
-	Unauthenticated: codes.Unauthenticated,
-	Forbidden:       codes.PermissionDenied,
-	NotFound:        codes.NotFound,
-	Refused:         codes.FailedPrecondition,
-	VersionMismatch: codes.Aborted,
-	Conflict:        codes.AlreadyExists,
-	RateLimited:     codes.ResourceExhausted,
-	Unavailable:     codes.Unavailable,
-	TooLarge:        codes.ResourceExhausted,
+// code returns the gRPC code of a kind; one that this binary does not know is
+// Internal, never OK.
+func (k Kind) code() codes.Code {
+	switch k {
+	case Invalid:
+		return codes.InvalidArgument
+	case Unauthenticated:
+		return codes.Unauthenticated
+	case Forbidden:
+		return codes.PermissionDenied
+	case NotFound:
+		return codes.NotFound
+	case Refused:
+		return codes.FailedPrecondition
+	case VersionMismatch:
+		return codes.Aborted
+	case Conflict:
+		return codes.AlreadyExists
+	case RateLimited, TooLarge:
+		return codes.ResourceExhausted
+	case Unavailable:
+		return codes.Unavailable
+	}
+	return codes.Internal
 }
 
-// Status returns err as the gRPC status that the caller gets. What is not a
-// fault becomes "internal error" and nothing else: the text of wrapped errors
-// stays here.
+// kindOf returns the nearest kind of a code, for faults of a peer that knows
+// kinds which this binary does not.
+func kindOf(c codes.Code) Kind {
+	for k := Invalid; k <= last; k++ {
+		if k.code() == c {
+			return k
+		}
+	}
+	return Internal
+}
+
+// Status returns err as the gRPC status that the caller gets. What is neither a
+// fault nor the end of a context becomes "internal error" and nothing else: the
+// text of wrapped errors stays here, and so does all that an Internal fault says.
 func Status(err error) *status.Status {
-	switch {
-	case err == nil:
+	if err == nil {
 		return status.New(codes.OK, "")
-	case errors.Is(err, context.Canceled):
-		return status.New(codes.Canceled, "the caller went away")
-	case errors.Is(err, context.DeadlineExceeded):
-		return status.New(codes.DeadlineExceeded, "the deadline passed")
+	}
+	if _, ok := find(err); !ok {
+		switch {
+		case errors.Is(err, context.Canceled):
+			return status.New(codes.Canceled, "the caller went away")
+		case errors.Is(err, context.DeadlineExceeded):
+			return status.New(codes.DeadlineExceeded, "the deadline passed")
+		}
 	}
 	e := From(err)
-	meta := make(map[string]string, len(e.Meta)+1)
-	for k, v := range e.Meta {
-		meta[k] = v
+	if e.Kind.code() == codes.Internal {
+		e = internal(nil)
 	}
-	meta[kindKey] = strconv.Itoa(int(e.Kind))
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: domain, Metadata: meta}}
+	details := []protoadapt.MessageV1{e.info()}
 	if len(e.Fields) > 0 {
-		bad := &errdetails.BadRequest{}
-		for _, f := range e.Fields {
-			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
-				Field: f.Field, Reason: f.Rule, Description: f.Message,
-			})
-		}
-		details = append(details, bad)
+		details = append(details, e.badRequest())
 	}
 	if e.RetryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
 	}
-	st, detailErr := status.New(codeOf[e.Kind], e.Message).WithDetails(details...)
-	if detailErr != nil { // a field or message that is not UTF-8
-		return status.New(codeOf[e.Kind], e.Reason)
+	st, detailErr := status.New(e.Kind.code(), text(e.Message)).WithDetails(details...)
+	if detailErr != nil { // cannot be: the code is not OK and all text is UTF-8
+		return status.New(codes.Internal, "internal error")
 	}
 	return st
+}
+
+func (e *Error) info() *errdetails.ErrorInfo {
+	meta := make(map[string]string, len(e.Meta)+1)
+	for k, v := range e.Meta {
+		meta[text(k)] = text(v)
+	}
+	meta[kindKey] = strconv.Itoa(int(e.Kind))
+	return &errdetails.ErrorInfo{Reason: text(e.Reason), Domain: domain, Metadata: meta}
+}
+
+func (e *Error) badRequest() *errdetails.BadRequest {
+	bad := &errdetails.BadRequest{FieldViolations: make([]*errdetails.BadRequest_FieldViolation, 0, len(e.Fields))}
+	for _, f := range e.Fields {
+		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
+			Field: text(f.Field), Reason: text(f.Rule), Description: text(f.Message),
+		})
+	}
+	return bad
+}
+
+// text makes s fit for protobuf, which takes no string that is not UTF-8: what
+// a caller sent may be quoted in a fault.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// statusOf returns the gRPC status in err's chain itself. status.FromError
+// would put the text of the wrapping errors into its message.
+func statusOf(err error) (*status.Status, bool) {
+	var carrier interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &carrier) {
+		return nil, false
+	}
+	st := carrier.GRPCStatus()
+	return st, st != nil && st.Code() != codes.OK
 }
 
 // fromStatus reads the fault that a gRPC status carries. A status that is not
 // ours is translated by its code alone.
 func fromStatus(err error) (*Error, bool) {
-	st, ok := status.FromError(err)
-	if !ok || st.Code() == codes.OK {
+	st, ok := statusOf(err)
+	if !ok {
 		return nil, false
 	}
-	e := &Error{Message: st.Message()}
+	e := &Error{Kind: kindOf(st.Code()), Message: st.Message()}
 	for _, d := range st.Details() {
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
 			if d.GetDomain() != domain {
 				continue
 			}
-			e.Reason = d.GetReason()
-			for k, v := range d.GetMetadata() {
-				if k == kindKey {
-					n, _ := strconv.ParseUint(v, 10, 8)
-					e.Kind = Kind(n)
-					continue
-				}
-				if e.Meta == nil {
-					e.Meta = map[string]string{}
-				}
-				e.Meta[k] = v
-			}
+			e.readInfo(d)
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
 				e.Fields = append(e.Fields, Field{Field: v.GetField(), Rule: v.GetReason(), Message: v.GetDescription()})
 			}
 		case *errdetails.RetryInfo:
-			e.RetryAfter = d.GetRetryDelay().AsDuration()
+			e.RetryAfter = max(0, d.GetRetryDelay().AsDuration())
 		}
 	}
 	if e.Reason != "" {
@@ -113,9 +155,30 @@ func fromStatus(err error) (*Error, bool) {
 	case codes.Unavailable, codes.DeadlineExceeded:
 		return Away(err), true
 	case codes.ResourceExhausted:
+		if strings.Contains(st.Message(), "larger than max") { // grpc-go's own
+			return New(TooLarge, ReasonPayloadTooLarge, "the request is too large").Because(err), true
+		}
 		return New(RateLimited, ReasonRateLimitExceeded, "too many requests").After(time.Second).Because(err), true
 	case codes.Canceled:
-		return New(Unavailable, ReasonServiceUnavailable, "the request was cancelled").Because(err), true
+		return cancelled(err), true
 	}
-	return New(Internal, ReasonInternal, "internal error").Because(err), true
+	return internal(err), true
+}
+
+// readInfo takes over the reason and its facts, and the kind where it is one
+// that goes with the code.
+func (e *Error) readInfo(d *errdetails.ErrorInfo) {
+	e.Reason = d.GetReason()
+	for k, v := range d.GetMetadata() {
+		if k == kindKey {
+			if n, err := strconv.ParseUint(v, 10, 8); err == nil && Kind(n) <= last && Kind(n).code() == e.Kind.code() {
+				e.Kind = Kind(n)
+			}
+			continue
+		}
+		if e.Meta == nil {
+			e.Meta = map[string]string{}
+		}
+		e.Meta[k] = v
+	}
 }

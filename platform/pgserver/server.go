@@ -63,9 +63,13 @@ type Server struct {
 	log     *logFile
 	locks   []*os.File
 
+	// freePort finds a port for a server that was given none.
+	freePort func() (int, error)
+
 	mu       sync.Mutex
 	stopping bool
-	release  sync.Once
+	released bool // others may have the directory
+	removed  bool
 }
 
 // Start runs the server of opts.Dir and returns when it accepts connections.
@@ -77,7 +81,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("private database: %w", err)
 	}
-	s := &Server{opts: opts}
+	s := &Server{opts: opts, freePort: freePort}
 	if err := s.start(ctx); err != nil {
 		s.releaseAll()
 		return nil, fmt.Errorf("private database in %s: %w", opts.Dir, err)
@@ -121,11 +125,8 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	s.cluster = c
-	if c.away() {
-		// Two directories may name one cluster, when one is a copy.
-		if err := s.lock(ctx, c.root); err != nil {
-			return err
-		}
+	if err := s.lockRoot(ctx); err != nil {
+		return err
 	}
 	running, err := lockCluster(ctx, c.running(), c.data(), s.opts.Log)
 	if err != nil {
@@ -154,6 +155,15 @@ func (s *Server) lock(ctx context.Context, dir string) error {
 	return nil
 }
 
+// lockRoot locks a cluster that is away: two directories may name the same one,
+// when one is a copy of the other.
+func (s *Server) lockRoot(ctx context.Context) error {
+	if !s.cluster.away() {
+		return nil
+	}
+	return s.lock(ctx, s.cluster.root)
+}
+
 // portTaken is how PostgreSQL says that it cannot listen.
 const portTaken = "could not create any TCP/IP sockets"
 
@@ -165,7 +175,7 @@ func (s *Server) launch(ctx context.Context, running *os.File) error {
 		s.port = s.opts.Port
 		if s.port == 0 {
 			var err error
-			if s.port, err = freePort(); err != nil {
+			if s.port, err = s.freePort(); err != nil {
 				return err
 			}
 		}
@@ -323,45 +333,65 @@ func exitError(err error) error {
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.process.done: // by itself or by an earlier Stop
+	err := s.end(ctx)
+	if s.ended() {
 		s.releaseAll()
+	}
+	return err
+}
+
+// Remove stops the server and deletes all of its data, wherever they are. The
+// directory itself stays. It may be called after Stop.
+func (s *Server) Remove(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.end(ctx)
+	if !s.ended() || s.removed {
+		return err
+	}
+	defer s.releaseAll()
+	if s.released {
+		// Under the locks, or it could be the next server's data.
+		s.released, s.locks = false, nil
+		if err := errors.Join(s.lock(ctx, s.opts.Dir), s.lockRoot(ctx)); err != nil {
+			return err
+		}
+	}
+	s.removed = true
+	return errors.Join(err, s.cluster.remove())
+}
+
+// end ends the server unless it has ended. The caller holds mu.
+func (s *Server) end(ctx context.Context) error {
+	if s.ended() { // by itself, or by an earlier call
 		return nil
-	default:
 	}
 	s.stopping = true
-	err := s.process.shutDown(ctx)
-	select {
-	case <-s.process.done:
-		s.releaseAll()
-	default: // it does not die, and nobody else may have the directory
-	}
-	if err != nil {
+	if err := s.process.shutDown(ctx); err != nil {
 		return fmt.Errorf("private database in %s: %w", s.opts.Dir, err)
 	}
 	return nil
 }
 
-// Remove stops the server and deletes all of its data, wherever they are. The
-// directory itself stays.
-func (s *Server) Remove(ctx context.Context) error {
-	stopped := s.Stop(ctx)
+func (s *Server) ended() bool {
 	select {
 	case <-s.process.done:
-		return errors.Join(stopped, s.cluster.remove())
-	default:
-		return stopped
+		return true
+	default: // a server that does not die keeps the directory
+		return false
 	}
 }
 
-// releaseAll lets others have the directory.
+// releaseAll lets others have the directory. The caller holds mu.
 func (s *Server) releaseAll() {
-	s.release.Do(func() {
-		if s.log != nil {
-			s.log.close()
-		}
-		for _, f := range s.locks {
-			f.Close()
-		}
-	})
+	if s.released {
+		return
+	}
+	s.released = true
+	if s.log != nil {
+		s.log.close()
+	}
+	for _, f := range s.locks {
+		f.Close()
+	}
 }

@@ -85,5 +85,5 @@ func ours(service string, err error) error {
 	if fault.Is(err, fault.Unavailable) {
 		return fault.Away(fmt.Errorf("%s service: %w", service, err))
 	}
-	return fmt.Errorf("%s service: %v", service, err)
+	return fmt.Errorf("%s service: %v", service, err) //nolint:errorlint // the fault of a service is not the caller's
 }

@@ -86,11 +86,3 @@ func each(scan func(pgx.Rows) error) func(pgx.Rows) error {
 		return nil
 	}
 }
-
-// records returns a Scan that collects structs by column name.
-func records[T any](into *[]T) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-		return err
-	}
-}

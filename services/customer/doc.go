@@ -12,8 +12,9 @@
 //  2. An update decides on the row that it locked: concurrent updates are one
 //     after the other, and a stale expected version changes nothing.
 //  3. The total of a company is the number of its customers that are not deleted.
-//  4. An export is of one moment: every customer of that moment once, by id. It
-//     ends well only when it is complete, and its memory does not grow.
+//  4. An export has every customer who is there from its beginning to its end,
+//     once, by id. It ends well only when it is complete, its memory does not
+//     grow, and while its reader rests it holds nothing of the database.
 //  5. An import can be repeated: a reference that is stored stays as it is, a
 //     refused line stores nothing, and the lines beside it are stored.
 //  6. A company sees and changes its own customers only: an identifier of another

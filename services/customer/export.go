@@ -1,6 +1,7 @@
 package customer
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,14 +15,20 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// chunkSize is about how much JSON one message carries, in bytes.
-const chunkSize = 256 << 10
+const (
+	// maxMembers is the most members of an exported object.
+	maxMembers = 20
 
-// maxMembers is the most members of an exported object.
-const maxMembers = 20
+	// chunkSize is about how much JSON one message carries, in bytes.
+	chunkSize = 256 << 10
+	// firstWindow is how many customers are read before it is known how much they
+	// take, and maxWindow the most that are read at once.
+	firstWindow = 1000
+	maxWindow   = 10_000
+)
 
-// ExportCustomers implements CustomerService: one statement's snapshot, rendered
-// as it arrives. Rows become JSON here and nowhere again.
+// ExportCustomers implements CustomerService. Rows become JSON here and nowhere
+// again.
 func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grpc.ServerStreamingServer[customerv1.ExportCustomersResponse]) error {
 	company, err := tenant(out.Context())
 	if err != nil {
@@ -31,33 +38,89 @@ func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grp
 	if err != nil {
 		return err
 	}
-	chunk := make([]byte, 0, chunkSize+4<<10)
-	var count int32
-	flush := func() error {
-		err := out.Send(&customerv1.ExportCustomersResponse{Json: chunk, Count: count})
-		// A message that was sent may still be read by gRPC: it keeps its bytes.
-		chunk, count = make([]byte, 0, chunkSize+4<<10), 0
-		return err
-	}
-	first := true
-	err = s.store.export(out.Context(), company, since(req.GetUpdatedSince()), func(values [][]byte) error {
-		if !first {
-			chunk = append(chunk, ',')
+	ctx, cancel := context.WithCancel(out.Context())
+	defer cancel()
+	e := &export{server: s, company: company, shape: &shape, since: since(req.GetUpdatedSince())}
+	for c := range e.chunks(ctx) {
+		if c.err != nil {
+			return c.err
 		}
-		first = false
-		if chunk, err = shape.append(chunk, values); err != nil {
+		if err := out.Send(&customerv1.ExportCustomersResponse{Json: c.json, Count: int32(c.count)}); err != nil {
 			return err
 		}
-		count++
-		if len(chunk) < chunkSize {
-			return nil
-		}
-		return flush()
-	})
-	if err != nil || count == 0 {
-		return err
 	}
-	return flush()
+	// A channel that was closed because ctx ended is not the end of the customers.
+	return ctx.Err()
+}
+
+// export is one export under way.
+//
+// Each chunk is a query of its own that goes on behind the last id, rather than
+// a stretch of one snapshot: while a reader is slow, or stops, the export holds
+// no connection, and no old rows that vacuum could remove. An id does not change
+// and a deletion is final, so that no customer is met twice, and none is missed
+// who is there from the beginning to the end.
+type export struct {
+	server  *Server
+	company id.Company
+	shape   *shape
+	since   time.Time // zero: all
+}
+
+// chunk is a stretch of the exported text, or why there is no more of it.
+type chunk struct {
+	json  []byte
+	count int
+	last  id.Customer
+	err   error
+}
+
+// chunks renders the export, each chunk while the one before it is being sent.
+// The channel is closed after the last chunk, after a failure, or when ctx ends.
+func (e *export) chunks(ctx context.Context) <-chan chunk {
+	chunks := make(chan chunk)
+	go func() {
+		defer close(chunks)
+		var after id.Customer
+		for rows := firstWindow; ; {
+			c := e.chunk(ctx, after, rows)
+			if c.err == nil && c.count == 0 {
+				return
+			}
+			select {
+			case chunks <- c:
+			case <-ctx.Done():
+				return
+			}
+			if c.err != nil || c.count < rows {
+				return
+			}
+			after, rows = c.last, max(1, min(chunkSize*c.count/len(c.json), maxWindow))
+		}
+	}()
+	return chunks
+}
+
+// chunk renders up to so many customers behind one.
+func (e *export) chunk(ctx context.Context, after id.Customer, rows int) chunk {
+	release, err := e.server.enter(ctx)
+	if err != nil {
+		return chunk{err: err}
+	}
+	defer release()
+	c := chunk{json: make([]byte, 0, chunkSize+chunkSize/8), last: after}
+	c.err = e.server.store.export(ctx, e.company, after, rows, e.since, func(values [][]byte) (err error) {
+		if c.count > 0 || !after.IsZero() {
+			c.json = append(c.json, ',')
+		}
+		if c.json, err = e.shape.append(c.json, values); err != nil {
+			return err
+		}
+		c.count++
+		copy(c.last[:], values[columnID])
+		return nil
+	})
+	return c
 }
 
 // The columns of exportSQL, by their place.

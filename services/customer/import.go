@@ -71,7 +71,12 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	}
 	var isNew map[id.Customer]bool
 	var known map[string]id.Customer
-	err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+	release, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
 		isNew, known = nil, nil
 		if len(list) == 0 {
 			return nil

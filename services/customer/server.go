@@ -21,13 +21,22 @@ type Server struct {
 
 	store  *store
 	outbox *outbox.Outbox
-	now    func() time.Time
-	newID  func() id.UUID
+	// bulk holds a token per import or export that is using the database, so that
+	// they leave connections to everyone else.
+	bulk  chan struct{}
+	now   func() time.Time
+	newID func() id.UUID
 }
+
+// bulkAtOnce is how many imports and exports of one process use the database at
+// the same time.
+const bulkAtOnce = 2
 
 // NewServer returns a server on db, which appends its events to box.
 func NewServer(db *pg.DB, box *outbox.Outbox) *Server {
-	return &Server{store: &store{db: db}, outbox: box, now: time.Now, newID: id.NewUUID}
+	return &Server{
+		store: &store{db: db}, outbox: box, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
+	}
 }
 
 // Policy is the scope that each RPC needs.
@@ -261,6 +270,16 @@ func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomer
 		resp.Customers = append(resp.Customers, message(c))
 	}
 	return resp, nil
+}
+
+// enter waits for a place among those who use the database in bulk.
+func (s *Server) enter(ctx context.Context) (release func(), err error) {
+	select {
+	case s.bulk <- struct{}{}:
+		return func() { <-s.bulk }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // instant is now, as PostgreSQL keeps it.

@@ -132,24 +132,32 @@ func (s *store) page(ctx context.Context, company id.Company, after id.UUID, off
 	return list, total, pg.Fault(err, nil)
 }
 
-// The columns of an export; exportedColumns names them by their place.
+// The columns of an export; the column constants name them by their place.
 const (
-	exportSQL = `select id, first_name, last_name, email, mobile, archived, created_at, updated_at from customers
-		where company_id = $1 and deleted_at is null order by id`
+	exportColumns = `id, first_name, last_name, email, mobile, archived, created_at, updated_at`
 
-	exportSinceSQL = `select id, first_name, last_name, email, mobile, archived, created_at, updated_at from customers
-		where company_id = $1 and deleted_at is null and updated_at >= $2 order by id`
+	exportSQL = `select ` + exportColumns + ` from customers
+		where company_id = $1 and deleted_at is null and id > $2 order by id limit $3`
+
+	exportSinceSQL = `select ` + exportColumns + ` from customers
+		where company_id = $1 and deleted_at is null and id > $2 and updated_at >= $4 order by id limit $3`
 )
 
-// export calls each with the raw values of every customer, by id, in memory that
-// does not grow with their number.
-func (s *store) export(ctx context.Context, company id.Company, since time.Time, each func(values [][]byte) error) error {
-	sql, args := exportSQL, []any{company}
+// export calls each with the raw values of up to so many customers behind one,
+// by id.
+func (s *store) export(ctx context.Context, company id.Company, after id.Customer, rows int, since time.Time, each func(values [][]byte) error) error {
+	query := pg.Query{SQL: exportSQL, Args: []any{company, [16]byte(after), rows}, Scan: func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := each(rows.RawValues()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
 	if !since.IsZero() {
-		sql, args = exportSinceSQL, []any{company, since}
+		query.SQL, query.Args = exportSinceSQL, append(query.Args, since)
 	}
-	err := s.db.Stream(ctx, pg.For(company), sql, args, func(rows pgx.Rows) error { return each(rows.RawValues()) })
-	return pg.Fault(err, nil)
+	return pg.Fault(s.db.Read(ctx, pg.For(company), query), nil)
 }
 
 const (

@@ -70,7 +70,7 @@ func ours(service string, err error) error {
 	case fault.Is(err, fault.Unavailable):
 		return fault.Away(fmt.Errorf("%s service: %w", service, err))
 	}
-	return fmt.Errorf("%s service: %v", service, err)
+	return fmt.Errorf("%s service: %v", service, err) //nolint:errorlint // the fault of a service is not the caller's
 }
 
 // tenant returns the company that a request is for. The caller's token says all

@@ -42,7 +42,7 @@ Columns, or members (also in camelCase or with underscores):
 			if err != nil {
 				return err
 			}
-			defer in.close()
+			defer func() { _ = in.close() }()
 			s, err := a.customers(c.Context())
 			if err != nil {
 				return err

@@ -53,7 +53,7 @@ made. A date-time without an offset is in the event's or the company's zone.`,
 			if err != nil {
 				return err
 			}
-			defer in.close()
+			defer func() { _ = in.close() }()
 			s, err := a.bookings(c.Context())
 			if err != nil {
 				return err

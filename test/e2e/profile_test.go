@@ -329,7 +329,7 @@ func (w *world) testIdempotency(t *testing.T) {
 		n := n.at(t, w)
 		n.put(t, profilePath(id), update("Other", "Body", "a@example.org"), "Idempotency-Key", "key-1").
 			Refused(t, http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")
-		other := n.NewCustomer(t, "O", "Ther").GetId()
+		other := n.NewCustomer(t, "O", "Malley").GetId()
 		n.put(t, profilePath(other), update("First", "Key", "a@example.org"), "Idempotency-Key", "key-1").
 			Refused(t, http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")
 	})

@@ -13,6 +13,8 @@ import (
 // Event is a domain event as a stream has it.
 type Event struct {
 	ID string
+	// Company is the tenant (comp_…).
+	Company string
 	// Subject has no prefix: "customer.v1.customer_created".
 	Subject string
 	Payload []byte
@@ -63,7 +65,8 @@ func (n *NATS) events(ctx context.Context, stream string) ([]Event, error) {
 			return nil, errors.Join(err, ctx.Err())
 		}
 		events = append(events, Event{
-			ID: m.Headers().Get(jetstream.MsgIDHeader), Subject: strings.TrimPrefix(m.Subject(), busPrefix+"."), Payload: m.Data(),
+			ID: m.Headers().Get(jetstream.MsgIDHeader), Company: m.Headers().Get("Reservation-Company"),
+			Subject: strings.TrimPrefix(m.Subject(), busPrefix+"."), Payload: m.Data(),
 		})
 	}
 	return events, nil

@@ -115,6 +115,9 @@ func (op *Operator) NewCompany(t testing.TB, zone string) *Company {
 	return &Company{ID: res.GetCompany().GetId(), op: op}
 }
 
+// Company returns a company that exists.
+func (op *Operator) Company(id string) *Company { return &Company{ID: id, op: op} }
+
 // Ctx returns a context whose calls the operator makes for the company.
 func (c *Company) Ctx(ctx context.Context) context.Context { return c.op.As(ctx, c.ID) }
 

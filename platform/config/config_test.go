@@ -1,0 +1,199 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/config"
+)
+
+type section struct {
+	Size int `env:"SECTION_SIZE" envDefault:"8"`
+}
+
+func (s section) Validate() error {
+	if s.Size < 1 {
+		return errors.New("SECTION_SIZE is below 1")
+	}
+	return nil
+}
+
+type settings struct {
+	Addr    string        `env:"ADDR" envDefault:"127.0.0.1:1"`
+	Timeout time.Duration `env:"TIMEOUT" envDefault:"5s"`
+	Key     config.Secret `env:"KEY,required"`
+	Section section
+}
+
+func (s *settings) Validate() error {
+	if s.Timeout <= 0 {
+		return errors.New("TIMEOUT is not positive")
+	}
+	return nil
+}
+
+type promoted struct{ section }
+
+// Embedded has a section whose Validate is promoted.
+type embedded struct {
+	promoted
+	Section section
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	t.Run("a setting that is not given has its default", func(t *testing.T) {
+		t.Parallel()
+		var s settings
+		if err := config.Read(config.Env{"KEY": "k"}, &s); err != nil {
+			t.Fatal(err)
+		}
+		want := settings{Addr: "127.0.0.1:1", Timeout: 5 * time.Second, Key: "k", Section: section{Size: 8}}
+		if s != want {
+			t.Fatalf("got %+v, want %+v", s, want)
+		}
+	})
+	t.Run("an empty variable counts as one that is not set", func(t *testing.T) {
+		t.Parallel()
+		var s settings
+		err := config.Read(config.Env{"KEY": "", "TIMEOUT": "", "SECTION_SIZE": ""}, &s)
+		if err == nil || !strings.Contains(err.Error(), "KEY") {
+			t.Fatalf("an empty required setting gives %v", err)
+		}
+		if s.Timeout != 5*time.Second || s.Section.Size != 8 {
+			t.Fatalf("empty settings lost their defaults: %+v", s)
+		}
+	})
+	t.Run("every fault is reported at once, sections included", func(t *testing.T) {
+		t.Parallel()
+		var s settings
+		err := config.Read(config.Env{"TIMEOUT": "-1s", "SECTION_SIZE": "0"}, &s)
+		for _, want := range []string{"KEY", "TIMEOUT is not positive", "SECTION_SIZE is below 1"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v does not speak of %q", err, want)
+			}
+		}
+	})
+	t.Run("a value of the wrong type is reported by name", func(t *testing.T) {
+		t.Parallel()
+		var s settings
+		err := config.Read(config.Env{"KEY": "k", "SECTION_SIZE": "many"}, &s)
+		if err == nil || !strings.Contains(err.Error(), "Size") {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("a fault that is found twice is told once", func(t *testing.T) {
+		t.Parallel()
+		var s embedded
+		err := config.Read(config.Env{"SECTION_SIZE": "-1"}, &s)
+		if err == nil || strings.Count(err.Error(), "SECTION_SIZE is below 1") != 1 {
+			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("from the file\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("NAME_FILE gives NAME the content of the file without the last line break", func(t *testing.T) {
+		t.Parallel()
+		var s settings
+		if err := config.Read(config.Env{"KEY_FILE": file}, &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Key.Reveal() != "from the file" {
+			t.Fatalf("got %q", s.Key.Reveal())
+		}
+	})
+	t.Run("NAME wins over NAME_FILE", func(t *testing.T) {
+		t.Parallel()
+		var s settings
+		if err := config.Read(config.Env{"KEY": "direct", "KEY_FILE": file}, &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Key.Reveal() != "direct" {
+			t.Fatalf("got %q", s.Key.Reveal())
+		}
+	})
+	t.Run("a file of a setting that cannot be read is a fault, a stranger's is not", func(t *testing.T) {
+		t.Parallel()
+		var s settings
+		err := config.Read(config.Env{"ADDR_FILE": "/nowhere/addr", "KEY": "k"}, &s)
+		if err == nil || !strings.Contains(err.Error(), "ADDR_FILE") {
+			t.Fatalf("got %v", err)
+		}
+		if err := config.Read(config.Env{"STRANGER_FILE": "/nowhere", "KEY": "k"}, &s); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestOS(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "value")
+	if err := os.WriteFile(file, []byte("mounted\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CONFIG_TEST_A_FILE", file)
+	t.Setenv("CONFIG_TEST_B", "kept")
+	t.Setenv("CONFIG_TEST_B_FILE", file)
+	t.Setenv("CONFIG_TEST_C_FILE", filepath.Join(t.TempDir(), "missing"))
+	e := config.OS()
+	if e["CONFIG_TEST_A"] != "mounted" || e["CONFIG_TEST_B"] != "kept" {
+		t.Fatalf("got A %q, B %q", e["CONFIG_TEST_A"], e["CONFIG_TEST_B"])
+	}
+	if _, there := e["CONFIG_TEST_C"]; there {
+		t.Fatal("a file that cannot be read gave a value")
+	}
+}
+
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	const plain = "hunter2"
+	s := config.Secret(plain)
+	holder := struct{ Key config.Secret }{s}
+
+	t.Run("no verb, encoder or logger shows it", func(t *testing.T) {
+		t.Parallel()
+		shown := []string{s.String()}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%10s"} {
+			shown = append(shown, fmt.Sprintf(verb, s), fmt.Sprintf(verb, &s), fmt.Sprintf(verb, holder))
+		}
+		asJSON, err := json.Marshal(holder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var logged bytes.Buffer
+		for _, h := range []slog.Handler{slog.NewJSONHandler(&logged, nil), slog.NewTextHandler(&logged, nil)} {
+			slog.New(h).Info("settings", "key", s, "all", holder)
+		}
+		shown = append(shown, string(asJSON), logged.String())
+		for _, text := range shown {
+			if strings.Contains(text, plain) || strings.Contains(strings.ToLower(text), fmt.Sprintf("%x", plain)) {
+				t.Errorf("shown: %s", text)
+			}
+		}
+	})
+	t.Run("an empty one shows that it is", func(t *testing.T) {
+		t.Parallel()
+		if got := fmt.Sprint(config.Secret("")); got != "" {
+			t.Fatalf("got %q", got)
+		}
+	})
+	t.Run("the one place that needs it gets it", func(t *testing.T) {
+		t.Parallel()
+		if s.Reveal() != plain {
+			t.Fatal(s.Reveal())
+		}
+	})
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package pgserver
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func sleepCommand() *exec.Cmd { return exec.Command("sleep", "600") }
+
+func TestEnvironment(t *testing.T) {
+	t.Run("PostgreSQL sees none of the variables that change what it does", func(t *testing.T) {
+		for _, name := range []string{"PGDATA", "PGPORT", "PGOPTIONS", "LANG", "LC_CTYPE"} {
+			t.Setenv(name, "surprise")
+		}
+		t.Setenv("LD_LIBRARY_PATH", "/opt/lib")
+		all := strings.Join(environment(), "\n")
+		if strings.Contains(all, "surprise") {
+			t.Error(all)
+		}
+		for _, want := range []string{"PATH=", "LD_LIBRARY_PATH=/opt/lib", "TZ=UTC", "LC_ALL=C"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s is missing: %s", want, all)
+			}
+		}
+	})
+}

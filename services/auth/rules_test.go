@@ -1,0 +1,166 @@
+package auth
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/fault"
+)
+
+func TestGranted(t *testing.T) {
+	all := []string{"bookings:read", "customers:read", "profile:read"}
+	for asked, want := range map[string]string{
+		"":                                   "bookings:read customers:read profile:read",
+		"profile:read":                       "profile:read",
+		"  profile:read   bookings:read\t":   "bookings:read profile:read",
+		"customers:read customers:read":      "customers:read",
+		"profile:write":                      "refused",
+		"customers:read platform:admin":      "refused",
+		"customers:READ":                     "refused",
+		"bookings:read\x00customers:read":    "refused",
+		strings.Repeat("customers:read ", 9): "customers:read",
+	} {
+		t.Run("asked for "+asked, func(t *testing.T) {
+			scopes, err := granted(all, asked)
+			got := strings.Join(scopes, " ")
+			if fault.Is(err, fault.Invalid) && fault.From(err).Reason == ReasonInvalidScope {
+				got = "refused"
+			}
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestSecrets(t *testing.T) { // invariant 1
+	one, hash := newSecret()
+	two, _ := newSecret()
+	if len(one) != 64 || strings.Trim(one, "0123456789abcdef") != "" || one == two {
+		t.Errorf("got %q and %q", one, two)
+	}
+	if !slices.Equal(hash, hashOf(one)) || len(hash) != 32 || strings.Contains(string(hash), one) {
+		t.Error("the hash is not the secret's")
+	}
+}
+
+func TestUsable(t *testing.T) { // invariant 2
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	earlier, later := now.Add(-time.Second), now.Add(time.Second)
+	for name, tt := range map[string]struct {
+		c    Credential
+		want bool
+	}{
+		"an active one":                  {Credential{}, true},
+		"one that expires later":         {Credential{ExpiresAt: &later}, true},
+		"one at the moment of expiry":    {Credential{ExpiresAt: &now}, false},
+		"an expired one":                 {Credential{ExpiresAt: &earlier}, false},
+		"a disabled one":                 {Credential{DisabledAt: &earlier}, false},
+		"a deleted one":                  {Credential{DeletedAt: &earlier}, false},
+		"a disabled one that may expire": {Credential{DisabledAt: &earlier, ExpiresAt: &later}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.c.usable(now); got != tt.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestThrottle(t *testing.T) { // invariant 6
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	newOne := func() *throttle { return newThrottle(func() time.Time { return now }) }
+	key := throttleKey{"m2m_x", "192.0.2.1"}
+	t.Run("lets some pass, delays more and more, then refuses until the window ends", func(t *testing.T) {
+		th := newOne()
+		var delays []time.Duration
+		for range 19 {
+			delay, stayAway := th.failed(key)
+			if stayAway != 0 {
+				t.Fatalf("refused after %d", len(delays))
+			}
+			delays = append(delays, delay)
+		}
+		want := []time.Duration{0, 0, 0, 0, 0, 100e6, 200e6, 400e6, 800e6, 1600e6, 2e9, 2e9, 2e9, 2e9, 2e9, 2e9, 2e9, 2e9, 2e9}
+		if !slices.Equal(delays, want) {
+			t.Errorf("got %v", delays)
+		}
+		now = now.Add(4 * time.Minute)
+		if delay, stayAway := th.failed(key); delay != 0 || stayAway != 6*time.Minute {
+			t.Errorf("got %v, %v", delay, stayAway)
+		}
+		now = now.Add(6 * time.Minute)
+		if delay, stayAway := th.failed(key); delay != 0 || stayAway != 0 {
+			t.Errorf("after the window: got %v, %v", delay, stayAway)
+		}
+	})
+	t.Run("counts each address and each client for itself, and forgets who was right", func(t *testing.T) {
+		th := newOne()
+		for range 25 {
+			th.failed(key)
+		}
+		for _, other := range []throttleKey{{"m2m_x", "192.0.2.2"}, {"m2m_y", "192.0.2.1"}} {
+			if delay, stayAway := th.failed(other); delay != 0 || stayAway != 0 {
+				t.Errorf("%v: got %v, %v", other, delay, stayAway)
+			}
+		}
+		th.passed(key)
+		if delay, stayAway := th.failed(key); delay != 0 || stayAway != 0 {
+			t.Errorf("got %v, %v", delay, stayAway)
+		}
+	})
+	t.Run("remembers a bounded number", func(t *testing.T) {
+		th := newOne()
+		for i := range mostTracked + 500 {
+			th.failed(throttleKey{subject: strings.Repeat("x", i%7), address: time.Duration(i).String()})
+		}
+		if len(th.entries) != mostTracked || th.recent.Len() != mostTracked {
+			t.Errorf("%d entries", len(th.entries))
+		}
+	})
+}
+
+func TestParseBootstrap(t *testing.T) {
+	const good = `{"id":"svc_01jb4x9m3vf6ksn8w2d7pq5r0t","name":"booking","secret":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff","scopes":["platform:admin"]}`
+	for name, tt := range map[string]struct {
+		setting config.Secret
+		want    string
+	}{
+		"nothing":           {"", ""},
+		"a credential":      {"[" + good + "]", ""},
+		"no JSON":           {"svc_x:secret", "is not a JSON list"},
+		"a wrong id":        {config.Secret("[" + strings.Replace(good, "svc_", "m2m_", 1) + "]"), "[0].id"},
+		"a short secret":    {config.Secret("[" + good + "," + strings.Replace(good, "0011", "", 1) + "]"), "[1].secret"},
+		"an unknown scope":  {config.Secret("[" + strings.Replace(good, "platform:admin", "everything", 1) + "]"), "scopes[0]"},
+		"two faults, named": {config.Secret(`[{"id":"x","secret":"y"}]`), "[0].secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseBootstrap(tt.setting)
+			if tt.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "2233445566") {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestScopes(t *testing.T) {
+	var c checks
+	got := c.scopes("scopes", []string{"profile:read", "customers:read", "profile:read"}, interfaceAScopes())
+	if !slices.Equal(got, []string{"customers:read", "profile:read"}) || c.err() != nil {
+		t.Errorf("got %v, %v", got, c.err())
+	}
+	c.scopes("scopes", nil, interfaceAScopes())
+	c.scopes("scopes", []string{"customers:read", "customers:write"}, interfaceAScopes())
+	if len(c.faults) != 2 || c.faults[0].Rule != "required" || c.faults[1].Field != "scopes[1]" || c.faults[1].Rule != "scope" {
+		t.Errorf("got %v", c.faults)
+	}
+}

@@ -1,0 +1,543 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestPolicyCoversEveryMethod(t *testing.T) {
+	err := Policy().Check(&authv1.CompanyService_ServiceDesc, &authv1.ApiClientService_ServiceDesc, &authv1.ServiceCredentialService_ServiceDesc,
+		&authv1.TokenService_ServiceDesc, &authv1.SigningKeyService_ServiceDesc)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// soon polls for a second, the time in which every process must know.
+func soon(t *testing.T, cond func() error) {
+	t.Helper()
+	testkit.Eventually(t, time.Second, cond)
+}
+
+func TestTokens(t *testing.T) { // invariants 2 and 4
+	r := newWorld(t).start()
+	company := r.company()
+	clientID, secret := r.client(company, "profile:read", "customers:read")
+	t.Run("say who, what for and until when", func(t *testing.T) {
+		res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, LifetimeSeconds: 7})
+		if err != nil || res.GetExpiresIn() != 3600 || res.GetScope() != "customers:read profile:read" {
+			t.Fatalf("got %v, %v", res, err)
+		}
+		c, err := r.verifier.Verify(t.Context(), res.GetAccessToken())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Subject != clientID || c.Company.String() != company || c.Zone != "Europe/London" || c.Currency != "GBP" || c.Generation != 1 || c.Kind != token.KindClient {
+			t.Errorf("got %+v", c)
+		}
+	})
+	t.Run("are narrowed when asked, and never widened", func(t *testing.T) {
+		res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, Scope: "profile:read"})
+		if err != nil || res.GetScope() != "profile:read" {
+			t.Errorf("got %v, %v", res, err)
+		}
+		_, err = r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, Scope: "bookings:read"})
+		if fault.From(err).Reason != ReasonInvalidScope {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("live no longer than their client", func(t *testing.T) {
+		made, err := r.clients.CreateApiClient(r.as(company), &authv1.CreateApiClientRequest{Name: "short", Scopes: []string{"profile:read"}, ExpiresAfterDays: ptr(int32(1))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := &authv1.IssueTokenRequest{ClientId: made.GetApiClient().GetId(), ClientSecret: made.GetClientSecret()}
+		r.server.now = func() time.Time { return time.Now().Add(24*time.Hour - 10*time.Minute) }
+		defer func() { r.server.now = time.Now }()
+		res, err := r.tokens.IssueToken(t.Context(), req)
+		if err != nil || res.GetExpiresIn() > 600 || res.GetExpiresIn() < 590 {
+			t.Errorf("got %v, %v", res, err)
+		}
+		r.server.now = func() time.Time { return time.Now().Add(24*time.Hour + time.Minute) }
+		if _, err := r.tokens.IssueToken(t.Context(), req); fault.From(err).Reason != fault.ReasonInvalidCredentials {
+			t.Errorf("an expired client got %v", err)
+		}
+	})
+	t.Run("are refused with one answer, whatever is wrong", func(t *testing.T) {
+		service, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "x", Scopes: []string{"events:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		asClient := "m2m_" + strings.TrimPrefix(service.GetServiceCredential().GetId(), "svc_")
+		var answers []string
+		for _, c := range [][2]string{
+			{clientID, "wrong"}, {clientID, strings.ToUpper(secret)}, {clientID, secret + "0"}, {id.New[id.APIClient]().String(), secret},
+			{"nonsense", secret}, {strings.Repeat("m", 10_000), secret}, {asClient, service.GetSecret()},
+		} {
+			_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: c[0], ClientSecret: c[1], ClientAddress: c[0]})
+			answers = append(answers, fmt.Sprint(fault.From(err).Kind, fault.From(err).Reason, fault.From(err).Message))
+		}
+		for _, a := range answers {
+			if a != answers[0] || !strings.Contains(a, fault.ReasonInvalidCredentials) {
+				t.Errorf("got %s, want %s", a, answers[0])
+			}
+		}
+	})
+	t.Run("need both fields", func(t *testing.T) {
+		_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{})
+		if f := fault.From(err); len(f.Fields) != 2 || f.Fields[0].Field != "client_id" || f.Fields[1].Rule != "required" {
+			t.Errorf("got %v", f)
+		}
+	})
+	t.Run("of a service credential live as long as asked, at most a day", func(t *testing.T) {
+		req := &authv1.IssueTokenRequest{ClientId: r.admin.ID, ClientSecret: r.admin.Secret.Reveal(), LifetimeSeconds: 86400, CompanyId: company}
+		res, err := r.tokens.IssueToken(t.Context(), req)
+		if err != nil || res.GetExpiresIn() != 86400 {
+			t.Fatalf("got %v, %v", res, err)
+		}
+		c, err := r.verifier.Verify(t.Context(), res.GetAccessToken())
+		if err != nil || c.Company.String() != company || c.Zone != "Europe/London" {
+			t.Errorf("got %+v, %v", c, err)
+		}
+		for _, bad := range []int32{-1, 86401} {
+			req.LifetimeSeconds = bad
+			if _, err := r.tokens.IssueToken(t.Context(), req); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%d seconds: got %v", bad, err)
+			}
+		}
+		req.LifetimeSeconds, req.CompanyId = 0, id.New[id.Company]().String()
+		if _, err := r.tokens.IssueToken(t.Context(), req); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a company that does not exist: got %v", err)
+		}
+	})
+	t.Run("note their client's last use, to the minute", func(t *testing.T) {
+		r.token(clientID, secret)
+		got, err := r.clients.GetApiClient(r.as(company), &authv1.GetApiClientRequest{Id: clientID})
+		used := got.GetApiClient().GetLastUsedAt().AsTime()
+		if err != nil || time.Since(used) > 2*time.Minute || used.Second() != 0 {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestRevocation(t *testing.T) { // invariant 3
+	w := newWorld(t)
+	one, two := w.start(), w.start()
+	company := one.company()
+	changes := map[string]func(clientID string) error{
+		"rotating": func(clientID string) error {
+			_, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID})
+			return err
+		},
+		"disabling": func(clientID string) error {
+			_, err := one.clients.DisableApiClient(one.as(company), &authv1.DisableApiClientRequest{Id: clientID})
+			return err
+		},
+		"deleting": func(clientID string) error {
+			_, err := one.clients.DeleteApiClient(one.as(company), &authv1.DeleteApiClientRequest{Id: clientID})
+			return err
+		},
+		"taking a scope away": func(clientID string) error {
+			_, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: []string{"profile:read"}})
+			return err
+		},
+	}
+	for name, change := range changes {
+		t.Run("by "+name+" reaches every process within a second, also one that starts later", func(t *testing.T) {
+			clientID, secret := one.client(company)
+			raw := two.token(clientID, secret)
+			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
+				soon(t, func() error { _, err := v.Verify(t.Context(), raw); return err })
+			}
+			if err := change(clientID); err != nil {
+				t.Fatal(err)
+			}
+			later := w.newVerifier(testkit.Bus(w.t))
+			if err := later.WaitReady(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range []*token.Verifier{one.verifier, two.verifier, later} {
+				soon(t, func() error {
+					if _, err := v.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+						return fmt.Errorf("verifier %d: %w", i, errors.Join(errors.New("the token is still accepted"), err))
+					}
+					return nil
+				})
+			}
+			if name == "deleting" || name == "disabling" || name == "rotating" {
+				_, err := two.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret})
+				if fault.From(err).Reason != fault.ReasonInvalidCredentials {
+					t.Errorf("the old secret got %v", err)
+				}
+			}
+		})
+	}
+	t.Run("is not needed for a wider scope", func(t *testing.T) {
+		clientID, secret := one.client(company, "profile:read")
+		raw := one.token(clientID, secret)
+		if _, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: interfaceAScopes()}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := one.verifier.Verify(t.Context(), raw)
+		if err != nil || c.Generation != 1 {
+			t.Errorf("got %v, %v", c, err)
+		}
+	})
+	t.Run("ends with a new secret: the client gets tokens again", func(t *testing.T) {
+		clientID, _ := one.client(company)
+		res, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := one.token(clientID, res.GetClientSecret())
+		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), raw); return err })
+	})
+	t.Run("of a disabled client is not undone by enabling it", func(t *testing.T) {
+		clientID, secret := one.client(company)
+		raw := one.token(clientID, secret)
+		for range 2 {
+			if _, err := one.clients.DisableApiClient(one.as(company), &authv1.DisableApiClientRequest{Id: clientID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := one.clients.EnableApiClient(one.as(company), &authv1.EnableApiClientRequest{Id: clientID}); err != nil {
+			t.Fatal(err)
+		}
+		fresh := one.token(clientID, secret)
+		soon(t, func() error {
+			if _, err := one.verifier.Verify(t.Context(), raw); err == nil {
+				return errors.New("the old token is accepted")
+			}
+			_, err := one.verifier.Verify(t.Context(), fresh)
+			return err
+		})
+	})
+}
+
+func TestSigningKeys(t *testing.T) { // invariant 5
+	w := newWorld(t)
+	one, two := w.start(), w.start()
+	t.Run("of replicas that start at once are one set", func(t *testing.T) {
+		keys, err := two.signing.ListSigningKeys(two.as(""), &authv1.ListSigningKeysRequest{})
+		if err != nil || len(keys.GetSigningKeys()) != 1 || keys.GetSigningKeys()[0].GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_ACTIVE {
+			t.Errorf("got %v, %v", keys, err)
+		}
+	})
+	t.Run("rotate without a token being refused", func(t *testing.T) {
+		company := one.company()
+		clientID, secret := one.client(company)
+		before := one.token(clientID, secret)
+		res, err := one.signing.RotateSigningKey(one.as(""), &authv1.RotateSigningKeyRequest{})
+		if err != nil || res.GetSigningKey().GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_PENDING {
+			t.Fatalf("got %v, %v", res, err)
+		}
+		testkit.Eventually(t, 5*time.Second, func() error {
+			k, err := two.keys.active(time.Now())
+			if err == nil && k.KID != res.GetSigningKey().GetKid() {
+				err = errors.New("the other replica does not sign with the new key yet")
+			}
+			return err
+		})
+		after := two.token(clientID, secret)
+		for _, raw := range []string{before, after} {
+			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
+				soon(t, func() error { _, err := v.Verify(t.Context(), raw); return err })
+			}
+		}
+		jwks, err := one.tokens.GetJwks(t.Context(), &authv1.GetJwksRequest{})
+		if err != nil || len(jwks.GetKeys()) != 2 {
+			t.Errorf("got %v, %v", jwks, err)
+		}
+	})
+	t.Run("that leaked are dropped, and their tokens with them", func(t *testing.T) {
+		company := one.company()
+		clientID, secret := one.client(company)
+		before := one.token(clientID, secret)
+		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), before); return err })
+		if _, err := one.signing.RotateSigningKey(one.as(""), &authv1.RotateSigningKeyRequest{Revoke: true}); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 3*time.Second, func() error {
+			if _, err := two.verifier.Verify(t.Context(), before); !fault.Is(err, fault.Unauthenticated) {
+				return errors.New("a token of the dropped key is accepted")
+			}
+			return nil
+		})
+		testkit.Eventually(t, 3*time.Second, func() error {
+			_, err := one.verifier.Verify(t.Context(), two.token(clientID, secret))
+			return err
+		})
+	})
+	t.Run("are replaced by age once, however many replicas find it due", func(t *testing.T) {
+		later := time.Now().Add(25 * time.Hour)
+		var wg sync.WaitGroup
+		for _, r := range []*replica{one, two} {
+			r.keys.now = func() time.Time { return later }
+			wg.Go(func() {
+				if err := r.keys.runOnce(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from signing_keys where retired_until is null`)
+		if err != nil || n != 1 {
+			t.Errorf("%d keys are not retired, %v", n, err)
+		}
+		if err := one.keys.reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// And once the tokens of the retired ones have expired, these are gone.
+		one.keys.now = func() time.Time { return later.Add(longestToken + time.Hour) }
+		if err := one.keys.runOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		n, err = pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from signing_keys where retired_until < $1`, one.keys.now())
+		if err != nil || n != 0 {
+			t.Errorf("%d retired keys are left, %v", n, err)
+		}
+	})
+}
+
+func TestThrottling(t *testing.T) { // invariant 6
+	r := newWorld(t).start()
+	clientID, secret := r.client(r.company())
+	wrong := &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: "wrong", ClientAddress: "192.0.2.1"}
+	key := throttleKey{clientID, "192.0.2.1"}
+	for range 19 {
+		r.server.throttle.failed(key)
+	}
+	_, err := r.tokens.IssueToken(t.Context(), wrong)
+	if f := fault.From(err); f.Kind != fault.RateLimited || f.RetryAfter < time.Minute {
+		t.Errorf("the 20th failure got %v", err)
+	}
+	if _, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, ClientAddress: "192.0.2.1"}); err != nil {
+		t.Errorf("right credentials got %v", err)
+	}
+	if _, err := r.tokens.IssueToken(t.Context(), wrong); fault.From(err).Reason != fault.ReasonInvalidCredentials {
+		t.Errorf("after a success, a failure got %v", err)
+	}
+}
+
+func TestAnotherCompany(t *testing.T) { // invariant 8
+	r := newWorld(t).start()
+	mine, theirs := r.company(), r.company()
+	clientID, _ := r.client(mine)
+	service, err := r.services.CreateServiceCredential(r.as(mine), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: serviceScopes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := r.services.CreateServiceCredential(r.as(theirs), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: serviceScopes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := token.NewSource(func(ctx context.Context) (string, time.Time, error) {
+		res, err := r.tokens.IssueToken(ctx, &authv1.IssueTokenRequest{ClientId: stranger.GetServiceCredential().GetId(), ClientSecret: stranger.GetSecret()})
+		return res.GetAccessToken(), time.Now().Add(time.Hour), err
+	})
+	owner, err := id.Parse[id.Company](mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := rpc.As(t.Context(), source, owner) // whose naming of a company is ignored
+	calls := map[string]func(client, credential, company string) error{
+		"GetApiClient": func(c, _, _ string) error {
+			_, err := r.clients.GetApiClient(ctx, &authv1.GetApiClientRequest{Id: c})
+			return err
+		},
+		"UpdateApiClient": func(c, _, _ string) error {
+			_, err := r.clients.UpdateApiClient(ctx, &authv1.UpdateApiClientRequest{Id: c, Name: ptr("x")})
+			return err
+		},
+		"RotateApiClientSecret": func(c, _, _ string) error {
+			_, err := r.clients.RotateApiClientSecret(ctx, &authv1.RotateApiClientSecretRequest{Id: c})
+			return err
+		},
+		"DisableApiClient": func(c, _, _ string) error {
+			_, err := r.clients.DisableApiClient(ctx, &authv1.DisableApiClientRequest{Id: c})
+			return err
+		},
+		"EnableApiClient": func(c, _, _ string) error {
+			_, err := r.clients.EnableApiClient(ctx, &authv1.EnableApiClientRequest{Id: c})
+			return err
+		},
+		"DeleteApiClient": func(c, _, _ string) error {
+			_, err := r.clients.DeleteApiClient(ctx, &authv1.DeleteApiClientRequest{Id: c})
+			return err
+		},
+		"RotateServiceCredential": func(_, s, _ string) error {
+			_, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: s})
+			return err
+		},
+		"DisableServiceCredential": func(_, s, _ string) error {
+			_, err := r.services.DisableServiceCredential(ctx, &authv1.DisableServiceCredentialRequest{Id: s})
+			return err
+		},
+		"GetCompany": func(_, _, company string) error {
+			_, err := r.companies.GetCompany(ctx, &authv1.GetCompanyRequest{Id: company})
+			return err
+		},
+		"UpdateCompany": func(_, _, company string) error {
+			_, err := r.companies.UpdateCompany(ctx, &authv1.UpdateCompanyRequest{Id: company, Name: ptr("x")})
+			return err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name+" finds nothing", func(t *testing.T) {
+			if err := call(clientID, service.GetServiceCredential().GetId(), mine); !fault.Is(err, fault.NotFound) {
+				t.Errorf("got %v", err)
+			}
+			for _, bad := range []string{"x", "m2m_'--", strings.Repeat("s", 10_000)} {
+				if err := call(bad, bad, bad); !fault.Is(err, fault.NotFound) {
+					t.Errorf("%.10q: got %v", bad, err)
+				}
+			}
+		})
+	}
+	t.Run("lists show its own only", func(t *testing.T) {
+		clients, err := r.clients.ListApiClients(ctx, &authv1.ListApiClientsRequest{})
+		if err != nil || len(clients.GetApiClients()) != 0 {
+			t.Errorf("got %v, %v", clients, err)
+		}
+		services, err := r.services.ListServiceCredentials(ctx, &authv1.ListServiceCredentialsRequest{})
+		if err != nil || len(services.GetServiceCredentials()) != 1 {
+			t.Errorf("got %v, %v", services, err)
+		}
+	})
+	t.Run("what concerns the platform is refused", func(t *testing.T) {
+		_, create := r.companies.CreateCompany(ctx, &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: "GBP"})
+		_, list := r.companies.ListCompanies(ctx, &authv1.ListCompaniesRequest{})
+		_, rotate := r.signing.RotateSigningKey(ctx, &authv1.RotateSigningKeyRequest{})
+		_, platform := r.services.CreateServiceCredential(ctx, &authv1.CreateServiceCredentialRequest{Name: "x", Scopes: []string{"platform:admin"}, Platform: true})
+		for _, err := range []error{create, list, rotate, platform} {
+			if f := fault.From(err); f == nil || f.Kind != fault.Forbidden || f.Meta["scope"] != "platform:admin" {
+				t.Errorf("got %v", err)
+			}
+		}
+		_, err := r.services.CreateServiceCredential(ctx, &authv1.CreateServiceCredentialRequest{Name: "x", Scopes: []string{"platform:admin"}})
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestCompanies(t *testing.T) {
+	r := newWorld(t).start()
+	t.Run("are refused with every fault named", func(t *testing.T) {
+		for tz, bad := range map[string]bool{"Europe/London": false, "UTC": false, "": true, "Local": true, "Mars/Olympus": true, "../x": true, "BST": true} {
+			_, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: tz, Currency: "EUR"})
+			if fault.Is(err, fault.Invalid) != bad {
+				t.Errorf("%q: got %v", tz, err)
+			}
+		}
+		_, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: " ", Timezone: "x", Currency: "gbp"})
+		if f := fault.From(err); len(f.Fields) != 3 {
+			t.Errorf("got %v", f)
+		}
+	})
+	t.Run("change what is set, once", func(t *testing.T) {
+		company := r.company()
+		res, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Timezone: ptr("Asia/Tokyo")})
+		if err != nil || res.GetCompany().GetVersion() != 2 || res.GetCompany().GetTimezone() != "Asia/Tokyo" || res.GetCompany().GetName() != "Studio" {
+			t.Errorf("got %v, %v", res, err)
+		}
+		res, err = r.companies.UpdateCompany(r.as(""), &authv1.UpdateCompanyRequest{Id: company, Timezone: ptr("Asia/Tokyo")})
+		if err != nil || res.GetCompany().GetVersion() != 2 {
+			t.Errorf("got %v, %v", res, err)
+		}
+	})
+	t.Run("must exist before they get credentials", func(t *testing.T) {
+		_, err := r.clients.CreateApiClient(r.as(id.New[id.Company]().String()), &authv1.CreateApiClientRequest{Name: "x", Scopes: []string{"profile:read"}})
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestBootstrapRotates(t *testing.T) {
+	w := newWorld(t)
+	r := w.start()
+	raw := r.token(w.admin.ID, w.admin.Secret.Reveal())
+	soon(t, func() error { _, err := r.verifier.Verify(t.Context(), raw); return err })
+	if err := r.server.bootstrap(t.Context(), []bootstrapCredential{w.admin}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.verifier.Verify(t.Context(), raw); err != nil {
+		t.Errorf("the same setting revoked the token: %v", err)
+	}
+	secret, _ := newSecret()
+	w.admin.Secret = config.Secret(secret)
+	if err := r.server.bootstrap(t.Context(), []bootstrapCredential{w.admin}); err != nil {
+		t.Fatal(err)
+	}
+	r.token(w.admin.ID, secret)
+	soon(t, func() error {
+		if _, err := r.verifier.Verify(t.Context(), raw); err == nil {
+			return errors.New("a token of the old secret is accepted")
+		}
+		return nil
+	})
+}
+
+func TestSecretsStayHidden(t *testing.T) { // invariants 1 and 7
+	w := newWorld(t)
+	r := w.start()
+	company := r.company()
+	clientID, secret := r.client(company)
+	rotated, err := r.clients.RotateApiClientSecret(rpc.WithIdempotencyKey(r.as(company), "k"), &authv1.RotateApiClientSecretRequest{Id: clientID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "x", Scopes: []string{"events:read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := r.token(clientID, rotated.GetClientSecret())
+	secrets := []string{secret, rotated.GetClientSecret(), service.GetSecret(), raw}
+	for _, table := range []string{"companies", "credentials", "audit_log", "outbox", "idempotency_keys", "signing_keys"} {
+		err := w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select row_to_json(t)::text from ` + table + ` t`, Scan: func(rows pgx.Rows) error {
+			for rows.Next() {
+				var text string
+				if err := rows.Scan(&text); err != nil {
+					return err
+				}
+				for _, s := range secrets {
+					if strings.Contains(text, s) || strings.Contains(text, fmt.Sprintf("%x", s)) {
+						t.Errorf("a secret is in a row of %s", table)
+					}
+				}
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range secrets {
+		if strings.Contains(w.log.String(), s) {
+			t.Error("a secret is in the log")
+		}
+	}
+	actions, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select action from audit_log where actor <> 'bootstrap' order by at, id`)
+	if want := "company.create api_client.create api_client.rotate service_credential.create"; err != nil || strings.Join(actions, " ") != want {
+		t.Errorf("the audit log has %v, %v, want %s", actions, err, want)
+	}
+}

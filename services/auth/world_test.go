@@ -1,0 +1,198 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/seal"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/services/auth/migrations"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// world is a database and a bus on which any number of replicas run.
+type world struct {
+	t      *testing.T
+	db     *pg.DB
+	sealer *seal.Sealer
+	admin  bootstrapCredential
+	log    *lockedBuffer
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	key := make([]byte, seal.KeySize)
+	_, _ = rand.Read(key)
+	sealer, err := seal.New(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _ := newSecret()
+	return &world{
+		t: t, db: testkit.DB(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()}), sealer: sealer,
+		admin: bootstrapCredential{ID: id.New[id.ServiceCredential]().String(), Name: "operator", Secret: config.Secret(secret), Scopes: []string{token.Admin}},
+		log:   &lockedBuffer{},
+	}
+}
+
+// replica is one running auth service, with its own connection to the bus.
+type replica struct {
+	*world
+	server   *Server
+	keys     *keyring
+	verifier *token.Verifier
+	bus      *bus.Bus
+
+	tokens    authv1.TokenServiceClient
+	companies authv1.CompanyServiceClient
+	clients   authv1.ApiClientServiceClient
+	services  authv1.ServiceCredentialServiceClient
+	signing   authv1.SigningKeyServiceClient
+}
+
+// start runs another replica until the test ends.
+func (w *world) start() *replica {
+	w.t.Helper()
+	t := w.t
+	b := testkit.Bus(t)
+	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	box := outbox.New(w.db, b, log, time.Now)
+	r := &replica{
+		world: w, bus: b, verifier: w.newVerifier(b),
+		keys: &keyring{db: w.db, outbox: box, sealer: w.sealer, issuer: "reservation", interval: 24 * time.Hour, delay: 50 * time.Millisecond, now: time.Now, log: log},
+	}
+	if err := r.keys.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.server = NewServer(w.db, box, r.keys, log)
+	if err := r.server.bootstrap(t.Context(), []bootstrapCredential{w.admin}); err != nil {
+		t.Fatal(err)
+	}
+	srv := rpc.NewServer(rpc.ServerOptions{Log: log, Verifier: r.verifier, Policy: Policy(), Idempotency: idem.WithKey})
+	authv1.RegisterCompanyServiceServer(srv, r.server)
+	authv1.RegisterApiClientServiceServer(srv, r.server)
+	authv1.RegisterServiceCredentialServiceServer(srv, r.server)
+	authv1.RegisterTokenServiceServer(srv, r.server)
+	authv1.RegisterSigningKeyServiceServer(srv, r.server)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.background(func(context.Context) error { return srv.Serve(ln) })
+	t.Cleanup(srv.Stop)
+	w.background(box.Run)
+	w.background(r.keys.follow(b))
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	r.tokens, r.companies = authv1.NewTokenServiceClient(conn), authv1.NewCompanyServiceClient(conn)
+	r.clients, r.services = authv1.NewApiClientServiceClient(conn), authv1.NewServiceCredentialServiceClient(conn)
+	r.signing = authv1.NewSigningKeyServiceClient(conn)
+	return r
+}
+
+// newVerifier is what a process that verifies tokens runs.
+func (w *world) newVerifier(b *bus.Bus) *token.Verifier {
+	v := token.NewVerifier(token.Config{Issuer: "reservation", CacheSize: 1024}, time.Now)
+	w.background(func(ctx context.Context) error { return v.Run(ctx, b) })
+	return v
+}
+
+// background runs f until the test ends.
+func (w *world) background(f func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = f(ctx)
+	}()
+	w.t.Cleanup(func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+		}
+	})
+}
+
+// as returns a context of the operator, for a company (or "" for none).
+func (r *replica) as(company string) context.Context {
+	r.t.Helper()
+	var named id.Company
+	if company != "" {
+		var err error
+		if named, err = id.Parse[id.Company](company); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return rpc.As(r.t.Context(), token.NewSource(func(ctx context.Context) (string, time.Time, error) {
+		res, err := r.tokens.IssueToken(ctx, &authv1.IssueTokenRequest{ClientId: r.admin.ID, ClientSecret: r.admin.Secret.Reveal()})
+		return res.GetAccessToken(), time.Now().Add(time.Hour), err
+	}), named)
+}
+
+func (r *replica) company() string {
+	r.t.Helper()
+	res, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "Studio", Timezone: "Europe/London", Currency: "GBP"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return res.GetCompany().GetId()
+}
+
+func (r *replica) client(company string, scopes ...string) (clientID, secret string) {
+	r.t.Helper()
+	if len(scopes) == 0 {
+		scopes = interfaceAScopes()
+	}
+	res, err := r.clients.CreateApiClient(r.as(company), &authv1.CreateApiClientRequest{Name: "CRM", Scopes: scopes})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return res.GetApiClient().GetId(), res.GetClientSecret()
+}
+
+func (r *replica) token(clientID, secret string) string {
+	r.t.Helper()
+	res, err := r.tokens.IssueToken(r.t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return res.GetAccessToken()
+}
+
+// lockedBuffer collects log lines of several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
