@@ -28,6 +28,8 @@ type Contract struct {
 	compiler *jsonschema.Compiler
 	base     string
 
+	compiling sync.Mutex
+
 	mu   sync.Mutex
 	seen map[string]bool
 }
@@ -87,6 +89,9 @@ func (c *Contract) examples(t testing.TB, node any, pointer string) {
 	case map[string]any:
 		example, hasExample := node["example"]
 		if _, hasSchema := node["schema"]; hasExample && hasSchema {
+			// The compiler fills what it returned before: neither is for several at once.
+			c.compiling.Lock()
+			defer c.compiling.Unlock()
 			schema, err := c.compiler.Compile(location + pointer + "/schema")
 			if err != nil {
 				t.Errorf("%s: %v", pointer, err)
