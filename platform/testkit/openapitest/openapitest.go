@@ -89,9 +89,6 @@ func (c *Contract) examples(t testing.TB, node any, pointer string) {
 	case map[string]any:
 		example, hasExample := node["example"]
 		if _, hasSchema := node["schema"]; hasExample && hasSchema {
-			// The compiler fills what it returned before: neither is for several at once.
-			c.compiling.Lock()
-			defer c.compiling.Unlock()
 			schema, err := c.compiler.Compile(location + pointer + "/schema")
 			if err != nil {
 				t.Errorf("%s: %v", pointer, err)
@@ -150,6 +147,9 @@ func (c *Contract) check(method, path string, code int, header http.Header, body
 	if err != nil {
 		return fmt.Errorf("no JSON: %w", err)
 	}
+	// The compiler goes on to fill what it returned before.
+	c.compiling.Lock()
+	defer c.compiling.Unlock()
 	schema, err := c.compiler.Compile(location + pointer + "/content/" + escape(media) + "/schema")
 	if err != nil {
 		return err
