@@ -155,9 +155,11 @@ type Company struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Raised by every change.
-	Version       int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Version int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
+	// No two customers who are not deleted may have the same e-mail address.
+	UniqueCustomerEmails bool `protobuf:"varint,8,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Company) Reset() {
@@ -239,13 +241,21 @@ func (x *Company) GetVersion() int64 {
 	return 0
 }
 
+func (x *Company) GetUniqueCustomerEmails() bool {
+	if x != nil {
+		return x.UniqueCustomerEmails
+	}
+	return false
+}
+
 type CreateCompanyRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Timezone      string                 `protobuf:"bytes,2,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	Currency      string                 `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state                protoimpl.MessageState `protogen:"open.v1"`
+	Name                 string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Timezone             string                 `protobuf:"bytes,2,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	Currency             string                 `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
+	UniqueCustomerEmails bool                   `protobuf:"varint,4,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *CreateCompanyRequest) Reset() {
@@ -297,6 +307,13 @@ func (x *CreateCompanyRequest) GetCurrency() string {
 		return x.Currency
 	}
 	return ""
+}
+
+func (x *CreateCompanyRequest) GetUniqueCustomerEmails() bool {
+	if x != nil {
+		return x.UniqueCustomerEmails
+	}
+	return false
 }
 
 type CreateCompanyResponse struct {
@@ -437,11 +454,13 @@ type UpdateCompanyRequest struct {
 	// comp_ identifier; empty: the caller's own.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Left as they are where unset.
-	Name          *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	Timezone      *string `protobuf:"bytes,3,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
-	Currency      *string `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Name     *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Timezone *string `protobuf:"bytes,3,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
+	Currency *string `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
+	// Addresses that are double already stay so; new ones are refused.
+	UniqueCustomerEmails *bool `protobuf:"varint,5,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3,oneof" json:"unique_customer_emails,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *UpdateCompanyRequest) Reset() {
@@ -500,6 +519,13 @@ func (x *UpdateCompanyRequest) GetCurrency() string {
 		return *x.Currency
 	}
 	return ""
+}
+
+func (x *UpdateCompanyRequest) GetUniqueCustomerEmails() bool {
+	if x != nil && x.UniqueCustomerEmails != nil {
+		return *x.UniqueCustomerEmails
+	}
+	return false
 }
 
 type UpdateCompanyResponse struct {
@@ -1556,6 +1582,936 @@ func (*DeleteApiClientResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{25}
 }
 
+// ApiKey is a program that uses Interface B. Its secret is never part of it.
+type ApiKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// key_ identifier; what Interface B calls apiKey.
+	Id          string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name        string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// Sorted, without repeats; "*" stands for all.
+	Permissions []string               `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
+	State       CredentialState        `protobuf:"varint,5,opt,name=state,proto3,enum=reservation.auth.v1.CredentialState" json:"state,omitempty"`
+	CreatedAt   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Unset: never expires.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// When the present secret was issued.
+	RotatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=rotated_at,json=rotatedAt,proto3" json:"rotated_at,omitempty"`
+	// When a token was last issued, to the minute; unset: never.
+	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
+	// Requests in any 60 seconds; unset: the edge's default.
+	RateLimit     *int32 `protobuf:"varint,10,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	Version       int64  `protobuf:"varint,11,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApiKey) Reset() {
+	*x = ApiKey{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApiKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApiKey) ProtoMessage() {}
+
+func (x *ApiKey) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApiKey.ProtoReflect.Descriptor instead.
+func (*ApiKey) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ApiKey) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ApiKey) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ApiKey) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ApiKey) GetPermissions() []string {
+	if x != nil {
+		return x.Permissions
+	}
+	return nil
+}
+
+func (x *ApiKey) GetState() CredentialState {
+	if x != nil {
+		return x.State
+	}
+	return CredentialState_CREDENTIAL_STATE_UNSPECIFIED
+}
+
+func (x *ApiKey) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *ApiKey) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *ApiKey) GetRotatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RotatedAt
+	}
+	return nil
+}
+
+func (x *ApiKey) GetLastUsedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUsedAt
+	}
+	return nil
+}
+
+func (x *ApiKey) GetRateLimit() int32 {
+	if x != nil && x.RateLimit != nil {
+		return *x.RateLimit
+	}
+	return 0
+}
+
+func (x *ApiKey) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type CreateApiKeyRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	// Each one that Interface B knows ("customers:write"), or "*"; empty: "*".
+	Permissions []string `protobuf:"bytes,3,rep,name=permissions,proto3" json:"permissions,omitempty"`
+	// 1 to 3650; unset: no expiry.
+	ExpiresAfterDays *int32 `protobuf:"varint,4,opt,name=expires_after_days,json=expiresAfterDays,proto3,oneof" json:"expires_after_days,omitempty"`
+	// 1 to 10000 requests in any 60 seconds; unset: the edge's default.
+	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateApiKeyRequest) Reset() {
+	*x = CreateApiKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateApiKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateApiKeyRequest) ProtoMessage() {}
+
+func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
+func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *CreateApiKeyRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateApiKeyRequest) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *CreateApiKeyRequest) GetPermissions() []string {
+	if x != nil {
+		return x.Permissions
+	}
+	return nil
+}
+
+func (x *CreateApiKeyRequest) GetExpiresAfterDays() int32 {
+	if x != nil && x.ExpiresAfterDays != nil {
+		return *x.ExpiresAfterDays
+	}
+	return 0
+}
+
+func (x *CreateApiKeyRequest) GetRateLimit() int32 {
+	if x != nil && x.RateLimit != nil {
+		return *x.RateLimit
+	}
+	return 0
+}
+
+type CreateApiKeyResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	// 64 hexadecimal characters. Only its hash is kept.
+	ApiSecret     string `protobuf:"bytes,2,opt,name=api_secret,json=apiSecret,proto3" json:"api_secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateApiKeyResponse) Reset() {
+	*x = CreateApiKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateApiKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateApiKeyResponse) ProtoMessage() {}
+
+func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
+func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
+	if x != nil {
+		return x.ApiKey
+	}
+	return nil
+}
+
+func (x *CreateApiKeyResponse) GetApiSecret() string {
+	if x != nil {
+		return x.ApiSecret
+	}
+	return ""
+}
+
+type GetApiKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetApiKeyRequest) Reset() {
+	*x = GetApiKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetApiKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetApiKeyRequest) ProtoMessage() {}
+
+func (x *GetApiKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetApiKeyRequest.ProtoReflect.Descriptor instead.
+func (*GetApiKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *GetApiKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetApiKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetApiKeyResponse) Reset() {
+	*x = GetApiKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetApiKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetApiKeyResponse) ProtoMessage() {}
+
+func (x *GetApiKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetApiKeyResponse.ProtoReflect.Descriptor instead.
+func (*GetApiKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *GetApiKeyResponse) GetApiKey() *ApiKey {
+	if x != nil {
+		return x.ApiKey
+	}
+	return nil
+}
+
+type ListApiKeysRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 1000; 0: 100.
+	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListApiKeysRequest) Reset() {
+	*x = ListApiKeysRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListApiKeysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListApiKeysRequest) ProtoMessage() {}
+
+func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
+func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *ListApiKeysRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListApiKeysRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListApiKeysResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiKeys       []*ApiKey              `protobuf:"bytes,1,rep,name=api_keys,json=apiKeys,proto3" json:"api_keys,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListApiKeysResponse) Reset() {
+	*x = ListApiKeysResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListApiKeysResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListApiKeysResponse) ProtoMessage() {}
+
+func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
+func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
+	if x != nil {
+		return x.ApiKeys
+	}
+	return nil
+}
+
+func (x *ListApiKeysResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type UpdateApiKeyRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name        *string                `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Description *string                `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	// Replaces all permissions where it is not empty.
+	Permissions []string `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
+	// 0: back to the edge's default.
+	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateApiKeyRequest) Reset() {
+	*x = UpdateApiKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateApiKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateApiKeyRequest) ProtoMessage() {}
+
+func (x *UpdateApiKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateApiKeyRequest.ProtoReflect.Descriptor instead.
+func (*UpdateApiKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *UpdateApiKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateApiKeyRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *UpdateApiKeyRequest) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *UpdateApiKeyRequest) GetPermissions() []string {
+	if x != nil {
+		return x.Permissions
+	}
+	return nil
+}
+
+func (x *UpdateApiKeyRequest) GetRateLimit() int32 {
+	if x != nil && x.RateLimit != nil {
+		return *x.RateLimit
+	}
+	return 0
+}
+
+type UpdateApiKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateApiKeyResponse) Reset() {
+	*x = UpdateApiKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateApiKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateApiKeyResponse) ProtoMessage() {}
+
+func (x *UpdateApiKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateApiKeyResponse.ProtoReflect.Descriptor instead.
+func (*UpdateApiKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *UpdateApiKeyResponse) GetApiKey() *ApiKey {
+	if x != nil {
+		return x.ApiKey
+	}
+	return nil
+}
+
+type RotateApiKeySecretRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RotateApiKeySecretRequest) Reset() {
+	*x = RotateApiKeySecretRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RotateApiKeySecretRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RotateApiKeySecretRequest) ProtoMessage() {}
+
+func (x *RotateApiKeySecretRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RotateApiKeySecretRequest.ProtoReflect.Descriptor instead.
+func (*RotateApiKeySecretRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *RotateApiKeySecretRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type RotateApiKeySecretResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	ApiSecret     string                 `protobuf:"bytes,2,opt,name=api_secret,json=apiSecret,proto3" json:"api_secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RotateApiKeySecretResponse) Reset() {
+	*x = RotateApiKeySecretResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RotateApiKeySecretResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RotateApiKeySecretResponse) ProtoMessage() {}
+
+func (x *RotateApiKeySecretResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RotateApiKeySecretResponse.ProtoReflect.Descriptor instead.
+func (*RotateApiKeySecretResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *RotateApiKeySecretResponse) GetApiKey() *ApiKey {
+	if x != nil {
+		return x.ApiKey
+	}
+	return nil
+}
+
+func (x *RotateApiKeySecretResponse) GetApiSecret() string {
+	if x != nil {
+		return x.ApiSecret
+	}
+	return ""
+}
+
+type DisableApiKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableApiKeyRequest) Reset() {
+	*x = DisableApiKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableApiKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableApiKeyRequest) ProtoMessage() {}
+
+func (x *DisableApiKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableApiKeyRequest.ProtoReflect.Descriptor instead.
+func (*DisableApiKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *DisableApiKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type DisableApiKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableApiKeyResponse) Reset() {
+	*x = DisableApiKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableApiKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableApiKeyResponse) ProtoMessage() {}
+
+func (x *DisableApiKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableApiKeyResponse.ProtoReflect.Descriptor instead.
+func (*DisableApiKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *DisableApiKeyResponse) GetApiKey() *ApiKey {
+	if x != nil {
+		return x.ApiKey
+	}
+	return nil
+}
+
+type EnableApiKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnableApiKeyRequest) Reset() {
+	*x = EnableApiKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnableApiKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnableApiKeyRequest) ProtoMessage() {}
+
+func (x *EnableApiKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnableApiKeyRequest.ProtoReflect.Descriptor instead.
+func (*EnableApiKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *EnableApiKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type EnableApiKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EnableApiKeyResponse) Reset() {
+	*x = EnableApiKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EnableApiKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EnableApiKeyResponse) ProtoMessage() {}
+
+func (x *EnableApiKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EnableApiKeyResponse.ProtoReflect.Descriptor instead.
+func (*EnableApiKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *EnableApiKeyResponse) GetApiKey() *ApiKey {
+	if x != nil {
+		return x.ApiKey
+	}
+	return nil
+}
+
+type DeleteApiKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteApiKeyRequest) Reset() {
+	*x = DeleteApiKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteApiKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteApiKeyRequest) ProtoMessage() {}
+
+func (x *DeleteApiKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteApiKeyRequest.ProtoReflect.Descriptor instead.
+func (*DeleteApiKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *DeleteApiKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type DeleteApiKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteApiKeyResponse) Reset() {
+	*x = DeleteApiKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteApiKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteApiKeyResponse) ProtoMessage() {}
+
+func (x *DeleteApiKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteApiKeyResponse.ProtoReflect.Descriptor instead.
+func (*DeleteApiKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{42}
+}
+
 // ServiceCredential is a machine that calls the services over gRPC.
 type ServiceCredential struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1574,7 +2530,7 @@ type ServiceCredential struct {
 
 func (x *ServiceCredential) Reset() {
 	*x = ServiceCredential{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +2542,7 @@ func (x *ServiceCredential) String() string {
 func (*ServiceCredential) ProtoMessage() {}
 
 func (x *ServiceCredential) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +2555,7 @@ func (x *ServiceCredential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceCredential.ProtoReflect.Descriptor instead.
 func (*ServiceCredential) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{26}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ServiceCredential) GetId() string {
@@ -1662,7 +2618,7 @@ type CreateServiceCredentialRequest struct {
 
 func (x *CreateServiceCredentialRequest) Reset() {
 	*x = CreateServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +2630,7 @@ func (x *CreateServiceCredentialRequest) String() string {
 func (*CreateServiceCredentialRequest) ProtoMessage() {}
 
 func (x *CreateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +2643,7 @@ func (x *CreateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*CreateServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{27}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *CreateServiceCredentialRequest) GetName() string {
@@ -1722,7 +2678,7 @@ type CreateServiceCredentialResponse struct {
 
 func (x *CreateServiceCredentialResponse) Reset() {
 	*x = CreateServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +2690,7 @@ func (x *CreateServiceCredentialResponse) String() string {
 func (*CreateServiceCredentialResponse) ProtoMessage() {}
 
 func (x *CreateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +2703,7 @@ func (x *CreateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*CreateServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{28}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *CreateServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -1774,7 +2730,7 @@ type ListServiceCredentialsRequest struct {
 
 func (x *ListServiceCredentialsRequest) Reset() {
 	*x = ListServiceCredentialsRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +2742,7 @@ func (x *ListServiceCredentialsRequest) String() string {
 func (*ListServiceCredentialsRequest) ProtoMessage() {}
 
 func (x *ListServiceCredentialsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +2755,7 @@ func (x *ListServiceCredentialsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServiceCredentialsRequest.ProtoReflect.Descriptor instead.
 func (*ListServiceCredentialsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{29}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListServiceCredentialsRequest) GetPageSize() int32 {
@@ -1826,7 +2782,7 @@ type ListServiceCredentialsResponse struct {
 
 func (x *ListServiceCredentialsResponse) Reset() {
 	*x = ListServiceCredentialsResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1838,7 +2794,7 @@ func (x *ListServiceCredentialsResponse) String() string {
 func (*ListServiceCredentialsResponse) ProtoMessage() {}
 
 func (x *ListServiceCredentialsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1851,7 +2807,7 @@ func (x *ListServiceCredentialsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServiceCredentialsResponse.ProtoReflect.Descriptor instead.
 func (*ListServiceCredentialsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{30}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListServiceCredentialsResponse) GetServiceCredentials() []*ServiceCredential {
@@ -1877,7 +2833,7 @@ type RotateServiceCredentialRequest struct {
 
 func (x *RotateServiceCredentialRequest) Reset() {
 	*x = RotateServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +2845,7 @@ func (x *RotateServiceCredentialRequest) String() string {
 func (*RotateServiceCredentialRequest) ProtoMessage() {}
 
 func (x *RotateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +2858,7 @@ func (x *RotateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*RotateServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{31}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RotateServiceCredentialRequest) GetId() string {
@@ -1922,7 +2878,7 @@ type RotateServiceCredentialResponse struct {
 
 func (x *RotateServiceCredentialResponse) Reset() {
 	*x = RotateServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1934,7 +2890,7 @@ func (x *RotateServiceCredentialResponse) String() string {
 func (*RotateServiceCredentialResponse) ProtoMessage() {}
 
 func (x *RotateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1947,7 +2903,7 @@ func (x *RotateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*RotateServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{32}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RotateServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -1973,7 +2929,7 @@ type DisableServiceCredentialRequest struct {
 
 func (x *DisableServiceCredentialRequest) Reset() {
 	*x = DisableServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1985,7 +2941,7 @@ func (x *DisableServiceCredentialRequest) String() string {
 func (*DisableServiceCredentialRequest) ProtoMessage() {}
 
 func (x *DisableServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1998,7 +2954,7 @@ func (x *DisableServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*DisableServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{33}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DisableServiceCredentialRequest) GetId() string {
@@ -2017,7 +2973,7 @@ type DisableServiceCredentialResponse struct {
 
 func (x *DisableServiceCredentialResponse) Reset() {
 	*x = DisableServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2985,7 @@ func (x *DisableServiceCredentialResponse) String() string {
 func (*DisableServiceCredentialResponse) ProtoMessage() {}
 
 func (x *DisableServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2998,7 @@ func (x *DisableServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*DisableServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{34}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *DisableServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -2054,7 +3010,7 @@ func (x *DisableServiceCredentialResponse) GetServiceCredential() *ServiceCreden
 
 type IssueTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// m2m_ or svc_ identifier.
+	// m2m_, key_ or svc_ identifier.
 	ClientId     string `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
 	ClientSecret string `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	// Narrows the grant to these scopes, separated by spaces; empty: all that the
@@ -2074,7 +3030,7 @@ type IssueTokenRequest struct {
 
 func (x *IssueTokenRequest) Reset() {
 	*x = IssueTokenRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2086,7 +3042,7 @@ func (x *IssueTokenRequest) String() string {
 func (*IssueTokenRequest) ProtoMessage() {}
 
 func (x *IssueTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2099,7 +3055,7 @@ func (x *IssueTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueTokenRequest.ProtoReflect.Descriptor instead.
 func (*IssueTokenRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{35}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *IssueTokenRequest) GetClientId() string {
@@ -2151,14 +3107,16 @@ type IssueTokenResponse struct {
 	// Seconds. Less than asked for only where the credential expires earlier.
 	ExpiresIn int32 `protobuf:"varint,2,opt,name=expires_in,json=expiresIn,proto3" json:"expires_in,omitempty"`
 	// The granted scopes, separated by spaces.
-	Scope         string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
+	Scope string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
+	// Of an API key that has a limit of its own: requests in any 60 seconds.
+	RateLimit     *int32 `protobuf:"varint,4,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IssueTokenResponse) Reset() {
 	*x = IssueTokenResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +3128,7 @@ func (x *IssueTokenResponse) String() string {
 func (*IssueTokenResponse) ProtoMessage() {}
 
 func (x *IssueTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +3141,7 @@ func (x *IssueTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueTokenResponse.ProtoReflect.Descriptor instead.
 func (*IssueTokenResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{36}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *IssueTokenResponse) GetAccessToken() string {
@@ -2207,6 +3165,13 @@ func (x *IssueTokenResponse) GetScope() string {
 	return ""
 }
 
+func (x *IssueTokenResponse) GetRateLimit() int32 {
+	if x != nil && x.RateLimit != nil {
+		return *x.RateLimit
+	}
+	return 0
+}
+
 type GetJwksRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2215,7 +3180,7 @@ type GetJwksRequest struct {
 
 func (x *GetJwksRequest) Reset() {
 	*x = GetJwksRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2227,7 +3192,7 @@ func (x *GetJwksRequest) String() string {
 func (*GetJwksRequest) ProtoMessage() {}
 
 func (x *GetJwksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2240,7 +3205,7 @@ func (x *GetJwksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJwksRequest.ProtoReflect.Descriptor instead.
 func (*GetJwksRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{37}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{54}
 }
 
 type GetJwksResponse struct {
@@ -2252,7 +3217,7 @@ type GetJwksResponse struct {
 
 func (x *GetJwksResponse) Reset() {
 	*x = GetJwksResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +3229,7 @@ func (x *GetJwksResponse) String() string {
 func (*GetJwksResponse) ProtoMessage() {}
 
 func (x *GetJwksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +3242,7 @@ func (x *GetJwksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJwksResponse.ProtoReflect.Descriptor instead.
 func (*GetJwksResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{38}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *GetJwksResponse) GetKeys() []*JsonWebKey {
@@ -2307,7 +3272,7 @@ type JsonWebKey struct {
 
 func (x *JsonWebKey) Reset() {
 	*x = JsonWebKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2319,7 +3284,7 @@ func (x *JsonWebKey) String() string {
 func (*JsonWebKey) ProtoMessage() {}
 
 func (x *JsonWebKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2332,7 +3297,7 @@ func (x *JsonWebKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JsonWebKey.ProtoReflect.Descriptor instead.
 func (*JsonWebKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{39}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *JsonWebKey) GetKid() string {
@@ -2393,7 +3358,7 @@ type SigningKey struct {
 
 func (x *SigningKey) Reset() {
 	*x = SigningKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2405,7 +3370,7 @@ func (x *SigningKey) String() string {
 func (*SigningKey) ProtoMessage() {}
 
 func (x *SigningKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2418,7 +3383,7 @@ func (x *SigningKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SigningKey.ProtoReflect.Descriptor instead.
 func (*SigningKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{40}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SigningKey) GetKid() string {
@@ -2465,7 +3430,7 @@ type RotateSigningKeyRequest struct {
 
 func (x *RotateSigningKeyRequest) Reset() {
 	*x = RotateSigningKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2477,7 +3442,7 @@ func (x *RotateSigningKeyRequest) String() string {
 func (*RotateSigningKeyRequest) ProtoMessage() {}
 
 func (x *RotateSigningKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2490,7 +3455,7 @@ func (x *RotateSigningKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateSigningKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{41}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RotateSigningKeyRequest) GetRevoke() bool {
@@ -2509,7 +3474,7 @@ type RotateSigningKeyResponse struct {
 
 func (x *RotateSigningKeyResponse) Reset() {
 	*x = RotateSigningKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2521,7 +3486,7 @@ func (x *RotateSigningKeyResponse) String() string {
 func (*RotateSigningKeyResponse) ProtoMessage() {}
 
 func (x *RotateSigningKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2534,7 +3499,7 @@ func (x *RotateSigningKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateSigningKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{42}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RotateSigningKeyResponse) GetSigningKey() *SigningKey {
@@ -2552,7 +3517,7 @@ type ListSigningKeysRequest struct {
 
 func (x *ListSigningKeysRequest) Reset() {
 	*x = ListSigningKeysRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +3529,7 @@ func (x *ListSigningKeysRequest) String() string {
 func (*ListSigningKeysRequest) ProtoMessage() {}
 
 func (x *ListSigningKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +3542,7 @@ func (x *ListSigningKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSigningKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListSigningKeysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{43}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{60}
 }
 
 type ListSigningKeysResponse struct {
@@ -2589,7 +3554,7 @@ type ListSigningKeysResponse struct {
 
 func (x *ListSigningKeysResponse) Reset() {
 	*x = ListSigningKeysResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +3566,7 @@ func (x *ListSigningKeysResponse) String() string {
 func (*ListSigningKeysResponse) ProtoMessage() {}
 
 func (x *ListSigningKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +3579,7 @@ func (x *ListSigningKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSigningKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListSigningKeysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{44}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListSigningKeysResponse) GetSigningKeys() []*SigningKey {
@@ -2628,7 +3593,7 @@ var File_reservation_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf5\x01\n" +
+	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xab\x02\n" +
 	"\aCompany\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -2638,25 +3603,29 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\a \x01(\x03R\aversion\"b\n" +
+	"\aversion\x18\a \x01(\x03R\aversion\x124\n" +
+	"\x16unique_customer_emails\x18\b \x01(\bR\x14uniqueCustomerEmails\"\x98\x01\n" +
 	"\x14CreateCompanyRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
-	"\bcurrency\x18\x03 \x01(\tR\bcurrency\"O\n" +
+	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x124\n" +
+	"\x16unique_customer_emails\x18\x04 \x01(\bR\x14uniqueCustomerEmails\"O\n" +
 	"\x15CreateCompanyResponse\x126\n" +
 	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"#\n" +
 	"\x11GetCompanyRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"L\n" +
 	"\x12GetCompanyResponse\x126\n" +
-	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\xa4\x01\n" +
+	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\xfa\x01\n" +
 	"\x14UpdateCompanyRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1f\n" +
 	"\btimezone\x18\x03 \x01(\tH\x01R\btimezone\x88\x01\x01\x12\x1f\n" +
-	"\bcurrency\x18\x04 \x01(\tH\x02R\bcurrency\x88\x01\x01B\a\n" +
+	"\bcurrency\x18\x04 \x01(\tH\x02R\bcurrency\x88\x01\x01\x129\n" +
+	"\x16unique_customer_emails\x18\x05 \x01(\bH\x03R\x14uniqueCustomerEmails\x88\x01\x01B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_timezoneB\v\n" +
-	"\t_currency\"O\n" +
+	"\t_currencyB\x19\n" +
+	"\x17_unique_customer_emails\"O\n" +
 	"\x15UpdateCompanyResponse\x126\n" +
 	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"R\n" +
 	"\x14ListCompaniesRequest\x12\x1b\n" +
@@ -2733,7 +3702,79 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"(\n" +
 	"\x16DeleteApiClientRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x19\n" +
-	"\x17DeleteApiClientResponse\"\x9d\x02\n" +
+	"\x17DeleteApiClientResponse\"\xe8\x03\n" +
+	"\x06ApiKey\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x12 \n" +
+	"\vpermissions\x18\x04 \x03(\tR\vpermissions\x12:\n" +
+	"\x05state\x18\x05 \x01(\x0e2$.reservation.auth.v1.CredentialStateR\x05state\x129\n" +
+	"\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x129\n" +
+	"\n" +
+	"rotated_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\trotatedAt\x12<\n" +
+	"\flast_used_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"lastUsedAt\x12\"\n" +
+	"\n" +
+	"rate_limit\x18\n" +
+	" \x01(\x05H\x00R\trateLimit\x88\x01\x01\x12\x18\n" +
+	"\aversion\x18\v \x01(\x03R\aversionB\r\n" +
+	"\v_rate_limit\"\xea\x01\n" +
+	"\x13CreateApiKeyRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12 \n" +
+	"\vpermissions\x18\x03 \x03(\tR\vpermissions\x121\n" +
+	"\x12expires_after_days\x18\x04 \x01(\x05H\x00R\x10expiresAfterDays\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01B\x15\n" +
+	"\x13_expires_after_daysB\r\n" +
+	"\v_rate_limit\"k\n" +
+	"\x14CreateApiKeyResponse\x124\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\x12\x1d\n" +
+	"\n" +
+	"api_secret\x18\x02 \x01(\tR\tapiSecret\"\"\n" +
+	"\x10GetApiKeyRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"I\n" +
+	"\x11GetApiKeyResponse\x124\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"P\n" +
+	"\x12ListApiKeysRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"u\n" +
+	"\x13ListApiKeysResponse\x126\n" +
+	"\bapi_keys\x18\x01 \x03(\v2\x1b.reservation.auth.v1.ApiKeyR\aapiKeys\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd3\x01\n" +
+	"\x13UpdateApiKeyRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12 \n" +
+	"\vpermissions\x18\x04 \x03(\tR\vpermissions\x12\"\n" +
+	"\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01B\a\n" +
+	"\x05_nameB\x0e\n" +
+	"\f_descriptionB\r\n" +
+	"\v_rate_limit\"L\n" +
+	"\x14UpdateApiKeyResponse\x124\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"+\n" +
+	"\x19RotateApiKeySecretRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"q\n" +
+	"\x1aRotateApiKeySecretResponse\x124\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\x12\x1d\n" +
+	"\n" +
+	"api_secret\x18\x02 \x01(\tR\tapiSecret\"&\n" +
+	"\x14DisableApiKeyRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"M\n" +
+	"\x15DisableApiKeyResponse\x124\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"%\n" +
+	"\x13EnableApiKeyRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"L\n" +
+	"\x14EnableApiKeyResponse\x124\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"%\n" +
+	"\x13DeleteApiKeyRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x16\n" +
+	"\x14DeleteApiKeyResponse\"\x9d\x02\n" +
 	"\x11ServiceCredential\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -2774,12 +3815,15 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x0eclient_address\x18\x04 \x01(\tR\rclientAddress\x12\x1d\n" +
 	"\n" +
 	"company_id\x18\x05 \x01(\tR\tcompanyId\x12)\n" +
-	"\x10lifetime_seconds\x18\x06 \x01(\x05R\x0flifetimeSeconds\"l\n" +
+	"\x10lifetime_seconds\x18\x06 \x01(\x05R\x0flifetimeSeconds\"\x9f\x01\n" +
 	"\x12IssueTokenResponse\x12!\n" +
 	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\x12\x1d\n" +
 	"\n" +
 	"expires_in\x18\x02 \x01(\x05R\texpiresIn\x12\x14\n" +
-	"\x05scope\x18\x03 \x01(\tR\x05scope\"\x10\n" +
+	"\x05scope\x18\x03 \x01(\tR\x05scope\x12\"\n" +
+	"\n" +
+	"rate_limit\x18\x04 \x01(\x05H\x00R\trateLimit\x88\x01\x01B\r\n" +
+	"\v_rate_limit\"\x10\n" +
 	"\x0eGetJwksRequest\"F\n" +
 	"\x0fGetJwksResponse\x123\n" +
 	"\x04keys\x18\x01 \x03(\v2\x1f.reservation.auth.v1.JsonWebKeyR\x04keys\"t\n" +
@@ -2832,7 +3876,16 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x15RotateApiClientSecret\x121.reservation.auth.v1.RotateApiClientSecretRequest\x1a2.reservation.auth.v1.RotateApiClientSecretResponse\x12o\n" +
 	"\x10DisableApiClient\x12,.reservation.auth.v1.DisableApiClientRequest\x1a-.reservation.auth.v1.DisableApiClientResponse\x12l\n" +
 	"\x0fEnableApiClient\x12+.reservation.auth.v1.EnableApiClientRequest\x1a,.reservation.auth.v1.EnableApiClientResponse\x12l\n" +
-	"\x0fDeleteApiClient\x12+.reservation.auth.v1.DeleteApiClientRequest\x1a,.reservation.auth.v1.DeleteApiClientResponse2\xb6\x04\n" +
+	"\x0fDeleteApiClient\x12+.reservation.auth.v1.DeleteApiClientRequest\x1a,.reservation.auth.v1.DeleteApiClientResponse2\xc0\x06\n" +
+	"\rApiKeyService\x12c\n" +
+	"\fCreateApiKey\x12(.reservation.auth.v1.CreateApiKeyRequest\x1a).reservation.auth.v1.CreateApiKeyResponse\x12Z\n" +
+	"\tGetApiKey\x12%.reservation.auth.v1.GetApiKeyRequest\x1a&.reservation.auth.v1.GetApiKeyResponse\x12`\n" +
+	"\vListApiKeys\x12'.reservation.auth.v1.ListApiKeysRequest\x1a(.reservation.auth.v1.ListApiKeysResponse\x12c\n" +
+	"\fUpdateApiKey\x12(.reservation.auth.v1.UpdateApiKeyRequest\x1a).reservation.auth.v1.UpdateApiKeyResponse\x12u\n" +
+	"\x12RotateApiKeySecret\x12..reservation.auth.v1.RotateApiKeySecretRequest\x1a/.reservation.auth.v1.RotateApiKeySecretResponse\x12f\n" +
+	"\rDisableApiKey\x12).reservation.auth.v1.DisableApiKeyRequest\x1a*.reservation.auth.v1.DisableApiKeyResponse\x12c\n" +
+	"\fEnableApiKey\x12(.reservation.auth.v1.EnableApiKeyRequest\x1a).reservation.auth.v1.EnableApiKeyResponse\x12c\n" +
+	"\fDeleteApiKey\x12(.reservation.auth.v1.DeleteApiKeyRequest\x1a).reservation.auth.v1.DeleteApiKeyResponse2\xb6\x04\n" +
 	"\x18ServiceCredentialService\x12\x84\x01\n" +
 	"\x17CreateServiceCredential\x123.reservation.auth.v1.CreateServiceCredentialRequest\x1a4.reservation.auth.v1.CreateServiceCredentialResponse\x12\x81\x01\n" +
 	"\x16ListServiceCredentials\x122.reservation.auth.v1.ListServiceCredentialsRequest\x1a3.reservation.auth.v1.ListServiceCredentialsResponse\x12\x84\x01\n" +
@@ -2859,7 +3912,7 @@ func file_reservation_auth_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_auth_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_reservation_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_reservation_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_reservation_auth_v1_auth_proto_goTypes = []any{
 	(CredentialState)(0),                     // 0: reservation.auth.v1.CredentialState
 	(SigningKeyState)(0),                     // 1: reservation.auth.v1.SigningKeyState
@@ -2889,39 +3942,56 @@ var file_reservation_auth_v1_auth_proto_goTypes = []any{
 	(*EnableApiClientResponse)(nil),          // 25: reservation.auth.v1.EnableApiClientResponse
 	(*DeleteApiClientRequest)(nil),           // 26: reservation.auth.v1.DeleteApiClientRequest
 	(*DeleteApiClientResponse)(nil),          // 27: reservation.auth.v1.DeleteApiClientResponse
-	(*ServiceCredential)(nil),                // 28: reservation.auth.v1.ServiceCredential
-	(*CreateServiceCredentialRequest)(nil),   // 29: reservation.auth.v1.CreateServiceCredentialRequest
-	(*CreateServiceCredentialResponse)(nil),  // 30: reservation.auth.v1.CreateServiceCredentialResponse
-	(*ListServiceCredentialsRequest)(nil),    // 31: reservation.auth.v1.ListServiceCredentialsRequest
-	(*ListServiceCredentialsResponse)(nil),   // 32: reservation.auth.v1.ListServiceCredentialsResponse
-	(*RotateServiceCredentialRequest)(nil),   // 33: reservation.auth.v1.RotateServiceCredentialRequest
-	(*RotateServiceCredentialResponse)(nil),  // 34: reservation.auth.v1.RotateServiceCredentialResponse
-	(*DisableServiceCredentialRequest)(nil),  // 35: reservation.auth.v1.DisableServiceCredentialRequest
-	(*DisableServiceCredentialResponse)(nil), // 36: reservation.auth.v1.DisableServiceCredentialResponse
-	(*IssueTokenRequest)(nil),                // 37: reservation.auth.v1.IssueTokenRequest
-	(*IssueTokenResponse)(nil),               // 38: reservation.auth.v1.IssueTokenResponse
-	(*GetJwksRequest)(nil),                   // 39: reservation.auth.v1.GetJwksRequest
-	(*GetJwksResponse)(nil),                  // 40: reservation.auth.v1.GetJwksResponse
-	(*JsonWebKey)(nil),                       // 41: reservation.auth.v1.JsonWebKey
-	(*SigningKey)(nil),                       // 42: reservation.auth.v1.SigningKey
-	(*RotateSigningKeyRequest)(nil),          // 43: reservation.auth.v1.RotateSigningKeyRequest
-	(*RotateSigningKeyResponse)(nil),         // 44: reservation.auth.v1.RotateSigningKeyResponse
-	(*ListSigningKeysRequest)(nil),           // 45: reservation.auth.v1.ListSigningKeysRequest
-	(*ListSigningKeysResponse)(nil),          // 46: reservation.auth.v1.ListSigningKeysResponse
-	(*timestamppb.Timestamp)(nil),            // 47: google.protobuf.Timestamp
+	(*ApiKey)(nil),                           // 28: reservation.auth.v1.ApiKey
+	(*CreateApiKeyRequest)(nil),              // 29: reservation.auth.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),             // 30: reservation.auth.v1.CreateApiKeyResponse
+	(*GetApiKeyRequest)(nil),                 // 31: reservation.auth.v1.GetApiKeyRequest
+	(*GetApiKeyResponse)(nil),                // 32: reservation.auth.v1.GetApiKeyResponse
+	(*ListApiKeysRequest)(nil),               // 33: reservation.auth.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),              // 34: reservation.auth.v1.ListApiKeysResponse
+	(*UpdateApiKeyRequest)(nil),              // 35: reservation.auth.v1.UpdateApiKeyRequest
+	(*UpdateApiKeyResponse)(nil),             // 36: reservation.auth.v1.UpdateApiKeyResponse
+	(*RotateApiKeySecretRequest)(nil),        // 37: reservation.auth.v1.RotateApiKeySecretRequest
+	(*RotateApiKeySecretResponse)(nil),       // 38: reservation.auth.v1.RotateApiKeySecretResponse
+	(*DisableApiKeyRequest)(nil),             // 39: reservation.auth.v1.DisableApiKeyRequest
+	(*DisableApiKeyResponse)(nil),            // 40: reservation.auth.v1.DisableApiKeyResponse
+	(*EnableApiKeyRequest)(nil),              // 41: reservation.auth.v1.EnableApiKeyRequest
+	(*EnableApiKeyResponse)(nil),             // 42: reservation.auth.v1.EnableApiKeyResponse
+	(*DeleteApiKeyRequest)(nil),              // 43: reservation.auth.v1.DeleteApiKeyRequest
+	(*DeleteApiKeyResponse)(nil),             // 44: reservation.auth.v1.DeleteApiKeyResponse
+	(*ServiceCredential)(nil),                // 45: reservation.auth.v1.ServiceCredential
+	(*CreateServiceCredentialRequest)(nil),   // 46: reservation.auth.v1.CreateServiceCredentialRequest
+	(*CreateServiceCredentialResponse)(nil),  // 47: reservation.auth.v1.CreateServiceCredentialResponse
+	(*ListServiceCredentialsRequest)(nil),    // 48: reservation.auth.v1.ListServiceCredentialsRequest
+	(*ListServiceCredentialsResponse)(nil),   // 49: reservation.auth.v1.ListServiceCredentialsResponse
+	(*RotateServiceCredentialRequest)(nil),   // 50: reservation.auth.v1.RotateServiceCredentialRequest
+	(*RotateServiceCredentialResponse)(nil),  // 51: reservation.auth.v1.RotateServiceCredentialResponse
+	(*DisableServiceCredentialRequest)(nil),  // 52: reservation.auth.v1.DisableServiceCredentialRequest
+	(*DisableServiceCredentialResponse)(nil), // 53: reservation.auth.v1.DisableServiceCredentialResponse
+	(*IssueTokenRequest)(nil),                // 54: reservation.auth.v1.IssueTokenRequest
+	(*IssueTokenResponse)(nil),               // 55: reservation.auth.v1.IssueTokenResponse
+	(*GetJwksRequest)(nil),                   // 56: reservation.auth.v1.GetJwksRequest
+	(*GetJwksResponse)(nil),                  // 57: reservation.auth.v1.GetJwksResponse
+	(*JsonWebKey)(nil),                       // 58: reservation.auth.v1.JsonWebKey
+	(*SigningKey)(nil),                       // 59: reservation.auth.v1.SigningKey
+	(*RotateSigningKeyRequest)(nil),          // 60: reservation.auth.v1.RotateSigningKeyRequest
+	(*RotateSigningKeyResponse)(nil),         // 61: reservation.auth.v1.RotateSigningKeyResponse
+	(*ListSigningKeysRequest)(nil),           // 62: reservation.auth.v1.ListSigningKeysRequest
+	(*ListSigningKeysResponse)(nil),          // 63: reservation.auth.v1.ListSigningKeysResponse
+	(*timestamppb.Timestamp)(nil),            // 64: google.protobuf.Timestamp
 }
 var file_reservation_auth_v1_auth_proto_depIdxs = []int32{
-	47, // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
-	47, // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
+	64, // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
+	64, // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 2: reservation.auth.v1.CreateCompanyResponse.company:type_name -> reservation.auth.v1.Company
 	2,  // 3: reservation.auth.v1.GetCompanyResponse.company:type_name -> reservation.auth.v1.Company
 	2,  // 4: reservation.auth.v1.UpdateCompanyResponse.company:type_name -> reservation.auth.v1.Company
 	2,  // 5: reservation.auth.v1.ListCompaniesResponse.companies:type_name -> reservation.auth.v1.Company
 	0,  // 6: reservation.auth.v1.ApiClient.state:type_name -> reservation.auth.v1.CredentialState
-	47, // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
-	47, // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
-	47, // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
-	47, // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
+	64, // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
+	64, // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
+	64, // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
+	64, // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
 	11, // 11: reservation.auth.v1.CreateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	11, // 12: reservation.auth.v1.GetApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	11, // 13: reservation.auth.v1.ListApiClientsResponse.api_clients:type_name -> reservation.auth.v1.ApiClient
@@ -2929,65 +3999,93 @@ var file_reservation_auth_v1_auth_proto_depIdxs = []int32{
 	11, // 15: reservation.auth.v1.RotateApiClientSecretResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	11, // 16: reservation.auth.v1.DisableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	11, // 17: reservation.auth.v1.EnableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	0,  // 18: reservation.auth.v1.ServiceCredential.state:type_name -> reservation.auth.v1.CredentialState
-	47, // 19: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
-	47, // 20: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
-	28, // 21: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	28, // 22: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
-	28, // 23: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	28, // 24: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	41, // 25: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
-	1,  // 26: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
-	47, // 27: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
-	47, // 28: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
-	47, // 29: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
-	42, // 30: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
-	42, // 31: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
-	3,  // 32: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
-	5,  // 33: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
-	7,  // 34: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
-	9,  // 35: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
-	12, // 36: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
-	14, // 37: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
-	16, // 38: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
-	18, // 39: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
-	20, // 40: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
-	22, // 41: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
-	24, // 42: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
-	26, // 43: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
-	29, // 44: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
-	31, // 45: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
-	33, // 46: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
-	35, // 47: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
-	37, // 48: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
-	39, // 49: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
-	43, // 50: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
-	45, // 51: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
-	4,  // 52: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
-	6,  // 53: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
-	8,  // 54: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
-	10, // 55: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
-	13, // 56: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
-	15, // 57: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
-	17, // 58: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
-	19, // 59: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
-	21, // 60: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
-	23, // 61: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
-	25, // 62: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
-	27, // 63: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
-	30, // 64: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
-	32, // 65: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
-	34, // 66: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
-	36, // 67: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
-	38, // 68: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
-	40, // 69: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
-	44, // 70: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
-	46, // 71: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
-	52, // [52:72] is the sub-list for method output_type
-	32, // [32:52] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	0,  // 18: reservation.auth.v1.ApiKey.state:type_name -> reservation.auth.v1.CredentialState
+	64, // 19: reservation.auth.v1.ApiKey.created_at:type_name -> google.protobuf.Timestamp
+	64, // 20: reservation.auth.v1.ApiKey.expires_at:type_name -> google.protobuf.Timestamp
+	64, // 21: reservation.auth.v1.ApiKey.rotated_at:type_name -> google.protobuf.Timestamp
+	64, // 22: reservation.auth.v1.ApiKey.last_used_at:type_name -> google.protobuf.Timestamp
+	28, // 23: reservation.auth.v1.CreateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	28, // 24: reservation.auth.v1.GetApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	28, // 25: reservation.auth.v1.ListApiKeysResponse.api_keys:type_name -> reservation.auth.v1.ApiKey
+	28, // 26: reservation.auth.v1.UpdateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	28, // 27: reservation.auth.v1.RotateApiKeySecretResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	28, // 28: reservation.auth.v1.DisableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	28, // 29: reservation.auth.v1.EnableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	0,  // 30: reservation.auth.v1.ServiceCredential.state:type_name -> reservation.auth.v1.CredentialState
+	64, // 31: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
+	64, // 32: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
+	45, // 33: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	45, // 34: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
+	45, // 35: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	45, // 36: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	58, // 37: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
+	1,  // 38: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
+	64, // 39: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
+	64, // 40: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
+	64, // 41: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
+	59, // 42: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
+	59, // 43: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
+	3,  // 44: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
+	5,  // 45: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
+	7,  // 46: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
+	9,  // 47: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
+	12, // 48: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
+	14, // 49: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
+	16, // 50: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
+	18, // 51: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
+	20, // 52: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
+	22, // 53: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
+	24, // 54: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
+	26, // 55: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
+	29, // 56: reservation.auth.v1.ApiKeyService.CreateApiKey:input_type -> reservation.auth.v1.CreateApiKeyRequest
+	31, // 57: reservation.auth.v1.ApiKeyService.GetApiKey:input_type -> reservation.auth.v1.GetApiKeyRequest
+	33, // 58: reservation.auth.v1.ApiKeyService.ListApiKeys:input_type -> reservation.auth.v1.ListApiKeysRequest
+	35, // 59: reservation.auth.v1.ApiKeyService.UpdateApiKey:input_type -> reservation.auth.v1.UpdateApiKeyRequest
+	37, // 60: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:input_type -> reservation.auth.v1.RotateApiKeySecretRequest
+	39, // 61: reservation.auth.v1.ApiKeyService.DisableApiKey:input_type -> reservation.auth.v1.DisableApiKeyRequest
+	41, // 62: reservation.auth.v1.ApiKeyService.EnableApiKey:input_type -> reservation.auth.v1.EnableApiKeyRequest
+	43, // 63: reservation.auth.v1.ApiKeyService.DeleteApiKey:input_type -> reservation.auth.v1.DeleteApiKeyRequest
+	46, // 64: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
+	48, // 65: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
+	50, // 66: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
+	52, // 67: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
+	54, // 68: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
+	56, // 69: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
+	60, // 70: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
+	62, // 71: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
+	4,  // 72: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
+	6,  // 73: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
+	8,  // 74: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
+	10, // 75: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
+	13, // 76: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
+	15, // 77: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
+	17, // 78: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
+	19, // 79: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
+	21, // 80: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
+	23, // 81: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
+	25, // 82: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
+	27, // 83: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
+	30, // 84: reservation.auth.v1.ApiKeyService.CreateApiKey:output_type -> reservation.auth.v1.CreateApiKeyResponse
+	32, // 85: reservation.auth.v1.ApiKeyService.GetApiKey:output_type -> reservation.auth.v1.GetApiKeyResponse
+	34, // 86: reservation.auth.v1.ApiKeyService.ListApiKeys:output_type -> reservation.auth.v1.ListApiKeysResponse
+	36, // 87: reservation.auth.v1.ApiKeyService.UpdateApiKey:output_type -> reservation.auth.v1.UpdateApiKeyResponse
+	38, // 88: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:output_type -> reservation.auth.v1.RotateApiKeySecretResponse
+	40, // 89: reservation.auth.v1.ApiKeyService.DisableApiKey:output_type -> reservation.auth.v1.DisableApiKeyResponse
+	42, // 90: reservation.auth.v1.ApiKeyService.EnableApiKey:output_type -> reservation.auth.v1.EnableApiKeyResponse
+	44, // 91: reservation.auth.v1.ApiKeyService.DeleteApiKey:output_type -> reservation.auth.v1.DeleteApiKeyResponse
+	47, // 92: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
+	49, // 93: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
+	51, // 94: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
+	53, // 95: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
+	55, // 96: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
+	57, // 97: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
+	61, // 98: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
+	63, // 99: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
+	72, // [72:100] is the sub-list for method output_type
+	44, // [44:72] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_reservation_auth_v1_auth_proto_init() }
@@ -2998,15 +4096,19 @@ func file_reservation_auth_v1_auth_proto_init() {
 	file_reservation_auth_v1_auth_proto_msgTypes[5].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[10].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[16].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[26].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[27].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[33].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[53].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_auth_v1_auth_proto_rawDesc), len(file_reservation_auth_v1_auth_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   45,
+			NumMessages:   62,
 			NumExtensions: 0,
-			NumServices:   5,
+			NumServices:   6,
 		},
 		GoTypes:           file_reservation_auth_v1_auth_proto_goTypes,
 		DependencyIndexes: file_reservation_auth_v1_auth_proto_depIdxs,

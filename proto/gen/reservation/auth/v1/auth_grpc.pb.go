@@ -661,6 +661,408 @@ var ApiClientService_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	ApiKeyService_CreateApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/CreateApiKey"
+	ApiKeyService_GetApiKey_FullMethodName          = "/reservation.auth.v1.ApiKeyService/GetApiKey"
+	ApiKeyService_ListApiKeys_FullMethodName        = "/reservation.auth.v1.ApiKeyService/ListApiKeys"
+	ApiKeyService_UpdateApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/UpdateApiKey"
+	ApiKeyService_RotateApiKeySecret_FullMethodName = "/reservation.auth.v1.ApiKeyService/RotateApiKeySecret"
+	ApiKeyService_DisableApiKey_FullMethodName      = "/reservation.auth.v1.ApiKeyService/DisableApiKey"
+	ApiKeyService_EnableApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/EnableApiKey"
+	ApiKeyService_DeleteApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/DeleteApiKey"
+)
+
+// ApiKeyServiceClient is the client API for ApiKeyService service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// ApiKeyService keeps the API keys of Interface B.
+type ApiKeyServiceClient interface {
+	// CreateApiKey makes a key and returns its secret, which is shown this once.
+	// Scope: api-keys:write.
+	CreateApiKey(ctx context.Context, in *CreateApiKeyRequest, opts ...grpc.CallOption) (*CreateApiKeyResponse, error)
+	// GetApiKey returns one key. Scope: api-keys:read.
+	GetApiKey(ctx context.Context, in *GetApiKeyRequest, opts ...grpc.CallOption) (*GetApiKeyResponse, error)
+	// ListApiKeys pages through the keys of the company by id.
+	// Scope: api-keys:read.
+	ListApiKeys(ctx context.Context, in *ListApiKeysRequest, opts ...grpc.CallOption) (*ListApiKeysResponse, error)
+	// UpdateApiKey changes name, description, permissions or limit. Taking a
+	// permission away or changing the limit revokes the tokens issued before.
+	// Scope: api-keys:write.
+	UpdateApiKey(ctx context.Context, in *UpdateApiKeyRequest, opts ...grpc.CallOption) (*UpdateApiKeyResponse, error)
+	// RotateApiKeySecret replaces the secret and revokes every token.
+	// Scope: api-keys:write.
+	RotateApiKeySecret(ctx context.Context, in *RotateApiKeySecretRequest, opts ...grpc.CallOption) (*RotateApiKeySecretResponse, error)
+	// DisableApiKey turns a key off and revokes its tokens; a repeat changes
+	// nothing. Scope: api-keys:write.
+	DisableApiKey(ctx context.Context, in *DisableApiKeyRequest, opts ...grpc.CallOption) (*DisableApiKeyResponse, error)
+	// EnableApiKey turns a disabled key on again with its present secret.
+	// Scope: api-keys:write.
+	EnableApiKey(ctx context.Context, in *EnableApiKeyRequest, opts ...grpc.CallOption) (*EnableApiKeyResponse, error)
+	// DeleteApiKey removes a key for good. Scope: api-keys:write.
+	DeleteApiKey(ctx context.Context, in *DeleteApiKeyRequest, opts ...grpc.CallOption) (*DeleteApiKeyResponse, error)
+}
+
+type apiKeyServiceClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewApiKeyServiceClient(cc grpc.ClientConnInterface) ApiKeyServiceClient {
+	return &apiKeyServiceClient{cc}
+}
+
+func (c *apiKeyServiceClient) CreateApiKey(ctx context.Context, in *CreateApiKeyRequest, opts ...grpc.CallOption) (*CreateApiKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateApiKeyResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_CreateApiKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *apiKeyServiceClient) GetApiKey(ctx context.Context, in *GetApiKeyRequest, opts ...grpc.CallOption) (*GetApiKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetApiKeyResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_GetApiKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *apiKeyServiceClient) ListApiKeys(ctx context.Context, in *ListApiKeysRequest, opts ...grpc.CallOption) (*ListApiKeysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListApiKeysResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_ListApiKeys_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *apiKeyServiceClient) UpdateApiKey(ctx context.Context, in *UpdateApiKeyRequest, opts ...grpc.CallOption) (*UpdateApiKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateApiKeyResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_UpdateApiKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *apiKeyServiceClient) RotateApiKeySecret(ctx context.Context, in *RotateApiKeySecretRequest, opts ...grpc.CallOption) (*RotateApiKeySecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RotateApiKeySecretResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_RotateApiKeySecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *apiKeyServiceClient) DisableApiKey(ctx context.Context, in *DisableApiKeyRequest, opts ...grpc.CallOption) (*DisableApiKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DisableApiKeyResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_DisableApiKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *apiKeyServiceClient) EnableApiKey(ctx context.Context, in *EnableApiKeyRequest, opts ...grpc.CallOption) (*EnableApiKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EnableApiKeyResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_EnableApiKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *apiKeyServiceClient) DeleteApiKey(ctx context.Context, in *DeleteApiKeyRequest, opts ...grpc.CallOption) (*DeleteApiKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteApiKeyResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_DeleteApiKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// ApiKeyServiceServer is the server API for ApiKeyService service.
+// All implementations must embed UnimplementedApiKeyServiceServer
+// for forward compatibility.
+//
+// ApiKeyService keeps the API keys of Interface B.
+type ApiKeyServiceServer interface {
+	// CreateApiKey makes a key and returns its secret, which is shown this once.
+	// Scope: api-keys:write.
+	CreateApiKey(context.Context, *CreateApiKeyRequest) (*CreateApiKeyResponse, error)
+	// GetApiKey returns one key. Scope: api-keys:read.
+	GetApiKey(context.Context, *GetApiKeyRequest) (*GetApiKeyResponse, error)
+	// ListApiKeys pages through the keys of the company by id.
+	// Scope: api-keys:read.
+	ListApiKeys(context.Context, *ListApiKeysRequest) (*ListApiKeysResponse, error)
+	// UpdateApiKey changes name, description, permissions or limit. Taking a
+	// permission away or changing the limit revokes the tokens issued before.
+	// Scope: api-keys:write.
+	UpdateApiKey(context.Context, *UpdateApiKeyRequest) (*UpdateApiKeyResponse, error)
+	// RotateApiKeySecret replaces the secret and revokes every token.
+	// Scope: api-keys:write.
+	RotateApiKeySecret(context.Context, *RotateApiKeySecretRequest) (*RotateApiKeySecretResponse, error)
+	// DisableApiKey turns a key off and revokes its tokens; a repeat changes
+	// nothing. Scope: api-keys:write.
+	DisableApiKey(context.Context, *DisableApiKeyRequest) (*DisableApiKeyResponse, error)
+	// EnableApiKey turns a disabled key on again with its present secret.
+	// Scope: api-keys:write.
+	EnableApiKey(context.Context, *EnableApiKeyRequest) (*EnableApiKeyResponse, error)
+	// DeleteApiKey removes a key for good. Scope: api-keys:write.
+	DeleteApiKey(context.Context, *DeleteApiKeyRequest) (*DeleteApiKeyResponse, error)
+	mustEmbedUnimplementedApiKeyServiceServer()
+}
+
+// UnimplementedApiKeyServiceServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedApiKeyServiceServer struct{}
+
+func (UnimplementedApiKeyServiceServer) CreateApiKey(context.Context, *CreateApiKeyRequest) (*CreateApiKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateApiKey not implemented")
+}
+func (UnimplementedApiKeyServiceServer) GetApiKey(context.Context, *GetApiKeyRequest) (*GetApiKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetApiKey not implemented")
+}
+func (UnimplementedApiKeyServiceServer) ListApiKeys(context.Context, *ListApiKeysRequest) (*ListApiKeysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListApiKeys not implemented")
+}
+func (UnimplementedApiKeyServiceServer) UpdateApiKey(context.Context, *UpdateApiKeyRequest) (*UpdateApiKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateApiKey not implemented")
+}
+func (UnimplementedApiKeyServiceServer) RotateApiKeySecret(context.Context, *RotateApiKeySecretRequest) (*RotateApiKeySecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RotateApiKeySecret not implemented")
+}
+func (UnimplementedApiKeyServiceServer) DisableApiKey(context.Context, *DisableApiKeyRequest) (*DisableApiKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DisableApiKey not implemented")
+}
+func (UnimplementedApiKeyServiceServer) EnableApiKey(context.Context, *EnableApiKeyRequest) (*EnableApiKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EnableApiKey not implemented")
+}
+func (UnimplementedApiKeyServiceServer) DeleteApiKey(context.Context, *DeleteApiKeyRequest) (*DeleteApiKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteApiKey not implemented")
+}
+func (UnimplementedApiKeyServiceServer) mustEmbedUnimplementedApiKeyServiceServer() {}
+func (UnimplementedApiKeyServiceServer) testEmbeddedByValue()                       {}
+
+// UnsafeApiKeyServiceServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to ApiKeyServiceServer will
+// result in compilation errors.
+type UnsafeApiKeyServiceServer interface {
+	mustEmbedUnimplementedApiKeyServiceServer()
+}
+
+func RegisterApiKeyServiceServer(s grpc.ServiceRegistrar, srv ApiKeyServiceServer) {
+	// If the following call panics, it indicates UnimplementedApiKeyServiceServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&ApiKeyService_ServiceDesc, srv)
+}
+
+func _ApiKeyService_CreateApiKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateApiKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).CreateApiKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_CreateApiKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).CreateApiKey(ctx, req.(*CreateApiKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApiKeyService_GetApiKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetApiKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).GetApiKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_GetApiKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).GetApiKey(ctx, req.(*GetApiKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApiKeyService_ListApiKeys_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListApiKeysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).ListApiKeys(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_ListApiKeys_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).ListApiKeys(ctx, req.(*ListApiKeysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApiKeyService_UpdateApiKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateApiKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).UpdateApiKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_UpdateApiKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).UpdateApiKey(ctx, req.(*UpdateApiKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApiKeyService_RotateApiKeySecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RotateApiKeySecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).RotateApiKeySecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_RotateApiKeySecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).RotateApiKeySecret(ctx, req.(*RotateApiKeySecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApiKeyService_DisableApiKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DisableApiKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).DisableApiKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_DisableApiKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).DisableApiKey(ctx, req.(*DisableApiKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApiKeyService_EnableApiKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EnableApiKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).EnableApiKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_EnableApiKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).EnableApiKey(ctx, req.(*EnableApiKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ApiKeyService_DeleteApiKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteApiKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).DeleteApiKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_DeleteApiKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).DeleteApiKey(ctx, req.(*DeleteApiKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// ApiKeyService_ServiceDesc is the grpc.ServiceDesc for ApiKeyService service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var ApiKeyService_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "reservation.auth.v1.ApiKeyService",
+	HandlerType: (*ApiKeyServiceServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "CreateApiKey",
+			Handler:    _ApiKeyService_CreateApiKey_Handler,
+		},
+		{
+			MethodName: "GetApiKey",
+			Handler:    _ApiKeyService_GetApiKey_Handler,
+		},
+		{
+			MethodName: "ListApiKeys",
+			Handler:    _ApiKeyService_ListApiKeys_Handler,
+		},
+		{
+			MethodName: "UpdateApiKey",
+			Handler:    _ApiKeyService_UpdateApiKey_Handler,
+		},
+		{
+			MethodName: "RotateApiKeySecret",
+			Handler:    _ApiKeyService_RotateApiKeySecret_Handler,
+		},
+		{
+			MethodName: "DisableApiKey",
+			Handler:    _ApiKeyService_DisableApiKey_Handler,
+		},
+		{
+			MethodName: "EnableApiKey",
+			Handler:    _ApiKeyService_EnableApiKey_Handler,
+		},
+		{
+			MethodName: "DeleteApiKey",
+			Handler:    _ApiKeyService_DeleteApiKey_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "reservation/auth/v1/auth.proto",
+}
+
+const (
 	ServiceCredentialService_CreateServiceCredential_FullMethodName  = "/reservation.auth.v1.ServiceCredentialService/CreateServiceCredential"
 	ServiceCredentialService_ListServiceCredentials_FullMethodName   = "/reservation.auth.v1.ServiceCredentialService/ListServiceCredentials"
 	ServiceCredentialService_RotateServiceCredential_FullMethodName  = "/reservation.auth.v1.ServiceCredentialService/RotateServiceCredential"

@@ -121,9 +121,10 @@ type CompanySnapshot struct {
 	Timezone string                 `protobuf:"bytes,3,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	Currency string                 `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	// A consumer keeps the highest version it has seen.
-	Version       int64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Version              int64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
+	UniqueCustomerEmails bool  `protobuf:"varint,6,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *CompanySnapshot) Reset() {
@@ -191,11 +192,18 @@ func (x *CompanySnapshot) GetVersion() int64 {
 	return 0
 }
 
+func (x *CompanySnapshot) GetUniqueCustomerEmails() bool {
+	if x != nil {
+		return x.UniqueCustomerEmails
+	}
+	return false
+}
+
 // CredentialRevoked is published as credential_revoked.<subject>; the last one
 // per credential is kept for ever and read by every verifier at its start.
 type CredentialRevoked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// m2m_ or svc_ identifier.
+	// m2m_, key_ or svc_ identifier.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Tokens of an earlier generation are dead.
 	MinGeneration int64 `protobuf:"varint,2,opt,name=min_generation,json=minGeneration,proto3" json:"min_generation,omitempty"`
@@ -395,13 +403,14 @@ const file_reservation_auth_v1_events_proto_rawDesc = "" +
 	"\x0eCompanyCreated\x12>\n" +
 	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"P\n" +
 	"\x0eCompanyUpdated\x12>\n" +
-	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"\x87\x01\n" +
+	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"\xbd\x01\n" +
 	"\x0fCompanySnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
 	"\btimezone\x18\x03 \x01(\tR\btimezone\x12\x1a\n" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12\x18\n" +
-	"\aversion\x18\x05 \x01(\x03R\aversion\"T\n" +
+	"\aversion\x18\x05 \x01(\x03R\aversion\x124\n" +
+	"\x16unique_customer_emails\x18\x06 \x01(\bR\x14uniqueCustomerEmails\"T\n" +
 	"\x11CredentialRevoked\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12%\n" +
 	"\x0emin_generation\x18\x02 \x01(\x03R\rminGeneration\"k\n" +

@@ -25,6 +25,160 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Attendance says whether somebody came.
+type Attendance int32
+
+const (
+	Attendance_ATTENDANCE_UNSPECIFIED Attendance = 0
+	// Not recorded.
+	Attendance_ATTENDANCE_UNKNOWN    Attendance = 1
+	Attendance_ATTENDANCE_CHECKED_IN Attendance = 2
+	Attendance_ATTENDANCE_NO_SHOW    Attendance = 3
+)
+
+// Enum value maps for Attendance.
+var (
+	Attendance_name = map[int32]string{
+		0: "ATTENDANCE_UNSPECIFIED",
+		1: "ATTENDANCE_UNKNOWN",
+		2: "ATTENDANCE_CHECKED_IN",
+		3: "ATTENDANCE_NO_SHOW",
+	}
+	Attendance_value = map[string]int32{
+		"ATTENDANCE_UNSPECIFIED": 0,
+		"ATTENDANCE_UNKNOWN":     1,
+		"ATTENDANCE_CHECKED_IN":  2,
+		"ATTENDANCE_NO_SHOW":     3,
+	}
+)
+
+func (x Attendance) Enum() *Attendance {
+	p := new(Attendance)
+	*p = x
+	return p
+}
+
+func (x Attendance) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Attendance) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_booking_proto_enumTypes[0].Descriptor()
+}
+
+func (Attendance) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_booking_proto_enumTypes[0]
+}
+
+func (x Attendance) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Attendance.Descriptor instead.
+func (Attendance) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{0}
+}
+
+// PaymentMethod is how a purchase is paid.
+type PaymentMethod int32
+
+const (
+	PaymentMethod_PAYMENT_METHOD_UNSPECIFIED PaymentMethod = 0
+	PaymentMethod_PAYMENT_METHOD_CARD        PaymentMethod = 1
+	PaymentMethod_PAYMENT_METHOD_PASS        PaymentMethod = 2
+)
+
+// Enum value maps for PaymentMethod.
+var (
+	PaymentMethod_name = map[int32]string{
+		0: "PAYMENT_METHOD_UNSPECIFIED",
+		1: "PAYMENT_METHOD_CARD",
+		2: "PAYMENT_METHOD_PASS",
+	}
+	PaymentMethod_value = map[string]int32{
+		"PAYMENT_METHOD_UNSPECIFIED": 0,
+		"PAYMENT_METHOD_CARD":        1,
+		"PAYMENT_METHOD_PASS":        2,
+	}
+)
+
+func (x PaymentMethod) Enum() *PaymentMethod {
+	p := new(PaymentMethod)
+	*p = x
+	return p
+}
+
+func (x PaymentMethod) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PaymentMethod) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_booking_proto_enumTypes[1].Descriptor()
+}
+
+func (PaymentMethod) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_booking_proto_enumTypes[1]
+}
+
+func (x PaymentMethod) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PaymentMethod.Descriptor instead.
+func (PaymentMethod) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{1}
+}
+
+// RegistrationOrder is the order of a list: by creation, then id, or its reverse.
+type RegistrationOrder int32
+
+const (
+	RegistrationOrder_REGISTRATION_ORDER_UNSPECIFIED  RegistrationOrder = 0
+	RegistrationOrder_REGISTRATION_ORDER_CREATED      RegistrationOrder = 1
+	RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC RegistrationOrder = 2
+)
+
+// Enum value maps for RegistrationOrder.
+var (
+	RegistrationOrder_name = map[int32]string{
+		0: "REGISTRATION_ORDER_UNSPECIFIED",
+		1: "REGISTRATION_ORDER_CREATED",
+		2: "REGISTRATION_ORDER_CREATED_DESC",
+	}
+	RegistrationOrder_value = map[string]int32{
+		"REGISTRATION_ORDER_UNSPECIFIED":  0,
+		"REGISTRATION_ORDER_CREATED":      1,
+		"REGISTRATION_ORDER_CREATED_DESC": 2,
+	}
+)
+
+func (x RegistrationOrder) Enum() *RegistrationOrder {
+	p := new(RegistrationOrder)
+	*p = x
+	return p
+}
+
+func (x RegistrationOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RegistrationOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_booking_proto_enumTypes[2].Descriptor()
+}
+
+func (RegistrationOrder) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_booking_proto_enumTypes[2]
+}
+
+func (x RegistrationOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RegistrationOrder.Descriptor instead.
+func (RegistrationOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{2}
+}
+
 // ImportOutcome says what became of an imported transaction.
 type ImportOutcome int32
 
@@ -64,11 +218,11 @@ func (x ImportOutcome) String() string {
 }
 
 func (ImportOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_booking_v1_booking_proto_enumTypes[0].Descriptor()
+	return file_reservation_booking_v1_booking_proto_enumTypes[3].Descriptor()
 }
 
 func (ImportOutcome) Type() protoreflect.EnumType {
-	return &file_reservation_booking_v1_booking_proto_enumTypes[0]
+	return &file_reservation_booking_v1_booking_proto_enumTypes[3]
 }
 
 func (x ImportOutcome) Number() protoreflect.EnumNumber {
@@ -77,7 +231,7 @@ func (x ImportOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ImportOutcome.Descriptor instead.
 func (ImportOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{0}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{3}
 }
 
 // CustomerReference is a customer as a transaction shows it.
@@ -266,7 +420,9 @@ type Booking struct {
 	//
 	//	*Booking_Card
 	//	*Booking_Pass
-	Payment       isBooking_Payment `protobuf_oneof:"payment"`
+	Payment       isBooking_Payment      `protobuf_oneof:"payment"`
+	CancelledAt   *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
+	Attendance    Attendance             `protobuf:"varint,17,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -417,6 +573,20 @@ func (x *Booking) GetPass() *PassPayment {
 	return nil
 }
 
+func (x *Booking) GetCancelledAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CancelledAt
+	}
+	return nil
+}
+
+func (x *Booking) GetAttendance() Attendance {
+	if x != nil {
+		return x.Attendance
+	}
+	return Attendance_ATTENDANCE_UNSPECIFIED
+}
+
 type isBooking_Payment interface {
 	isBooking_Payment()
 }
@@ -443,7 +613,11 @@ type CardPayment struct {
 	// Minor units, without tax.
 	Net int64 `protobuf:"varint,3,opt,name=net,proto3" json:"net,omitempty"`
 	// The payment provider's reference; may be empty.
-	Reference     string `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
+	Reference string `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
+	// What the discount took off the price, minor units; gross is after it.
+	Discount int64 `protobuf:"varint,5,opt,name=discount,proto3" json:"discount,omitempty"`
+	// As stored with the code; empty: none was used.
+	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -502,6 +676,20 @@ func (x *CardPayment) GetNet() int64 {
 func (x *CardPayment) GetReference() string {
 	if x != nil {
 		return x.Reference
+	}
+	return ""
+}
+
+func (x *CardPayment) GetDiscount() int64 {
+	if x != nil {
+		return x.Discount
+	}
+	return 0
+}
+
+func (x *CardPayment) GetDiscountCode() string {
+	if x != nil {
+		return x.DiscountCode
 	}
 	return ""
 }
@@ -639,10 +827,18 @@ type CreateTransactionRequest struct {
 	PurchaserId string `protobuf:"bytes,1,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
 	// 1 to 50.
 	Lines []*TransactionLine `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
-	// The payment provider's reference, at most 200 characters.
+	// The payment provider's reference, at most 200 characters; card only.
 	PaymentReference string `protobuf:"bytes,3,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Unspecified: card.
+	PaymentMethod PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
+	// cp_ identifier of a pass of the purchaser; pass only. Empty: the pass that
+	// fits and expires first, of several the one with the fewest uses left, of
+	// several the oldest.
+	CustomerPassId string `protobuf:"bytes,5,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	// Whatever its case; card only.
+	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateTransactionRequest) Reset() {
@@ -692,6 +888,27 @@ func (x *CreateTransactionRequest) GetLines() []*TransactionLine {
 func (x *CreateTransactionRequest) GetPaymentReference() string {
 	if x != nil {
 		return x.PaymentReference
+	}
+	return ""
+}
+
+func (x *CreateTransactionRequest) GetPaymentMethod() PaymentMethod {
+	if x != nil {
+		return x.PaymentMethod
+	}
+	return PaymentMethod_PAYMENT_METHOD_UNSPECIFIED
+}
+
+func (x *CreateTransactionRequest) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *CreateTransactionRequest) GetDiscountCode() string {
+	if x != nil {
+		return x.DiscountCode
 	}
 	return ""
 }
@@ -1004,7 +1221,9 @@ func (x *ListTransactionsResponse) GetPageSize() int32 {
 type CancelBookingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier.
-	BookingId     string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
+	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
+	// Treats a late cancellation like one in time.
+	WaivePolicy   bool `protobuf:"varint,2,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1046,11 +1265,20 @@ func (x *CancelBookingRequest) GetBookingId() string {
 	return ""
 }
 
+func (x *CancelBookingRequest) GetWaivePolicy() bool {
+	if x != nil {
+		return x.WaivePolicy
+	}
+	return false
+}
+
 type CancelBookingResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
 	// False where it had been cancelled before.
-	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	// What the policy made of it; unset where nothing changed.
+	Outcome       *CancellationOutcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1099,6 +1327,194 @@ func (x *CancelBookingResponse) GetChanged() bool {
 	return false
 }
 
+func (x *CancelBookingResponse) GetOutcome() *CancellationOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+// CancellationOutcome is what a cancellation does to what was paid.
+type CancellationOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// It is after free_until: what was paid is kept.
+	Late bool `protobuf:"varint,1,opt,name=late,proto3" json:"late,omitempty"`
+	// Until when cancelling is free; unset: always.
+	FreeUntil *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=free_until,json=freeUntil,proto3" json:"free_until,omitempty"`
+	// Credits that go back to the pass.
+	CreditsReturned int32 `protobuf:"varint,3,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
+	// Minor units that the business owes by its policy; RefundBooking records that
+	// they were given back.
+	RefundDue int64 `protobuf:"varint,4,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
+	// ISO 4217; empty with a pass.
+	Currency      string `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancellationOutcome) Reset() {
+	*x = CancellationOutcome{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancellationOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancellationOutcome) ProtoMessage() {}
+
+func (x *CancellationOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancellationOutcome.ProtoReflect.Descriptor instead.
+func (*CancellationOutcome) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *CancellationOutcome) GetLate() bool {
+	if x != nil {
+		return x.Late
+	}
+	return false
+}
+
+func (x *CancellationOutcome) GetFreeUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FreeUntil
+	}
+	return nil
+}
+
+func (x *CancellationOutcome) GetCreditsReturned() int32 {
+	if x != nil {
+		return x.CreditsReturned
+	}
+	return 0
+}
+
+func (x *CancellationOutcome) GetRefundDue() int64 {
+	if x != nil {
+		return x.RefundDue
+	}
+	return 0
+}
+
+func (x *CancellationOutcome) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+type PreviewCancellationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// booking_ identifier.
+	BookingId     string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviewCancellationRequest) Reset() {
+	*x = PreviewCancellationRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviewCancellationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviewCancellationRequest) ProtoMessage() {}
+
+func (x *PreviewCancellationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviewCancellationRequest.ProtoReflect.Descriptor instead.
+func (*PreviewCancellationRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *PreviewCancellationRequest) GetBookingId() string {
+	if x != nil {
+		return x.BookingId
+	}
+	return ""
+}
+
+type PreviewCancellationResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Outcome *CancellationOutcome   `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// It is cancelled already, and cancelling would change nothing.
+	AlreadyCancelled bool `protobuf:"varint,2,opt,name=already_cancelled,json=alreadyCancelled,proto3" json:"already_cancelled,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *PreviewCancellationResponse) Reset() {
+	*x = PreviewCancellationResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviewCancellationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviewCancellationResponse) ProtoMessage() {}
+
+func (x *PreviewCancellationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviewCancellationResponse.ProtoReflect.Descriptor instead.
+func (*PreviewCancellationResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *PreviewCancellationResponse) GetOutcome() *CancellationOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
+func (x *PreviewCancellationResponse) GetAlreadyCancelled() bool {
+	if x != nil {
+		return x.AlreadyCancelled
+	}
+	return false
+}
+
 type RefundBookingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier.
@@ -1109,7 +1525,7 @@ type RefundBookingRequest struct {
 
 func (x *RefundBookingRequest) Reset() {
 	*x = RefundBookingRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1537,7 @@ func (x *RefundBookingRequest) String() string {
 func (*RefundBookingRequest) ProtoMessage() {}
 
 func (x *RefundBookingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1550,7 @@ func (x *RefundBookingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundBookingRequest.ProtoReflect.Descriptor instead.
 func (*RefundBookingRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RefundBookingRequest) GetBookingId() string {
@@ -1155,7 +1571,7 @@ type RefundBookingResponse struct {
 
 func (x *RefundBookingResponse) Reset() {
 	*x = RefundBookingResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1583,7 @@ func (x *RefundBookingResponse) String() string {
 func (*RefundBookingResponse) ProtoMessage() {}
 
 func (x *RefundBookingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1596,7 @@ func (x *RefundBookingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundBookingResponse.ProtoReflect.Descriptor instead.
 func (*RefundBookingResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RefundBookingResponse) GetBooking() *Booking {
@@ -1197,6 +1613,859 @@ func (x *RefundBookingResponse) GetChanged() bool {
 	return false
 }
 
+type HoldPlacesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cust_ identifier.
+	PurchaserId string `protobuf:"bytes,1,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
+	// 1 to 50.
+	Lines []*TransactionLine `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
+	// 1 to 1440 minutes; 0: 15.
+	Minutes int32 `protobuf:"varint,3,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	// Whatever its case; its use is taken now and given back when the hold ends
+	// without a purchase.
+	DiscountCode  string `protobuf:"bytes,4,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldPlacesRequest) Reset() {
+	*x = HoldPlacesRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldPlacesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldPlacesRequest) ProtoMessage() {}
+
+func (x *HoldPlacesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldPlacesRequest.ProtoReflect.Descriptor instead.
+func (*HoldPlacesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *HoldPlacesRequest) GetPurchaserId() string {
+	if x != nil {
+		return x.PurchaserId
+	}
+	return ""
+}
+
+func (x *HoldPlacesRequest) GetLines() []*TransactionLine {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+func (x *HoldPlacesRequest) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+func (x *HoldPlacesRequest) GetDiscountCode() string {
+	if x != nil {
+		return x.DiscountCode
+	}
+	return ""
+}
+
+// Hold is places taken for a while.
+type Hold struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier, that of the transaction it may become.
+	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	PurchaserId string                 `protobuf:"bytes,2,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
+	ExpiresAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// With the prices it would have, paid by card.
+	Bookings      []*Booking `protobuf:"bytes,4,rep,name=bookings,proto3" json:"bookings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hold) Reset() {
+	*x = Hold{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hold) ProtoMessage() {}
+
+func (x *Hold) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hold.ProtoReflect.Descriptor instead.
+func (*Hold) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Hold) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Hold) GetPurchaserId() string {
+	if x != nil {
+		return x.PurchaserId
+	}
+	return ""
+}
+
+func (x *Hold) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Hold) GetBookings() []*Booking {
+	if x != nil {
+		return x.Bookings
+	}
+	return nil
+}
+
+type HoldPlacesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hold          *Hold                  `protobuf:"bytes,1,opt,name=hold,proto3" json:"hold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldPlacesResponse) Reset() {
+	*x = HoldPlacesResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldPlacesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldPlacesResponse) ProtoMessage() {}
+
+func (x *HoldPlacesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldPlacesResponse.ProtoReflect.Descriptor instead.
+func (*HoldPlacesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *HoldPlacesResponse) GetHold() *Hold {
+	if x != nil {
+		return x.Hold
+	}
+	return nil
+}
+
+type ConfirmHoldRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier.
+	HoldId string `protobuf:"bytes,1,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
+	// As in CreateTransactionRequest. A hold with a discount is paid by card.
+	PaymentReference string        `protobuf:"bytes,2,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
+	PaymentMethod    PaymentMethod `protobuf:"varint,3,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
+	CustomerPassId   string        `protobuf:"bytes,4,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ConfirmHoldRequest) Reset() {
+	*x = ConfirmHoldRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmHoldRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmHoldRequest) ProtoMessage() {}
+
+func (x *ConfirmHoldRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmHoldRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmHoldRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ConfirmHoldRequest) GetHoldId() string {
+	if x != nil {
+		return x.HoldId
+	}
+	return ""
+}
+
+func (x *ConfirmHoldRequest) GetPaymentReference() string {
+	if x != nil {
+		return x.PaymentReference
+	}
+	return ""
+}
+
+func (x *ConfirmHoldRequest) GetPaymentMethod() PaymentMethod {
+	if x != nil {
+		return x.PaymentMethod
+	}
+	return PaymentMethod_PAYMENT_METHOD_UNSPECIFIED
+}
+
+func (x *ConfirmHoldRequest) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+type ConfirmHoldResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transaction   *Transaction           `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmHoldResponse) Reset() {
+	*x = ConfirmHoldResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmHoldResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmHoldResponse) ProtoMessage() {}
+
+func (x *ConfirmHoldResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmHoldResponse.ProtoReflect.Descriptor instead.
+func (*ConfirmHoldResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ConfirmHoldResponse) GetTransaction() *Transaction {
+	if x != nil {
+		return x.Transaction
+	}
+	return nil
+}
+
+type ReleaseHoldRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier.
+	HoldId        string `protobuf:"bytes,1,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseHoldRequest) Reset() {
+	*x = ReleaseHoldRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseHoldRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseHoldRequest) ProtoMessage() {}
+
+func (x *ReleaseHoldRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseHoldRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseHoldRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ReleaseHoldRequest) GetHoldId() string {
+	if x != nil {
+		return x.HoldId
+	}
+	return ""
+}
+
+type ReleaseHoldResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// False where there was nothing left to give back.
+	Changed       bool `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseHoldResponse) Reset() {
+	*x = ReleaseHoldResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseHoldResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseHoldResponse) ProtoMessage() {}
+
+func (x *ReleaseHoldResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseHoldResponse.ProtoReflect.Descriptor instead.
+func (*ReleaseHoldResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ReleaseHoldResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+// Registration is a booking as those see it who run the event.
+type Registration struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	// txn_ identifier.
+	TransactionId string                 `protobuf:"bytes,2,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
+	Purchaser     *CustomerReference     `protobuf:"bytes,3,opt,name=purchaser,proto3" json:"purchaser,omitempty"`
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// The transaction's version.
+	Version       int64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Registration) Reset() {
+	*x = Registration{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Registration) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Registration) ProtoMessage() {}
+
+func (x *Registration) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Registration.ProtoReflect.Descriptor instead.
+func (*Registration) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Registration) GetBooking() *Booking {
+	if x != nil {
+		return x.Booking
+	}
+	return nil
+}
+
+func (x *Registration) GetTransactionId() string {
+	if x != nil {
+		return x.TransactionId
+	}
+	return ""
+}
+
+func (x *Registration) GetPurchaser() *CustomerReference {
+	if x != nil {
+		return x.Purchaser
+	}
+	return nil
+}
+
+func (x *Registration) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Registration) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *Registration) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type ListRegistrationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// evt_ identifier.
+	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	// 1 to 200; 0: 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer; empty: from the start, or from offset.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How many to skip; not with page_token.
+	Offset int64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Unspecified: created.
+	Order RegistrationOrder `protobuf:"varint,5,opt,name=order,proto3,enum=reservation.booking.v1.RegistrationOrder" json:"order,omitempty"`
+	// Only of this date; empty: of all.
+	EventDateId string `protobuf:"bytes,6,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
+	// Only cancelled ones, or only those that are not; unset: both.
+	Cancelled *bool `protobuf:"varint,7,opt,name=cancelled,proto3,oneof" json:"cancelled,omitempty"`
+	// Only bookings that are for this customer; empty: for all.
+	CustomerId string `protobuf:"bytes,8,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// Only bookings changed at or after this instant.
+	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRegistrationsRequest) Reset() {
+	*x = ListRegistrationsRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRegistrationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRegistrationsRequest) ProtoMessage() {}
+
+func (x *ListRegistrationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRegistrationsRequest.ProtoReflect.Descriptor instead.
+func (*ListRegistrationsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ListRegistrationsRequest) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *ListRegistrationsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListRegistrationsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListRegistrationsRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListRegistrationsRequest) GetOrder() RegistrationOrder {
+	if x != nil {
+		return x.Order
+	}
+	return RegistrationOrder_REGISTRATION_ORDER_UNSPECIFIED
+}
+
+func (x *ListRegistrationsRequest) GetEventDateId() string {
+	if x != nil {
+		return x.EventDateId
+	}
+	return ""
+}
+
+func (x *ListRegistrationsRequest) GetCancelled() bool {
+	if x != nil && x.Cancelled != nil {
+		return *x.Cancelled
+	}
+	return false
+}
+
+func (x *ListRegistrationsRequest) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *ListRegistrationsRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
+}
+
+type ListRegistrationsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Registrations []*Registration        `protobuf:"bytes,1,rep,name=registrations,proto3" json:"registrations,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many match.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRegistrationsResponse) Reset() {
+	*x = ListRegistrationsResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRegistrationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRegistrationsResponse) ProtoMessage() {}
+
+func (x *ListRegistrationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRegistrationsResponse.ProtoReflect.Descriptor instead.
+func (*ListRegistrationsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ListRegistrationsResponse) GetRegistrations() []*Registration {
+	if x != nil {
+		return x.Registrations
+	}
+	return nil
+}
+
+func (x *ListRegistrationsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListRegistrationsResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+type GetRegistrationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// booking_ identifier.
+	BookingId     string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRegistrationRequest) Reset() {
+	*x = GetRegistrationRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRegistrationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRegistrationRequest) ProtoMessage() {}
+
+func (x *GetRegistrationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRegistrationRequest.ProtoReflect.Descriptor instead.
+func (*GetRegistrationRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *GetRegistrationRequest) GetBookingId() string {
+	if x != nil {
+		return x.BookingId
+	}
+	return ""
+}
+
+type GetRegistrationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Registration  *Registration          `protobuf:"bytes,1,opt,name=registration,proto3" json:"registration,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRegistrationResponse) Reset() {
+	*x = GetRegistrationResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRegistrationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRegistrationResponse) ProtoMessage() {}
+
+func (x *GetRegistrationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRegistrationResponse.ProtoReflect.Descriptor instead.
+func (*GetRegistrationResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *GetRegistrationResponse) GetRegistration() *Registration {
+	if x != nil {
+		return x.Registration
+	}
+	return nil
+}
+
+type RecordAttendanceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// booking_ identifier.
+	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
+	// Unknown takes a record back.
+	Attendance    Attendance `protobuf:"varint,2,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordAttendanceRequest) Reset() {
+	*x = RecordAttendanceRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordAttendanceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordAttendanceRequest) ProtoMessage() {}
+
+func (x *RecordAttendanceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordAttendanceRequest.ProtoReflect.Descriptor instead.
+func (*RecordAttendanceRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RecordAttendanceRequest) GetBookingId() string {
+	if x != nil {
+		return x.BookingId
+	}
+	return ""
+}
+
+func (x *RecordAttendanceRequest) GetAttendance() Attendance {
+	if x != nil {
+		return x.Attendance
+	}
+	return Attendance_ATTENDANCE_UNSPECIFIED
+}
+
+type RecordAttendanceResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	// False where it stood so before.
+	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordAttendanceResponse) Reset() {
+	*x = RecordAttendanceResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordAttendanceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordAttendanceResponse) ProtoMessage() {}
+
+func (x *RecordAttendanceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordAttendanceResponse.ProtoReflect.Descriptor instead.
+func (*RecordAttendanceResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RecordAttendanceResponse) GetBooking() *Booking {
+	if x != nil {
+		return x.Booking
+	}
+	return nil
+}
+
+func (x *RecordAttendanceResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
 type ImportTransactionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 5000.
@@ -1207,7 +2476,7 @@ type ImportTransactionsRequest struct {
 
 func (x *ImportTransactionsRequest) Reset() {
 	*x = ImportTransactionsRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +2488,7 @@ func (x *ImportTransactionsRequest) String() string {
 func (*ImportTransactionsRequest) ProtoMessage() {}
 
 func (x *ImportTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +2501,7 @@ func (x *ImportTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ImportTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ImportTransactionsRequest) GetTransactions() []*ImportedTransaction {
@@ -1259,7 +2528,7 @@ type ImportedTransaction struct {
 
 func (x *ImportedTransaction) Reset() {
 	*x = ImportedTransaction{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1271,7 +2540,7 @@ func (x *ImportedTransaction) String() string {
 func (*ImportedTransaction) ProtoMessage() {}
 
 func (x *ImportedTransaction) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1284,7 +2553,7 @@ func (x *ImportedTransaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedTransaction.ProtoReflect.Descriptor instead.
 func (*ImportedTransaction) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ImportedTransaction) GetReference() string {
@@ -1345,7 +2614,7 @@ type ImportedBooking struct {
 
 func (x *ImportedBooking) Reset() {
 	*x = ImportedBooking{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1357,7 +2626,7 @@ func (x *ImportedBooking) String() string {
 func (*ImportedBooking) ProtoMessage() {}
 
 func (x *ImportedBooking) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1370,7 +2639,7 @@ func (x *ImportedBooking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedBooking.ProtoReflect.Descriptor instead.
 func (*ImportedBooking) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ImportedBooking) GetSpaces() int32 {
@@ -1519,7 +2788,7 @@ type ImportedDate struct {
 
 func (x *ImportedDate) Reset() {
 	*x = ImportedDate{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +2800,7 @@ func (x *ImportedDate) String() string {
 func (*ImportedDate) ProtoMessage() {}
 
 func (x *ImportedDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +2813,7 @@ func (x *ImportedDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedDate.ProtoReflect.Descriptor instead.
 func (*ImportedDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ImportedDate) GetEventReference() string {
@@ -1606,7 +2875,7 @@ type ImportTransactionsResponse struct {
 
 func (x *ImportTransactionsResponse) Reset() {
 	*x = ImportTransactionsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +2887,7 @@ func (x *ImportTransactionsResponse) String() string {
 func (*ImportTransactionsResponse) ProtoMessage() {}
 
 func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +2900,7 @@ func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ImportTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ImportTransactionsResponse) GetResults() []*ImportTransactionResult {
@@ -1657,7 +2926,7 @@ type ImportTransactionResult struct {
 
 func (x *ImportTransactionResult) Reset() {
 	*x = ImportTransactionResult{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +2938,7 @@ func (x *ImportTransactionResult) String() string {
 func (*ImportTransactionResult) ProtoMessage() {}
 
 func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +2951,7 @@ func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionResult.ProtoReflect.Descriptor instead.
 func (*ImportTransactionResult) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ImportTransactionResult) GetReference() string {
@@ -1744,7 +3013,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\fpurchased_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12\x1a\n" +
 	"\btimezone\x18\x04 \x01(\tR\btimezone\x12;\n" +
 	"\bbookings\x18\x05 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\x03R\aversion\"\x8e\x05\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\"\x91\x06\n" +
 	"\aBooking\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fis_cancelled\x18\x02 \x01(\bR\visCancelled\x12\x1f\n" +
@@ -1765,13 +3034,19 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x10duration_minutes\x18\f \x01(\x05R\x0fdurationMinutes\x12*\n" +
 	"\x11pricing_option_id\x18\r \x01(\tR\x0fpricingOptionId\x129\n" +
 	"\x04card\x18\x0e \x01(\v2#.reservation.booking.v1.CardPaymentH\x00R\x04card\x129\n" +
-	"\x04pass\x18\x0f \x01(\v2#.reservation.booking.v1.PassPaymentH\x00R\x04passB\t\n" +
-	"\apayment\"o\n" +
+	"\x04pass\x18\x0f \x01(\v2#.reservation.booking.v1.PassPaymentH\x00R\x04pass\x12=\n" +
+	"\fcancelled_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vcancelledAt\x12B\n" +
+	"\n" +
+	"attendance\x18\x11 \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
+	"attendanceB\t\n" +
+	"\apayment\"\xb0\x01\n" +
 	"\vCardPayment\x12\x1a\n" +
 	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x12\x14\n" +
 	"\x05gross\x18\x02 \x01(\x03R\x05gross\x12\x10\n" +
 	"\x03net\x18\x03 \x01(\x03R\x03net\x12\x1c\n" +
-	"\treference\x18\x04 \x01(\tR\treference\"Z\n" +
+	"\treference\x18\x04 \x01(\tR\treference\x12\x1a\n" +
+	"\bdiscount\x18\x05 \x01(\x03R\bdiscount\x12#\n" +
+	"\rdiscount_code\x18\x06 \x01(\tR\fdiscountCode\"Z\n" +
 	"\vPassPayment\x12!\n" +
 	"\fcredits_used\x18\x01 \x01(\x05R\vcreditsUsed\x12(\n" +
 	"\x10customer_pass_id\x18\x02 \x01(\tR\x0ecustomerPassId\"\x9d\x01\n" +
@@ -1779,11 +3054,14 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\revent_date_id\x18\x01 \x01(\tR\veventDateId\x12*\n" +
 	"\x11pricing_option_id\x18\x02 \x01(\tR\x0fpricingOptionId\x12\x16\n" +
 	"\x06spaces\x18\x03 \x01(\x05R\x06spaces\x12\"\n" +
-	"\rbought_for_id\x18\x04 \x01(\tR\vboughtForId\"\xa9\x01\n" +
+	"\rbought_for_id\x18\x04 \x01(\tR\vboughtForId\"\xc6\x02\n" +
 	"\x18CreateTransactionRequest\x12!\n" +
 	"\fpurchaser_id\x18\x01 \x01(\tR\vpurchaserId\x12=\n" +
 	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineR\x05lines\x12+\n" +
-	"\x11payment_reference\x18\x03 \x01(\tR\x10paymentReference\"b\n" +
+	"\x11payment_reference\x18\x03 \x01(\tR\x10paymentReference\x12L\n" +
+	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
+	"\x10customer_pass_id\x18\x05 \x01(\tR\x0ecustomerPassId\x12#\n" +
+	"\rdiscount_code\x18\x06 \x01(\tR\fdiscountCode\"b\n" +
 	"\x19CreateTransactionResponse\x12E\n" +
 	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"_\n" +
 	"\x15GetTransactionRequest\x12\x1f\n" +
@@ -1811,17 +3089,98 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"5\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"X\n" +
 	"\x14CancelBookingRequest\x12\x1d\n" +
 	"\n" +
-	"booking_id\x18\x01 \x01(\tR\tbookingId\"l\n" +
+	"booking_id\x18\x01 \x01(\tR\tbookingId\x12!\n" +
+	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\"\xb3\x01\n" +
 	"\x15CancelBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"5\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\x12E\n" +
+	"\aoutcome\x18\x03 \x01(\v2+.reservation.booking.v1.CancellationOutcomeR\aoutcome\"\xca\x01\n" +
+	"\x13CancellationOutcome\x12\x12\n" +
+	"\x04late\x18\x01 \x01(\bR\x04late\x129\n" +
+	"\n" +
+	"free_until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tfreeUntil\x12)\n" +
+	"\x10credits_returned\x18\x03 \x01(\x05R\x0fcreditsReturned\x12\x1d\n" +
+	"\n" +
+	"refund_due\x18\x04 \x01(\x03R\trefundDue\x12\x1a\n" +
+	"\bcurrency\x18\x05 \x01(\tR\bcurrency\";\n" +
+	"\x1aPreviewCancellationRequest\x12\x1d\n" +
+	"\n" +
+	"booking_id\x18\x01 \x01(\tR\tbookingId\"\x91\x01\n" +
+	"\x1bPreviewCancellationResponse\x12E\n" +
+	"\aoutcome\x18\x01 \x01(\v2+.reservation.booking.v1.CancellationOutcomeR\aoutcome\x12+\n" +
+	"\x11already_cancelled\x18\x02 \x01(\bR\x10alreadyCancelled\"5\n" +
 	"\x14RefundBookingRequest\x12\x1d\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tR\tbookingId\"l\n" +
 	"\x15RefundBookingResponse\x129\n" +
+	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xb4\x01\n" +
+	"\x11HoldPlacesRequest\x12!\n" +
+	"\fpurchaser_id\x18\x01 \x01(\tR\vpurchaserId\x12=\n" +
+	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineR\x05lines\x12\x18\n" +
+	"\aminutes\x18\x03 \x01(\x05R\aminutes\x12#\n" +
+	"\rdiscount_code\x18\x04 \x01(\tR\fdiscountCode\"\xb1\x01\n" +
+	"\x04Hold\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
+	"\fpurchaser_id\x18\x02 \x01(\tR\vpurchaserId\x129\n" +
+	"\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12;\n" +
+	"\bbookings\x18\x04 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\"F\n" +
+	"\x12HoldPlacesResponse\x120\n" +
+	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xd2\x01\n" +
+	"\x12ConfirmHoldRequest\x12\x17\n" +
+	"\ahold_id\x18\x01 \x01(\tR\x06holdId\x12+\n" +
+	"\x11payment_reference\x18\x02 \x01(\tR\x10paymentReference\x12L\n" +
+	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
+	"\x10customer_pass_id\x18\x04 \x01(\tR\x0ecustomerPassId\"\\\n" +
+	"\x13ConfirmHoldResponse\x12E\n" +
+	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"-\n" +
+	"\x12ReleaseHoldRequest\x12\x17\n" +
+	"\ahold_id\x18\x01 \x01(\tR\x06holdId\"/\n" +
+	"\x13ReleaseHoldResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\bR\achanged\"\xc9\x02\n" +
+	"\fRegistration\x129\n" +
+	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12%\n" +
+	"\x0etransaction_id\x18\x02 \x01(\tR\rtransactionId\x12G\n" +
+	"\tpurchaser\x18\x03 \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x129\n" +
+	"\n" +
+	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\"\x81\x03\n" +
+	"\x18ListRegistrationsRequest\x12\x19\n" +
+	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12?\n" +
+	"\x05order\x18\x05 \x01(\x0e2).reservation.booking.v1.RegistrationOrderR\x05order\x12\"\n" +
+	"\revent_date_id\x18\x06 \x01(\tR\veventDateId\x12!\n" +
+	"\tcancelled\x18\a \x01(\bH\x00R\tcancelled\x88\x01\x01\x12\x1f\n" +
+	"\vcustomer_id\x18\b \x01(\tR\n" +
+	"customerId\x12?\n" +
+	"\rupdated_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSinceB\f\n" +
+	"\n" +
+	"_cancelled\"\xa5\x01\n" +
+	"\x19ListRegistrationsResponse\x12J\n" +
+	"\rregistrations\x18\x01 \x03(\v2$.reservation.booking.v1.RegistrationR\rregistrations\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"7\n" +
+	"\x16GetRegistrationRequest\x12\x1d\n" +
+	"\n" +
+	"booking_id\x18\x01 \x01(\tR\tbookingId\"c\n" +
+	"\x17GetRegistrationResponse\x12H\n" +
+	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"|\n" +
+	"\x17RecordAttendanceRequest\x12\x1d\n" +
+	"\n" +
+	"booking_id\x18\x01 \x01(\tR\tbookingId\x12B\n" +
+	"\n" +
+	"attendance\x18\x02 \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
+	"attendance\"o\n" +
+	"\x18RecordAttendanceResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\"l\n" +
 	"\x19ImportTransactionsRequest\x12O\n" +
@@ -1864,18 +3223,40 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x14\n" +
 	"\x05field\x18\x04 \x01(\tR\x05field\x12\x12\n" +
 	"\x04rule\x18\x05 \x01(\tR\x04rule\x12\x18\n" +
-	"\amessage\x18\x06 \x01(\tR\amessage*\x83\x01\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage*s\n" +
+	"\n" +
+	"Attendance\x12\x1a\n" +
+	"\x16ATTENDANCE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12ATTENDANCE_UNKNOWN\x10\x01\x12\x19\n" +
+	"\x15ATTENDANCE_CHECKED_IN\x10\x02\x12\x16\n" +
+	"\x12ATTENDANCE_NO_SHOW\x10\x03*a\n" +
+	"\rPaymentMethod\x12\x1e\n" +
+	"\x1aPAYMENT_METHOD_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13PAYMENT_METHOD_CARD\x10\x01\x12\x17\n" +
+	"\x13PAYMENT_METHOD_PASS\x10\x02*|\n" +
+	"\x11RegistrationOrder\x12\"\n" +
+	"\x1eREGISTRATION_ORDER_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aREGISTRATION_ORDER_CREATED\x10\x01\x12#\n" +
+	"\x1fREGISTRATION_ORDER_CREATED_DESC\x10\x02*\x83\x01\n" +
 	"\rImportOutcome\x12\x1e\n" +
 	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
-	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xcf\x05\n" +
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xe9\v\n" +
 	"\x0eBookingService\x12x\n" +
 	"\x11CreateTransaction\x120.reservation.booking.v1.CreateTransactionRequest\x1a1.reservation.booking.v1.CreateTransactionResponse\x12o\n" +
 	"\x0eGetTransaction\x12-.reservation.booking.v1.GetTransactionRequest\x1a..reservation.booking.v1.GetTransactionResponse\x12u\n" +
 	"\x10ListTransactions\x12/.reservation.booking.v1.ListTransactionsRequest\x1a0.reservation.booking.v1.ListTransactionsResponse\x12l\n" +
-	"\rCancelBooking\x12,.reservation.booking.v1.CancelBookingRequest\x1a-.reservation.booking.v1.CancelBookingResponse\x12l\n" +
-	"\rRefundBooking\x12,.reservation.booking.v1.RefundBookingRequest\x1a-.reservation.booking.v1.RefundBookingResponse\x12\x7f\n" +
+	"\rCancelBooking\x12,.reservation.booking.v1.CancelBookingRequest\x1a-.reservation.booking.v1.CancelBookingResponse\x12~\n" +
+	"\x13PreviewCancellation\x122.reservation.booking.v1.PreviewCancellationRequest\x1a3.reservation.booking.v1.PreviewCancellationResponse\x12l\n" +
+	"\rRefundBooking\x12,.reservation.booking.v1.RefundBookingRequest\x1a-.reservation.booking.v1.RefundBookingResponse\x12c\n" +
+	"\n" +
+	"HoldPlaces\x12).reservation.booking.v1.HoldPlacesRequest\x1a*.reservation.booking.v1.HoldPlacesResponse\x12f\n" +
+	"\vConfirmHold\x12*.reservation.booking.v1.ConfirmHoldRequest\x1a+.reservation.booking.v1.ConfirmHoldResponse\x12f\n" +
+	"\vReleaseHold\x12*.reservation.booking.v1.ReleaseHoldRequest\x1a+.reservation.booking.v1.ReleaseHoldResponse\x12x\n" +
+	"\x11ListRegistrations\x120.reservation.booking.v1.ListRegistrationsRequest\x1a1.reservation.booking.v1.ListRegistrationsResponse\x12r\n" +
+	"\x0fGetRegistration\x12..reservation.booking.v1.GetRegistrationRequest\x1a/.reservation.booking.v1.GetRegistrationResponse\x12u\n" +
+	"\x10RecordAttendance\x12/.reservation.booking.v1.RecordAttendanceRequest\x1a0.reservation.booking.v1.RecordAttendanceResponse\x12\x7f\n" +
 	"\x12ImportTransactions\x121.reservation.booking.v1.ImportTransactionsRequest\x1a2.reservation.booking.v1.ImportTransactionsResponse(\x010\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
@@ -1890,77 +3271,133 @@ func file_reservation_booking_v1_booking_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_booking_proto_rawDescData
 }
 
-var file_reservation_booking_v1_booking_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_reservation_booking_v1_booking_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_reservation_booking_v1_booking_proto_goTypes = []any{
-	(ImportOutcome)(0),                 // 0: reservation.booking.v1.ImportOutcome
-	(*CustomerReference)(nil),          // 1: reservation.booking.v1.CustomerReference
-	(*Transaction)(nil),                // 2: reservation.booking.v1.Transaction
-	(*Booking)(nil),                    // 3: reservation.booking.v1.Booking
-	(*CardPayment)(nil),                // 4: reservation.booking.v1.CardPayment
-	(*PassPayment)(nil),                // 5: reservation.booking.v1.PassPayment
-	(*TransactionLine)(nil),            // 6: reservation.booking.v1.TransactionLine
-	(*CreateTransactionRequest)(nil),   // 7: reservation.booking.v1.CreateTransactionRequest
-	(*CreateTransactionResponse)(nil),  // 8: reservation.booking.v1.CreateTransactionResponse
-	(*GetTransactionRequest)(nil),      // 9: reservation.booking.v1.GetTransactionRequest
-	(*GetTransactionResponse)(nil),     // 10: reservation.booking.v1.GetTransactionResponse
-	(*ListTransactionsRequest)(nil),    // 11: reservation.booking.v1.ListTransactionsRequest
-	(*ListTransactionsResponse)(nil),   // 12: reservation.booking.v1.ListTransactionsResponse
-	(*CancelBookingRequest)(nil),       // 13: reservation.booking.v1.CancelBookingRequest
-	(*CancelBookingResponse)(nil),      // 14: reservation.booking.v1.CancelBookingResponse
-	(*RefundBookingRequest)(nil),       // 15: reservation.booking.v1.RefundBookingRequest
-	(*RefundBookingResponse)(nil),      // 16: reservation.booking.v1.RefundBookingResponse
-	(*ImportTransactionsRequest)(nil),  // 17: reservation.booking.v1.ImportTransactionsRequest
-	(*ImportedTransaction)(nil),        // 18: reservation.booking.v1.ImportedTransaction
-	(*ImportedBooking)(nil),            // 19: reservation.booking.v1.ImportedBooking
-	(*ImportedDate)(nil),               // 20: reservation.booking.v1.ImportedDate
-	(*ImportTransactionsResponse)(nil), // 21: reservation.booking.v1.ImportTransactionsResponse
-	(*ImportTransactionResult)(nil),    // 22: reservation.booking.v1.ImportTransactionResult
-	(*timestamppb.Timestamp)(nil),      // 23: google.protobuf.Timestamp
-	(EventType)(0),                     // 24: reservation.booking.v1.EventType
+	(Attendance)(0),                     // 0: reservation.booking.v1.Attendance
+	(PaymentMethod)(0),                  // 1: reservation.booking.v1.PaymentMethod
+	(RegistrationOrder)(0),              // 2: reservation.booking.v1.RegistrationOrder
+	(ImportOutcome)(0),                  // 3: reservation.booking.v1.ImportOutcome
+	(*CustomerReference)(nil),           // 4: reservation.booking.v1.CustomerReference
+	(*Transaction)(nil),                 // 5: reservation.booking.v1.Transaction
+	(*Booking)(nil),                     // 6: reservation.booking.v1.Booking
+	(*CardPayment)(nil),                 // 7: reservation.booking.v1.CardPayment
+	(*PassPayment)(nil),                 // 8: reservation.booking.v1.PassPayment
+	(*TransactionLine)(nil),             // 9: reservation.booking.v1.TransactionLine
+	(*CreateTransactionRequest)(nil),    // 10: reservation.booking.v1.CreateTransactionRequest
+	(*CreateTransactionResponse)(nil),   // 11: reservation.booking.v1.CreateTransactionResponse
+	(*GetTransactionRequest)(nil),       // 12: reservation.booking.v1.GetTransactionRequest
+	(*GetTransactionResponse)(nil),      // 13: reservation.booking.v1.GetTransactionResponse
+	(*ListTransactionsRequest)(nil),     // 14: reservation.booking.v1.ListTransactionsRequest
+	(*ListTransactionsResponse)(nil),    // 15: reservation.booking.v1.ListTransactionsResponse
+	(*CancelBookingRequest)(nil),        // 16: reservation.booking.v1.CancelBookingRequest
+	(*CancelBookingResponse)(nil),       // 17: reservation.booking.v1.CancelBookingResponse
+	(*CancellationOutcome)(nil),         // 18: reservation.booking.v1.CancellationOutcome
+	(*PreviewCancellationRequest)(nil),  // 19: reservation.booking.v1.PreviewCancellationRequest
+	(*PreviewCancellationResponse)(nil), // 20: reservation.booking.v1.PreviewCancellationResponse
+	(*RefundBookingRequest)(nil),        // 21: reservation.booking.v1.RefundBookingRequest
+	(*RefundBookingResponse)(nil),       // 22: reservation.booking.v1.RefundBookingResponse
+	(*HoldPlacesRequest)(nil),           // 23: reservation.booking.v1.HoldPlacesRequest
+	(*Hold)(nil),                        // 24: reservation.booking.v1.Hold
+	(*HoldPlacesResponse)(nil),          // 25: reservation.booking.v1.HoldPlacesResponse
+	(*ConfirmHoldRequest)(nil),          // 26: reservation.booking.v1.ConfirmHoldRequest
+	(*ConfirmHoldResponse)(nil),         // 27: reservation.booking.v1.ConfirmHoldResponse
+	(*ReleaseHoldRequest)(nil),          // 28: reservation.booking.v1.ReleaseHoldRequest
+	(*ReleaseHoldResponse)(nil),         // 29: reservation.booking.v1.ReleaseHoldResponse
+	(*Registration)(nil),                // 30: reservation.booking.v1.Registration
+	(*ListRegistrationsRequest)(nil),    // 31: reservation.booking.v1.ListRegistrationsRequest
+	(*ListRegistrationsResponse)(nil),   // 32: reservation.booking.v1.ListRegistrationsResponse
+	(*GetRegistrationRequest)(nil),      // 33: reservation.booking.v1.GetRegistrationRequest
+	(*GetRegistrationResponse)(nil),     // 34: reservation.booking.v1.GetRegistrationResponse
+	(*RecordAttendanceRequest)(nil),     // 35: reservation.booking.v1.RecordAttendanceRequest
+	(*RecordAttendanceResponse)(nil),    // 36: reservation.booking.v1.RecordAttendanceResponse
+	(*ImportTransactionsRequest)(nil),   // 37: reservation.booking.v1.ImportTransactionsRequest
+	(*ImportedTransaction)(nil),         // 38: reservation.booking.v1.ImportedTransaction
+	(*ImportedBooking)(nil),             // 39: reservation.booking.v1.ImportedBooking
+	(*ImportedDate)(nil),                // 40: reservation.booking.v1.ImportedDate
+	(*ImportTransactionsResponse)(nil),  // 41: reservation.booking.v1.ImportTransactionsResponse
+	(*ImportTransactionResult)(nil),     // 42: reservation.booking.v1.ImportTransactionResult
+	(*timestamppb.Timestamp)(nil),       // 43: google.protobuf.Timestamp
+	(EventType)(0),                      // 44: reservation.booking.v1.EventType
 }
 var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
-	1,  // 0: reservation.booking.v1.Transaction.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	23, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
-	3,  // 2: reservation.booking.v1.Transaction.bookings:type_name -> reservation.booking.v1.Booking
-	1,  // 3: reservation.booking.v1.Booking.bought_for:type_name -> reservation.booking.v1.CustomerReference
-	24, // 4: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
-	23, // 5: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
-	4,  // 6: reservation.booking.v1.Booking.card:type_name -> reservation.booking.v1.CardPayment
-	5,  // 7: reservation.booking.v1.Booking.pass:type_name -> reservation.booking.v1.PassPayment
-	6,  // 8: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	2,  // 9: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	2,  // 10: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	2,  // 11: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
-	3,  // 12: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	3,  // 13: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	18, // 14: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
-	23, // 15: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
-	19, // 16: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
-	20, // 17: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
-	4,  // 18: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
-	5,  // 19: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
-	24, // 20: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
-	23, // 21: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
-	22, // 22: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
-	0,  // 23: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	7,  // 24: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
-	9,  // 25: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
-	11, // 26: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
-	13, // 27: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
-	15, // 28: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
-	17, // 29: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
-	8,  // 30: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
-	10, // 31: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
-	12, // 32: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
-	14, // 33: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
-	16, // 34: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
-	21, // 35: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
-	30, // [30:36] is the sub-list for method output_type
-	24, // [24:30] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	4,  // 0: reservation.booking.v1.Transaction.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	43, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
+	6,  // 2: reservation.booking.v1.Transaction.bookings:type_name -> reservation.booking.v1.Booking
+	4,  // 3: reservation.booking.v1.Booking.bought_for:type_name -> reservation.booking.v1.CustomerReference
+	44, // 4: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
+	43, // 5: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
+	7,  // 6: reservation.booking.v1.Booking.card:type_name -> reservation.booking.v1.CardPayment
+	8,  // 7: reservation.booking.v1.Booking.pass:type_name -> reservation.booking.v1.PassPayment
+	43, // 8: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
+	0,  // 9: reservation.booking.v1.Booking.attendance:type_name -> reservation.booking.v1.Attendance
+	9,  // 10: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	1,  // 11: reservation.booking.v1.CreateTransactionRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	5,  // 12: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	5,  // 13: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	5,  // 14: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
+	6,  // 15: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	18, // 16: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	43, // 17: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
+	18, // 18: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	6,  // 19: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	9,  // 20: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	43, // 21: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
+	6,  // 22: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
+	24, // 23: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
+	1,  // 24: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	5,  // 25: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	6,  // 26: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
+	4,  // 27: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	43, // 28: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
+	43, // 29: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
+	2,  // 30: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
+	43, // 31: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	30, // 32: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
+	30, // 33: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
+	0,  // 34: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	6,  // 35: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
+	38, // 36: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
+	43, // 37: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
+	39, // 38: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
+	40, // 39: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
+	7,  // 40: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
+	8,  // 41: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
+	44, // 42: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
+	43, // 43: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
+	42, // 44: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
+	3,  // 45: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	10, // 46: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
+	12, // 47: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
+	14, // 48: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
+	16, // 49: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
+	19, // 50: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
+	21, // 51: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
+	23, // 52: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
+	26, // 53: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
+	28, // 54: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
+	31, // 55: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
+	33, // 56: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
+	35, // 57: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
+	37, // 58: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
+	11, // 59: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
+	13, // 60: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
+	15, // 61: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
+	17, // 62: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
+	20, // 63: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
+	22, // 64: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
+	25, // 65: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
+	27, // 66: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
+	29, // 67: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
+	32, // 68: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
+	34, // 69: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
+	36, // 70: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
+	41, // 71: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
+	59, // [59:72] is the sub-list for method output_type
+	46, // [46:59] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_booking_proto_init() }
@@ -1974,20 +3411,21 @@ func file_reservation_booking_v1_booking_proto_init() {
 		(*Booking_Pass)(nil),
 	}
 	file_reservation_booking_v1_booking_proto_msgTypes[10].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[18].OneofWrappers = []any{
+	file_reservation_booking_v1_booking_proto_msgTypes[27].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[35].OneofWrappers = []any{
 		(*ImportedBooking_EventDateId)(nil),
 		(*ImportedBooking_ImportedDate)(nil),
 		(*ImportedBooking_Card)(nil),
 		(*ImportedBooking_Pass)(nil),
 	}
-	file_reservation_booking_v1_booking_proto_msgTypes[19].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_booking_proto_rawDesc), len(file_reservation_booking_v1_booking_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   22,
+			NumEnums:      4,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

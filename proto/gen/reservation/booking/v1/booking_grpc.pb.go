@@ -22,24 +22,36 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	BookingService_CreateTransaction_FullMethodName  = "/reservation.booking.v1.BookingService/CreateTransaction"
-	BookingService_GetTransaction_FullMethodName     = "/reservation.booking.v1.BookingService/GetTransaction"
-	BookingService_ListTransactions_FullMethodName   = "/reservation.booking.v1.BookingService/ListTransactions"
-	BookingService_CancelBooking_FullMethodName      = "/reservation.booking.v1.BookingService/CancelBooking"
-	BookingService_RefundBooking_FullMethodName      = "/reservation.booking.v1.BookingService/RefundBooking"
-	BookingService_ImportTransactions_FullMethodName = "/reservation.booking.v1.BookingService/ImportTransactions"
+	BookingService_CreateTransaction_FullMethodName   = "/reservation.booking.v1.BookingService/CreateTransaction"
+	BookingService_GetTransaction_FullMethodName      = "/reservation.booking.v1.BookingService/GetTransaction"
+	BookingService_ListTransactions_FullMethodName    = "/reservation.booking.v1.BookingService/ListTransactions"
+	BookingService_CancelBooking_FullMethodName       = "/reservation.booking.v1.BookingService/CancelBooking"
+	BookingService_PreviewCancellation_FullMethodName = "/reservation.booking.v1.BookingService/PreviewCancellation"
+	BookingService_RefundBooking_FullMethodName       = "/reservation.booking.v1.BookingService/RefundBooking"
+	BookingService_HoldPlaces_FullMethodName          = "/reservation.booking.v1.BookingService/HoldPlaces"
+	BookingService_ConfirmHold_FullMethodName         = "/reservation.booking.v1.BookingService/ConfirmHold"
+	BookingService_ReleaseHold_FullMethodName         = "/reservation.booking.v1.BookingService/ReleaseHold"
+	BookingService_ListRegistrations_FullMethodName   = "/reservation.booking.v1.BookingService/ListRegistrations"
+	BookingService_GetRegistration_FullMethodName     = "/reservation.booking.v1.BookingService/GetRegistration"
+	BookingService_RecordAttendance_FullMethodName    = "/reservation.booking.v1.BookingService/RecordAttendance"
+	BookingService_ImportTransactions_FullMethodName  = "/reservation.booking.v1.BookingService/ImportTransactions"
 )
 
 // BookingServiceClient is the client API for BookingService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// BookingService books, cancels, refunds and reads.
+// BookingService books, cancels, refunds and reads. A registration on Interface B
+// (reg_) is a booking: its identifier has the same value.
 type BookingServiceClient interface {
 	// CreateTransaction books one or several lines for one purchaser, all or
-	// nothing, paid by card. The answer is given when the bookings, the places
-	// they take and their events are stored in one commit.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST. Scope: bookings:write.
+	// nothing. Paid by card, the bookings, the places they take and their events
+	// are stored in one commit before the answer. Paid by pass, the places are
+	// taken first, then the credits, then the bookings are confirmed; a crash in
+	// between is finished or undone, and nobody sees what is pending.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED,
+	// DISCOUNT_INVALID, PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED,
+	// PASS_NOT_APPLICABLE. Scope: bookings:write.
 	CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error)
 	// GetTransaction returns one transaction of one customer; one that another
 	// customer bought is NOT_FOUND. Scope: bookings:read.
@@ -48,12 +60,39 @@ type BookingServiceClient interface {
 	// newest first (purchase, then id). A customer that does not exist is
 	// NOT_FOUND. Scope: bookings:read.
 	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
-	// CancelBooking sets is_cancelled and frees the spaces in one commit. A repeat
-	// answers the present state. Scope: bookings:write.
+	// CancelBooking sets is_cancelled and frees the spaces in one commit; the
+	// spaces go to the waitlist. In time, the credits of a pass payment are
+	// returned, which sets is_refunded; too late by the event's policy, they are
+	// kept. A repeat answers the present state. Scope: bookings:write.
 	CancelBooking(ctx context.Context, in *CancelBookingRequest, opts ...grpc.CallOption) (*CancelBookingResponse, error)
-	// RefundBooking sets is_refunded; it does not cancel. A repeat answers the
-	// present state. Scope: bookings:write.
+	// PreviewCancellation says what CancelBooking would do now, and does nothing.
+	// Scope: bookings:read.
+	PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error)
+	// RefundBooking sets is_refunded; it does not cancel. Of a pass payment the
+	// credits are returned, once. A repeat answers the present state.
+	// Scope: bookings:write.
 	RefundBooking(ctx context.Context, in *RefundBookingRequest, opts ...grpc.CallOption) (*RefundBookingResponse, error)
+	// HoldPlaces takes places for a while, for callers that take money in between.
+	// Readers do not see it but as places taken. Refusals as CreateTransaction.
+	// Scope: bookings:write.
+	HoldPlaces(ctx context.Context, in *HoldPlacesRequest, opts ...grpc.CallOption) (*HoldPlacesResponse, error)
+	// ConfirmHold makes a transaction of a hold, at the prices and with the
+	// discount of the hold. A repeat answers the transaction. Refusals:
+	// HOLD_EXPIRED, and those of a pass. Scope: bookings:write.
+	ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error)
+	// ReleaseHold gives the places back before the hold expires; a repeat, and the
+	// release of an expired hold, change nothing. Scope: bookings:write.
+	ReleaseHold(ctx context.Context, in *ReleaseHoldRequest, opts ...grpc.CallOption) (*ReleaseHoldResponse, error)
+	// ListRegistrations returns a page of the bookings of one event.
+	// Scope: bookings:read or registrations:read.
+	ListRegistrations(ctx context.Context, in *ListRegistrationsRequest, opts ...grpc.CallOption) (*ListRegistrationsResponse, error)
+	// GetRegistration returns one booking with its purchase.
+	// Scope: bookings:read or registrations:read.
+	GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error)
+	// RecordAttendance checks in, or marks as no-show, or takes either back. A
+	// repeat changes nothing. A cancelled booking is ALREADY_CANCELLED.
+	// Scope: bookings:write.
+	RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error)
 	// ImportTransactions takes a history of any length. A transaction whose
 	// reference was imported before is left as it is, so that an import can be
 	// repeated after a failure. Events and dates that are described and not named
@@ -112,10 +151,80 @@ func (c *bookingServiceClient) CancelBooking(ctx context.Context, in *CancelBook
 	return out, nil
 }
 
+func (c *bookingServiceClient) PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreviewCancellationResponse)
+	err := c.cc.Invoke(ctx, BookingService_PreviewCancellation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *bookingServiceClient) RefundBooking(ctx context.Context, in *RefundBookingRequest, opts ...grpc.CallOption) (*RefundBookingResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RefundBookingResponse)
 	err := c.cc.Invoke(ctx, BookingService_RefundBooking_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *bookingServiceClient) HoldPlaces(ctx context.Context, in *HoldPlacesRequest, opts ...grpc.CallOption) (*HoldPlacesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HoldPlacesResponse)
+	err := c.cc.Invoke(ctx, BookingService_HoldPlaces_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *bookingServiceClient) ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConfirmHoldResponse)
+	err := c.cc.Invoke(ctx, BookingService_ConfirmHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *bookingServiceClient) ReleaseHold(ctx context.Context, in *ReleaseHoldRequest, opts ...grpc.CallOption) (*ReleaseHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReleaseHoldResponse)
+	err := c.cc.Invoke(ctx, BookingService_ReleaseHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *bookingServiceClient) ListRegistrations(ctx context.Context, in *ListRegistrationsRequest, opts ...grpc.CallOption) (*ListRegistrationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRegistrationsResponse)
+	err := c.cc.Invoke(ctx, BookingService_ListRegistrations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *bookingServiceClient) GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRegistrationResponse)
+	err := c.cc.Invoke(ctx, BookingService_GetRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *bookingServiceClient) RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordAttendanceResponse)
+	err := c.cc.Invoke(ctx, BookingService_RecordAttendance_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +248,17 @@ type BookingService_ImportTransactionsClient = grpc.BidiStreamingClient[ImportTr
 // All implementations must embed UnimplementedBookingServiceServer
 // for forward compatibility.
 //
-// BookingService books, cancels, refunds and reads.
+// BookingService books, cancels, refunds and reads. A registration on Interface B
+// (reg_) is a booking: its identifier has the same value.
 type BookingServiceServer interface {
 	// CreateTransaction books one or several lines for one purchaser, all or
-	// nothing, paid by card. The answer is given when the bookings, the places
-	// they take and their events are stored in one commit.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST. Scope: bookings:write.
+	// nothing. Paid by card, the bookings, the places they take and their events
+	// are stored in one commit before the answer. Paid by pass, the places are
+	// taken first, then the credits, then the bookings are confirmed; a crash in
+	// between is finished or undone, and nobody sees what is pending.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED,
+	// DISCOUNT_INVALID, PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED,
+	// PASS_NOT_APPLICABLE. Scope: bookings:write.
 	CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error)
 	// GetTransaction returns one transaction of one customer; one that another
 	// customer bought is NOT_FOUND. Scope: bookings:read.
@@ -153,12 +267,39 @@ type BookingServiceServer interface {
 	// newest first (purchase, then id). A customer that does not exist is
 	// NOT_FOUND. Scope: bookings:read.
 	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
-	// CancelBooking sets is_cancelled and frees the spaces in one commit. A repeat
-	// answers the present state. Scope: bookings:write.
+	// CancelBooking sets is_cancelled and frees the spaces in one commit; the
+	// spaces go to the waitlist. In time, the credits of a pass payment are
+	// returned, which sets is_refunded; too late by the event's policy, they are
+	// kept. A repeat answers the present state. Scope: bookings:write.
 	CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error)
-	// RefundBooking sets is_refunded; it does not cancel. A repeat answers the
-	// present state. Scope: bookings:write.
+	// PreviewCancellation says what CancelBooking would do now, and does nothing.
+	// Scope: bookings:read.
+	PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error)
+	// RefundBooking sets is_refunded; it does not cancel. Of a pass payment the
+	// credits are returned, once. A repeat answers the present state.
+	// Scope: bookings:write.
 	RefundBooking(context.Context, *RefundBookingRequest) (*RefundBookingResponse, error)
+	// HoldPlaces takes places for a while, for callers that take money in between.
+	// Readers do not see it but as places taken. Refusals as CreateTransaction.
+	// Scope: bookings:write.
+	HoldPlaces(context.Context, *HoldPlacesRequest) (*HoldPlacesResponse, error)
+	// ConfirmHold makes a transaction of a hold, at the prices and with the
+	// discount of the hold. A repeat answers the transaction. Refusals:
+	// HOLD_EXPIRED, and those of a pass. Scope: bookings:write.
+	ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error)
+	// ReleaseHold gives the places back before the hold expires; a repeat, and the
+	// release of an expired hold, change nothing. Scope: bookings:write.
+	ReleaseHold(context.Context, *ReleaseHoldRequest) (*ReleaseHoldResponse, error)
+	// ListRegistrations returns a page of the bookings of one event.
+	// Scope: bookings:read or registrations:read.
+	ListRegistrations(context.Context, *ListRegistrationsRequest) (*ListRegistrationsResponse, error)
+	// GetRegistration returns one booking with its purchase.
+	// Scope: bookings:read or registrations:read.
+	GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error)
+	// RecordAttendance checks in, or marks as no-show, or takes either back. A
+	// repeat changes nothing. A cancelled booking is ALREADY_CANCELLED.
+	// Scope: bookings:write.
+	RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error)
 	// ImportTransactions takes a history of any length. A transaction whose
 	// reference was imported before is left as it is, so that an import can be
 	// repeated after a failure. Events and dates that are described and not named
@@ -189,8 +330,29 @@ func (UnimplementedBookingServiceServer) ListTransactions(context.Context, *List
 func (UnimplementedBookingServiceServer) CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelBooking not implemented")
 }
+func (UnimplementedBookingServiceServer) PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PreviewCancellation not implemented")
+}
 func (UnimplementedBookingServiceServer) RefundBooking(context.Context, *RefundBookingRequest) (*RefundBookingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RefundBooking not implemented")
+}
+func (UnimplementedBookingServiceServer) HoldPlaces(context.Context, *HoldPlacesRequest) (*HoldPlacesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method HoldPlaces not implemented")
+}
+func (UnimplementedBookingServiceServer) ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ConfirmHold not implemented")
+}
+func (UnimplementedBookingServiceServer) ReleaseHold(context.Context, *ReleaseHoldRequest) (*ReleaseHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReleaseHold not implemented")
+}
+func (UnimplementedBookingServiceServer) ListRegistrations(context.Context, *ListRegistrationsRequest) (*ListRegistrationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRegistrations not implemented")
+}
+func (UnimplementedBookingServiceServer) GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRegistration not implemented")
+}
+func (UnimplementedBookingServiceServer) RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordAttendance not implemented")
 }
 func (UnimplementedBookingServiceServer) ImportTransactions(grpc.BidiStreamingServer[ImportTransactionsRequest, ImportTransactionsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ImportTransactions not implemented")
@@ -288,6 +450,24 @@ func _BookingService_CancelBooking_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _BookingService_PreviewCancellation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PreviewCancellationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).PreviewCancellation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_PreviewCancellation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).PreviewCancellation(ctx, req.(*PreviewCancellationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _BookingService_RefundBooking_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RefundBookingRequest)
 	if err := dec(in); err != nil {
@@ -302,6 +482,114 @@ func _BookingService_RefundBooking_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(BookingServiceServer).RefundBooking(ctx, req.(*RefundBookingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BookingService_HoldPlaces_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HoldPlacesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).HoldPlaces(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_HoldPlaces_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).HoldPlaces(ctx, req.(*HoldPlacesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BookingService_ConfirmHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfirmHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).ConfirmHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_ConfirmHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).ConfirmHold(ctx, req.(*ConfirmHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BookingService_ReleaseHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReleaseHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).ReleaseHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_ReleaseHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).ReleaseHold(ctx, req.(*ReleaseHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BookingService_ListRegistrations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRegistrationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).ListRegistrations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_ListRegistrations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).ListRegistrations(ctx, req.(*ListRegistrationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BookingService_GetRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).GetRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_GetRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).GetRegistration(ctx, req.(*GetRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BookingService_RecordAttendance_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordAttendanceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).RecordAttendance(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_RecordAttendance_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).RecordAttendance(ctx, req.(*RecordAttendanceRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -337,8 +625,36 @@ var BookingService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _BookingService_CancelBooking_Handler,
 		},
 		{
+			MethodName: "PreviewCancellation",
+			Handler:    _BookingService_PreviewCancellation_Handler,
+		},
+		{
 			MethodName: "RefundBooking",
 			Handler:    _BookingService_RefundBooking_Handler,
+		},
+		{
+			MethodName: "HoldPlaces",
+			Handler:    _BookingService_HoldPlaces_Handler,
+		},
+		{
+			MethodName: "ConfirmHold",
+			Handler:    _BookingService_ConfirmHold_Handler,
+		},
+		{
+			MethodName: "ReleaseHold",
+			Handler:    _BookingService_ReleaseHold_Handler,
+		},
+		{
+			MethodName: "ListRegistrations",
+			Handler:    _BookingService_ListRegistrations_Handler,
+		},
+		{
+			MethodName: "GetRegistration",
+			Handler:    _BookingService_GetRegistration_Handler,
+		},
+		{
+			MethodName: "RecordAttendance",
+			Handler:    _BookingService_RecordAttendance_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

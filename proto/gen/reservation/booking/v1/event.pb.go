@@ -185,6 +185,64 @@ func (EventDateStatus) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
+// EventOrder is the order of a list. Events that compare equal are in the order
+// of their ids. A page_token holds the order it was made in; another order with
+// it is INVALID_ARGUMENT.
+type EventOrder int32
+
+const (
+	EventOrder_EVENT_ORDER_UNSPECIFIED  EventOrder = 0
+	EventOrder_EVENT_ORDER_CREATED      EventOrder = 1
+	EventOrder_EVENT_ORDER_CREATED_DESC EventOrder = 2
+	EventOrder_EVENT_ORDER_UPDATED      EventOrder = 3
+	EventOrder_EVENT_ORDER_UPDATED_DESC EventOrder = 4
+)
+
+// Enum value maps for EventOrder.
+var (
+	EventOrder_name = map[int32]string{
+		0: "EVENT_ORDER_UNSPECIFIED",
+		1: "EVENT_ORDER_CREATED",
+		2: "EVENT_ORDER_CREATED_DESC",
+		3: "EVENT_ORDER_UPDATED",
+		4: "EVENT_ORDER_UPDATED_DESC",
+	}
+	EventOrder_value = map[string]int32{
+		"EVENT_ORDER_UNSPECIFIED":  0,
+		"EVENT_ORDER_CREATED":      1,
+		"EVENT_ORDER_CREATED_DESC": 2,
+		"EVENT_ORDER_UPDATED":      3,
+		"EVENT_ORDER_UPDATED_DESC": 4,
+	}
+)
+
+func (x EventOrder) Enum() *EventOrder {
+	p := new(EventOrder)
+	*p = x
+	return p
+}
+
+func (x EventOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (EventOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_event_proto_enumTypes[3].Descriptor()
+}
+
+func (EventOrder) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_event_proto_enumTypes[3]
+}
+
+func (x EventOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use EventOrder.Descriptor instead.
+func (EventOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{3}
+}
+
 // Event is something that can be booked.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -203,8 +261,13 @@ type Event struct {
 	CreatedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt      *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version        int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// A booking is cancelled free of charge until so many minutes before its date
+	// starts; unset: until the end of time.
+	FreeCancellationMinutes *int32 `protobuf:"varint,13,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
+	// How its first dates were made; unset: they were named one by one.
+	Recurrence    *Recurrence `protobuf:"bytes,14,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -321,6 +384,88 @@ func (x *Event) GetVersion() int64 {
 	return 0
 }
 
+func (x *Event) GetFreeCancellationMinutes() int32 {
+	if x != nil && x.FreeCancellationMinutes != nil {
+		return *x.FreeCancellationMinutes
+	}
+	return 0
+}
+
+func (x *Event) GetRecurrence() *Recurrence {
+	if x != nil {
+		return x.Recurrence
+	}
+	return nil
+}
+
+// Recurrence is a rule by which dates are made, in wall time of the event's zone:
+// 09:30 stays 09:30 when the clocks change. A time that a change skips is moved
+// forward by the gap; of a time that comes twice it is the first.
+type Recurrence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// RFC 5545 RRULE without its name: "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=20". It must
+	// end (COUNT or UNTIL) and give at most 1000 dates.
+	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// The first occurrence: YYYY-MM-DDTHH:MM:SS.
+	LocalStart string `protobuf:"bytes,2,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
+	// Occurrences that are left out, written likewise, or YYYY-MM-DD for all of a
+	// day.
+	Exceptions    []string `protobuf:"bytes,3,rep,name=exceptions,proto3" json:"exceptions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recurrence) Reset() {
+	*x = Recurrence{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recurrence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recurrence) ProtoMessage() {}
+
+func (x *Recurrence) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recurrence.ProtoReflect.Descriptor instead.
+func (*Recurrence) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Recurrence) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *Recurrence) GetLocalStart() string {
+	if x != nil {
+		return x.LocalStart
+	}
+	return ""
+}
+
+func (x *Recurrence) GetExceptions() []string {
+	if x != nil {
+		return x.Exceptions
+	}
+	return nil
+}
+
 // EventDate is one occurrence of an event.
 type EventDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -342,7 +487,7 @@ type EventDate struct {
 
 func (x *EventDate) Reset() {
 	*x = EventDate{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -354,7 +499,7 @@ func (x *EventDate) String() string {
 func (*EventDate) ProtoMessage() {}
 
 func (x *EventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -367,7 +512,7 @@ func (x *EventDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDate.ProtoReflect.Descriptor instead.
 func (*EventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{1}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *EventDate) GetId() string {
@@ -439,7 +584,7 @@ type PricingOption struct {
 
 func (x *PricingOption) Reset() {
 	*x = PricingOption{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -451,7 +596,7 @@ func (x *PricingOption) String() string {
 func (*PricingOption) ProtoMessage() {}
 
 func (x *PricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -464,7 +609,7 @@ func (x *PricingOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PricingOption.ProtoReflect.Descriptor instead.
 func (*PricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{2}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PricingOption) GetId() string {
@@ -517,14 +662,16 @@ type NewEventDate struct {
 	// 1 to 525600.
 	DurationMinutes int32 `protobuf:"varint,2,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
 	// 0 or more; unset: unlimited.
-	Capacity      *int32 `protobuf:"varint,3,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
+	Capacity *int32 `protobuf:"varint,3,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
+	// Instead of starts_at: wall time in the event's zone, YYYY-MM-DDTHH:MM:SS.
+	LocalStart    string `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NewEventDate) Reset() {
 	*x = NewEventDate{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +683,7 @@ func (x *NewEventDate) String() string {
 func (*NewEventDate) ProtoMessage() {}
 
 func (x *NewEventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +696,7 @@ func (x *NewEventDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewEventDate.ProtoReflect.Descriptor instead.
 func (*NewEventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{3}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *NewEventDate) GetStartsAt() *timestamppb.Timestamp {
@@ -573,6 +720,200 @@ func (x *NewEventDate) GetCapacity() int32 {
 	return 0
 }
 
+func (x *NewEventDate) GetLocalStart() string {
+	if x != nil {
+		return x.LocalStart
+	}
+	return ""
+}
+
+// EventDateChange changes a date of an event, or adds one.
+type EventDateChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// date_ identifier of a date of the event; empty: a date to add.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What is unset stays; a date to add needs a start and a duration.
+	StartsAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	// Instead of starts_at, as in NewEventDate.
+	LocalStart      *string `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3,oneof" json:"local_start,omitempty"`
+	DurationMinutes *int32  `protobuf:"varint,4,opt,name=duration_minutes,json=durationMinutes,proto3,oneof" json:"duration_minutes,omitempty"`
+	// Not below what is booked.
+	Capacity *int32 `protobuf:"varint,5,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
+	// Takes the capacity away: any number of places.
+	Unlimited     bool `protobuf:"varint,6,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventDateChange) Reset() {
+	*x = EventDateChange{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventDateChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventDateChange) ProtoMessage() {}
+
+func (x *EventDateChange) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventDateChange.ProtoReflect.Descriptor instead.
+func (*EventDateChange) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *EventDateChange) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *EventDateChange) GetStartsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsAt
+	}
+	return nil
+}
+
+func (x *EventDateChange) GetLocalStart() string {
+	if x != nil && x.LocalStart != nil {
+		return *x.LocalStart
+	}
+	return ""
+}
+
+func (x *EventDateChange) GetDurationMinutes() int32 {
+	if x != nil && x.DurationMinutes != nil {
+		return *x.DurationMinutes
+	}
+	return 0
+}
+
+func (x *EventDateChange) GetCapacity() int32 {
+	if x != nil && x.Capacity != nil {
+		return *x.Capacity
+	}
+	return 0
+}
+
+func (x *EventDateChange) GetUnlimited() bool {
+	if x != nil {
+		return x.Unlimited
+	}
+	return false
+}
+
+// PricingOptionChange changes a pricing option of an event, or adds one.
+// Bookings keep the price at which they were made.
+type PricingOptionChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// po- identifier of an option of the event; empty: an option to add.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What is unset stays; an option to add needs a name and a price.
+	Name     *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Price    *int64  `protobuf:"varint,3,opt,name=price,proto3,oneof" json:"price,omitempty"`
+	Currency *string `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
+	Credits  *int32  `protobuf:"varint,5,opt,name=credits,proto3,oneof" json:"credits,omitempty"`
+	// Takes the credits away: not payable by pass.
+	NoCredits          bool   `protobuf:"varint,6,opt,name=no_credits,json=noCredits,proto3" json:"no_credits,omitempty"`
+	TaxRateBasisPoints *int32 `protobuf:"varint,7,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3,oneof" json:"tax_rate_basis_points,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *PricingOptionChange) Reset() {
+	*x = PricingOptionChange{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PricingOptionChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PricingOptionChange) ProtoMessage() {}
+
+func (x *PricingOptionChange) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PricingOptionChange.ProtoReflect.Descriptor instead.
+func (*PricingOptionChange) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *PricingOptionChange) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *PricingOptionChange) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *PricingOptionChange) GetPrice() int64 {
+	if x != nil && x.Price != nil {
+		return *x.Price
+	}
+	return 0
+}
+
+func (x *PricingOptionChange) GetCurrency() string {
+	if x != nil && x.Currency != nil {
+		return *x.Currency
+	}
+	return ""
+}
+
+func (x *PricingOptionChange) GetCredits() int32 {
+	if x != nil && x.Credits != nil {
+		return *x.Credits
+	}
+	return 0
+}
+
+func (x *PricingOptionChange) GetNoCredits() bool {
+	if x != nil {
+		return x.NoCredits
+	}
+	return false
+}
+
+func (x *PricingOptionChange) GetTaxRateBasisPoints() int32 {
+	if x != nil && x.TaxRateBasisPoints != nil {
+		return *x.TaxRateBasisPoints
+	}
+	return 0
+}
+
 // NewPricingOption describes a pricing option to add.
 type NewPricingOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -589,7 +930,7 @@ type NewPricingOption struct {
 
 func (x *NewPricingOption) Reset() {
 	*x = NewPricingOption{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +942,7 @@ func (x *NewPricingOption) String() string {
 func (*NewPricingOption) ProtoMessage() {}
 
 func (x *NewPricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +955,7 @@ func (x *NewPricingOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewPricingOption.ProtoReflect.Descriptor instead.
 func (*NewPricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{4}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *NewPricingOption) GetName() string {
@@ -665,17 +1006,22 @@ type CreateEventRequest struct {
 	// IANA zone; empty: the company's.
 	Timezone string `protobuf:"bytes,5,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	Location string `protobuf:"bytes,6,opt,name=location,proto3" json:"location,omitempty"`
-	// 1 to 1000.
+	// 1 to 1000; with recurrence one, which gives duration and capacity and whose
+	// start is not used.
 	Dates []*NewEventDate `protobuf:"bytes,7,rep,name=dates,proto3" json:"dates,omitempty"`
 	// 0 to 50.
 	PricingOptions []*NewPricingOption `protobuf:"bytes,8,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Instead of naming each date.
+	Recurrence *Recurrence `protobuf:"bytes,9,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	// 0 to 525600; unset: cancellation is always free.
+	FreeCancellationMinutes *int32 `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
 }
 
 func (x *CreateEventRequest) Reset() {
 	*x = CreateEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +1033,7 @@ func (x *CreateEventRequest) String() string {
 func (*CreateEventRequest) ProtoMessage() {}
 
 func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +1046,7 @@ func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventRequest.ProtoReflect.Descriptor instead.
 func (*CreateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{5}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateEventRequest) GetTitle() string {
@@ -759,6 +1105,20 @@ func (x *CreateEventRequest) GetPricingOptions() []*NewPricingOption {
 	return nil
 }
 
+func (x *CreateEventRequest) GetRecurrence() *Recurrence {
+	if x != nil {
+		return x.Recurrence
+	}
+	return nil
+}
+
+func (x *CreateEventRequest) GetFreeCancellationMinutes() int32 {
+	if x != nil && x.FreeCancellationMinutes != nil {
+		return *x.FreeCancellationMinutes
+	}
+	return 0
+}
+
 type CreateEventResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
@@ -768,7 +1128,7 @@ type CreateEventResponse struct {
 
 func (x *CreateEventResponse) Reset() {
 	*x = CreateEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -780,7 +1140,7 @@ func (x *CreateEventResponse) String() string {
 func (*CreateEventResponse) ProtoMessage() {}
 
 func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -793,7 +1153,7 @@ func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventResponse.ProtoReflect.Descriptor instead.
 func (*CreateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateEventResponse) GetEvent() *Event {
@@ -812,7 +1172,7 @@ type GetEventRequest struct {
 
 func (x *GetEventRequest) Reset() {
 	*x = GetEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -824,7 +1184,7 @@ func (x *GetEventRequest) String() string {
 func (*GetEventRequest) ProtoMessage() {}
 
 func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -837,7 +1197,7 @@ func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventRequest.ProtoReflect.Descriptor instead.
 func (*GetEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetEventRequest) GetId() string {
@@ -856,7 +1216,7 @@ type GetEventResponse struct {
 
 func (x *GetEventResponse) Reset() {
 	*x = GetEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1228,7 @@ func (x *GetEventResponse) String() string {
 func (*GetEventResponse) ProtoMessage() {}
 
 func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1241,7 @@ func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventResponse.ProtoReflect.Descriptor instead.
 func (*GetEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetEventResponse) GetEvent() *Event {
@@ -894,15 +1254,31 @@ func (x *GetEventResponse) GetEvent() *Event {
 type ListEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 200; 0: 50.
-	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer; empty: from the start, or from offset.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How many to skip, for callers that page by number; not with page_token.
+	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Unspecified: by id.
+	Order EventOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.EventOrder" json:"order,omitempty"`
+	// With their dates, which otherwise only GetEvent returns.
+	WithDates bool `protobuf:"varint,5,opt,name=with_dates,json=withDates,proto3" json:"with_dates,omitempty"`
+	// Only of this type, only in this state; unspecified: all.
+	Type   EventType   `protobuf:"varint,6,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
+	Status EventStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.booking.v1.EventStatus" json:"status,omitempty"`
+	// Only events that have a date which starts at or after, or before, these
+	// instants.
+	StartsFrom   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
+	StartsBefore *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
+	// Only events changed at or after this instant.
+	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1290,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1303,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListEventsRequest) GetPageSize() int32 {
@@ -944,12 +1320,67 @@ func (x *ListEventsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListEventsRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListEventsRequest) GetOrder() EventOrder {
+	if x != nil {
+		return x.Order
+	}
+	return EventOrder_EVENT_ORDER_UNSPECIFIED
+}
+
+func (x *ListEventsRequest) GetWithDates() bool {
+	if x != nil {
+		return x.WithDates
+	}
+	return false
+}
+
+func (x *ListEventsRequest) GetType() EventType {
+	if x != nil {
+		return x.Type
+	}
+	return EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *ListEventsRequest) GetStatus() EventStatus {
+	if x != nil {
+		return x.Status
+	}
+	return EventStatus_EVENT_STATUS_UNSPECIFIED
+}
+
+func (x *ListEventsRequest) GetStartsFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsFrom
+	}
+	return nil
+}
+
+func (x *ListEventsRequest) GetStartsBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsBefore
+	}
+	return nil
+}
+
+func (x *ListEventsRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
+}
+
 type ListEventsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Without their dates, which GetEvent returns.
-	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	NextPageToken string   `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many events the company has.
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many events match.
 	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -957,7 +1388,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1400,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1413,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -1006,6 +1437,579 @@ func (x *ListEventsResponse) GetTotal() int64 {
 	return 0
 }
 
+type UpdateEventRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What is unset stays.
+	Title       *string   `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	Description *string   `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	Type        EventType `protobuf:"varint,4,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
+	// Published, cancelled, or draft where nothing has been booked.
+	Status EventStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.booking.v1.EventStatus" json:"status,omitempty"`
+	// IANA zone in which its dates are shown from now on; their instants stay.
+	Timezone *string `protobuf:"bytes,6,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
+	Location *string `protobuf:"bytes,7,opt,name=location,proto3,oneof" json:"location,omitempty"`
+	// -1: cancellation is always free.
+	FreeCancellationMinutes *int32 `protobuf:"varint,8,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
+	// Dates and options that are not named stay as they are.
+	Dates          []*EventDateChange     `protobuf:"bytes,9,rep,name=dates,proto3" json:"dates,omitempty"`
+	PricingOptions []*PricingOptionChange `protobuf:"bytes,10,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
+	// Changes the event's only date; an event with several is INVALID_ARGUMENT.
+	// Its id is not used.
+	OnlyDate *EventDateChange `protobuf:"bytes,11,opt,name=only_date,json=onlyDate,proto3" json:"only_date,omitempty"`
+	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,12,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *UpdateEventRequest) Reset() {
+	*x = UpdateEventRequest{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateEventRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateEventRequest) ProtoMessage() {}
+
+func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateEventRequest.ProtoReflect.Descriptor instead.
+func (*UpdateEventRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *UpdateEventRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateEventRequest) GetTitle() string {
+	if x != nil && x.Title != nil {
+		return *x.Title
+	}
+	return ""
+}
+
+func (x *UpdateEventRequest) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *UpdateEventRequest) GetType() EventType {
+	if x != nil {
+		return x.Type
+	}
+	return EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *UpdateEventRequest) GetStatus() EventStatus {
+	if x != nil {
+		return x.Status
+	}
+	return EventStatus_EVENT_STATUS_UNSPECIFIED
+}
+
+func (x *UpdateEventRequest) GetTimezone() string {
+	if x != nil && x.Timezone != nil {
+		return *x.Timezone
+	}
+	return ""
+}
+
+func (x *UpdateEventRequest) GetLocation() string {
+	if x != nil && x.Location != nil {
+		return *x.Location
+	}
+	return ""
+}
+
+func (x *UpdateEventRequest) GetFreeCancellationMinutes() int32 {
+	if x != nil && x.FreeCancellationMinutes != nil {
+		return *x.FreeCancellationMinutes
+	}
+	return 0
+}
+
+func (x *UpdateEventRequest) GetDates() []*EventDateChange {
+	if x != nil {
+		return x.Dates
+	}
+	return nil
+}
+
+func (x *UpdateEventRequest) GetPricingOptions() []*PricingOptionChange {
+	if x != nil {
+		return x.PricingOptions
+	}
+	return nil
+}
+
+func (x *UpdateEventRequest) GetOnlyDate() *EventDateChange {
+	if x != nil {
+		return x.OnlyDate
+	}
+	return nil
+}
+
+func (x *UpdateEventRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+type UpdateEventResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateEventResponse) Reset() {
+	*x = UpdateEventResponse{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateEventResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateEventResponse) ProtoMessage() {}
+
+func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateEventResponse.ProtoReflect.Descriptor instead.
+func (*UpdateEventResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UpdateEventResponse) GetEvent() *Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+type CancelEventRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Shown to those who had booked; at most 500 characters.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelEventRequest) Reset() {
+	*x = CancelEventRequest{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelEventRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelEventRequest) ProtoMessage() {}
+
+func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelEventRequest.ProtoReflect.Descriptor instead.
+func (*CancelEventRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CancelEventRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CancelEventRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type CancelEventResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Event *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// How many bookings this call cancelled.
+	CancelledBookings int32 `protobuf:"varint,2,opt,name=cancelled_bookings,json=cancelledBookings,proto3" json:"cancelled_bookings,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *CancelEventResponse) Reset() {
+	*x = CancelEventResponse{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelEventResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelEventResponse) ProtoMessage() {}
+
+func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelEventResponse.ProtoReflect.Descriptor instead.
+func (*CancelEventResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CancelEventResponse) GetEvent() *Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *CancelEventResponse) GetCancelledBookings() int32 {
+	if x != nil {
+		return x.CancelledBookings
+	}
+	return 0
+}
+
+type DeleteEventRequest struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Id              string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	ExpectedVersion *int64                 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *DeleteEventRequest) Reset() {
+	*x = DeleteEventRequest{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteEventRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteEventRequest) ProtoMessage() {}
+
+func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteEventRequest.ProtoReflect.Descriptor instead.
+func (*DeleteEventRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *DeleteEventRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DeleteEventRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+type DeleteEventResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteEventResponse) Reset() {
+	*x = DeleteEventResponse{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteEventResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteEventResponse) ProtoMessage() {}
+
+func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteEventResponse.ProtoReflect.Descriptor instead.
+func (*DeleteEventResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{19}
+}
+
+type UpdateEventDateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Date          *EventDateChange       `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateEventDateRequest) Reset() {
+	*x = UpdateEventDateRequest{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateEventDateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateEventDateRequest) ProtoMessage() {}
+
+func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateEventDateRequest.ProtoReflect.Descriptor instead.
+func (*UpdateEventDateRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *UpdateEventDateRequest) GetDate() *EventDateChange {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
+type UpdateEventDateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Date          *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateEventDateResponse) Reset() {
+	*x = UpdateEventDateResponse{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateEventDateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateEventDateResponse) ProtoMessage() {}
+
+func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateEventDateResponse.ProtoReflect.Descriptor instead.
+func (*UpdateEventDateResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *UpdateEventDateResponse) GetDate() *EventDate {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
+type CancelEventDateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// date_ identifier.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Shown to those who had booked; at most 500 characters.
+	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelEventDateRequest) Reset() {
+	*x = CancelEventDateRequest{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelEventDateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelEventDateRequest) ProtoMessage() {}
+
+func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelEventDateRequest.ProtoReflect.Descriptor instead.
+func (*CancelEventDateRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CancelEventDateRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CancelEventDateRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type CancelEventDateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Date  *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	// How many bookings this call cancelled.
+	CancelledBookings int32 `protobuf:"varint,2,opt,name=cancelled_bookings,json=cancelledBookings,proto3" json:"cancelled_bookings,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *CancelEventDateResponse) Reset() {
+	*x = CancelEventDateResponse{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelEventDateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelEventDateResponse) ProtoMessage() {}
+
+func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelEventDateResponse.ProtoReflect.Descriptor instead.
+func (*CancelEventDateResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *CancelEventDateResponse) GetDate() *EventDate {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
+func (x *CancelEventDateResponse) GetCancelledBookings() int32 {
+	if x != nil {
+		return x.CancelledBookings
+	}
+	return 0
+}
+
 type AddEventDatesRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
@@ -1017,7 +2021,7 @@ type AddEventDatesRequest struct {
 
 func (x *AddEventDatesRequest) Reset() {
 	*x = AddEventDatesRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +2033,7 @@ func (x *AddEventDatesRequest) String() string {
 func (*AddEventDatesRequest) ProtoMessage() {}
 
 func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +2046,7 @@ func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesRequest.ProtoReflect.Descriptor instead.
 func (*AddEventDatesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AddEventDatesRequest) GetEventId() string {
@@ -1069,7 +2073,7 @@ type AddEventDatesResponse struct {
 
 func (x *AddEventDatesResponse) Reset() {
 	*x = AddEventDatesResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1081,7 +2085,7 @@ func (x *AddEventDatesResponse) String() string {
 func (*AddEventDatesResponse) ProtoMessage() {}
 
 func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1094,7 +2098,7 @@ func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesResponse.ProtoReflect.Descriptor instead.
 func (*AddEventDatesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AddEventDatesResponse) GetDates() []*EventDate {
@@ -1108,7 +2112,7 @@ var File_reservation_booking_v1_event_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x94\x04\n" +
+	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x05\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1124,7 +2128,20 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\f \x01(\x03R\aversion\"\xa2\x02\n" +
+	"\aversion\x18\f \x01(\x03R\aversion\x12?\n" +
+	"\x19free_cancellation_minutes\x18\r \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01\x12B\n" +
+	"\n" +
+	"recurrence\x18\x0e \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
+	"recurrenceB\x1c\n" +
+	"\x1a_free_cancellation_minutes\"a\n" +
+	"\n" +
+	"Recurrence\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x1f\n" +
+	"\vlocal_start\x18\x02 \x01(\tR\n" +
+	"localStart\x12\x1e\n" +
+	"\n" +
+	"exceptions\x18\x03 \x03(\tR\n" +
+	"exceptions\"\xa2\x02\n" +
 	"\tEventDate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
@@ -1142,12 +2159,40 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\acredits\x18\x05 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
 	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPointsB\n" +
 	"\n" +
-	"\b_credits\"\xa0\x01\n" +
+	"\b_credits\"\xc1\x01\n" +
 	"\fNewEventDate\x127\n" +
 	"\tstarts_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
 	"\x10duration_minutes\x18\x02 \x01(\x05R\x0fdurationMinutes\x12\x1f\n" +
-	"\bcapacity\x18\x03 \x01(\x05H\x00R\bcapacity\x88\x01\x01B\v\n" +
-	"\t_capacity\"\xb6\x01\n" +
+	"\bcapacity\x18\x03 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12\x1f\n" +
+	"\vlocal_start\x18\x04 \x01(\tR\n" +
+	"localStartB\v\n" +
+	"\t_capacity\"\xa1\x02\n" +
+	"\x0fEventDateChange\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
+	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12$\n" +
+	"\vlocal_start\x18\x03 \x01(\tH\x00R\n" +
+	"localStart\x88\x01\x01\x12.\n" +
+	"\x10duration_minutes\x18\x04 \x01(\x05H\x01R\x0fdurationMinutes\x88\x01\x01\x12\x1f\n" +
+	"\bcapacity\x18\x05 \x01(\x05H\x02R\bcapacity\x88\x01\x01\x12\x1c\n" +
+	"\tunlimited\x18\x06 \x01(\bR\tunlimitedB\x0e\n" +
+	"\f_local_startB\x13\n" +
+	"\x11_duration_minutesB\v\n" +
+	"\t_capacity\"\xb6\x02\n" +
+	"\x13PricingOptionChange\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x19\n" +
+	"\x05price\x18\x03 \x01(\x03H\x01R\x05price\x88\x01\x01\x12\x1f\n" +
+	"\bcurrency\x18\x04 \x01(\tH\x02R\bcurrency\x88\x01\x01\x12\x1d\n" +
+	"\acredits\x18\x05 \x01(\x05H\x03R\acredits\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"no_credits\x18\x06 \x01(\bR\tnoCredits\x126\n" +
+	"\x15tax_rate_basis_points\x18\a \x01(\x05H\x04R\x12taxRateBasisPoints\x88\x01\x01B\a\n" +
+	"\x05_nameB\b\n" +
+	"\x06_priceB\v\n" +
+	"\t_currencyB\n" +
+	"\n" +
+	"\b_creditsB\x18\n" +
+	"\x16_tax_rate_basis_points\"\xb6\x01\n" +
 	"\x10NewPricingOption\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05price\x18\x02 \x01(\x03R\x05price\x12\x1a\n" +
@@ -1155,7 +2200,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\acredits\x18\x04 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
 	"\x15tax_rate_basis_points\x18\x05 \x01(\x05R\x12taxRateBasisPointsB\n" +
 	"\n" +
-	"\b_credits\"\x87\x03\n" +
+	"\b_credits\"\xaa\x04\n" +
 	"\x12CreateEventRequest\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x125\n" +
@@ -1164,21 +2209,81 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\btimezone\x18\x05 \x01(\tR\btimezone\x12\x1a\n" +
 	"\blocation\x18\x06 \x01(\tR\blocation\x12:\n" +
 	"\x05dates\x18\a \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\x12Q\n" +
-	"\x0fpricing_options\x18\b \x03(\v2(.reservation.booking.v1.NewPricingOptionR\x0epricingOptions\"J\n" +
+	"\x0fpricing_options\x18\b \x03(\v2(.reservation.booking.v1.NewPricingOptionR\x0epricingOptions\x12B\n" +
+	"\n" +
+	"recurrence\x18\t \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
+	"recurrence\x12?\n" +
+	"\x19free_cancellation_minutes\x18\n" +
+	" \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01B\x1c\n" +
+	"\x1a_free_cancellation_minutes\"J\n" +
 	"\x13CreateEventResponse\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"!\n" +
 	"\x0fGetEventRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"G\n" +
 	"\x10GetEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"O\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xf3\x03\n" +
 	"\x11ListEventsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\x89\x01\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\x128\n" +
+	"\x05order\x18\x04 \x01(\x0e2\".reservation.booking.v1.EventOrderR\x05order\x12\x1d\n" +
+	"\n" +
+	"with_dates\x18\x05 \x01(\bR\twithDates\x125\n" +
+	"\x04type\x18\x06 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12;\n" +
+	"\x06status\x18\a \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12;\n" +
+	"\vstarts_from\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"startsFrom\x12?\n" +
+	"\rstarts_before\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12?\n" +
+	"\rupdated_since\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\x89\x01\n" +
 	"\x12ListEventsResponse\x125\n" +
 	"\x06events\x18\x01 \x03(\v2\x1d.reservation.booking.v1.EventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"m\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xcf\x05\n" +
+	"\x12UpdateEventRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
+	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x125\n" +
+	"\x04type\x18\x04 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12;\n" +
+	"\x06status\x18\x05 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12\x1f\n" +
+	"\btimezone\x18\x06 \x01(\tH\x02R\btimezone\x88\x01\x01\x12\x1f\n" +
+	"\blocation\x18\a \x01(\tH\x03R\blocation\x88\x01\x01\x12?\n" +
+	"\x19free_cancellation_minutes\x18\b \x01(\x05H\x04R\x17freeCancellationMinutes\x88\x01\x01\x12=\n" +
+	"\x05dates\x18\t \x03(\v2'.reservation.booking.v1.EventDateChangeR\x05dates\x12T\n" +
+	"\x0fpricing_options\x18\n" +
+	" \x03(\v2+.reservation.booking.v1.PricingOptionChangeR\x0epricingOptions\x12D\n" +
+	"\tonly_date\x18\v \x01(\v2'.reservation.booking.v1.EventDateChangeR\bonlyDate\x12.\n" +
+	"\x10expected_version\x18\f \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01B\b\n" +
+	"\x06_titleB\x0e\n" +
+	"\f_descriptionB\v\n" +
+	"\t_timezoneB\v\n" +
+	"\t_locationB\x1c\n" +
+	"\x1a_free_cancellation_minutesB\x13\n" +
+	"\x11_expected_version\"J\n" +
+	"\x13UpdateEventResponse\x123\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"<\n" +
+	"\x12CancelEventRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"y\n" +
+	"\x13CancelEventResponse\x123\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\x12-\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"i\n" +
+	"\x12DeleteEventRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"\x15\n" +
+	"\x13DeleteEventResponse\"U\n" +
+	"\x16UpdateEventDateRequest\x12;\n" +
+	"\x04date\x18\x01 \x01(\v2'.reservation.booking.v1.EventDateChangeR\x04date\"P\n" +
+	"\x17UpdateEventDateResponse\x125\n" +
+	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\"@\n" +
+	"\x16CancelEventDateRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x7f\n" +
+	"\x17CancelEventDateResponse\x125\n" +
+	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12-\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"m\n" +
 	"\x14AddEventDatesRequest\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12:\n" +
 	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\"P\n" +
@@ -1199,13 +2304,25 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x0fEventDateStatus\x12!\n" +
 	"\x1dEVENT_DATE_STATUS_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bEVENT_DATE_STATUS_SCHEDULED\x10\x01\x12\x1f\n" +
-	"\x1bEVENT_DATE_STATUS_CANCELLED\x10\x022\xa8\x03\n" +
+	"\x1bEVENT_DATE_STATUS_CANCELLED\x10\x02*\x97\x01\n" +
+	"\n" +
+	"EventOrder\x12\x1b\n" +
+	"\x17EVENT_ORDER_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13EVENT_ORDER_CREATED\x10\x01\x12\x1c\n" +
+	"\x18EVENT_ORDER_CREATED_DESC\x10\x02\x12\x17\n" +
+	"\x13EVENT_ORDER_UPDATED\x10\x03\x12\x1c\n" +
+	"\x18EVENT_ORDER_UPDATED_DESC\x10\x042\xc8\a\n" +
 	"\fEventService\x12f\n" +
 	"\vCreateEvent\x12*.reservation.booking.v1.CreateEventRequest\x1a+.reservation.booking.v1.CreateEventResponse\x12]\n" +
 	"\bGetEvent\x12'.reservation.booking.v1.GetEventRequest\x1a(.reservation.booking.v1.GetEventResponse\x12c\n" +
 	"\n" +
-	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\x12l\n" +
-	"\rAddEventDates\x12,.reservation.booking.v1.AddEventDatesRequest\x1a-.reservation.booking.v1.AddEventDatesResponseB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\x12f\n" +
+	"\vUpdateEvent\x12*.reservation.booking.v1.UpdateEventRequest\x1a+.reservation.booking.v1.UpdateEventResponse\x12f\n" +
+	"\vCancelEvent\x12*.reservation.booking.v1.CancelEventRequest\x1a+.reservation.booking.v1.CancelEventResponse\x12f\n" +
+	"\vDeleteEvent\x12*.reservation.booking.v1.DeleteEventRequest\x1a+.reservation.booking.v1.DeleteEventResponse\x12l\n" +
+	"\rAddEventDates\x12,.reservation.booking.v1.AddEventDatesRequest\x1a-.reservation.booking.v1.AddEventDatesResponse\x12r\n" +
+	"\x0fUpdateEventDate\x12..reservation.booking.v1.UpdateEventDateRequest\x1a/.reservation.booking.v1.UpdateEventDateResponse\x12r\n" +
+	"\x0fCancelEventDate\x12..reservation.booking.v1.CancelEventDateRequest\x1a/.reservation.booking.v1.CancelEventDateResponseB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_event_proto_rawDescOnce sync.Once
@@ -1219,59 +2336,102 @@ func file_reservation_booking_v1_event_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_event_proto_rawDescData
 }
 
-var file_reservation_booking_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_reservation_booking_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_reservation_booking_v1_event_proto_goTypes = []any{
-	(EventType)(0),                // 0: reservation.booking.v1.EventType
-	(EventStatus)(0),              // 1: reservation.booking.v1.EventStatus
-	(EventDateStatus)(0),          // 2: reservation.booking.v1.EventDateStatus
-	(*Event)(nil),                 // 3: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 4: reservation.booking.v1.EventDate
-	(*PricingOption)(nil),         // 5: reservation.booking.v1.PricingOption
-	(*NewEventDate)(nil),          // 6: reservation.booking.v1.NewEventDate
-	(*NewPricingOption)(nil),      // 7: reservation.booking.v1.NewPricingOption
-	(*CreateEventRequest)(nil),    // 8: reservation.booking.v1.CreateEventRequest
-	(*CreateEventResponse)(nil),   // 9: reservation.booking.v1.CreateEventResponse
-	(*GetEventRequest)(nil),       // 10: reservation.booking.v1.GetEventRequest
-	(*GetEventResponse)(nil),      // 11: reservation.booking.v1.GetEventResponse
-	(*ListEventsRequest)(nil),     // 12: reservation.booking.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),    // 13: reservation.booking.v1.ListEventsResponse
-	(*AddEventDatesRequest)(nil),  // 14: reservation.booking.v1.AddEventDatesRequest
-	(*AddEventDatesResponse)(nil), // 15: reservation.booking.v1.AddEventDatesResponse
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(EventType)(0),                  // 0: reservation.booking.v1.EventType
+	(EventStatus)(0),                // 1: reservation.booking.v1.EventStatus
+	(EventDateStatus)(0),            // 2: reservation.booking.v1.EventDateStatus
+	(EventOrder)(0),                 // 3: reservation.booking.v1.EventOrder
+	(*Event)(nil),                   // 4: reservation.booking.v1.Event
+	(*Recurrence)(nil),              // 5: reservation.booking.v1.Recurrence
+	(*EventDate)(nil),               // 6: reservation.booking.v1.EventDate
+	(*PricingOption)(nil),           // 7: reservation.booking.v1.PricingOption
+	(*NewEventDate)(nil),            // 8: reservation.booking.v1.NewEventDate
+	(*EventDateChange)(nil),         // 9: reservation.booking.v1.EventDateChange
+	(*PricingOptionChange)(nil),     // 10: reservation.booking.v1.PricingOptionChange
+	(*NewPricingOption)(nil),        // 11: reservation.booking.v1.NewPricingOption
+	(*CreateEventRequest)(nil),      // 12: reservation.booking.v1.CreateEventRequest
+	(*CreateEventResponse)(nil),     // 13: reservation.booking.v1.CreateEventResponse
+	(*GetEventRequest)(nil),         // 14: reservation.booking.v1.GetEventRequest
+	(*GetEventResponse)(nil),        // 15: reservation.booking.v1.GetEventResponse
+	(*ListEventsRequest)(nil),       // 16: reservation.booking.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),      // 17: reservation.booking.v1.ListEventsResponse
+	(*UpdateEventRequest)(nil),      // 18: reservation.booking.v1.UpdateEventRequest
+	(*UpdateEventResponse)(nil),     // 19: reservation.booking.v1.UpdateEventResponse
+	(*CancelEventRequest)(nil),      // 20: reservation.booking.v1.CancelEventRequest
+	(*CancelEventResponse)(nil),     // 21: reservation.booking.v1.CancelEventResponse
+	(*DeleteEventRequest)(nil),      // 22: reservation.booking.v1.DeleteEventRequest
+	(*DeleteEventResponse)(nil),     // 23: reservation.booking.v1.DeleteEventResponse
+	(*UpdateEventDateRequest)(nil),  // 24: reservation.booking.v1.UpdateEventDateRequest
+	(*UpdateEventDateResponse)(nil), // 25: reservation.booking.v1.UpdateEventDateResponse
+	(*CancelEventDateRequest)(nil),  // 26: reservation.booking.v1.CancelEventDateRequest
+	(*CancelEventDateResponse)(nil), // 27: reservation.booking.v1.CancelEventDateResponse
+	(*AddEventDatesRequest)(nil),    // 28: reservation.booking.v1.AddEventDatesRequest
+	(*AddEventDatesResponse)(nil),   // 29: reservation.booking.v1.AddEventDatesResponse
+	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
 }
 var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	0,  // 0: reservation.booking.v1.Event.type:type_name -> reservation.booking.v1.EventType
 	1,  // 1: reservation.booking.v1.Event.status:type_name -> reservation.booking.v1.EventStatus
-	4,  // 2: reservation.booking.v1.Event.dates:type_name -> reservation.booking.v1.EventDate
-	5,  // 3: reservation.booking.v1.Event.pricing_options:type_name -> reservation.booking.v1.PricingOption
-	16, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
-	16, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
-	16, // 6: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
-	2,  // 7: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
-	16, // 8: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
-	0,  // 9: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 10: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	6,  // 11: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	7,  // 12: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
-	3,  // 13: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
-	3,  // 14: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
-	3,  // 15: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
-	6,  // 16: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	4,  // 17: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	8,  // 18: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	10, // 19: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	12, // 20: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	14, // 21: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	9,  // 22: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	11, // 23: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	13, // 24: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	15, // 25: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	22, // [22:26] is the sub-list for method output_type
-	18, // [18:22] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	6,  // 2: reservation.booking.v1.Event.dates:type_name -> reservation.booking.v1.EventDate
+	7,  // 3: reservation.booking.v1.Event.pricing_options:type_name -> reservation.booking.v1.PricingOption
+	30, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
+	30, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
+	5,  // 6: reservation.booking.v1.Event.recurrence:type_name -> reservation.booking.v1.Recurrence
+	30, // 7: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
+	2,  // 8: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
+	30, // 9: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
+	30, // 10: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
+	0,  // 11: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 12: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	8,  // 13: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	11, // 14: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
+	5,  // 15: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	4,  // 16: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 17: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
+	3,  // 18: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
+	0,  // 19: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 20: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
+	30, // 21: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	30, // 22: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	30, // 23: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	4,  // 24: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
+	0,  // 25: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 26: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	9,  // 27: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
+	10, // 28: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
+	9,  // 29: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
+	4,  // 30: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 31: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
+	9,  // 32: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
+	6,  // 33: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	6,  // 34: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	8,  // 35: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	6,  // 36: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
+	12, // 37: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	14, // 38: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	16, // 39: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	18, // 40: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	20, // 41: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	22, // 42: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	28, // 43: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	24, // 44: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	26, // 45: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	13, // 46: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	15, // 47: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	17, // 48: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	19, // 49: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	21, // 50: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	23, // 51: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	29, // 52: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	25, // 53: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	27, // 54: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	46, // [46:55] is the sub-list for method output_type
+	37, // [37:46] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }
@@ -1279,17 +2439,23 @@ func file_reservation_booking_v1_event_proto_init() {
 	if File_reservation_booking_v1_event_proto != nil {
 		return
 	}
-	file_reservation_booking_v1_event_proto_msgTypes[1].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[2].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[3].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[4].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[7].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[8].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[14].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_event_proto_rawDesc), len(file_reservation_booking_v1_event_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   13,
+			NumEnums:      4,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

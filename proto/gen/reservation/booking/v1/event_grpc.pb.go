@@ -19,10 +19,15 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EventService_CreateEvent_FullMethodName   = "/reservation.booking.v1.EventService/CreateEvent"
-	EventService_GetEvent_FullMethodName      = "/reservation.booking.v1.EventService/GetEvent"
-	EventService_ListEvents_FullMethodName    = "/reservation.booking.v1.EventService/ListEvents"
-	EventService_AddEventDates_FullMethodName = "/reservation.booking.v1.EventService/AddEventDates"
+	EventService_CreateEvent_FullMethodName     = "/reservation.booking.v1.EventService/CreateEvent"
+	EventService_GetEvent_FullMethodName        = "/reservation.booking.v1.EventService/GetEvent"
+	EventService_ListEvents_FullMethodName      = "/reservation.booking.v1.EventService/ListEvents"
+	EventService_UpdateEvent_FullMethodName     = "/reservation.booking.v1.EventService/UpdateEvent"
+	EventService_CancelEvent_FullMethodName     = "/reservation.booking.v1.EventService/CancelEvent"
+	EventService_DeleteEvent_FullMethodName     = "/reservation.booking.v1.EventService/DeleteEvent"
+	EventService_AddEventDates_FullMethodName   = "/reservation.booking.v1.EventService/AddEventDates"
+	EventService_UpdateEventDate_FullMethodName = "/reservation.booking.v1.EventService/UpdateEventDate"
+	EventService_CancelEventDate_FullMethodName = "/reservation.booking.v1.EventService/CancelEventDate"
 )
 
 // EventServiceClient is the client API for EventService service.
@@ -37,11 +42,32 @@ type EventServiceClient interface {
 	// GetEvent returns one event with all its dates and pricing options.
 	// Scope: events:read.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*GetEventResponse, error)
-	// ListEvents pages through the events of the company by id.
-	// Scope: events:read.
+	// ListEvents returns a page of the events of the company. Scope: events:read.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
+	// UpdateEvent changes what is set, dates and pricing options included, in one
+	// commit. Status cancelled does what CancelEvent does. Refusals:
+	// EVENT_CANCELLED. Scope: events:write.
+	UpdateEvent(ctx context.Context, in *UpdateEventRequest, opts ...grpc.CallOption) (*UpdateEventResponse, error)
+	// CancelEvent cancels an event with all its dates that have not started, and
+	// all bookings of those as CancelEventDate does. A repeat changes nothing.
+	// Scope: events:write.
+	CancelEvent(ctx context.Context, in *CancelEventRequest, opts ...grpc.CallOption) (*CancelEventResponse, error)
+	// DeleteEvent deletes softly: the event is gone for every reader, and past
+	// bookings keep its title. One with bookings that are not cancelled is
+	// EVENT_HAS_REGISTRATIONS. A repeat is NOT_FOUND. Scope: events:write.
+	DeleteEvent(ctx context.Context, in *DeleteEventRequest, opts ...grpc.CallOption) (*DeleteEventResponse, error)
 	// AddEventDates adds dates to an event. Scope: events:write.
 	AddEventDates(ctx context.Context, in *AddEventDatesRequest, opts ...grpc.CallOption) (*AddEventDatesResponse, error)
+	// UpdateEventDate moves a date, or changes its duration or capacity. Places
+	// that become free go to the waitlist. Refusals: EVENT_CANCELLED.
+	// Scope: events:write.
+	UpdateEventDate(ctx context.Context, in *UpdateEventDateRequest, opts ...grpc.CallOption) (*UpdateEventDateResponse, error)
+	// CancelEventDate cancels one date and every booking of it: credits are
+	// returned whatever the policy, holds and the waitlist end, and each booking
+	// publishes its event. The date is closed in the first commit; the answer comes
+	// when all bookings are done, and what a crash leaves undone is done later. A
+	// repeat changes nothing. Scope: events:write.
+	CancelEventDate(ctx context.Context, in *CancelEventDateRequest, opts ...grpc.CallOption) (*CancelEventDateResponse, error)
 }
 
 type eventServiceClient struct {
@@ -82,10 +108,60 @@ func (c *eventServiceClient) ListEvents(ctx context.Context, in *ListEventsReque
 	return out, nil
 }
 
+func (c *eventServiceClient) UpdateEvent(ctx context.Context, in *UpdateEventRequest, opts ...grpc.CallOption) (*UpdateEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateEventResponse)
+	err := c.cc.Invoke(ctx, EventService_UpdateEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) CancelEvent(ctx context.Context, in *CancelEventRequest, opts ...grpc.CallOption) (*CancelEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelEventResponse)
+	err := c.cc.Invoke(ctx, EventService_CancelEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) DeleteEvent(ctx context.Context, in *DeleteEventRequest, opts ...grpc.CallOption) (*DeleteEventResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteEventResponse)
+	err := c.cc.Invoke(ctx, EventService_DeleteEvent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *eventServiceClient) AddEventDates(ctx context.Context, in *AddEventDatesRequest, opts ...grpc.CallOption) (*AddEventDatesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddEventDatesResponse)
 	err := c.cc.Invoke(ctx, EventService_AddEventDates_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) UpdateEventDate(ctx context.Context, in *UpdateEventDateRequest, opts ...grpc.CallOption) (*UpdateEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateEventDateResponse)
+	err := c.cc.Invoke(ctx, EventService_UpdateEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) CancelEventDate(ctx context.Context, in *CancelEventDateRequest, opts ...grpc.CallOption) (*CancelEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelEventDateResponse)
+	err := c.cc.Invoke(ctx, EventService_CancelEventDate_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +180,32 @@ type EventServiceServer interface {
 	// GetEvent returns one event with all its dates and pricing options.
 	// Scope: events:read.
 	GetEvent(context.Context, *GetEventRequest) (*GetEventResponse, error)
-	// ListEvents pages through the events of the company by id.
-	// Scope: events:read.
+	// ListEvents returns a page of the events of the company. Scope: events:read.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
+	// UpdateEvent changes what is set, dates and pricing options included, in one
+	// commit. Status cancelled does what CancelEvent does. Refusals:
+	// EVENT_CANCELLED. Scope: events:write.
+	UpdateEvent(context.Context, *UpdateEventRequest) (*UpdateEventResponse, error)
+	// CancelEvent cancels an event with all its dates that have not started, and
+	// all bookings of those as CancelEventDate does. A repeat changes nothing.
+	// Scope: events:write.
+	CancelEvent(context.Context, *CancelEventRequest) (*CancelEventResponse, error)
+	// DeleteEvent deletes softly: the event is gone for every reader, and past
+	// bookings keep its title. One with bookings that are not cancelled is
+	// EVENT_HAS_REGISTRATIONS. A repeat is NOT_FOUND. Scope: events:write.
+	DeleteEvent(context.Context, *DeleteEventRequest) (*DeleteEventResponse, error)
 	// AddEventDates adds dates to an event. Scope: events:write.
 	AddEventDates(context.Context, *AddEventDatesRequest) (*AddEventDatesResponse, error)
+	// UpdateEventDate moves a date, or changes its duration or capacity. Places
+	// that become free go to the waitlist. Refusals: EVENT_CANCELLED.
+	// Scope: events:write.
+	UpdateEventDate(context.Context, *UpdateEventDateRequest) (*UpdateEventDateResponse, error)
+	// CancelEventDate cancels one date and every booking of it: credits are
+	// returned whatever the policy, holds and the waitlist end, and each booking
+	// publishes its event. The date is closed in the first commit; the answer comes
+	// when all bookings are done, and what a crash leaves undone is done later. A
+	// repeat changes nothing. Scope: events:write.
+	CancelEventDate(context.Context, *CancelEventDateRequest) (*CancelEventDateResponse, error)
 	mustEmbedUnimplementedEventServiceServer()
 }
 
@@ -128,8 +225,23 @@ func (UnimplementedEventServiceServer) GetEvent(context.Context, *GetEventReques
 func (UnimplementedEventServiceServer) ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEvents not implemented")
 }
+func (UnimplementedEventServiceServer) UpdateEvent(context.Context, *UpdateEventRequest) (*UpdateEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateEvent not implemented")
+}
+func (UnimplementedEventServiceServer) CancelEvent(context.Context, *CancelEventRequest) (*CancelEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelEvent not implemented")
+}
+func (UnimplementedEventServiceServer) DeleteEvent(context.Context, *DeleteEventRequest) (*DeleteEventResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteEvent not implemented")
+}
 func (UnimplementedEventServiceServer) AddEventDates(context.Context, *AddEventDatesRequest) (*AddEventDatesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddEventDates not implemented")
+}
+func (UnimplementedEventServiceServer) UpdateEventDate(context.Context, *UpdateEventDateRequest) (*UpdateEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateEventDate not implemented")
+}
+func (UnimplementedEventServiceServer) CancelEventDate(context.Context, *CancelEventDateRequest) (*CancelEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelEventDate not implemented")
 }
 func (UnimplementedEventServiceServer) mustEmbedUnimplementedEventServiceServer() {}
 func (UnimplementedEventServiceServer) testEmbeddedByValue()                      {}
@@ -206,6 +318,60 @@ func _EventService_ListEvents_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EventService_UpdateEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).UpdateEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_UpdateEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).UpdateEvent(ctx, req.(*UpdateEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_CancelEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).CancelEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_CancelEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).CancelEvent(ctx, req.(*CancelEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_DeleteEvent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteEventRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).DeleteEvent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_DeleteEvent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).DeleteEvent(ctx, req.(*DeleteEventRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EventService_AddEventDates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AddEventDatesRequest)
 	if err := dec(in); err != nil {
@@ -220,6 +386,42 @@ func _EventService_AddEventDates_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EventServiceServer).AddEventDates(ctx, req.(*AddEventDatesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_UpdateEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).UpdateEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_UpdateEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).UpdateEventDate(ctx, req.(*UpdateEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_CancelEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).CancelEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_CancelEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).CancelEventDate(ctx, req.(*CancelEventDateRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -244,8 +446,28 @@ var EventService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _EventService_ListEvents_Handler,
 		},
 		{
+			MethodName: "UpdateEvent",
+			Handler:    _EventService_UpdateEvent_Handler,
+		},
+		{
+			MethodName: "CancelEvent",
+			Handler:    _EventService_CancelEvent_Handler,
+		},
+		{
+			MethodName: "DeleteEvent",
+			Handler:    _EventService_DeleteEvent_Handler,
+		},
+		{
 			MethodName: "AddEventDates",
 			Handler:    _EventService_AddEventDates_Handler,
+		},
+		{
+			MethodName: "UpdateEventDate",
+			Handler:    _EventService_UpdateEventDate_Handler,
+		},
+		{
+			MethodName: "CancelEventDate",
+			Handler:    _EventService_CancelEventDate_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -131,6 +131,433 @@ func (x *EventDatesAdded) GetVersion() int64 {
 	return 0
 }
 
+// EventUpdated is published as event_updated.
+type EventUpdated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventUpdated) Reset() {
+	*x = EventUpdated{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventUpdated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventUpdated) ProtoMessage() {}
+
+func (x *EventUpdated) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventUpdated.ProtoReflect.Descriptor instead.
+func (*EventUpdated) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *EventUpdated) GetEvent() *Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+// EventDeleted is published as event_deleted.
+type EventDeleted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventDeleted) Reset() {
+	*x = EventDeleted{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventDeleted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventDeleted) ProtoMessage() {}
+
+func (x *EventDeleted) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventDeleted.ProtoReflect.Descriptor instead.
+func (*EventDeleted) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *EventDeleted) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *EventDeleted) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// EventCancelled is published as event_cancelled; the bookings follow one by one.
+type EventCancelled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Version       int64                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventCancelled) Reset() {
+	*x = EventCancelled{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventCancelled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventCancelled) ProtoMessage() {}
+
+func (x *EventCancelled) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventCancelled.ProtoReflect.Descriptor instead.
+func (*EventCancelled) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EventCancelled) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *EventCancelled) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *EventCancelled) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// EventDateUpdated is published as event_date_updated: moved, or with another
+// duration or capacity.
+type EventDateUpdated struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	Date    *EventDate             `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	// The event's version after the change.
+	Version       int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventDateUpdated) Reset() {
+	*x = EventDateUpdated{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventDateUpdated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventDateUpdated) ProtoMessage() {}
+
+func (x *EventDateUpdated) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventDateUpdated.ProtoReflect.Descriptor instead.
+func (*EventDateUpdated) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *EventDateUpdated) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *EventDateUpdated) GetDate() *EventDate {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
+func (x *EventDateUpdated) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// EventDateCancelled is published as event_date_cancelled; the bookings follow one
+// by one.
+type EventDateCancelled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	Date          *EventDate             `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Version       int64                  `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventDateCancelled) Reset() {
+	*x = EventDateCancelled{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventDateCancelled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventDateCancelled) ProtoMessage() {}
+
+func (x *EventDateCancelled) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventDateCancelled.ProtoReflect.Descriptor instead.
+func (*EventDateCancelled) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *EventDateCancelled) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *EventDateCancelled) GetDate() *EventDate {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
+func (x *EventDateCancelled) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *EventDateCancelled) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+// WaitlistOffered is published as waitlist_offered.
+type WaitlistOffered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitlistOffered) Reset() {
+	*x = WaitlistOffered{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitlistOffered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitlistOffered) ProtoMessage() {}
+
+func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitlistOffered.ProtoReflect.Descriptor instead.
+func (*WaitlistOffered) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+// WaitlistPassedOver is published as waitlist_passed_over.
+type WaitlistPassedOver struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitlistPassedOver) Reset() {
+	*x = WaitlistPassedOver{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitlistPassedOver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitlistPassedOver) ProtoMessage() {}
+
+func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitlistPassedOver.ProtoReflect.Descriptor instead.
+func (*WaitlistPassedOver) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+// AttendanceRecorded is published as attendance_recorded.
+type AttendanceRecorded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Booking       *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttendanceRecorded) Reset() {
+	*x = AttendanceRecorded{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttendanceRecorded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttendanceRecorded) ProtoMessage() {}
+
+func (x *AttendanceRecorded) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttendanceRecorded.ProtoReflect.Descriptor instead.
+func (*AttendanceRecorded) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *AttendanceRecorded) GetBooking() *BookingSnapshot {
+	if x != nil {
+		return x.Booking
+	}
+	return nil
+}
+
 // BookingConfirmed is published as booking_confirmed, one per booking.
 type BookingConfirmed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -141,7 +568,7 @@ type BookingConfirmed struct {
 
 func (x *BookingConfirmed) Reset() {
 	*x = BookingConfirmed{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[2]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -153,7 +580,7 @@ func (x *BookingConfirmed) String() string {
 func (*BookingConfirmed) ProtoMessage() {}
 
 func (x *BookingConfirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[2]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -166,7 +593,7 @@ func (x *BookingConfirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingConfirmed.ProtoReflect.Descriptor instead.
 func (*BookingConfirmed) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{2}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BookingConfirmed) GetBooking() *BookingSnapshot {
@@ -186,7 +613,7 @@ type BookingCancelled struct {
 
 func (x *BookingCancelled) Reset() {
 	*x = BookingCancelled{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -198,7 +625,7 @@ func (x *BookingCancelled) String() string {
 func (*BookingCancelled) ProtoMessage() {}
 
 func (x *BookingCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -211,7 +638,7 @@ func (x *BookingCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingCancelled.ProtoReflect.Descriptor instead.
 func (*BookingCancelled) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{3}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BookingCancelled) GetBooking() *BookingSnapshot {
@@ -231,7 +658,7 @@ type BookingRefunded struct {
 
 func (x *BookingRefunded) Reset() {
 	*x = BookingRefunded{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[4]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -243,7 +670,7 @@ func (x *BookingRefunded) String() string {
 func (*BookingRefunded) ProtoMessage() {}
 
 func (x *BookingRefunded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[4]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -256,7 +683,7 @@ func (x *BookingRefunded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingRefunded.ProtoReflect.Descriptor instead.
 func (*BookingRefunded) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{4}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BookingRefunded) GetBooking() *BookingSnapshot {
@@ -281,7 +708,7 @@ type BookingSnapshot struct {
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -293,7 +720,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -306,7 +733,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{5}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -348,13 +775,37 @@ var File_reservation_booking_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\"C\n" +
+	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\x1a%reservation/booking/v1/waitlist.proto\"C\n" +
 	"\fEventCreated\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\x7f\n" +
 	"\x0fEventDatesAdded\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x127\n" +
 	"\x05dates\x18\x02 \x03(\v2!.reservation.booking.v1.EventDateR\x05dates\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\x03R\aversion\"U\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\"C\n" +
+	"\fEventUpdated\x123\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"C\n" +
+	"\fEventDeleted\x12\x19\n" +
+	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\"]\n" +
+	"\x0eEventCancelled\x12\x19\n" +
+	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\"~\n" +
+	"\x10EventDateUpdated\x12\x19\n" +
+	"\bevent_id\x18\x01 \x01(\tR\aeventId\x125\n" +
+	"\x04date\x18\x02 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\"\x98\x01\n" +
+	"\x12EventDateCancelled\x12\x19\n" +
+	"\bevent_id\x18\x01 \x01(\tR\aeventId\x125\n" +
+	"\x04date\x18\x02 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x03R\aversion\"N\n" +
+	"\x0fWaitlistOffered\x12;\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"Q\n" +
+	"\x12WaitlistPassedOver\x12;\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"W\n" +
+	"\x12AttendanceRecorded\x12A\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"U\n" +
 	"\x10BookingConfirmed\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"U\n" +
 	"\x10BookingCancelled\x12A\n" +
@@ -380,34 +831,49 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
-	(*BookingConfirmed)(nil),      // 2: reservation.booking.v1.BookingConfirmed
-	(*BookingCancelled)(nil),      // 3: reservation.booking.v1.BookingCancelled
-	(*BookingRefunded)(nil),       // 4: reservation.booking.v1.BookingRefunded
-	(*BookingSnapshot)(nil),       // 5: reservation.booking.v1.BookingSnapshot
-	(*Event)(nil),                 // 6: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 7: reservation.booking.v1.EventDate
-	(*CustomerReference)(nil),     // 8: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
-	(*Booking)(nil),               // 10: reservation.booking.v1.Booking
+	(*EventUpdated)(nil),          // 2: reservation.booking.v1.EventUpdated
+	(*EventDeleted)(nil),          // 3: reservation.booking.v1.EventDeleted
+	(*EventCancelled)(nil),        // 4: reservation.booking.v1.EventCancelled
+	(*EventDateUpdated)(nil),      // 5: reservation.booking.v1.EventDateUpdated
+	(*EventDateCancelled)(nil),    // 6: reservation.booking.v1.EventDateCancelled
+	(*WaitlistOffered)(nil),       // 7: reservation.booking.v1.WaitlistOffered
+	(*WaitlistPassedOver)(nil),    // 8: reservation.booking.v1.WaitlistPassedOver
+	(*AttendanceRecorded)(nil),    // 9: reservation.booking.v1.AttendanceRecorded
+	(*BookingConfirmed)(nil),      // 10: reservation.booking.v1.BookingConfirmed
+	(*BookingCancelled)(nil),      // 11: reservation.booking.v1.BookingCancelled
+	(*BookingRefunded)(nil),       // 12: reservation.booking.v1.BookingRefunded
+	(*BookingSnapshot)(nil),       // 13: reservation.booking.v1.BookingSnapshot
+	(*Event)(nil),                 // 14: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 15: reservation.booking.v1.EventDate
+	(*WaitlistEntry)(nil),         // 16: reservation.booking.v1.WaitlistEntry
+	(*CustomerReference)(nil),     // 17: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
+	(*Booking)(nil),               // 19: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	6,  // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	7,  // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	5,  // 2: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	5,  // 3: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	5,  // 4: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	8,  // 5: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	9,  // 6: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	10, // 7: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	8,  // [8:8] is the sub-list for method output_type
-	8,  // [8:8] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	14, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	15, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	14, // 2: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	15, // 3: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	15, // 4: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	16, // 5: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	16, // 6: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	13, // 7: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	13, // 8: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	13, // 9: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	13, // 10: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	17, // 11: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	18, // 12: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	19, // 13: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -417,13 +883,14 @@ func file_reservation_booking_v1_events_proto_init() {
 	}
 	file_reservation_booking_v1_booking_proto_init()
 	file_reservation_booking_v1_event_proto_init()
+	file_reservation_booking_v1_waitlist_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -25,6 +25,64 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CustomerOrder is the order of a list. Customers that compare equal are in the
+// order of their ids, so that every order is total. A page_token holds the order
+// it was made in; another order with it is INVALID_ARGUMENT.
+type CustomerOrder int32
+
+const (
+	CustomerOrder_CUSTOMER_ORDER_UNSPECIFIED  CustomerOrder = 0
+	CustomerOrder_CUSTOMER_ORDER_CREATED      CustomerOrder = 1
+	CustomerOrder_CUSTOMER_ORDER_CREATED_DESC CustomerOrder = 2
+	CustomerOrder_CUSTOMER_ORDER_UPDATED      CustomerOrder = 3
+	CustomerOrder_CUSTOMER_ORDER_UPDATED_DESC CustomerOrder = 4
+)
+
+// Enum value maps for CustomerOrder.
+var (
+	CustomerOrder_name = map[int32]string{
+		0: "CUSTOMER_ORDER_UNSPECIFIED",
+		1: "CUSTOMER_ORDER_CREATED",
+		2: "CUSTOMER_ORDER_CREATED_DESC",
+		3: "CUSTOMER_ORDER_UPDATED",
+		4: "CUSTOMER_ORDER_UPDATED_DESC",
+	}
+	CustomerOrder_value = map[string]int32{
+		"CUSTOMER_ORDER_UNSPECIFIED":  0,
+		"CUSTOMER_ORDER_CREATED":      1,
+		"CUSTOMER_ORDER_CREATED_DESC": 2,
+		"CUSTOMER_ORDER_UPDATED":      3,
+		"CUSTOMER_ORDER_UPDATED_DESC": 4,
+	}
+)
+
+func (x CustomerOrder) Enum() *CustomerOrder {
+	p := new(CustomerOrder)
+	*p = x
+	return p
+}
+
+func (x CustomerOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CustomerOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_customer_v1_customer_proto_enumTypes[0].Descriptor()
+}
+
+func (CustomerOrder) Type() protoreflect.EnumType {
+	return &file_reservation_customer_v1_customer_proto_enumTypes[0]
+}
+
+func (x CustomerOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CustomerOrder.Descriptor instead.
+func (CustomerOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{0}
+}
+
 // CustomerField names what a member of an exported object holds.
 type CustomerField int32
 
@@ -85,11 +143,11 @@ func (x CustomerField) String() string {
 }
 
 func (CustomerField) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_customer_v1_customer_proto_enumTypes[0].Descriptor()
+	return file_reservation_customer_v1_customer_proto_enumTypes[1].Descriptor()
 }
 
 func (CustomerField) Type() protoreflect.EnumType {
-	return &file_reservation_customer_v1_customer_proto_enumTypes[0]
+	return &file_reservation_customer_v1_customer_proto_enumTypes[1]
 }
 
 func (x CustomerField) Number() protoreflect.EnumNumber {
@@ -98,7 +156,7 @@ func (x CustomerField) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CustomerField.Descriptor instead.
 func (CustomerField) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{0}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{1}
 }
 
 // ImportOutcome says what became of an imported item.
@@ -140,11 +198,11 @@ func (x ImportOutcome) String() string {
 }
 
 func (ImportOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_customer_v1_customer_proto_enumTypes[1].Descriptor()
+	return file_reservation_customer_v1_customer_proto_enumTypes[2].Descriptor()
 }
 
 func (ImportOutcome) Type() protoreflect.EnumType {
-	return &file_reservation_customer_v1_customer_proto_enumTypes[1]
+	return &file_reservation_customer_v1_customer_proto_enumTypes[2]
 }
 
 func (x ImportOutcome) Number() protoreflect.EnumNumber {
@@ -153,7 +211,7 @@ func (x ImportOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ImportOutcome.Descriptor instead.
 func (ImportOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{1}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{2}
 }
 
 // Customer is a person who books.
@@ -935,7 +993,13 @@ type ListCustomersRequest struct {
 	// How many to skip, for callers that page by number; not with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	// Only customers changed at or after this instant.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// Unspecified: by id.
+	Order CustomerOrder `protobuf:"varint,5,opt,name=order,proto3,enum=reservation.customer.v1.CustomerOrder" json:"order,omitempty"`
+	// Only archived customers, or only those who are not; unset: both.
+	Archived *bool `protobuf:"varint,6,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
+	// Only customers with this e-mail address, whatever its case.
+	Email         string `protobuf:"bytes,7,opt,name=email,proto3" json:"email,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -996,6 +1060,27 @@ func (x *ListCustomersRequest) GetUpdatedSince() *timestamppb.Timestamp {
 		return x.UpdatedSince
 	}
 	return nil
+}
+
+func (x *ListCustomersRequest) GetOrder() CustomerOrder {
+	if x != nil {
+		return x.Order
+	}
+	return CustomerOrder_CUSTOMER_ORDER_UNSPECIFIED
+}
+
+func (x *ListCustomersRequest) GetArchived() bool {
+	if x != nil && x.Archived != nil {
+		return *x.Archived
+	}
+	return false
+}
+
+func (x *ListCustomersRequest) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
 }
 
 type ListCustomersResponse struct {
@@ -1605,13 +1690,17 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x18\n" +
-	"\x16DeleteCustomerResponse\"\xab\x01\n" +
+	"\x16DeleteCustomerResponse\"\xad\x02\n" +
 	"\x14ListCustomersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12?\n" +
-	"\rupdated_since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\x96\x01\n" +
+	"\rupdated_since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12<\n" +
+	"\x05order\x18\x05 \x01(\x0e2&.reservation.customer.v1.CustomerOrderR\x05order\x12\x1f\n" +
+	"\barchived\x18\x06 \x01(\bH\x00R\barchived\x88\x01\x01\x12\x14\n" +
+	"\x05email\x18\a \x01(\tR\x05emailB\v\n" +
+	"\t_archived\"\x96\x01\n" +
 	"\x15ListCustomersResponse\x12?\n" +
 	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
@@ -1647,7 +1736,13 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x14\n" +
 	"\x05field\x18\x04 \x01(\tR\x05field\x12\x12\n" +
 	"\x04rule\x18\x05 \x01(\tR\x04rule\x12\x18\n" +
-	"\amessage\x18\x06 \x01(\tR\amessage*\x93\x02\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage*\xa9\x01\n" +
+	"\rCustomerOrder\x12\x1e\n" +
+	"\x1aCUSTOMER_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16CUSTOMER_ORDER_CREATED\x10\x01\x12\x1f\n" +
+	"\x1bCUSTOMER_ORDER_CREATED_DESC\x10\x02\x12\x1a\n" +
+	"\x16CUSTOMER_ORDER_UPDATED\x10\x03\x12\x1f\n" +
+	"\x1bCUSTOMER_ORDER_UPDATED_DESC\x10\x04*\x93\x02\n" +
 	"\rCustomerField\x12\x1e\n" +
 	"\x1aCUSTOMER_FIELD_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11CUSTOMER_FIELD_ID\x10\x01\x12\x1d\n" +
@@ -1686,76 +1781,78 @@ func file_reservation_customer_v1_customer_proto_rawDescGZIP() []byte {
 	return file_reservation_customer_v1_customer_proto_rawDescData
 }
 
-var file_reservation_customer_v1_customer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_reservation_customer_v1_customer_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_reservation_customer_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_reservation_customer_v1_customer_proto_goTypes = []any{
-	(CustomerField)(0),                // 0: reservation.customer.v1.CustomerField
-	(ImportOutcome)(0),                // 1: reservation.customer.v1.ImportOutcome
-	(*Customer)(nil),                  // 2: reservation.customer.v1.Customer
-	(*CreateCustomerRequest)(nil),     // 3: reservation.customer.v1.CreateCustomerRequest
-	(*CreateCustomerResponse)(nil),    // 4: reservation.customer.v1.CreateCustomerResponse
-	(*GetCustomerRequest)(nil),        // 5: reservation.customer.v1.GetCustomerRequest
-	(*GetCustomerResponse)(nil),       // 6: reservation.customer.v1.GetCustomerResponse
-	(*BatchGetCustomersRequest)(nil),  // 7: reservation.customer.v1.BatchGetCustomersRequest
-	(*BatchGetCustomersResponse)(nil), // 8: reservation.customer.v1.BatchGetCustomersResponse
-	(*UpdateCustomerRequest)(nil),     // 9: reservation.customer.v1.UpdateCustomerRequest
-	(*UpdateCustomerResponse)(nil),    // 10: reservation.customer.v1.UpdateCustomerResponse
-	(*ArchiveCustomerRequest)(nil),    // 11: reservation.customer.v1.ArchiveCustomerRequest
-	(*ArchiveCustomerResponse)(nil),   // 12: reservation.customer.v1.ArchiveCustomerResponse
-	(*DeleteCustomerRequest)(nil),     // 13: reservation.customer.v1.DeleteCustomerRequest
-	(*DeleteCustomerResponse)(nil),    // 14: reservation.customer.v1.DeleteCustomerResponse
-	(*ListCustomersRequest)(nil),      // 15: reservation.customer.v1.ListCustomersRequest
-	(*ListCustomersResponse)(nil),     // 16: reservation.customer.v1.ListCustomersResponse
-	(*ExportMember)(nil),              // 17: reservation.customer.v1.ExportMember
-	(*ExportCustomersRequest)(nil),    // 18: reservation.customer.v1.ExportCustomersRequest
-	(*ExportCustomersResponse)(nil),   // 19: reservation.customer.v1.ExportCustomersResponse
-	(*ImportCustomersRequest)(nil),    // 20: reservation.customer.v1.ImportCustomersRequest
-	(*ImportedCustomer)(nil),          // 21: reservation.customer.v1.ImportedCustomer
-	(*ImportCustomersResponse)(nil),   // 22: reservation.customer.v1.ImportCustomersResponse
-	(*ImportCustomerResult)(nil),      // 23: reservation.customer.v1.ImportCustomerResult
-	(*timestamppb.Timestamp)(nil),     // 24: google.protobuf.Timestamp
+	(CustomerOrder)(0),                // 0: reservation.customer.v1.CustomerOrder
+	(CustomerField)(0),                // 1: reservation.customer.v1.CustomerField
+	(ImportOutcome)(0),                // 2: reservation.customer.v1.ImportOutcome
+	(*Customer)(nil),                  // 3: reservation.customer.v1.Customer
+	(*CreateCustomerRequest)(nil),     // 4: reservation.customer.v1.CreateCustomerRequest
+	(*CreateCustomerResponse)(nil),    // 5: reservation.customer.v1.CreateCustomerResponse
+	(*GetCustomerRequest)(nil),        // 6: reservation.customer.v1.GetCustomerRequest
+	(*GetCustomerResponse)(nil),       // 7: reservation.customer.v1.GetCustomerResponse
+	(*BatchGetCustomersRequest)(nil),  // 8: reservation.customer.v1.BatchGetCustomersRequest
+	(*BatchGetCustomersResponse)(nil), // 9: reservation.customer.v1.BatchGetCustomersResponse
+	(*UpdateCustomerRequest)(nil),     // 10: reservation.customer.v1.UpdateCustomerRequest
+	(*UpdateCustomerResponse)(nil),    // 11: reservation.customer.v1.UpdateCustomerResponse
+	(*ArchiveCustomerRequest)(nil),    // 12: reservation.customer.v1.ArchiveCustomerRequest
+	(*ArchiveCustomerResponse)(nil),   // 13: reservation.customer.v1.ArchiveCustomerResponse
+	(*DeleteCustomerRequest)(nil),     // 14: reservation.customer.v1.DeleteCustomerRequest
+	(*DeleteCustomerResponse)(nil),    // 15: reservation.customer.v1.DeleteCustomerResponse
+	(*ListCustomersRequest)(nil),      // 16: reservation.customer.v1.ListCustomersRequest
+	(*ListCustomersResponse)(nil),     // 17: reservation.customer.v1.ListCustomersResponse
+	(*ExportMember)(nil),              // 18: reservation.customer.v1.ExportMember
+	(*ExportCustomersRequest)(nil),    // 19: reservation.customer.v1.ExportCustomersRequest
+	(*ExportCustomersResponse)(nil),   // 20: reservation.customer.v1.ExportCustomersResponse
+	(*ImportCustomersRequest)(nil),    // 21: reservation.customer.v1.ImportCustomersRequest
+	(*ImportedCustomer)(nil),          // 22: reservation.customer.v1.ImportedCustomer
+	(*ImportCustomersResponse)(nil),   // 23: reservation.customer.v1.ImportCustomersResponse
+	(*ImportCustomerResult)(nil),      // 24: reservation.customer.v1.ImportCustomerResult
+	(*timestamppb.Timestamp)(nil),     // 25: google.protobuf.Timestamp
 }
 var file_reservation_customer_v1_customer_proto_depIdxs = []int32{
-	24, // 0: reservation.customer.v1.Customer.created_at:type_name -> google.protobuf.Timestamp
-	24, // 1: reservation.customer.v1.Customer.updated_at:type_name -> google.protobuf.Timestamp
-	24, // 2: reservation.customer.v1.Customer.deleted_at:type_name -> google.protobuf.Timestamp
-	2,  // 3: reservation.customer.v1.CreateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	2,  // 4: reservation.customer.v1.GetCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	2,  // 5: reservation.customer.v1.BatchGetCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
-	2,  // 6: reservation.customer.v1.UpdateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	2,  // 7: reservation.customer.v1.ArchiveCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	24, // 8: reservation.customer.v1.ListCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
-	2,  // 9: reservation.customer.v1.ListCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
-	0,  // 10: reservation.customer.v1.ExportMember.field:type_name -> reservation.customer.v1.CustomerField
-	17, // 11: reservation.customer.v1.ExportCustomersRequest.members:type_name -> reservation.customer.v1.ExportMember
-	24, // 12: reservation.customer.v1.ExportCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
-	21, // 13: reservation.customer.v1.ImportCustomersRequest.customers:type_name -> reservation.customer.v1.ImportedCustomer
-	24, // 14: reservation.customer.v1.ImportedCustomer.created_at:type_name -> google.protobuf.Timestamp
-	23, // 15: reservation.customer.v1.ImportCustomersResponse.results:type_name -> reservation.customer.v1.ImportCustomerResult
-	1,  // 16: reservation.customer.v1.ImportCustomerResult.outcome:type_name -> reservation.customer.v1.ImportOutcome
-	3,  // 17: reservation.customer.v1.CustomerService.CreateCustomer:input_type -> reservation.customer.v1.CreateCustomerRequest
-	5,  // 18: reservation.customer.v1.CustomerService.GetCustomer:input_type -> reservation.customer.v1.GetCustomerRequest
-	7,  // 19: reservation.customer.v1.CustomerService.BatchGetCustomers:input_type -> reservation.customer.v1.BatchGetCustomersRequest
-	9,  // 20: reservation.customer.v1.CustomerService.UpdateCustomer:input_type -> reservation.customer.v1.UpdateCustomerRequest
-	11, // 21: reservation.customer.v1.CustomerService.ArchiveCustomer:input_type -> reservation.customer.v1.ArchiveCustomerRequest
-	13, // 22: reservation.customer.v1.CustomerService.DeleteCustomer:input_type -> reservation.customer.v1.DeleteCustomerRequest
-	15, // 23: reservation.customer.v1.CustomerService.ListCustomers:input_type -> reservation.customer.v1.ListCustomersRequest
-	18, // 24: reservation.customer.v1.CustomerService.ExportCustomers:input_type -> reservation.customer.v1.ExportCustomersRequest
-	20, // 25: reservation.customer.v1.CustomerService.ImportCustomers:input_type -> reservation.customer.v1.ImportCustomersRequest
-	4,  // 26: reservation.customer.v1.CustomerService.CreateCustomer:output_type -> reservation.customer.v1.CreateCustomerResponse
-	6,  // 27: reservation.customer.v1.CustomerService.GetCustomer:output_type -> reservation.customer.v1.GetCustomerResponse
-	8,  // 28: reservation.customer.v1.CustomerService.BatchGetCustomers:output_type -> reservation.customer.v1.BatchGetCustomersResponse
-	10, // 29: reservation.customer.v1.CustomerService.UpdateCustomer:output_type -> reservation.customer.v1.UpdateCustomerResponse
-	12, // 30: reservation.customer.v1.CustomerService.ArchiveCustomer:output_type -> reservation.customer.v1.ArchiveCustomerResponse
-	14, // 31: reservation.customer.v1.CustomerService.DeleteCustomer:output_type -> reservation.customer.v1.DeleteCustomerResponse
-	16, // 32: reservation.customer.v1.CustomerService.ListCustomers:output_type -> reservation.customer.v1.ListCustomersResponse
-	19, // 33: reservation.customer.v1.CustomerService.ExportCustomers:output_type -> reservation.customer.v1.ExportCustomersResponse
-	22, // 34: reservation.customer.v1.CustomerService.ImportCustomers:output_type -> reservation.customer.v1.ImportCustomersResponse
-	26, // [26:35] is the sub-list for method output_type
-	17, // [17:26] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	25, // 0: reservation.customer.v1.Customer.created_at:type_name -> google.protobuf.Timestamp
+	25, // 1: reservation.customer.v1.Customer.updated_at:type_name -> google.protobuf.Timestamp
+	25, // 2: reservation.customer.v1.Customer.deleted_at:type_name -> google.protobuf.Timestamp
+	3,  // 3: reservation.customer.v1.CreateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	3,  // 4: reservation.customer.v1.GetCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	3,  // 5: reservation.customer.v1.BatchGetCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
+	3,  // 6: reservation.customer.v1.UpdateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	3,  // 7: reservation.customer.v1.ArchiveCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	25, // 8: reservation.customer.v1.ListCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
+	0,  // 9: reservation.customer.v1.ListCustomersRequest.order:type_name -> reservation.customer.v1.CustomerOrder
+	3,  // 10: reservation.customer.v1.ListCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
+	1,  // 11: reservation.customer.v1.ExportMember.field:type_name -> reservation.customer.v1.CustomerField
+	18, // 12: reservation.customer.v1.ExportCustomersRequest.members:type_name -> reservation.customer.v1.ExportMember
+	25, // 13: reservation.customer.v1.ExportCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
+	22, // 14: reservation.customer.v1.ImportCustomersRequest.customers:type_name -> reservation.customer.v1.ImportedCustomer
+	25, // 15: reservation.customer.v1.ImportedCustomer.created_at:type_name -> google.protobuf.Timestamp
+	24, // 16: reservation.customer.v1.ImportCustomersResponse.results:type_name -> reservation.customer.v1.ImportCustomerResult
+	2,  // 17: reservation.customer.v1.ImportCustomerResult.outcome:type_name -> reservation.customer.v1.ImportOutcome
+	4,  // 18: reservation.customer.v1.CustomerService.CreateCustomer:input_type -> reservation.customer.v1.CreateCustomerRequest
+	6,  // 19: reservation.customer.v1.CustomerService.GetCustomer:input_type -> reservation.customer.v1.GetCustomerRequest
+	8,  // 20: reservation.customer.v1.CustomerService.BatchGetCustomers:input_type -> reservation.customer.v1.BatchGetCustomersRequest
+	10, // 21: reservation.customer.v1.CustomerService.UpdateCustomer:input_type -> reservation.customer.v1.UpdateCustomerRequest
+	12, // 22: reservation.customer.v1.CustomerService.ArchiveCustomer:input_type -> reservation.customer.v1.ArchiveCustomerRequest
+	14, // 23: reservation.customer.v1.CustomerService.DeleteCustomer:input_type -> reservation.customer.v1.DeleteCustomerRequest
+	16, // 24: reservation.customer.v1.CustomerService.ListCustomers:input_type -> reservation.customer.v1.ListCustomersRequest
+	19, // 25: reservation.customer.v1.CustomerService.ExportCustomers:input_type -> reservation.customer.v1.ExportCustomersRequest
+	21, // 26: reservation.customer.v1.CustomerService.ImportCustomers:input_type -> reservation.customer.v1.ImportCustomersRequest
+	5,  // 27: reservation.customer.v1.CustomerService.CreateCustomer:output_type -> reservation.customer.v1.CreateCustomerResponse
+	7,  // 28: reservation.customer.v1.CustomerService.GetCustomer:output_type -> reservation.customer.v1.GetCustomerResponse
+	9,  // 29: reservation.customer.v1.CustomerService.BatchGetCustomers:output_type -> reservation.customer.v1.BatchGetCustomersResponse
+	11, // 30: reservation.customer.v1.CustomerService.UpdateCustomer:output_type -> reservation.customer.v1.UpdateCustomerResponse
+	13, // 31: reservation.customer.v1.CustomerService.ArchiveCustomer:output_type -> reservation.customer.v1.ArchiveCustomerResponse
+	15, // 32: reservation.customer.v1.CustomerService.DeleteCustomer:output_type -> reservation.customer.v1.DeleteCustomerResponse
+	17, // 33: reservation.customer.v1.CustomerService.ListCustomers:output_type -> reservation.customer.v1.ListCustomersResponse
+	20, // 34: reservation.customer.v1.CustomerService.ExportCustomers:output_type -> reservation.customer.v1.ExportCustomersResponse
+	23, // 35: reservation.customer.v1.CustomerService.ImportCustomers:output_type -> reservation.customer.v1.ImportCustomersResponse
+	27, // [27:36] is the sub-list for method output_type
+	18, // [18:27] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_reservation_customer_v1_customer_proto_init() }
@@ -1765,6 +1862,7 @@ func file_reservation_customer_v1_customer_proto_init() {
 	}
 	file_reservation_customer_v1_customer_proto_msgTypes[7].OneofWrappers = []any{}
 	file_reservation_customer_v1_customer_proto_msgTypes[11].OneofWrappers = []any{}
+	file_reservation_customer_v1_customer_proto_msgTypes[13].OneofWrappers = []any{}
 	file_reservation_customer_v1_customer_proto_msgTypes[15].OneofWrappers = []any{
 		(*ExportMember_Field)(nil),
 		(*ExportMember_Constant)(nil),
@@ -1774,7 +1872,7 @@ func file_reservation_customer_v1_customer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_customer_v1_customer_proto_rawDesc), len(file_reservation_customer_v1_customer_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -70,9 +70,11 @@ func (x *PassTypeCreated) GetPassType() *PassType {
 
 // CustomerPassAssigned is published as customer_pass_assigned.
 type CustomerPassAssigned struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
-	PassType      *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	PassType     *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
+	// Unset: assigned free.
+	Purchase      *PassPurchase `protobuf:"bytes,3,opt,name=purchase,proto3" json:"purchase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -121,16 +123,119 @@ func (x *CustomerPassAssigned) GetPassType() *PassType {
 	return nil
 }
 
+func (x *CustomerPassAssigned) GetPurchase() *PassPurchase {
+	if x != nil {
+		return x.Purchase
+	}
+	return nil
+}
+
+// PassTypeUpdated is published as pass_type_updated.
+type PassTypeUpdated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PassType      *PassType              `protobuf:"bytes,1,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PassTypeUpdated) Reset() {
+	*x = PassTypeUpdated{}
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PassTypeUpdated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PassTypeUpdated) ProtoMessage() {}
+
+func (x *PassTypeUpdated) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PassTypeUpdated.ProtoReflect.Descriptor instead.
+func (*PassTypeUpdated) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_events_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PassTypeUpdated) GetPassType() *PassType {
+	if x != nil {
+		return x.PassType
+	}
+	return nil
+}
+
+// CustomerPassUpdated is published as customer_pass_updated: its dates, its status
+// or its uses were changed.
+type CustomerPassUpdated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomerPassUpdated) Reset() {
+	*x = CustomerPassUpdated{}
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomerPassUpdated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomerPassUpdated) ProtoMessage() {}
+
+func (x *CustomerPassUpdated) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomerPassUpdated.ProtoReflect.Descriptor instead.
+func (*CustomerPassUpdated) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_events_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CustomerPassUpdated) GetCustomerPass() *CustomerPass {
+	if x != nil {
+		return x.CustomerPass
+	}
+	return nil
+}
+
 var File_reservation_pass_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_events_proto_rawDesc = "" +
 	"\n" +
 	" reservation/pass/v1/events.proto\x12\x13reservation.pass.v1\x1a\x1ereservation/pass/v1/pass.proto\"M\n" +
 	"\x0fPassTypeCreated\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\x9a\x01\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xd9\x01\n" +
 	"\x14CustomerPassAssigned\x12F\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12:\n" +
-	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassTypeB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
+	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\x12=\n" +
+	"\bpurchase\x18\x03 \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"M\n" +
+	"\x0fPassTypeUpdated\x12:\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"]\n" +
+	"\x13CustomerPassUpdated\x12F\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPassB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
 
 var (
 	file_reservation_pass_v1_events_proto_rawDescOnce sync.Once
@@ -144,22 +249,28 @@ func file_reservation_pass_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_pass_v1_events_proto_rawDescData
 }
 
-var file_reservation_pass_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_reservation_pass_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_reservation_pass_v1_events_proto_goTypes = []any{
 	(*PassTypeCreated)(nil),      // 0: reservation.pass.v1.PassTypeCreated
 	(*CustomerPassAssigned)(nil), // 1: reservation.pass.v1.CustomerPassAssigned
-	(*PassType)(nil),             // 2: reservation.pass.v1.PassType
-	(*CustomerPass)(nil),         // 3: reservation.pass.v1.CustomerPass
+	(*PassTypeUpdated)(nil),      // 2: reservation.pass.v1.PassTypeUpdated
+	(*CustomerPassUpdated)(nil),  // 3: reservation.pass.v1.CustomerPassUpdated
+	(*PassType)(nil),             // 4: reservation.pass.v1.PassType
+	(*CustomerPass)(nil),         // 5: reservation.pass.v1.CustomerPass
+	(*PassPurchase)(nil),         // 6: reservation.pass.v1.PassPurchase
 }
 var file_reservation_pass_v1_events_proto_depIdxs = []int32{
-	2, // 0: reservation.pass.v1.PassTypeCreated.pass_type:type_name -> reservation.pass.v1.PassType
-	3, // 1: reservation.pass.v1.CustomerPassAssigned.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	2, // 2: reservation.pass.v1.CustomerPassAssigned.pass_type:type_name -> reservation.pass.v1.PassType
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4, // 0: reservation.pass.v1.PassTypeCreated.pass_type:type_name -> reservation.pass.v1.PassType
+	5, // 1: reservation.pass.v1.CustomerPassAssigned.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	4, // 2: reservation.pass.v1.CustomerPassAssigned.pass_type:type_name -> reservation.pass.v1.PassType
+	6, // 3: reservation.pass.v1.CustomerPassAssigned.purchase:type_name -> reservation.pass.v1.PassPurchase
+	4, // 4: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
+	5, // 5: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_events_proto_init() }
@@ -174,7 +285,7 @@ func file_reservation_pass_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_pass_v1_events_proto_rawDesc), len(file_reservation_pass_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

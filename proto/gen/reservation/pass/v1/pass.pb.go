@@ -198,6 +198,64 @@ func (CustomerPassStatus) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{2}
 }
 
+// PassOrder is the order of a list. Rows that compare equal are in the order of
+// their ids. A page_token holds the order it was made in; another order with it is
+// INVALID_ARGUMENT.
+type PassOrder int32
+
+const (
+	PassOrder_PASS_ORDER_UNSPECIFIED  PassOrder = 0
+	PassOrder_PASS_ORDER_CREATED      PassOrder = 1
+	PassOrder_PASS_ORDER_CREATED_DESC PassOrder = 2
+	PassOrder_PASS_ORDER_UPDATED      PassOrder = 3
+	PassOrder_PASS_ORDER_UPDATED_DESC PassOrder = 4
+)
+
+// Enum value maps for PassOrder.
+var (
+	PassOrder_name = map[int32]string{
+		0: "PASS_ORDER_UNSPECIFIED",
+		1: "PASS_ORDER_CREATED",
+		2: "PASS_ORDER_CREATED_DESC",
+		3: "PASS_ORDER_UPDATED",
+		4: "PASS_ORDER_UPDATED_DESC",
+	}
+	PassOrder_value = map[string]int32{
+		"PASS_ORDER_UNSPECIFIED":  0,
+		"PASS_ORDER_CREATED":      1,
+		"PASS_ORDER_CREATED_DESC": 2,
+		"PASS_ORDER_UPDATED":      3,
+		"PASS_ORDER_UPDATED_DESC": 4,
+	}
+)
+
+func (x PassOrder) Enum() *PassOrder {
+	p := new(PassOrder)
+	*p = x
+	return p
+}
+
+func (x PassOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PassOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_pass_v1_pass_proto_enumTypes[3].Descriptor()
+}
+
+func (PassOrder) Type() protoreflect.EnumType {
+	return &file_reservation_pass_v1_pass_proto_enumTypes[3]
+}
+
+func (x PassOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PassOrder.Descriptor instead.
+func (PassOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{3}
+}
+
 // LedgerEntryKind says why credits changed.
 type LedgerEntryKind int32
 
@@ -205,6 +263,12 @@ const (
 	LedgerEntryKind_LEDGER_ENTRY_KIND_UNSPECIFIED LedgerEntryKind = 0
 	// The uses that the pass was assigned with.
 	LedgerEntryKind_LEDGER_ENTRY_KIND_ASSIGNED LedgerEntryKind = 1
+	// A booking was paid.
+	LedgerEntryKind_LEDGER_ENTRY_KIND_REDEEMED LedgerEntryKind = 2
+	// A booking was refunded, or its purchase undone.
+	LedgerEntryKind_LEDGER_ENTRY_KIND_RETURNED LedgerEntryKind = 3
+	// Somebody changed the uses.
+	LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED LedgerEntryKind = 4
 )
 
 // Enum value maps for LedgerEntryKind.
@@ -212,10 +276,16 @@ var (
 	LedgerEntryKind_name = map[int32]string{
 		0: "LEDGER_ENTRY_KIND_UNSPECIFIED",
 		1: "LEDGER_ENTRY_KIND_ASSIGNED",
+		2: "LEDGER_ENTRY_KIND_REDEEMED",
+		3: "LEDGER_ENTRY_KIND_RETURNED",
+		4: "LEDGER_ENTRY_KIND_ADJUSTED",
 	}
 	LedgerEntryKind_value = map[string]int32{
 		"LEDGER_ENTRY_KIND_UNSPECIFIED": 0,
 		"LEDGER_ENTRY_KIND_ASSIGNED":    1,
+		"LEDGER_ENTRY_KIND_REDEEMED":    2,
+		"LEDGER_ENTRY_KIND_RETURNED":    3,
+		"LEDGER_ENTRY_KIND_ADJUSTED":    4,
 	}
 )
 
@@ -230,11 +300,11 @@ func (x LedgerEntryKind) String() string {
 }
 
 func (LedgerEntryKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_pass_v1_pass_proto_enumTypes[3].Descriptor()
+	return file_reservation_pass_v1_pass_proto_enumTypes[4].Descriptor()
 }
 
 func (LedgerEntryKind) Type() protoreflect.EnumType {
-	return &file_reservation_pass_v1_pass_proto_enumTypes[3]
+	return &file_reservation_pass_v1_pass_proto_enumTypes[4]
 }
 
 func (x LedgerEntryKind) Number() protoreflect.EnumNumber {
@@ -243,7 +313,7 @@ func (x LedgerEntryKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LedgerEntryKind.Descriptor instead.
 func (LedgerEntryKind) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{3}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{4}
 }
 
 // PassType is a pass as it is sold.
@@ -756,8 +826,17 @@ func (x *GetPassTypeResponse) GetPassType() *PassType {
 type ListPassTypesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 200; 0: 50.
-	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer; empty: from the start, or from offset.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How many to skip; not with page_token.
+	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Unspecified: by id.
+	Order PassOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.pass.v1.PassOrder" json:"order,omitempty"`
+	// Only in this state; unspecified: all.
+	Status PassTypeStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
+	// Only pass types changed at or after this instant.
+	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -804,6 +883,34 @@ func (x *ListPassTypesRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListPassTypesRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListPassTypesRequest) GetOrder() PassOrder {
+	if x != nil {
+		return x.Order
+	}
+	return PassOrder_PASS_ORDER_UNSPECIFIED
+}
+
+func (x *ListPassTypesRequest) GetStatus() PassTypeStatus {
+	if x != nil {
+		return x.Status
+	}
+	return PassTypeStatus_PASS_TYPE_STATUS_UNSPECIFIED
+}
+
+func (x *ListPassTypesRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
 }
 
 type ListPassTypesResponse struct {
@@ -866,19 +973,236 @@ func (x *ListPassTypesResponse) GetTotal() int64 {
 	return 0
 }
 
+type UpdatePassTypeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What is unset stays.
+	Title              *string        `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
+	Description        *string        `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	TotalUses          *int32         `protobuf:"varint,4,opt,name=total_uses,json=totalUses,proto3,oneof" json:"total_uses,omitempty"`
+	ValidityCount      *int32         `protobuf:"varint,5,opt,name=validity_count,json=validityCount,proto3,oneof" json:"validity_count,omitempty"`
+	ValidityUnit       ValidityUnit   `protobuf:"varint,6,opt,name=validity_unit,json=validityUnit,proto3,enum=reservation.pass.v1.ValidityUnit" json:"validity_unit,omitempty"`
+	Price              *int64         `protobuf:"varint,7,opt,name=price,proto3,oneof" json:"price,omitempty"`
+	Currency           *string        `protobuf:"bytes,8,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
+	EligibleEventTypes *EventTypes    `protobuf:"bytes,9,opt,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
+	Status             PassTypeStatus `protobuf:"varint,10,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
+	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,11,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *UpdatePassTypeRequest) Reset() {
+	*x = UpdatePassTypeRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdatePassTypeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdatePassTypeRequest) ProtoMessage() {}
+
+func (x *UpdatePassTypeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdatePassTypeRequest.ProtoReflect.Descriptor instead.
+func (*UpdatePassTypeRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UpdatePassTypeRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdatePassTypeRequest) GetTitle() string {
+	if x != nil && x.Title != nil {
+		return *x.Title
+	}
+	return ""
+}
+
+func (x *UpdatePassTypeRequest) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *UpdatePassTypeRequest) GetTotalUses() int32 {
+	if x != nil && x.TotalUses != nil {
+		return *x.TotalUses
+	}
+	return 0
+}
+
+func (x *UpdatePassTypeRequest) GetValidityCount() int32 {
+	if x != nil && x.ValidityCount != nil {
+		return *x.ValidityCount
+	}
+	return 0
+}
+
+func (x *UpdatePassTypeRequest) GetValidityUnit() ValidityUnit {
+	if x != nil {
+		return x.ValidityUnit
+	}
+	return ValidityUnit_VALIDITY_UNIT_UNSPECIFIED
+}
+
+func (x *UpdatePassTypeRequest) GetPrice() int64 {
+	if x != nil && x.Price != nil {
+		return *x.Price
+	}
+	return 0
+}
+
+func (x *UpdatePassTypeRequest) GetCurrency() string {
+	if x != nil && x.Currency != nil {
+		return *x.Currency
+	}
+	return ""
+}
+
+func (x *UpdatePassTypeRequest) GetEligibleEventTypes() *EventTypes {
+	if x != nil {
+		return x.EligibleEventTypes
+	}
+	return nil
+}
+
+func (x *UpdatePassTypeRequest) GetStatus() PassTypeStatus {
+	if x != nil {
+		return x.Status
+	}
+	return PassTypeStatus_PASS_TYPE_STATUS_UNSPECIFIED
+}
+
+func (x *UpdatePassTypeRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+// EventTypes is a list that can be left as it is, by being unset.
+type EventTypes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Types         []string               `protobuf:"bytes,1,rep,name=types,proto3" json:"types,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventTypes) Reset() {
+	*x = EventTypes{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventTypes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventTypes) ProtoMessage() {}
+
+func (x *EventTypes) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventTypes.ProtoReflect.Descriptor instead.
+func (*EventTypes) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *EventTypes) GetTypes() []string {
+	if x != nil {
+		return x.Types
+	}
+	return nil
+}
+
+type UpdatePassTypeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	PassType      *PassType              `protobuf:"bytes,1,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdatePassTypeResponse) Reset() {
+	*x = UpdatePassTypeResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdatePassTypeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdatePassTypeResponse) ProtoMessage() {}
+
+func (x *UpdatePassTypeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdatePassTypeResponse.ProtoReflect.Descriptor instead.
+func (*UpdatePassTypeResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *UpdatePassTypeResponse) GetPassType() *PassType {
+	if x != nil {
+		return x.PassType
+	}
+	return nil
+}
+
 type AssignCustomerPassRequest struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	CustomerId string                 `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	PassTypeId string                 `protobuf:"bytes,2,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
 	// YYYY-MM-DD; empty: today in the company's zone.
-	StartDate     string `protobuf:"bytes,3,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
+	StartDate string `protobuf:"bytes,3,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
+	// Unset: assigned free.
+	Purchase      *PassPurchase `protobuf:"bytes,4,opt,name=purchase,proto3" json:"purchase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AssignCustomerPassRequest) Reset() {
 	*x = AssignCustomerPassRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[8]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +1214,7 @@ func (x *AssignCustomerPassRequest) String() string {
 func (*AssignCustomerPassRequest) ProtoMessage() {}
 
 func (x *AssignCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[8]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +1227,7 @@ func (x *AssignCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*AssignCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{8}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AssignCustomerPassRequest) GetCustomerId() string {
@@ -927,6 +1251,77 @@ func (x *AssignCustomerPassRequest) GetStartDate() string {
 	return ""
 }
 
+func (x *AssignCustomerPassRequest) GetPurchase() *PassPurchase {
+	if x != nil {
+		return x.Purchase
+	}
+	return nil
+}
+
+// PassPurchase is money that an outside payment provider took for a pass.
+type PassPurchase struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Minor units, tax included; unset: the pass type's price.
+	Gross *int64 `protobuf:"varint,1,opt,name=gross,proto3,oneof" json:"gross,omitempty"`
+	// "CARD" and the like, at most 40 characters; empty: "CARD".
+	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
+	// The payment provider's reference, at most 200 characters.
+	Reference     string `protobuf:"bytes,3,opt,name=reference,proto3" json:"reference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PassPurchase) Reset() {
+	*x = PassPurchase{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PassPurchase) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PassPurchase) ProtoMessage() {}
+
+func (x *PassPurchase) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PassPurchase.ProtoReflect.Descriptor instead.
+func (*PassPurchase) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *PassPurchase) GetGross() int64 {
+	if x != nil && x.Gross != nil {
+		return *x.Gross
+	}
+	return 0
+}
+
+func (x *PassPurchase) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *PassPurchase) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
 type AssignCustomerPassResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
@@ -936,7 +1331,7 @@ type AssignCustomerPassResponse struct {
 
 func (x *AssignCustomerPassResponse) Reset() {
 	*x = AssignCustomerPassResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[9]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1343,7 @@ func (x *AssignCustomerPassResponse) String() string {
 func (*AssignCustomerPassResponse) ProtoMessage() {}
 
 func (x *AssignCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[9]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1356,7 @@ func (x *AssignCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*AssignCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{9}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AssignCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -980,7 +1375,7 @@ type GetCustomerPassRequest struct {
 
 func (x *GetCustomerPassRequest) Reset() {
 	*x = GetCustomerPassRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[10]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1387,7 @@ func (x *GetCustomerPassRequest) String() string {
 func (*GetCustomerPassRequest) ProtoMessage() {}
 
 func (x *GetCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[10]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1400,7 @@ func (x *GetCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*GetCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{10}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetCustomerPassRequest) GetId() string {
@@ -1024,7 +1419,7 @@ type GetCustomerPassResponse struct {
 
 func (x *GetCustomerPassResponse) Reset() {
 	*x = GetCustomerPassResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[11]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1431,7 @@ func (x *GetCustomerPassResponse) String() string {
 func (*GetCustomerPassResponse) ProtoMessage() {}
 
 func (x *GetCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[11]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1444,7 @@ func (x *GetCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*GetCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{11}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -1062,16 +1457,28 @@ func (x *GetCustomerPassResponse) GetCustomerPass() *CustomerPass {
 type ListCustomerPassesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier; empty: all customers.
-	CustomerId    string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// 1 to 200; 0: 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer; empty: from the start, or from offset.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// How many to skip; not with page_token.
+	Offset int64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Unspecified: by id.
+	Order PassOrder `protobuf:"varint,5,opt,name=order,proto3,enum=reservation.pass.v1.PassOrder" json:"order,omitempty"`
+	// pass_ identifier; empty: all.
+	PassTypeId string `protobuf:"bytes,6,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
+	// Only in this state at this moment; unspecified: all.
+	Status CustomerPassStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
+	// Only customer passes changed at or after this instant.
+	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListCustomerPassesRequest) Reset() {
 	*x = ListCustomerPassesRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[12]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1490,7 @@ func (x *ListCustomerPassesRequest) String() string {
 func (*ListCustomerPassesRequest) ProtoMessage() {}
 
 func (x *ListCustomerPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[12]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1503,7 @@ func (x *ListCustomerPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerPassesRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomerPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{12}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListCustomerPassesRequest) GetCustomerId() string {
@@ -1120,6 +1527,41 @@ func (x *ListCustomerPassesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListCustomerPassesRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListCustomerPassesRequest) GetOrder() PassOrder {
+	if x != nil {
+		return x.Order
+	}
+	return PassOrder_PASS_ORDER_UNSPECIFIED
+}
+
+func (x *ListCustomerPassesRequest) GetPassTypeId() string {
+	if x != nil {
+		return x.PassTypeId
+	}
+	return ""
+}
+
+func (x *ListCustomerPassesRequest) GetStatus() CustomerPassStatus {
+	if x != nil {
+		return x.Status
+	}
+	return CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED
+}
+
+func (x *ListCustomerPassesRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
+}
+
 type ListCustomerPassesResponse struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPasses []*CustomerPass        `protobuf:"bytes,1,rep,name=customer_passes,json=customerPasses,proto3" json:"customer_passes,omitempty"`
@@ -1131,7 +1573,7 @@ type ListCustomerPassesResponse struct {
 
 func (x *ListCustomerPassesResponse) Reset() {
 	*x = ListCustomerPassesResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[13]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1143,7 +1585,7 @@ func (x *ListCustomerPassesResponse) String() string {
 func (*ListCustomerPassesResponse) ProtoMessage() {}
 
 func (x *ListCustomerPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[13]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1156,7 +1598,7 @@ func (x *ListCustomerPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerPassesResponse.ProtoReflect.Descriptor instead.
 func (*ListCustomerPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{13}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListCustomerPassesResponse) GetCustomerPasses() []*CustomerPass {
@@ -1180,6 +1622,1080 @@ func (x *ListCustomerPassesResponse) GetTotal() int64 {
 	return 0
 }
 
+type UpdateCustomerPassRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What is unset stays. YYYY-MM-DD, not before the start date.
+	ExpiryDate *string `protobuf:"bytes,2,opt,name=expiry_date,json=expiryDate,proto3,oneof" json:"expiry_date,omitempty"`
+	// 0 or more.
+	RemainingUses *int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3,oneof" json:"remaining_uses,omitempty"`
+	// Active, paused or cancelled.
+	Status CustomerPassStatus `protobuf:"varint,4,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
+	// Why the uses changed, at most 500 characters.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *UpdateCustomerPassRequest) Reset() {
+	*x = UpdateCustomerPassRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateCustomerPassRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateCustomerPassRequest) ProtoMessage() {}
+
+func (x *UpdateCustomerPassRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateCustomerPassRequest.ProtoReflect.Descriptor instead.
+func (*UpdateCustomerPassRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *UpdateCustomerPassRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateCustomerPassRequest) GetExpiryDate() string {
+	if x != nil && x.ExpiryDate != nil {
+		return *x.ExpiryDate
+	}
+	return ""
+}
+
+func (x *UpdateCustomerPassRequest) GetRemainingUses() int32 {
+	if x != nil && x.RemainingUses != nil {
+		return *x.RemainingUses
+	}
+	return 0
+}
+
+func (x *UpdateCustomerPassRequest) GetStatus() CustomerPassStatus {
+	if x != nil {
+		return x.Status
+	}
+	return CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED
+}
+
+func (x *UpdateCustomerPassRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *UpdateCustomerPassRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+type UpdateCustomerPassResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateCustomerPassResponse) Reset() {
+	*x = UpdateCustomerPassResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateCustomerPassResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateCustomerPassResponse) ProtoMessage() {}
+
+func (x *UpdateCustomerPassResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateCustomerPassResponse.ProtoReflect.Descriptor instead.
+func (*UpdateCustomerPassResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *UpdateCustomerPassResponse) GetCustomerPass() *CustomerPass {
+	if x != nil {
+		return x.CustomerPass
+	}
+	return nil
+}
+
+type AdjustCreditsRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	// Added; negative: taken. Not 0.
+	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
+	// Required, at most 500 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdjustCreditsRequest) Reset() {
+	*x = AdjustCreditsRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdjustCreditsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdjustCreditsRequest) ProtoMessage() {}
+
+func (x *AdjustCreditsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdjustCreditsRequest.ProtoReflect.Descriptor instead.
+func (*AdjustCreditsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *AdjustCreditsRequest) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *AdjustCreditsRequest) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+func (x *AdjustCreditsRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type AdjustCreditsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdjustCreditsResponse) Reset() {
+	*x = AdjustCreditsResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdjustCreditsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdjustCreditsResponse) ProtoMessage() {}
+
+func (x *AdjustCreditsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdjustCreditsResponse.ProtoReflect.Descriptor instead.
+func (*AdjustCreditsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *AdjustCreditsResponse) GetCustomerPass() *CustomerPass {
+	if x != nil {
+		return x.CustomerPass
+	}
+	return nil
+}
+
+type ListEligiblePassesRequest struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	CustomerId string                 `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// class, event, workshop, course, appointment.
+	EventTypes []string `protobuf:"bytes,2,rep,name=event_types,json=eventTypes,proto3" json:"event_types,omitempty"`
+	// 0 and more.
+	Credits       int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEligiblePassesRequest) Reset() {
+	*x = ListEligiblePassesRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEligiblePassesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEligiblePassesRequest) ProtoMessage() {}
+
+func (x *ListEligiblePassesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEligiblePassesRequest.ProtoReflect.Descriptor instead.
+func (*ListEligiblePassesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListEligiblePassesRequest) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *ListEligiblePassesRequest) GetEventTypes() []string {
+	if x != nil {
+		return x.EventTypes
+	}
+	return nil
+}
+
+func (x *ListEligiblePassesRequest) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+type ListEligiblePassesResponse struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPasses []*CustomerPass        `protobuf:"bytes,1,rep,name=customer_passes,json=customerPasses,proto3" json:"customer_passes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ListEligiblePassesResponse) Reset() {
+	*x = ListEligiblePassesResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEligiblePassesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEligiblePassesResponse) ProtoMessage() {}
+
+func (x *ListEligiblePassesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEligiblePassesResponse.ProtoReflect.Descriptor instead.
+func (*ListEligiblePassesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ListEligiblePassesResponse) GetCustomerPasses() []*CustomerPass {
+	if x != nil {
+		return x.CustomerPasses
+	}
+	return nil
+}
+
+type RedeemCreditsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier of the transaction that is paid.
+	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
+	// cust_ identifier of the purchaser, whose pass it must be.
+	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// cp_ identifier; empty: the pass that fits and expires first, of several the
+	// one with the fewest uses left, of several the oldest.
+	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	// What is paid, all of it from one pass; 1 to 50.
+	Items         []*RedemptionItem `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RedeemCreditsRequest) Reset() {
+	*x = RedeemCreditsRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RedeemCreditsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RedeemCreditsRequest) ProtoMessage() {}
+
+func (x *RedeemCreditsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RedeemCreditsRequest.ProtoReflect.Descriptor instead.
+func (*RedeemCreditsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *RedeemCreditsRequest) GetRedemptionId() string {
+	if x != nil {
+		return x.RedemptionId
+	}
+	return ""
+}
+
+func (x *RedeemCreditsRequest) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *RedeemCreditsRequest) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *RedeemCreditsRequest) GetItems() []*RedemptionItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+// RedemptionItem is what one booking costs.
+type RedemptionItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// booking_ identifier.
+	ItemId string `protobuf:"bytes,1,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// class, event, workshop, course, appointment.
+	EventType string `protobuf:"bytes,2,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
+	// 0 and more.
+	Credits       int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RedemptionItem) Reset() {
+	*x = RedemptionItem{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RedemptionItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RedemptionItem) ProtoMessage() {}
+
+func (x *RedemptionItem) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RedemptionItem.ProtoReflect.Descriptor instead.
+func (*RedemptionItem) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *RedemptionItem) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *RedemptionItem) GetEventType() string {
+	if x != nil {
+		return x.EventType
+	}
+	return ""
+}
+
+func (x *RedemptionItem) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+type RedeemCreditsResponse struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	// Of all items.
+	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
+	// After it, at the time it was done.
+	RemainingUses int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RedeemCreditsResponse) Reset() {
+	*x = RedeemCreditsResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RedeemCreditsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RedeemCreditsResponse) ProtoMessage() {}
+
+func (x *RedeemCreditsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RedeemCreditsResponse.ProtoReflect.Descriptor instead.
+func (*RedeemCreditsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *RedeemCreditsResponse) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *RedeemCreditsResponse) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+func (x *RedeemCreditsResponse) GetRemainingUses() int32 {
+	if x != nil {
+		return x.RemainingUses
+	}
+	return 0
+}
+
+type ReturnCreditsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// booking_ identifier: an item of the redemption.
+	ReturnId string `protobuf:"bytes,1,opt,name=return_id,json=returnId,proto3" json:"return_id,omitempty"`
+	// txn_ identifier.
+	RedemptionId string `protobuf:"bytes,2,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
+	// cp_ identifier; with a redemption that is not known here (an imported
+	// booking) the credits are added to this pass.
+	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	Credits        int32  `protobuf:"varint,4,opt,name=credits,proto3" json:"credits,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ReturnCreditsRequest) Reset() {
+	*x = ReturnCreditsRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReturnCreditsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReturnCreditsRequest) ProtoMessage() {}
+
+func (x *ReturnCreditsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReturnCreditsRequest.ProtoReflect.Descriptor instead.
+func (*ReturnCreditsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ReturnCreditsRequest) GetReturnId() string {
+	if x != nil {
+		return x.ReturnId
+	}
+	return ""
+}
+
+func (x *ReturnCreditsRequest) GetRedemptionId() string {
+	if x != nil {
+		return x.RedemptionId
+	}
+	return ""
+}
+
+func (x *ReturnCreditsRequest) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *ReturnCreditsRequest) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+type ReturnCreditsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RemainingUses int32                  `protobuf:"varint,1,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
+	// False where it had been returned before.
+	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReturnCreditsResponse) Reset() {
+	*x = ReturnCreditsResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReturnCreditsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReturnCreditsResponse) ProtoMessage() {}
+
+func (x *ReturnCreditsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReturnCreditsResponse.ProtoReflect.Descriptor instead.
+func (*ReturnCreditsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ReturnCreditsResponse) GetRemainingUses() int32 {
+	if x != nil {
+		return x.RemainingUses
+	}
+	return 0
+}
+
+func (x *ReturnCreditsResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+type CancelRedemptionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier.
+	RedemptionId  string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelRedemptionRequest) Reset() {
+	*x = CancelRedemptionRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelRedemptionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelRedemptionRequest) ProtoMessage() {}
+
+func (x *CancelRedemptionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelRedemptionRequest.ProtoReflect.Descriptor instead.
+func (*CancelRedemptionRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *CancelRedemptionRequest) GetRedemptionId() string {
+	if x != nil {
+		return x.RedemptionId
+	}
+	return ""
+}
+
+type CancelRedemptionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Credits that went back.
+	Credits       int32 `protobuf:"varint,1,opt,name=credits,proto3" json:"credits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelRedemptionResponse) Reset() {
+	*x = CancelRedemptionResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelRedemptionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelRedemptionResponse) ProtoMessage() {}
+
+func (x *CancelRedemptionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelRedemptionResponse.ProtoReflect.Descriptor instead.
+func (*CancelRedemptionResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *CancelRedemptionResponse) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+type VerifyPassesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyPassesRequest) Reset() {
+	*x = VerifyPassesRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyPassesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyPassesRequest) ProtoMessage() {}
+
+func (x *VerifyPassesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyPassesRequest.ProtoReflect.Descriptor instead.
+func (*VerifyPassesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{31}
+}
+
+type VerifyPassesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unset in the last message.
+	Difference *PassDifference `protobuf:"bytes,1,opt,name=difference,proto3" json:"difference,omitempty"`
+	// Rows that were looked at, in the last message.
+	Checked       int64 `protobuf:"varint,2,opt,name=checked,proto3" json:"checked,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyPassesResponse) Reset() {
+	*x = VerifyPassesResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyPassesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyPassesResponse) ProtoMessage() {}
+
+func (x *VerifyPassesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyPassesResponse.ProtoReflect.Descriptor instead.
+func (*VerifyPassesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *VerifyPassesResponse) GetDifference() *PassDifference {
+	if x != nil {
+		return x.Difference
+	}
+	return nil
+}
+
+func (x *VerifyPassesResponse) GetChecked() int64 {
+	if x != nil {
+		return x.Checked
+	}
+	return 0
+}
+
+// PassDifference is a number that is not what the rows say.
+type PassDifference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is counted: "customer_pass.remaining_uses", "ledger.balance",
+	// "redemption.credits", "pass_types.total", "customer_passes.total".
+	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
+	// Identifier of the row; empty for a total.
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Stored        int64  `protobuf:"varint,3,opt,name=stored,proto3" json:"stored,omitempty"`
+	Computed      int64  `protobuf:"varint,4,opt,name=computed,proto3" json:"computed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PassDifference) Reset() {
+	*x = PassDifference{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PassDifference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PassDifference) ProtoMessage() {}
+
+func (x *PassDifference) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PassDifference.ProtoReflect.Descriptor instead.
+func (*PassDifference) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *PassDifference) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *PassDifference) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *PassDifference) GetStored() int64 {
+	if x != nil {
+		return x.Stored
+	}
+	return 0
+}
+
+func (x *PassDifference) GetComputed() int64 {
+	if x != nil {
+		return x.Computed
+	}
+	return 0
+}
+
+type ExportRedemptionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportRedemptionsRequest) Reset() {
+	*x = ExportRedemptionsRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportRedemptionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportRedemptionsRequest) ProtoMessage() {}
+
+func (x *ExportRedemptionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportRedemptionsRequest.ProtoReflect.Descriptor instead.
+func (*ExportRedemptionsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{34}
+}
+
+type ExportRedemptionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Redemptions   []*RedeemedCredits     `protobuf:"bytes,1,rep,name=redemptions,proto3" json:"redemptions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportRedemptionsResponse) Reset() {
+	*x = ExportRedemptionsResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportRedemptionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportRedemptionsResponse) ProtoMessage() {}
+
+func (x *ExportRedemptionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportRedemptionsResponse.ProtoReflect.Descriptor instead.
+func (*ExportRedemptionsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ExportRedemptionsResponse) GetRedemptions() []*RedeemedCredits {
+	if x != nil {
+		return x.Redemptions
+	}
+	return nil
+}
+
+// RedeemedCredits is what one item of a redemption holds of a pass.
+type RedeemedCredits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier.
+	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
+	// booking_ identifier.
+	ItemId string `protobuf:"bytes,2,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// cp_ identifier.
+	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	// Taken and not returned.
+	Credits       int32 `protobuf:"varint,4,opt,name=credits,proto3" json:"credits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RedeemedCredits) Reset() {
+	*x = RedeemedCredits{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RedeemedCredits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RedeemedCredits) ProtoMessage() {}
+
+func (x *RedeemedCredits) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RedeemedCredits.ProtoReflect.Descriptor instead.
+func (*RedeemedCredits) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *RedeemedCredits) GetRedemptionId() string {
+	if x != nil {
+		return x.RedemptionId
+	}
+	return ""
+}
+
+func (x *RedeemedCredits) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *RedeemedCredits) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *RedeemedCredits) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
 // LedgerEntry is one change of a customer pass's credits. Entries are never
 // changed or removed.
 type LedgerEntry struct {
@@ -1192,14 +2708,20 @@ type LedgerEntry struct {
 	Balance   int32                  `protobuf:"varint,4,opt,name=balance,proto3" json:"balance,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Who caused it: the subject of the caller's token.
-	Actor         string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Of redeemed and returned: the txn_ identifier.
+	RedemptionId string `protobuf:"bytes,7,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
+	// Of redeemed and returned: the booking_ identifier.
+	ItemId string `protobuf:"bytes,8,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	// Of adjusted: why, where it was said.
+	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LedgerEntry) Reset() {
 	*x = LedgerEntry{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[14]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1211,7 +2733,7 @@ func (x *LedgerEntry) String() string {
 func (*LedgerEntry) ProtoMessage() {}
 
 func (x *LedgerEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[14]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1224,7 +2746,7 @@ func (x *LedgerEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerEntry.ProtoReflect.Descriptor instead.
 func (*LedgerEntry) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{14}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *LedgerEntry) GetSequence() int64 {
@@ -1269,6 +2791,27 @@ func (x *LedgerEntry) GetActor() string {
 	return ""
 }
 
+func (x *LedgerEntry) GetRedemptionId() string {
+	if x != nil {
+		return x.RedemptionId
+	}
+	return ""
+}
+
+func (x *LedgerEntry) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *LedgerEntry) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type ListLedgerEntriesRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
@@ -1281,7 +2824,7 @@ type ListLedgerEntriesRequest struct {
 
 func (x *ListLedgerEntriesRequest) Reset() {
 	*x = ListLedgerEntriesRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[15]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1293,7 +2836,7 @@ func (x *ListLedgerEntriesRequest) String() string {
 func (*ListLedgerEntriesRequest) ProtoMessage() {}
 
 func (x *ListLedgerEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[15]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1306,7 +2849,7 @@ func (x *ListLedgerEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgerEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListLedgerEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{15}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListLedgerEntriesRequest) GetCustomerPassId() string {
@@ -1340,7 +2883,7 @@ type ListLedgerEntriesResponse struct {
 
 func (x *ListLedgerEntriesResponse) Reset() {
 	*x = ListLedgerEntriesResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[16]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +2895,7 @@ func (x *ListLedgerEntriesResponse) String() string {
 func (*ListLedgerEntriesResponse) ProtoMessage() {}
 
 func (x *ListLedgerEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[16]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +2908,7 @@ func (x *ListLedgerEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgerEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListLedgerEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{16}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListLedgerEntriesResponse) GetEntries() []*LedgerEntry {
@@ -1438,39 +2981,154 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x12GetPassTypeRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"Q\n" +
 	"\x13GetPassTypeResponse\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"R\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\x9e\x02\n" +
 	"\x14ListPassTypesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\x93\x01\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\x124\n" +
+	"\x05order\x18\x04 \x01(\x0e2\x1e.reservation.pass.v1.PassOrderR\x05order\x12;\n" +
+	"\x06status\x18\x05 \x01(\x0e2#.reservation.pass.v1.PassTypeStatusR\x06status\x12?\n" +
+	"\rupdated_since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\x93\x01\n" +
 	"\x15ListPassTypesResponse\x12<\n" +
 	"\n" +
 	"pass_types\x18\x01 \x03(\v2\x1d.reservation.pass.v1.PassTypeR\tpassTypes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"}\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xe5\x04\n" +
+	"\x15UpdatePassTypeRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
+	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"total_uses\x18\x04 \x01(\x05H\x02R\ttotalUses\x88\x01\x01\x12*\n" +
+	"\x0evalidity_count\x18\x05 \x01(\x05H\x03R\rvalidityCount\x88\x01\x01\x12F\n" +
+	"\rvalidity_unit\x18\x06 \x01(\x0e2!.reservation.pass.v1.ValidityUnitR\fvalidityUnit\x12\x19\n" +
+	"\x05price\x18\a \x01(\x03H\x04R\x05price\x88\x01\x01\x12\x1f\n" +
+	"\bcurrency\x18\b \x01(\tH\x05R\bcurrency\x88\x01\x01\x12Q\n" +
+	"\x14eligible_event_types\x18\t \x01(\v2\x1f.reservation.pass.v1.EventTypesR\x12eligibleEventTypes\x12;\n" +
+	"\x06status\x18\n" +
+	" \x01(\x0e2#.reservation.pass.v1.PassTypeStatusR\x06status\x12.\n" +
+	"\x10expected_version\x18\v \x01(\x03H\x06R\x0fexpectedVersion\x88\x01\x01B\b\n" +
+	"\x06_titleB\x0e\n" +
+	"\f_descriptionB\r\n" +
+	"\v_total_usesB\x11\n" +
+	"\x0f_validity_countB\b\n" +
+	"\x06_priceB\v\n" +
+	"\t_currencyB\x13\n" +
+	"\x11_expected_version\"\"\n" +
+	"\n" +
+	"EventTypes\x12\x14\n" +
+	"\x05types\x18\x01 \x03(\tR\x05types\"T\n" +
+	"\x16UpdatePassTypeResponse\x12:\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xbc\x01\n" +
 	"\x19AssignCustomerPassRequest\x12\x1f\n" +
 	"\vcustomer_id\x18\x01 \x01(\tR\n" +
 	"customerId\x12 \n" +
 	"\fpass_type_id\x18\x02 \x01(\tR\n" +
 	"passTypeId\x12\x1d\n" +
 	"\n" +
-	"start_date\x18\x03 \x01(\tR\tstartDate\"d\n" +
+	"start_date\x18\x03 \x01(\tR\tstartDate\x12=\n" +
+	"\bpurchase\x18\x04 \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"i\n" +
+	"\fPassPurchase\x12\x19\n" +
+	"\x05gross\x18\x01 \x01(\x03H\x00R\x05gross\x88\x01\x01\x12\x16\n" +
+	"\x06method\x18\x02 \x01(\tR\x06method\x12\x1c\n" +
+	"\treference\x18\x03 \x01(\tR\treferenceB\b\n" +
+	"\x06_gross\"d\n" +
 	"\x1aAssignCustomerPassResponse\x12F\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"(\n" +
 	"\x16GetCustomerPassRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"a\n" +
 	"\x17GetCustomerPassResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"x\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\xea\x02\n" +
 	"\x19ListCustomerPassesRequest\x12\x1f\n" +
 	"\vcustomer_id\x18\x01 \x01(\tR\n" +
 	"customerId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xa6\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\x124\n" +
+	"\x05order\x18\x05 \x01(\x0e2\x1e.reservation.pass.v1.PassOrderR\x05order\x12 \n" +
+	"\fpass_type_id\x18\x06 \x01(\tR\n" +
+	"passTypeId\x12?\n" +
+	"\x06status\x18\a \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x12?\n" +
+	"\rupdated_since\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\xa6\x01\n" +
 	"\x1aListCustomerPassesResponse\x12J\n" +
 	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xe8\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xbe\x02\n" +
+	"\x19UpdateCustomerPassRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12$\n" +
+	"\vexpiry_date\x18\x02 \x01(\tH\x00R\n" +
+	"expiryDate\x88\x01\x01\x12*\n" +
+	"\x0eremaining_uses\x18\x03 \x01(\x05H\x01R\rremainingUses\x88\x01\x01\x12?\n" +
+	"\x06status\x18\x04 \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
+	"\x10expected_version\x18\x06 \x01(\x03H\x02R\x0fexpectedVersion\x88\x01\x01B\x0e\n" +
+	"\f_expiry_dateB\x11\n" +
+	"\x0f_remaining_usesB\x13\n" +
+	"\x11_expected_version\"d\n" +
+	"\x1aUpdateCustomerPassResponse\x12F\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"r\n" +
+	"\x14AdjustCreditsRequest\x12(\n" +
+	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
+	"\acredits\x18\x02 \x01(\x05R\acredits\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"_\n" +
+	"\x15AdjustCreditsResponse\x12F\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"w\n" +
+	"\x19ListEligiblePassesRequest\x12\x1f\n" +
+	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"customerId\x12\x1f\n" +
+	"\vevent_types\x18\x02 \x03(\tR\n" +
+	"eventTypes\x12\x18\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\"h\n" +
+	"\x1aListEligiblePassesResponse\x12J\n" +
+	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\"\xc1\x01\n" +
+	"\x14RedeemCreditsRequest\x12#\n" +
+	"\rredemption_id\x18\x01 \x01(\tR\fredemptionId\x12\x1f\n" +
+	"\vcustomer_id\x18\x02 \x01(\tR\n" +
+	"customerId\x12(\n" +
+	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x129\n" +
+	"\x05items\x18\x04 \x03(\v2#.reservation.pass.v1.RedemptionItemR\x05items\"b\n" +
+	"\x0eRedemptionItem\x12\x17\n" +
+	"\aitem_id\x18\x01 \x01(\tR\x06itemId\x12\x1d\n" +
+	"\n" +
+	"event_type\x18\x02 \x01(\tR\teventType\x12\x18\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\"\x82\x01\n" +
+	"\x15RedeemCreditsResponse\x12(\n" +
+	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
+	"\acredits\x18\x02 \x01(\x05R\acredits\x12%\n" +
+	"\x0eremaining_uses\x18\x03 \x01(\x05R\rremainingUses\"\x9c\x01\n" +
+	"\x14ReturnCreditsRequest\x12\x1b\n" +
+	"\treturn_id\x18\x01 \x01(\tR\breturnId\x12#\n" +
+	"\rredemption_id\x18\x02 \x01(\tR\fredemptionId\x12(\n" +
+	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
+	"\acredits\x18\x04 \x01(\x05R\acredits\"X\n" +
+	"\x15ReturnCreditsResponse\x12%\n" +
+	"\x0eremaining_uses\x18\x01 \x01(\x05R\rremainingUses\x12\x18\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\">\n" +
+	"\x17CancelRedemptionRequest\x12#\n" +
+	"\rredemption_id\x18\x01 \x01(\tR\fredemptionId\"4\n" +
+	"\x18CancelRedemptionResponse\x12\x18\n" +
+	"\acredits\x18\x01 \x01(\x05R\acredits\"\x15\n" +
+	"\x13VerifyPassesRequest\"u\n" +
+	"\x14VerifyPassesResponse\x12C\n" +
+	"\n" +
+	"difference\x18\x01 \x01(\v2#.reservation.pass.v1.PassDifferenceR\n" +
+	"difference\x12\x18\n" +
+	"\achecked\x18\x02 \x01(\x03R\achecked\"h\n" +
+	"\x0ePassDifference\x12\x12\n" +
+	"\x04what\x18\x01 \x01(\tR\x04what\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
+	"\x06stored\x18\x03 \x01(\x03R\x06stored\x12\x1a\n" +
+	"\bcomputed\x18\x04 \x01(\x03R\bcomputed\"\x1a\n" +
+	"\x18ExportRedemptionsRequest\"c\n" +
+	"\x19ExportRedemptionsResponse\x12F\n" +
+	"\vredemptions\x18\x01 \x03(\v2$.reservation.pass.v1.RedeemedCreditsR\vredemptions\"\x93\x01\n" +
+	"\x0fRedeemedCredits\x12#\n" +
+	"\rredemption_id\x18\x01 \x01(\tR\fredemptionId\x12\x17\n" +
+	"\aitem_id\x18\x02 \x01(\tR\x06itemId\x12(\n" +
+	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
+	"\acredits\x18\x04 \x01(\x05R\acredits\"\xbe\x02\n" +
 	"\vLedgerEntry\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x128\n" +
 	"\x04kind\x18\x02 \x01(\x0e2$.reservation.pass.v1.LedgerEntryKindR\x04kind\x12\x18\n" +
@@ -1478,7 +3136,10 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\abalance\x18\x04 \x01(\x05R\abalance\x129\n" +
 	"\n" +
 	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x14\n" +
-	"\x05actor\x18\x06 \x01(\tR\x05actor\"\x80\x01\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12#\n" +
+	"\rredemption_id\x18\a \x01(\tR\fredemptionId\x12\x17\n" +
+	"\aitem_id\x18\b \x01(\tR\x06itemId\x12\x16\n" +
+	"\x06reason\x18\t \x01(\tR\x06reason\"\x80\x01\n" +
 	"\x18ListLedgerEntriesRequest\x12(\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -1504,17 +3165,35 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1eCUSTOMER_PASS_STATUS_EXHAUSTED\x10\x03\x12 \n" +
 	"\x1cCUSTOMER_PASS_STATUS_EXPIRED\x10\x04\x12\x1f\n" +
 	"\x1bCUSTOMER_PASS_STATUS_PAUSED\x10\x05\x12\"\n" +
-	"\x1eCUSTOMER_PASS_STATUS_CANCELLED\x10\x06*T\n" +
+	"\x1eCUSTOMER_PASS_STATUS_CANCELLED\x10\x06*\x91\x01\n" +
+	"\tPassOrder\x12\x1a\n" +
+	"\x16PASS_ORDER_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12PASS_ORDER_CREATED\x10\x01\x12\x1b\n" +
+	"\x17PASS_ORDER_CREATED_DESC\x10\x02\x12\x16\n" +
+	"\x12PASS_ORDER_UPDATED\x10\x03\x12\x1b\n" +
+	"\x17PASS_ORDER_UPDATED_DESC\x10\x04*\xb4\x01\n" +
 	"\x0fLedgerEntryKind\x12!\n" +
 	"\x1dLEDGER_ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
-	"\x1aLEDGER_ENTRY_KIND_ASSIGNED\x10\x012\x92\x06\n" +
+	"\x1aLEDGER_ENTRY_KIND_ASSIGNED\x10\x01\x12\x1e\n" +
+	"\x1aLEDGER_ENTRY_KIND_REDEEMED\x10\x02\x12\x1e\n" +
+	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
+	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xf1\r\n" +
 	"\vPassService\x12i\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\x12`\n" +
 	"\vGetPassType\x12'.reservation.pass.v1.GetPassTypeRequest\x1a(.reservation.pass.v1.GetPassTypeResponse\x12f\n" +
-	"\rListPassTypes\x12).reservation.pass.v1.ListPassTypesRequest\x1a*.reservation.pass.v1.ListPassTypesResponse\x12u\n" +
+	"\rListPassTypes\x12).reservation.pass.v1.ListPassTypesRequest\x1a*.reservation.pass.v1.ListPassTypesResponse\x12i\n" +
+	"\x0eUpdatePassType\x12*.reservation.pass.v1.UpdatePassTypeRequest\x1a+.reservation.pass.v1.UpdatePassTypeResponse\x12u\n" +
 	"\x12AssignCustomerPass\x12..reservation.pass.v1.AssignCustomerPassRequest\x1a/.reservation.pass.v1.AssignCustomerPassResponse\x12l\n" +
 	"\x0fGetCustomerPass\x12+.reservation.pass.v1.GetCustomerPassRequest\x1a,.reservation.pass.v1.GetCustomerPassResponse\x12u\n" +
-	"\x12ListCustomerPasses\x12..reservation.pass.v1.ListCustomerPassesRequest\x1a/.reservation.pass.v1.ListCustomerPassesResponse\x12r\n" +
+	"\x12ListCustomerPasses\x12..reservation.pass.v1.ListCustomerPassesRequest\x1a/.reservation.pass.v1.ListCustomerPassesResponse\x12u\n" +
+	"\x12UpdateCustomerPass\x12..reservation.pass.v1.UpdateCustomerPassRequest\x1a/.reservation.pass.v1.UpdateCustomerPassResponse\x12f\n" +
+	"\rAdjustCredits\x12).reservation.pass.v1.AdjustCreditsRequest\x1a*.reservation.pass.v1.AdjustCreditsResponse\x12u\n" +
+	"\x12ListEligiblePasses\x12..reservation.pass.v1.ListEligiblePassesRequest\x1a/.reservation.pass.v1.ListEligiblePassesResponse\x12f\n" +
+	"\rRedeemCredits\x12).reservation.pass.v1.RedeemCreditsRequest\x1a*.reservation.pass.v1.RedeemCreditsResponse\x12f\n" +
+	"\rReturnCredits\x12).reservation.pass.v1.ReturnCreditsRequest\x1a*.reservation.pass.v1.ReturnCreditsResponse\x12o\n" +
+	"\x10CancelRedemption\x12,.reservation.pass.v1.CancelRedemptionRequest\x1a-.reservation.pass.v1.CancelRedemptionResponse\x12e\n" +
+	"\fVerifyPasses\x12(.reservation.pass.v1.VerifyPassesRequest\x1a).reservation.pass.v1.VerifyPassesResponse0\x01\x12t\n" +
+	"\x11ExportRedemptions\x12-.reservation.pass.v1.ExportRedemptionsRequest\x1a..reservation.pass.v1.ExportRedemptionsResponse0\x01\x12r\n" +
 	"\x11ListLedgerEntries\x12-.reservation.pass.v1.ListLedgerEntriesRequest\x1a..reservation.pass.v1.ListLedgerEntriesResponseB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
 
 var (
@@ -1529,69 +3208,129 @@ func file_reservation_pass_v1_pass_proto_rawDescGZIP() []byte {
 	return file_reservation_pass_v1_pass_proto_rawDescData
 }
 
-var file_reservation_pass_v1_pass_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_reservation_pass_v1_pass_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_reservation_pass_v1_pass_proto_goTypes = []any{
 	(ValidityUnit)(0),                  // 0: reservation.pass.v1.ValidityUnit
 	(PassTypeStatus)(0),                // 1: reservation.pass.v1.PassTypeStatus
 	(CustomerPassStatus)(0),            // 2: reservation.pass.v1.CustomerPassStatus
-	(LedgerEntryKind)(0),               // 3: reservation.pass.v1.LedgerEntryKind
-	(*PassType)(nil),                   // 4: reservation.pass.v1.PassType
-	(*CustomerPass)(nil),               // 5: reservation.pass.v1.CustomerPass
-	(*CreatePassTypeRequest)(nil),      // 6: reservation.pass.v1.CreatePassTypeRequest
-	(*CreatePassTypeResponse)(nil),     // 7: reservation.pass.v1.CreatePassTypeResponse
-	(*GetPassTypeRequest)(nil),         // 8: reservation.pass.v1.GetPassTypeRequest
-	(*GetPassTypeResponse)(nil),        // 9: reservation.pass.v1.GetPassTypeResponse
-	(*ListPassTypesRequest)(nil),       // 10: reservation.pass.v1.ListPassTypesRequest
-	(*ListPassTypesResponse)(nil),      // 11: reservation.pass.v1.ListPassTypesResponse
-	(*AssignCustomerPassRequest)(nil),  // 12: reservation.pass.v1.AssignCustomerPassRequest
-	(*AssignCustomerPassResponse)(nil), // 13: reservation.pass.v1.AssignCustomerPassResponse
-	(*GetCustomerPassRequest)(nil),     // 14: reservation.pass.v1.GetCustomerPassRequest
-	(*GetCustomerPassResponse)(nil),    // 15: reservation.pass.v1.GetCustomerPassResponse
-	(*ListCustomerPassesRequest)(nil),  // 16: reservation.pass.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil), // 17: reservation.pass.v1.ListCustomerPassesResponse
-	(*LedgerEntry)(nil),                // 18: reservation.pass.v1.LedgerEntry
-	(*ListLedgerEntriesRequest)(nil),   // 19: reservation.pass.v1.ListLedgerEntriesRequest
-	(*ListLedgerEntriesResponse)(nil),  // 20: reservation.pass.v1.ListLedgerEntriesResponse
-	(*timestamppb.Timestamp)(nil),      // 21: google.protobuf.Timestamp
+	(PassOrder)(0),                     // 3: reservation.pass.v1.PassOrder
+	(LedgerEntryKind)(0),               // 4: reservation.pass.v1.LedgerEntryKind
+	(*PassType)(nil),                   // 5: reservation.pass.v1.PassType
+	(*CustomerPass)(nil),               // 6: reservation.pass.v1.CustomerPass
+	(*CreatePassTypeRequest)(nil),      // 7: reservation.pass.v1.CreatePassTypeRequest
+	(*CreatePassTypeResponse)(nil),     // 8: reservation.pass.v1.CreatePassTypeResponse
+	(*GetPassTypeRequest)(nil),         // 9: reservation.pass.v1.GetPassTypeRequest
+	(*GetPassTypeResponse)(nil),        // 10: reservation.pass.v1.GetPassTypeResponse
+	(*ListPassTypesRequest)(nil),       // 11: reservation.pass.v1.ListPassTypesRequest
+	(*ListPassTypesResponse)(nil),      // 12: reservation.pass.v1.ListPassTypesResponse
+	(*UpdatePassTypeRequest)(nil),      // 13: reservation.pass.v1.UpdatePassTypeRequest
+	(*EventTypes)(nil),                 // 14: reservation.pass.v1.EventTypes
+	(*UpdatePassTypeResponse)(nil),     // 15: reservation.pass.v1.UpdatePassTypeResponse
+	(*AssignCustomerPassRequest)(nil),  // 16: reservation.pass.v1.AssignCustomerPassRequest
+	(*PassPurchase)(nil),               // 17: reservation.pass.v1.PassPurchase
+	(*AssignCustomerPassResponse)(nil), // 18: reservation.pass.v1.AssignCustomerPassResponse
+	(*GetCustomerPassRequest)(nil),     // 19: reservation.pass.v1.GetCustomerPassRequest
+	(*GetCustomerPassResponse)(nil),    // 20: reservation.pass.v1.GetCustomerPassResponse
+	(*ListCustomerPassesRequest)(nil),  // 21: reservation.pass.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil), // 22: reservation.pass.v1.ListCustomerPassesResponse
+	(*UpdateCustomerPassRequest)(nil),  // 23: reservation.pass.v1.UpdateCustomerPassRequest
+	(*UpdateCustomerPassResponse)(nil), // 24: reservation.pass.v1.UpdateCustomerPassResponse
+	(*AdjustCreditsRequest)(nil),       // 25: reservation.pass.v1.AdjustCreditsRequest
+	(*AdjustCreditsResponse)(nil),      // 26: reservation.pass.v1.AdjustCreditsResponse
+	(*ListEligiblePassesRequest)(nil),  // 27: reservation.pass.v1.ListEligiblePassesRequest
+	(*ListEligiblePassesResponse)(nil), // 28: reservation.pass.v1.ListEligiblePassesResponse
+	(*RedeemCreditsRequest)(nil),       // 29: reservation.pass.v1.RedeemCreditsRequest
+	(*RedemptionItem)(nil),             // 30: reservation.pass.v1.RedemptionItem
+	(*RedeemCreditsResponse)(nil),      // 31: reservation.pass.v1.RedeemCreditsResponse
+	(*ReturnCreditsRequest)(nil),       // 32: reservation.pass.v1.ReturnCreditsRequest
+	(*ReturnCreditsResponse)(nil),      // 33: reservation.pass.v1.ReturnCreditsResponse
+	(*CancelRedemptionRequest)(nil),    // 34: reservation.pass.v1.CancelRedemptionRequest
+	(*CancelRedemptionResponse)(nil),   // 35: reservation.pass.v1.CancelRedemptionResponse
+	(*VerifyPassesRequest)(nil),        // 36: reservation.pass.v1.VerifyPassesRequest
+	(*VerifyPassesResponse)(nil),       // 37: reservation.pass.v1.VerifyPassesResponse
+	(*PassDifference)(nil),             // 38: reservation.pass.v1.PassDifference
+	(*ExportRedemptionsRequest)(nil),   // 39: reservation.pass.v1.ExportRedemptionsRequest
+	(*ExportRedemptionsResponse)(nil),  // 40: reservation.pass.v1.ExportRedemptionsResponse
+	(*RedeemedCredits)(nil),            // 41: reservation.pass.v1.RedeemedCredits
+	(*LedgerEntry)(nil),                // 42: reservation.pass.v1.LedgerEntry
+	(*ListLedgerEntriesRequest)(nil),   // 43: reservation.pass.v1.ListLedgerEntriesRequest
+	(*ListLedgerEntriesResponse)(nil),  // 44: reservation.pass.v1.ListLedgerEntriesResponse
+	(*timestamppb.Timestamp)(nil),      // 45: google.protobuf.Timestamp
 }
 var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	0,  // 0: reservation.pass.v1.PassType.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	1,  // 1: reservation.pass.v1.PassType.status:type_name -> reservation.pass.v1.PassTypeStatus
-	21, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
-	21, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
+	45, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
+	45, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 4: reservation.pass.v1.CustomerPass.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	21, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
-	21, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
+	45, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
+	45, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
 	0,  // 7: reservation.pass.v1.CreatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
-	4,  // 8: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
-	4,  // 9: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
-	4,  // 10: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
-	5,  // 11: reservation.pass.v1.AssignCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	5,  // 12: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	5,  // 13: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
-	3,  // 14: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
-	21, // 15: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
-	18, // 16: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
-	6,  // 17: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
-	8,  // 18: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
-	10, // 19: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
-	12, // 20: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
-	14, // 21: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
-	16, // 22: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
-	19, // 23: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
-	7,  // 24: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
-	9,  // 25: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
-	11, // 26: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
-	13, // 27: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
-	15, // 28: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
-	17, // 29: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
-	20, // 30: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
-	24, // [24:31] is the sub-list for method output_type
-	17, // [17:24] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	5,  // 8: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	5,  // 9: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	3,  // 10: reservation.pass.v1.ListPassTypesRequest.order:type_name -> reservation.pass.v1.PassOrder
+	1,  // 11: reservation.pass.v1.ListPassTypesRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
+	45, // 12: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	5,  // 13: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
+	0,  // 14: reservation.pass.v1.UpdatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
+	14, // 15: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
+	1,  // 16: reservation.pass.v1.UpdatePassTypeRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
+	5,  // 17: reservation.pass.v1.UpdatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	17, // 18: reservation.pass.v1.AssignCustomerPassRequest.purchase:type_name -> reservation.pass.v1.PassPurchase
+	6,  // 19: reservation.pass.v1.AssignCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 20: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	3,  // 21: reservation.pass.v1.ListCustomerPassesRequest.order:type_name -> reservation.pass.v1.PassOrder
+	2,  // 22: reservation.pass.v1.ListCustomerPassesRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
+	45, // 23: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	6,  // 24: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	2,  // 25: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
+	6,  // 26: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 27: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 28: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	30, // 29: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
+	38, // 30: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
+	41, // 31: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
+	4,  // 32: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
+	45, // 33: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
+	42, // 34: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
+	7,  // 35: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
+	9,  // 36: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
+	11, // 37: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
+	13, // 38: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
+	16, // 39: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
+	19, // 40: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
+	21, // 41: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
+	23, // 42: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
+	25, // 43: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
+	27, // 44: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
+	29, // 45: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
+	32, // 46: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
+	34, // 47: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
+	36, // 48: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
+	39, // 49: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
+	43, // 50: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
+	8,  // 51: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
+	10, // 52: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
+	12, // 53: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
+	15, // 54: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
+	18, // 55: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
+	20, // 56: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
+	22, // 57: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
+	24, // 58: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
+	26, // 59: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
+	28, // 60: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
+	31, // 61: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
+	33, // 62: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
+	35, // 63: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
+	37, // 64: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
+	40, // 65: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
+	44, // 66: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
+	51, // [51:67] is the sub-list for method output_type
+	35, // [35:51] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_pass_proto_init() }
@@ -1599,13 +3338,16 @@ func file_reservation_pass_v1_pass_proto_init() {
 	if File_reservation_pass_v1_pass_proto != nil {
 		return
 	}
+	file_reservation_pass_v1_pass_proto_msgTypes[8].OneofWrappers = []any{}
+	file_reservation_pass_v1_pass_proto_msgTypes[12].OneofWrappers = []any{}
+	file_reservation_pass_v1_pass_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_pass_v1_pass_proto_rawDesc), len(file_reservation_pass_v1_pass_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   17,
+			NumEnums:      5,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,9 +25,18 @@ const (
 	PassService_CreatePassType_FullMethodName     = "/reservation.pass.v1.PassService/CreatePassType"
 	PassService_GetPassType_FullMethodName        = "/reservation.pass.v1.PassService/GetPassType"
 	PassService_ListPassTypes_FullMethodName      = "/reservation.pass.v1.PassService/ListPassTypes"
+	PassService_UpdatePassType_FullMethodName     = "/reservation.pass.v1.PassService/UpdatePassType"
 	PassService_AssignCustomerPass_FullMethodName = "/reservation.pass.v1.PassService/AssignCustomerPass"
 	PassService_GetCustomerPass_FullMethodName    = "/reservation.pass.v1.PassService/GetCustomerPass"
 	PassService_ListCustomerPasses_FullMethodName = "/reservation.pass.v1.PassService/ListCustomerPasses"
+	PassService_UpdateCustomerPass_FullMethodName = "/reservation.pass.v1.PassService/UpdateCustomerPass"
+	PassService_AdjustCredits_FullMethodName      = "/reservation.pass.v1.PassService/AdjustCredits"
+	PassService_ListEligiblePasses_FullMethodName = "/reservation.pass.v1.PassService/ListEligiblePasses"
+	PassService_RedeemCredits_FullMethodName      = "/reservation.pass.v1.PassService/RedeemCredits"
+	PassService_ReturnCredits_FullMethodName      = "/reservation.pass.v1.PassService/ReturnCredits"
+	PassService_CancelRedemption_FullMethodName   = "/reservation.pass.v1.PassService/CancelRedemption"
+	PassService_VerifyPasses_FullMethodName       = "/reservation.pass.v1.PassService/VerifyPasses"
+	PassService_ExportRedemptions_FullMethodName  = "/reservation.pass.v1.PassService/ExportRedemptions"
 	PassService_ListLedgerEntries_FullMethodName  = "/reservation.pass.v1.PassService/ListLedgerEntries"
 )
 
@@ -41,17 +50,52 @@ type PassServiceClient interface {
 	CreatePassType(ctx context.Context, in *CreatePassTypeRequest, opts ...grpc.CallOption) (*CreatePassTypeResponse, error)
 	// GetPassType returns one pass type. Scope: passes:read.
 	GetPassType(ctx context.Context, in *GetPassTypeRequest, opts ...grpc.CallOption) (*GetPassTypeResponse, error)
-	// ListPassTypes pages through the company's pass types by id.
-	// Scope: passes:read.
+	// ListPassTypes returns a page of the company's pass types. Scope: passes:read.
 	ListPassTypes(ctx context.Context, in *ListPassTypesRequest, opts ...grpc.CallOption) (*ListPassTypesResponse, error)
-	// AssignCustomerPass gives a pass to a customer; its uses open the ledger.
+	// UpdatePassType changes what is set. Passes that customers hold stay as they
+	// were sold, but for eligible_event_types, which is looked up at each booking.
+	// Scope: passes:write.
+	UpdatePassType(ctx context.Context, in *UpdatePassTypeRequest, opts ...grpc.CallOption) (*UpdatePassTypeResponse, error)
+	// AssignCustomerPass gives a pass to a customer, free or bought; its uses open
+	// the ledger. Refusals: PASS_NOT_ACTIVE (an archived pass type).
 	// Scope: customer-passes:write.
 	AssignCustomerPass(ctx context.Context, in *AssignCustomerPassRequest, opts ...grpc.CallOption) (*AssignCustomerPassResponse, error)
 	// GetCustomerPass returns one customer pass. Scope: customer-passes:read.
 	GetCustomerPass(ctx context.Context, in *GetCustomerPassRequest, opts ...grpc.CallOption) (*GetCustomerPassResponse, error)
-	// ListCustomerPasses pages through the customer passes of the company, or of
-	// one customer, by id. Scope: customer-passes:read.
+	// ListCustomerPasses returns a page of the customer passes of the company, or of
+	// one customer. Scope: customer-passes:read.
 	ListCustomerPasses(ctx context.Context, in *ListCustomerPassesRequest, opts ...grpc.CallOption) (*ListCustomerPassesResponse, error)
+	// UpdateCustomerPass changes the expiry, the uses (as a recorded adjustment) or
+	// the status. Pausing stops the pass; resuming it (status active) moves its
+	// expiry by the days it was paused. A cancelled pass stays cancelled:
+	// PASS_NOT_ACTIVE. Scope: customer-passes:write.
+	UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error)
+	// AdjustCredits adds or takes credits, with the reason in the ledger. Below 0
+	// is PASS_EXHAUSTED. Scope: customer-passes:write.
+	AdjustCredits(ctx context.Context, in *AdjustCreditsRequest, opts ...grpc.CallOption) (*AdjustCreditsResponse, error)
+	// ListEligiblePasses returns the passes of a customer that could pay, in the
+	// order in which RedeemCredits would choose. Scope: customer-passes:read.
+	ListEligiblePasses(ctx context.Context, in *ListEligiblePassesRequest, opts ...grpc.CallOption) (*ListEligiblePassesResponse, error)
+	// RedeemCredits takes the credits of one redemption from one pass, once: a
+	// repeat answers what the first one did. Refusals: PASS_NOT_ACTIVE,
+	// PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
+	// Scope: redemptions:write.
+	RedeemCredits(ctx context.Context, in *RedeemCreditsRequest, opts ...grpc.CallOption) (*RedeemCreditsResponse, error)
+	// ReturnCredits gives credits of a redemption back, once per return_id,
+	// whatever has become of the pass. More than was taken is INVALID_ARGUMENT.
+	// Scope: redemptions:write.
+	ReturnCredits(ctx context.Context, in *ReturnCreditsRequest, opts ...grpc.CallOption) (*ReturnCreditsResponse, error)
+	// CancelRedemption gives back all that a redemption still holds, and refuses it
+	// for ever where it has not come yet. A repeat changes nothing.
+	// Scope: redemptions:write.
+	CancelRedemption(ctx context.Context, in *CancelRedemptionRequest, opts ...grpc.CallOption) (*CancelRedemptionResponse, error)
+	// VerifyPasses compares every pass's uses with the sum of its ledger and the
+	// totals with the rows. Each difference is one message; the last message has
+	// checked set. Scope: platform:admin or customer-passes:read.
+	VerifyPasses(ctx context.Context, in *VerifyPassesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyPassesResponse], error)
+	// ExportRedemptions streams what redemptions hold, by redemption id.
+	// Scope: platform:admin or customer-passes:read.
+	ExportRedemptions(ctx context.Context, in *ExportRedemptionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportRedemptionsResponse], error)
 	// ListLedgerEntries returns every change of a customer pass's credits, oldest
 	// first; their sum is remaining_uses. Scope: customer-passes:read.
 	ListLedgerEntries(ctx context.Context, in *ListLedgerEntriesRequest, opts ...grpc.CallOption) (*ListLedgerEntriesResponse, error)
@@ -95,6 +139,16 @@ func (c *passServiceClient) ListPassTypes(ctx context.Context, in *ListPassTypes
 	return out, nil
 }
 
+func (c *passServiceClient) UpdatePassType(ctx context.Context, in *UpdatePassTypeRequest, opts ...grpc.CallOption) (*UpdatePassTypeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdatePassTypeResponse)
+	err := c.cc.Invoke(ctx, PassService_UpdatePassType_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *passServiceClient) AssignCustomerPass(ctx context.Context, in *AssignCustomerPassRequest, opts ...grpc.CallOption) (*AssignCustomerPassResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AssignCustomerPassResponse)
@@ -125,6 +179,104 @@ func (c *passServiceClient) ListCustomerPasses(ctx context.Context, in *ListCust
 	return out, nil
 }
 
+func (c *passServiceClient) UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateCustomerPassResponse)
+	err := c.cc.Invoke(ctx, PassService_UpdateCustomerPass_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) AdjustCredits(ctx context.Context, in *AdjustCreditsRequest, opts ...grpc.CallOption) (*AdjustCreditsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdjustCreditsResponse)
+	err := c.cc.Invoke(ctx, PassService_AdjustCredits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) ListEligiblePasses(ctx context.Context, in *ListEligiblePassesRequest, opts ...grpc.CallOption) (*ListEligiblePassesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListEligiblePassesResponse)
+	err := c.cc.Invoke(ctx, PassService_ListEligiblePasses_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) RedeemCredits(ctx context.Context, in *RedeemCreditsRequest, opts ...grpc.CallOption) (*RedeemCreditsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RedeemCreditsResponse)
+	err := c.cc.Invoke(ctx, PassService_RedeemCredits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) ReturnCredits(ctx context.Context, in *ReturnCreditsRequest, opts ...grpc.CallOption) (*ReturnCreditsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReturnCreditsResponse)
+	err := c.cc.Invoke(ctx, PassService_ReturnCredits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) CancelRedemption(ctx context.Context, in *CancelRedemptionRequest, opts ...grpc.CallOption) (*CancelRedemptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelRedemptionResponse)
+	err := c.cc.Invoke(ctx, PassService_CancelRedemption_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) VerifyPasses(ctx context.Context, in *VerifyPassesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyPassesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[0], PassService_VerifyPasses_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[VerifyPassesRequest, VerifyPassesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PassService_VerifyPassesClient = grpc.ServerStreamingClient[VerifyPassesResponse]
+
+func (c *passServiceClient) ExportRedemptions(ctx context.Context, in *ExportRedemptionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportRedemptionsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[1], PassService_ExportRedemptions_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExportRedemptionsRequest, ExportRedemptionsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PassService_ExportRedemptionsClient = grpc.ServerStreamingClient[ExportRedemptionsResponse]
+
 func (c *passServiceClient) ListLedgerEntries(ctx context.Context, in *ListLedgerEntriesRequest, opts ...grpc.CallOption) (*ListLedgerEntriesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListLedgerEntriesResponse)
@@ -145,17 +297,52 @@ type PassServiceServer interface {
 	CreatePassType(context.Context, *CreatePassTypeRequest) (*CreatePassTypeResponse, error)
 	// GetPassType returns one pass type. Scope: passes:read.
 	GetPassType(context.Context, *GetPassTypeRequest) (*GetPassTypeResponse, error)
-	// ListPassTypes pages through the company's pass types by id.
-	// Scope: passes:read.
+	// ListPassTypes returns a page of the company's pass types. Scope: passes:read.
 	ListPassTypes(context.Context, *ListPassTypesRequest) (*ListPassTypesResponse, error)
-	// AssignCustomerPass gives a pass to a customer; its uses open the ledger.
+	// UpdatePassType changes what is set. Passes that customers hold stay as they
+	// were sold, but for eligible_event_types, which is looked up at each booking.
+	// Scope: passes:write.
+	UpdatePassType(context.Context, *UpdatePassTypeRequest) (*UpdatePassTypeResponse, error)
+	// AssignCustomerPass gives a pass to a customer, free or bought; its uses open
+	// the ledger. Refusals: PASS_NOT_ACTIVE (an archived pass type).
 	// Scope: customer-passes:write.
 	AssignCustomerPass(context.Context, *AssignCustomerPassRequest) (*AssignCustomerPassResponse, error)
 	// GetCustomerPass returns one customer pass. Scope: customer-passes:read.
 	GetCustomerPass(context.Context, *GetCustomerPassRequest) (*GetCustomerPassResponse, error)
-	// ListCustomerPasses pages through the customer passes of the company, or of
-	// one customer, by id. Scope: customer-passes:read.
+	// ListCustomerPasses returns a page of the customer passes of the company, or of
+	// one customer. Scope: customer-passes:read.
 	ListCustomerPasses(context.Context, *ListCustomerPassesRequest) (*ListCustomerPassesResponse, error)
+	// UpdateCustomerPass changes the expiry, the uses (as a recorded adjustment) or
+	// the status. Pausing stops the pass; resuming it (status active) moves its
+	// expiry by the days it was paused. A cancelled pass stays cancelled:
+	// PASS_NOT_ACTIVE. Scope: customer-passes:write.
+	UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error)
+	// AdjustCredits adds or takes credits, with the reason in the ledger. Below 0
+	// is PASS_EXHAUSTED. Scope: customer-passes:write.
+	AdjustCredits(context.Context, *AdjustCreditsRequest) (*AdjustCreditsResponse, error)
+	// ListEligiblePasses returns the passes of a customer that could pay, in the
+	// order in which RedeemCredits would choose. Scope: customer-passes:read.
+	ListEligiblePasses(context.Context, *ListEligiblePassesRequest) (*ListEligiblePassesResponse, error)
+	// RedeemCredits takes the credits of one redemption from one pass, once: a
+	// repeat answers what the first one did. Refusals: PASS_NOT_ACTIVE,
+	// PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
+	// Scope: redemptions:write.
+	RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error)
+	// ReturnCredits gives credits of a redemption back, once per return_id,
+	// whatever has become of the pass. More than was taken is INVALID_ARGUMENT.
+	// Scope: redemptions:write.
+	ReturnCredits(context.Context, *ReturnCreditsRequest) (*ReturnCreditsResponse, error)
+	// CancelRedemption gives back all that a redemption still holds, and refuses it
+	// for ever where it has not come yet. A repeat changes nothing.
+	// Scope: redemptions:write.
+	CancelRedemption(context.Context, *CancelRedemptionRequest) (*CancelRedemptionResponse, error)
+	// VerifyPasses compares every pass's uses with the sum of its ledger and the
+	// totals with the rows. Each difference is one message; the last message has
+	// checked set. Scope: platform:admin or customer-passes:read.
+	VerifyPasses(*VerifyPassesRequest, grpc.ServerStreamingServer[VerifyPassesResponse]) error
+	// ExportRedemptions streams what redemptions hold, by redemption id.
+	// Scope: platform:admin or customer-passes:read.
+	ExportRedemptions(*ExportRedemptionsRequest, grpc.ServerStreamingServer[ExportRedemptionsResponse]) error
 	// ListLedgerEntries returns every change of a customer pass's credits, oldest
 	// first; their sum is remaining_uses. Scope: customer-passes:read.
 	ListLedgerEntries(context.Context, *ListLedgerEntriesRequest) (*ListLedgerEntriesResponse, error)
@@ -178,6 +365,9 @@ func (UnimplementedPassServiceServer) GetPassType(context.Context, *GetPassTypeR
 func (UnimplementedPassServiceServer) ListPassTypes(context.Context, *ListPassTypesRequest) (*ListPassTypesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPassTypes not implemented")
 }
+func (UnimplementedPassServiceServer) UpdatePassType(context.Context, *UpdatePassTypeRequest) (*UpdatePassTypeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdatePassType not implemented")
+}
 func (UnimplementedPassServiceServer) AssignCustomerPass(context.Context, *AssignCustomerPassRequest) (*AssignCustomerPassResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AssignCustomerPass not implemented")
 }
@@ -186,6 +376,30 @@ func (UnimplementedPassServiceServer) GetCustomerPass(context.Context, *GetCusto
 }
 func (UnimplementedPassServiceServer) ListCustomerPasses(context.Context, *ListCustomerPassesRequest) (*ListCustomerPassesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCustomerPasses not implemented")
+}
+func (UnimplementedPassServiceServer) UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateCustomerPass not implemented")
+}
+func (UnimplementedPassServiceServer) AdjustCredits(context.Context, *AdjustCreditsRequest) (*AdjustCreditsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AdjustCredits not implemented")
+}
+func (UnimplementedPassServiceServer) ListEligiblePasses(context.Context, *ListEligiblePassesRequest) (*ListEligiblePassesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEligiblePasses not implemented")
+}
+func (UnimplementedPassServiceServer) RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RedeemCredits not implemented")
+}
+func (UnimplementedPassServiceServer) ReturnCredits(context.Context, *ReturnCreditsRequest) (*ReturnCreditsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReturnCredits not implemented")
+}
+func (UnimplementedPassServiceServer) CancelRedemption(context.Context, *CancelRedemptionRequest) (*CancelRedemptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelRedemption not implemented")
+}
+func (UnimplementedPassServiceServer) VerifyPasses(*VerifyPassesRequest, grpc.ServerStreamingServer[VerifyPassesResponse]) error {
+	return status.Error(codes.Unimplemented, "method VerifyPasses not implemented")
+}
+func (UnimplementedPassServiceServer) ExportRedemptions(*ExportRedemptionsRequest, grpc.ServerStreamingServer[ExportRedemptionsResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExportRedemptions not implemented")
 }
 func (UnimplementedPassServiceServer) ListLedgerEntries(context.Context, *ListLedgerEntriesRequest) (*ListLedgerEntriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLedgerEntries not implemented")
@@ -265,6 +479,24 @@ func _PassService_ListPassTypes_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PassService_UpdatePassType_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdatePassTypeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).UpdatePassType(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_UpdatePassType_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).UpdatePassType(ctx, req.(*UpdatePassTypeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PassService_AssignCustomerPass_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AssignCustomerPassRequest)
 	if err := dec(in); err != nil {
@@ -319,6 +551,136 @@ func _PassService_ListCustomerPasses_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PassService_UpdateCustomerPass_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateCustomerPassRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).UpdateCustomerPass(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_UpdateCustomerPass_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).UpdateCustomerPass(ctx, req.(*UpdateCustomerPassRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_AdjustCredits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdjustCreditsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).AdjustCredits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_AdjustCredits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).AdjustCredits(ctx, req.(*AdjustCreditsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_ListEligiblePasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEligiblePassesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).ListEligiblePasses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_ListEligiblePasses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).ListEligiblePasses(ctx, req.(*ListEligiblePassesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_RedeemCredits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RedeemCreditsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).RedeemCredits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_RedeemCredits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).RedeemCredits(ctx, req.(*RedeemCreditsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_ReturnCredits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReturnCreditsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).ReturnCredits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_ReturnCredits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).ReturnCredits(ctx, req.(*ReturnCreditsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_CancelRedemption_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelRedemptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).CancelRedemption(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_CancelRedemption_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).CancelRedemption(ctx, req.(*CancelRedemptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_VerifyPasses_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(VerifyPassesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(PassServiceServer).VerifyPasses(m, &grpc.GenericServerStream[VerifyPassesRequest, VerifyPassesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PassService_VerifyPassesServer = grpc.ServerStreamingServer[VerifyPassesResponse]
+
+func _PassService_ExportRedemptions_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExportRedemptionsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(PassServiceServer).ExportRedemptions(m, &grpc.GenericServerStream[ExportRedemptionsRequest, ExportRedemptionsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PassService_ExportRedemptionsServer = grpc.ServerStreamingServer[ExportRedemptionsResponse]
+
 func _PassService_ListLedgerEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListLedgerEntriesRequest)
 	if err := dec(in); err != nil {
@@ -357,6 +719,10 @@ var PassService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _PassService_ListPassTypes_Handler,
 		},
 		{
+			MethodName: "UpdatePassType",
+			Handler:    _PassService_UpdatePassType_Handler,
+		},
+		{
 			MethodName: "AssignCustomerPass",
 			Handler:    _PassService_AssignCustomerPass_Handler,
 		},
@@ -369,10 +735,45 @@ var PassService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _PassService_ListCustomerPasses_Handler,
 		},
 		{
+			MethodName: "UpdateCustomerPass",
+			Handler:    _PassService_UpdateCustomerPass_Handler,
+		},
+		{
+			MethodName: "AdjustCredits",
+			Handler:    _PassService_AdjustCredits_Handler,
+		},
+		{
+			MethodName: "ListEligiblePasses",
+			Handler:    _PassService_ListEligiblePasses_Handler,
+		},
+		{
+			MethodName: "RedeemCredits",
+			Handler:    _PassService_RedeemCredits_Handler,
+		},
+		{
+			MethodName: "ReturnCredits",
+			Handler:    _PassService_ReturnCredits_Handler,
+		},
+		{
+			MethodName: "CancelRedemption",
+			Handler:    _PassService_CancelRedemption_Handler,
+		},
+		{
 			MethodName: "ListLedgerEntries",
 			Handler:    _PassService_ListLedgerEntries_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "VerifyPasses",
+			Handler:       _PassService_VerifyPasses_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ExportRedemptions",
+			Handler:       _PassService_ExportRedemptions_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "reservation/pass/v1/pass.proto",
 }
