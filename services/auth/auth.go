@@ -102,7 +102,7 @@ func interfaceAScopes() []string {
 // serviceScopes are what a service credential of a company can be given.
 func serviceScopes() []string {
 	return append(interfaceAScopes(), "customers:write", "bookings:write", "events:read", "events:write", "passes:read", "passes:write",
-		"customer-passes:read", "customer-passes:write", "company:read", "company:write", "api-clients:read", "api-clients:write",
+		"customer-passes:read", "customer-passes:write", "redemptions:write", "company:read", "company:write", "api-clients:read", "api-clients:write",
 		"service-credentials:read", "service-credentials:write")
 }
 

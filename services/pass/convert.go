@@ -22,7 +22,7 @@ func passTypeMessage(t PassType) *passv1.PassType {
 		CreatedAt: timestamppb.New(t.CreatedAt), UpdatedAt: timestamppb.New(t.UpdatedAt),
 		Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE,
 	}
-	if t.Status == "archived" {
+	if t.Status == typeArchived {
 		out.Status = passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED
 	}
 	for unit, name := range units() {
@@ -34,12 +34,19 @@ func passTypeMessage(t PassType) *passv1.PassType {
 }
 
 func customerPassMessage(p CustomerPass, now time.Time, zone *time.Location) *passv1.CustomerPass {
-	return &passv1.CustomerPass{
+	out := &passv1.CustomerPass{
 		Id: p.ID.String(), CustomerId: p.CustomerID.String(), PassTypeId: p.PassTypeID.String(), RemainingUses: p.RemainingUses,
 		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.ExpiryDate.Format(time.DateOnly),
 		Status: statusMessage(p.StatusAt(now, zone)), Version: p.Version,
 		CreatedAt: timestamppb.New(p.CreatedAt), UpdatedAt: timestamppb.New(p.UpdatedAt),
 	}
+	if p.PaidGross != nil {
+		out.Purchase = &passv1.PassPurchase{Gross: p.PaidGross, Currency: *p.PaidCurrency, Method: *p.PaidMethod}
+		if p.PaidReference != nil {
+			out.Purchase.Reference = *p.PaidReference
+		}
+	}
+	return out
 }
 
 func statusMessage(status string) passv1.CustomerPassStatus {
@@ -59,8 +66,22 @@ func statusMessage(status string) passv1.CustomerPassStatus {
 }
 
 func ledgerMessage(e LedgerEntry) *passv1.LedgerEntry {
-	return &passv1.LedgerEntry{
-		Sequence: e.Sequence, Kind: passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ASSIGNED, Credits: e.Credits,
-		Balance: e.Balance, Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt),
+	out := &passv1.LedgerEntry{
+		Sequence: e.Sequence, Credits: e.Credits, Balance: e.Balance, Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt),
+		Reason: e.Reason,
 	}
+	switch e.Kind {
+	case entryAssigned:
+		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ASSIGNED
+	case entryRedeemed:
+		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_REDEEMED
+	case entryReturned:
+		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_RETURNED
+	case entryAdjusted:
+		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED
+	}
+	if !e.Redemption.IsZero() {
+		out.RedemptionId, out.ItemId = e.Redemption.String(), e.Item.String()
+	}
+	return out
 }

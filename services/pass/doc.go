@@ -15,12 +15,15 @@
 //
 //  1. The remaining uses of a pass are never below zero, and are the sum of its
 //     ledger. The ledger is only ever added to.
-//  2. A pass and the entry that opens its ledger are one commit, and so are
-//     their events.
+//  2. A change of a pass, the ledger entries that explain it and its events are
+//     one commit.
 //  3. A pass expires on its start date plus the validity, counted on the
 //     calendar with month ends clamped, and is valid through the end of that day
 //     in the company's zone.
 //  4. A pass is given only to a customer who exists, of a type that is on offer.
-//  5. A company sees its own data only: an identifier of another company is
+//  5. A redemption takes its credits from one pass and once, a booking's credits
+//     go back once and never more than were taken, and what was cancelled before
+//     it came never takes any.
+//  6. A company sees its own data only: an identifier of another company is
 //     answered like one that does not exist.
 package pass

@@ -11,7 +11,9 @@ import (
 // What the pass service publishes. It consumes nothing.
 const (
 	subjectPassTypeCreated      = "pass.v1.pass_type_created"
+	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"
 	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
+	subjectCustomerPassUpdated  = "pass.v1.customer_pass_updated"
 )
 
 func event(company id.Company, subject string, payload proto.Message) outbox.Event {
@@ -24,4 +26,12 @@ func passTypeCreated(company id.Company, t *passv1.PassType) outbox.Event {
 
 func customerPassAssigned(company id.Company, p *passv1.CustomerPass, t *passv1.PassType) outbox.Event {
 	return event(company, subjectCustomerPassAssigned, &passv1.CustomerPassAssigned{CustomerPass: p, PassType: t})
+}
+
+func passTypeUpdated(company id.Company, t *passv1.PassType) outbox.Event {
+	return event(company, subjectPassTypeUpdated, &passv1.PassTypeUpdated{PassType: t})
+}
+
+func customerPassUpdated(company id.Company, p *passv1.CustomerPass) outbox.Event {
+	return event(company, subjectCustomerPassUpdated, &passv1.CustomerPassUpdated{CustomerPass: p})
 }

@@ -3,6 +3,7 @@ package pass
 import (
 	"time"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 )
 
@@ -32,21 +33,45 @@ type CustomerPass struct {
 	RemainingUses int32           `db:"remaining_uses"`
 	StartDate     time.Time       `db:"start_date"`
 	ExpiryDate    time.Time       `db:"expiry_date"`
-	Status        string          `db:"status"` // the stored one: active, paused, cancelled
+	Status        string          `db:"status"`    // the stored one: active, paused, cancelled
+	PausedOn      *time.Time      `db:"paused_on"` // a day; set while paused
 	Version       int64           `db:"version"`
 	CreatedAt     time.Time       `db:"created_at"`
 	UpdatedAt     time.Time       `db:"updated_at"`
+
+	// What was paid for it; without: assigned free.
+	PaidGross     *int64  `db:"paid_gross"` // minor units
+	PaidCurrency  *string `db:"paid_currency"`
+	PaidMethod    *string `db:"paid_method"`
+	PaidReference *string `db:"paid_reference"`
 }
 
 // LedgerEntry is one change of a pass's credits.
 type LedgerEntry struct {
-	Sequence  int64     `db:"sequence"`
-	Kind      string    `db:"kind"`
-	Credits   int32     `db:"credits"`
-	Balance   int32     `db:"balance"`
-	Actor     string    `db:"actor"`
-	CreatedAt time.Time `db:"created_at"`
+	Sequence   int64          `db:"sequence"`
+	Kind       string         `db:"kind"`
+	Credits    int32          `db:"credits"`
+	Balance    int32          `db:"balance"`
+	Actor      string         `db:"actor"`
+	CreatedAt  time.Time      `db:"created_at"`
+	Redemption id.Transaction `db:"redemption_id"` // of redeemed and returned
+	Item       id.Booking     `db:"item_id"`       // of redeemed and returned
+	Reason     string         `db:"reason"`        // of adjusted
 }
+
+// The kinds of entries.
+const (
+	entryAssigned = "assigned"
+	entryRedeemed = "redeemed"
+	entryReturned = "returned"
+	entryAdjusted = "adjusted"
+)
+
+// The statuses of a pass type.
+const (
+	typeActive   = "active"
+	typeArchived = "archived"
+)
 
 // The statuses of a pass; the first three are stored.
 const (
@@ -74,6 +99,47 @@ func (p CustomerPass) StatusAt(now time.Time, zone *time.Location) string {
 	}
 	return statusActive
 }
+
+// passChange is what an update of a customer pass asks for; nil members stay.
+type passChange struct {
+	expiry *time.Time
+	uses   *int32
+	status string // "": stays
+}
+
+// apply makes a change, on a day of the company's zone, and reports whether there
+// was any, and by how much the uses changed. A cancelled pass stays as it is.
+func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credits int32, err error) {
+	before := *p
+	if p.Status == statusCancelled && (c.status != statusCancelled || c.expiry != nil || c.uses != nil) {
+		return false, 0, fault.Refuse(ReasonPassNotActive, "the pass is cancelled").With("status", p.Status)
+	}
+	switch {
+	case c.status == "" || c.status == p.Status:
+	case c.status == statusPaused:
+		p.PausedOn = &today
+		p.Status = statusPaused
+	default:
+		if c.status == statusActive && p.PausedOn != nil {
+			// A pause takes nothing from the customer.
+			p.ExpiryDate = p.ExpiryDate.AddDate(0, 0, max(0, daysBetween(*p.PausedOn, today)))
+		}
+		p.Status, p.PausedOn = c.status, nil
+	}
+	if c.expiry != nil {
+		if c.expiry.Before(p.StartDate) {
+			return false, 0, fault.InvalidFields(fault.Field{Field: "expiry_date", Rule: "min", Message: "must not be before the start date"})
+		}
+		p.ExpiryDate = *c.expiry
+	}
+	if c.uses != nil {
+		p.RemainingUses = *c.uses
+	}
+	credits = p.RemainingUses - before.RemainingUses
+	return credits != 0 || p.Status != before.Status || !p.ExpiryDate.Equal(before.ExpiryDate), credits, nil
+}
+
+func daysBetween(from, to time.Time) int { return int(to.Sub(from) / (24 * time.Hour)) }
 
 // dayOf returns the day that it is in a zone, at midnight UTC.
 func dayOf(t time.Time, zone *time.Location) time.Time {

@@ -41,6 +41,15 @@ func Policy() rpc.Policy {
 		passv1.PassService_GetCustomerPass_FullMethodName:    "customer-passes:read",
 		passv1.PassService_ListCustomerPasses_FullMethodName: "customer-passes:read",
 		passv1.PassService_ListLedgerEntries_FullMethodName:  "customer-passes:read",
+		passv1.PassService_UpdatePassType_FullMethodName:     "passes:write",
+		passv1.PassService_UpdateCustomerPass_FullMethodName: "customer-passes:write",
+		passv1.PassService_AdjustCredits_FullMethodName:      "customer-passes:write",
+		passv1.PassService_ListEligiblePasses_FullMethodName: "customer-passes:read",
+		passv1.PassService_RedeemCredits_FullMethodName:      "redemptions:write",
+		passv1.PassService_ReturnCredits_FullMethodName:      "redemptions:write",
+		passv1.PassService_CancelRedemption_FullMethodName:   "redemptions:write",
+		passv1.PassService_VerifyPasses_FullMethodName:       "platform:admin|customer-passes:read",
+		passv1.PassService_ExportRedemptions_FullMethodName:  "platform:admin|customer-passes:read",
 	}
 }
 
@@ -92,25 +101,76 @@ func (s *Server) ListPassTypes(ctx context.Context, req *passv1.ListPassTypesReq
 	if err != nil {
 		return nil, err
 	}
-	size, err := pageSize(req.GetPageSize(), 50, 200)
+	l, err := newList(req.GetOrder(), req.GetPageToken(), req.GetOffset(), req.GetPageSize())
 	if err != nil {
 		return nil, err
 	}
-	after, err := afterID(req.GetPageToken())
-	if err != nil {
+	l.where = of(company.ID)
+	switch req.GetStatus() {
+	case passv1.PassTypeStatus_PASS_TYPE_STATUS_UNSPECIFIED:
+	case passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE:
+		l.where.add("status = 'active'")
+	case passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED:
+		l.where.add("status = 'archived'")
+	default:
+		return nil, fault.InvalidParameter("status", "enum", "must be active or archived")
+	}
+	if err := l.where.updatedSince(req.GetUpdatedSince()); err != nil {
 		return nil, err
 	}
-	list, total, err := s.store.passTypes(ctx, company.ID, after, size+1)
+	page, total, err := s.store.passTypes(ctx, company.ID, l)
 	if err != nil {
 		return nil, err
 	}
 	resp := &passv1.ListPassTypesResponse{Total: total}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].ID.UUID().String()
+	if len(page) > l.size {
+		page = page[:l.size]
+		last := &page[l.size-1]
+		resp.NextPageToken = l.token(last.CreatedAt, last.UpdatedAt, last.ID.UUID())
 	}
-	for _, t := range list {
+	for _, t := range page {
 		resp.PassTypes = append(resp.PassTypes, passTypeMessage(t))
+	}
+	return resp, nil
+}
+
+// UpdatePassType implements PassService.
+func (s *Server) UpdatePassType(ctx context.Context, req *passv1.UpdatePassTypeRequest) (*passv1.UpdatePassTypeResponse, error) {
+	company, passType, err := named[id.PassType](ctx, s, req.GetId(), "pass type")
+	if err != nil {
+		return nil, err
+	}
+	var resp *passv1.UpdatePassTypeResponse
+	err = s.store.inTx(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+		resp = &passv1.UpdatePassTypeResponse{}
+		return idem.Do(ctx, tx, req, resp, func() error {
+			t, err := s.store.lockPassType(ctx, tx, company.ID, passType)
+			if err != nil {
+				return err
+			}
+			if err := expect(t.Version, req.ExpectedVersion, "pass type"); err != nil {
+				return err
+			}
+			changed, err := t.update(req)
+			if err != nil {
+				return err
+			}
+			if changed {
+				t.Version++
+				t.UpdatedAt = instant(s.now())
+			}
+			resp.PassType = passTypeMessage(t)
+			if !changed {
+				return nil
+			}
+			if err := s.store.savePassType(ctx, tx, company.ID, t); err != nil {
+				return err
+			}
+			return s.outbox.Append(ctx, tx, passTypeUpdated(company.ID, resp.GetPassType()))
+		})
+	})
+	if err != nil {
+		return nil, err
 	}
 	return resp, nil
 }
@@ -133,6 +193,13 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 	if err != nil {
 		return nil, err
 	}
+	if t.Status == typeArchived {
+		return nil, fault.Refuse(ReasonPassNotActive, "the pass type is archived").With("status", t.Status)
+	}
+	paid, err := newPurchase(req.GetPurchase(), t)
+	if err != nil {
+		return nil, err
+	}
 	exists, err := s.others.CustomerExists(ctx, company.ID, customer)
 	if err != nil {
 		return nil, err
@@ -143,6 +210,7 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 	p := CustomerPass{
 		ID: id.CustomerPass(s.newID()), CustomerID: customer, PassTypeID: t.ID, RemainingUses: t.TotalUses,
 		StartDate: start, ExpiryDate: t.ExpiryOf(start), Status: statusActive, Version: 1, CreatedAt: instant(s.now()),
+		PaidGross: paid.PaidGross, PaidCurrency: paid.PaidCurrency, PaidMethod: paid.PaidMethod, PaidReference: paid.PaidReference,
 	}
 	p.UpdatedAt = p.CreatedAt
 	var resp *passv1.AssignCustomerPassResponse
@@ -187,25 +255,39 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 			return nil, fault.Missing("customer")
 		}
 	}
-	size, err := pageSize(req.GetPageSize(), 50, 200)
+	l, err := newList(req.GetOrder(), req.GetPageToken(), req.GetOffset(), req.GetPageSize())
 	if err != nil {
 		return nil, err
 	}
-	after, err := afterID(req.GetPageToken())
-	if err != nil {
+	now := s.now()
+	l.where = of(company.ID)
+	if !customer.IsZero() {
+		l.where.add("customer_id = %s", customer)
+	}
+	if req.GetPassTypeId() != "" {
+		passType, err := id.Parse[id.PassType](req.GetPassTypeId())
+		if err != nil {
+			return nil, fault.Missing("pass type")
+		}
+		l.where.add("pass_type_id = %s", passType)
+	}
+	if err := l.where.statusNow(req.GetStatus(), dayOf(now, company.Zone)); err != nil {
 		return nil, err
 	}
-	list, total, err := s.store.customerPasses(ctx, company.ID, customer, after, size+1)
+	if err := l.where.updatedSince(req.GetUpdatedSince()); err != nil {
+		return nil, err
+	}
+	page, total, err := s.store.customerPasses(ctx, company.ID, l)
 	if err != nil {
 		return nil, err
 	}
 	resp := &passv1.ListCustomerPassesResponse{Total: total}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].ID.UUID().String()
+	if len(page) > l.size {
+		page = page[:l.size]
+		last := &page[l.size-1]
+		resp.NextPageToken = l.token(last.CreatedAt, last.UpdatedAt, last.ID.UUID())
 	}
-	now := s.now()
-	for _, p := range list {
+	for _, p := range page {
 		resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(p, now, company.Zone))
 	}
 	return resp, nil
@@ -265,18 +347,6 @@ func pageSize(asked int32, usual, most int) (int, error) {
 		return 0, fault.InvalidParameter("page_size", "range", "is out of range")
 	}
 	return int(asked), nil
-}
-
-// afterID reads the page token of a list that is ordered by identifier.
-func afterID(token string) (id.UUID, error) {
-	if token == "" {
-		return id.UUID{}, nil
-	}
-	u, err := id.ParseUUID(token)
-	if err != nil {
-		return id.UUID{}, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-	}
-	return u, nil
 }
 
 func sequenceToken(sequence int64) string {

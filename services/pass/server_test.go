@@ -87,7 +87,7 @@ func open(t *testing.T) *desk {
 // as returns a context of a caller of a company, with every scope of the service.
 func (d *desk) as(company id.Company) context.Context {
 	d.t.Helper()
-	raw := d.issuer.Client(company, "passes:read", "passes:write", "customer-passes:read", "customer-passes:write")
+	raw := d.issuer.Client(company, "passes:read", "passes:write", "customer-passes:read", "customer-passes:write", "redemptions:write")
 	claims, err := d.issuer.Verifier.Verify(d.t.Context(), raw)
 	if err != nil {
 		d.t.Fatal(err)
@@ -310,10 +310,13 @@ func TestLedgerInDatabase(t *testing.T) { // invariant 1
 	}
 }
 
-func TestAnotherCompany(t *testing.T) { // invariant 5
+func TestAnotherCompany(t *testing.T) { // invariant 6
 	d := open(t)
 	p := d.assign("2026-01-01")
 	stranger := d.as(id.New[id.Company]())
+	own := d.give(d.customer(), nil)
+	redeemed := redeemRequest(own.GetCustomerId(), own.GetId(), 1)
+	d.mustRedeem(redeemed)
 	calls := map[string]func() error{
 		"GetPassType": func() error {
 			_, err := d.client.GetPassType(stranger, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
@@ -325,6 +328,28 @@ func TestAnotherCompany(t *testing.T) { // invariant 5
 		},
 		"AssignCustomerPass": func() error {
 			_, err := d.client.AssignCustomerPass(stranger, &passv1.AssignCustomerPassRequest{CustomerId: p.GetCustomerId(), PassTypeId: p.GetPassTypeId()})
+			return err
+		},
+		"UpdatePassType": func() error {
+			_, err := d.client.UpdatePassType(stranger, &passv1.UpdatePassTypeRequest{Id: p.GetPassTypeId(), Price: new(int64)})
+			return err
+		},
+		"UpdateCustomerPass": func() error {
+			_, err := d.client.UpdateCustomerPass(stranger, &passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: new(int32)})
+			return err
+		},
+		"AdjustCredits": func() error {
+			_, err := d.client.AdjustCredits(stranger, &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 1, Reason: "x"})
+			return err
+		},
+		"RedeemCredits": func() error {
+			_, err := d.client.RedeemCredits(stranger, redeemRequest(p.GetCustomerId(), p.GetId(), 1))
+			return err
+		},
+		"ReturnCredits": func() error {
+			_, err := d.client.ReturnCredits(stranger, &passv1.ReturnCreditsRequest{
+				ReturnId: id.New[id.Booking]().String(), RedemptionId: redeemed.GetRedemptionId(), Credits: 1, CustomerPassId: p.GetId(),
+			})
 			return err
 		},
 		"ListLedgerEntries": func() error {
@@ -339,7 +364,17 @@ func TestAnotherCompany(t *testing.T) { // invariant 5
 			}
 		})
 	}
+	t.Run("CancelRedemption of another company's cancels nothing", func(t *testing.T) {
+		res, err := d.client.CancelRedemption(stranger, &passv1.CancelRedemptionRequest{RedemptionId: redeemed.GetRedemptionId()})
+		if err != nil || res.GetCredits() != 0 || d.get(own.GetId()).GetRemainingUses() != 9 {
+			t.Errorf("got %v, %v", res, err)
+		}
+	})
 	t.Run("lists are empty", func(t *testing.T) {
+		eligible, err := d.client.ListEligiblePasses(stranger, &passv1.ListEligiblePassesRequest{CustomerId: own.GetCustomerId()})
+		if err != nil || len(eligible.GetCustomerPasses()) != 0 {
+			t.Errorf("got %v, %v", eligible, err)
+		}
 		types, err := d.client.ListPassTypes(stranger, &passv1.ListPassTypesRequest{})
 		if err != nil || types.GetTotal() != 0 || len(types.GetPassTypes()) != 0 {
 			t.Errorf("got %v, %v", types, err)
@@ -386,12 +421,24 @@ func TestGoldenEvents(t *testing.T) { // invariant 2
 	customer := id.Customer{0x01, 0x9c, 15: 0xcc}
 	d.others.customers[customer] = d.company
 	passType := d.passType()
-	if _, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: customer.String(), PassTypeId: passType.GetId()}); err != nil {
+	assigned, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
+		CustomerId: customer.String(), PassTypeId: passType.GetId(), Purchase: &passv1.PassPurchase{Reference: "pi_1"},
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	payloads := map[string]proto.Message{subjectPassTypeCreated: &passv1.PassTypeCreated{}, subjectCustomerPassAssigned: &passv1.CustomerPassAssigned{}}
+	req := redeemRequest(customer.String(), assigned.GetCustomerPass().GetId(), 1)
+	d.mustRedeem(req)
+	title := "Eleven Classes"
+	if _, err := d.client.UpdatePassType(d.as(d.company), &passv1.UpdatePassTypeRequest{Id: passType.GetId(), Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+	payloads := map[string]proto.Message{
+		subjectPassTypeCreated: &passv1.PassTypeCreated{}, subjectPassTypeUpdated: &passv1.PassTypeUpdated{},
+		subjectCustomerPassAssigned: &passv1.CustomerPassAssigned{}, subjectCustomerPassUpdated: &passv1.CustomerPassUpdated{},
+	}
 	found := 0
-	err := d.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: func(rows pgx.Rows) error {
+	err = d.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: func(rows pgx.Rows) error {
 		for rows.Next() {
 			var subject string
 			var payload []byte

@@ -27,8 +27,11 @@ const passTypeColumns = `id, title, description, total_uses, validity_count, val
 const (
 	passTypeSQL = `select ` + passTypeColumns + ` from pass_types where company_id = $1 and id = $2`
 
-	passTypesSQL = `select ` + passTypeColumns + ` from pass_types
-		where company_id = $1 and id > $2 order by id limit $3`
+	lockPassTypeSQL = passTypeSQL + ` for no key update`
+
+	savePassTypeSQL = `update pass_types set title = $3, description = $4, total_uses = $5, validity_count = $6, validity_unit = $7,
+			price = $8, currency = $9, eligible_event_types = $10, status = $11, version = $12, updated_at = $13
+		where company_id = $1 and id = $2`
 
 	addPassTypeSQL = `insert into pass_types (company_id, ` + passTypeColumns + `)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $12)`
@@ -65,18 +68,29 @@ func (t *totals) query(company id.Company) pg.Query {
 	}}
 }
 
-// passTypes returns a page of pass types after one, and how many there are.
-func (s *store) passTypes(ctx context.Context, company id.Company, after id.UUID, limit int) ([]PassType, int64, error) {
-	var list []PassType
-	var count totals
-	err := s.db.Read(ctx, pg.For(company),
-		pg.Query{SQL: passTypesSQL, Args: []any{company, uuidFrom(after), limit}, Scan: collect(&list)},
-		count.query(company))
-	return list, count.passTypes, pg.Fault(err, nil)
+// passTypes returns a page of pass types, one row longer than asked for, and how
+// many match.
+func (s *store) passTypes(ctx context.Context, company id.Company, l list) ([]PassType, int64, error) {
+	var page []PassType
+	sql, args := l.page(passTypeColumns, "pass_types")
+	count, total := l.count(company, "pass_types", func(t totals) int64 { return t.passTypes })
+	err := s.db.Read(ctx, pg.For(company), pg.Query{SQL: sql, Args: args, Scan: collect(&page)}, count)
+	return page, total(), pg.Fault(err, nil)
 }
 
-// uuidFrom makes the zero value comparable: in a query it would be NULL.
-func uuidFrom(u id.UUID) [16]byte { return u }
+// count returns the query of how many rows match, and what it found. Without a
+// filter that is a counter.
+func (l *list) count(company id.Company, table string, counter func(totals) int64) (pg.Query, func() int64) {
+	if !l.where.filtered {
+		var t totals
+		return t.query(company), func() int64 { return counter(t) }
+	}
+	var n int64
+	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.sql, Args: l.where.args, Scan: func(rows pgx.Rows) error {
+		rows.Next()
+		return rows.Scan(&n)
+	}}, func() int64 { return n }
+}
 
 func collect[T any](into *[]T) func(pgx.Rows) error {
 	return func(rows pgx.Rows) (err error) {
@@ -94,22 +108,31 @@ func (s *store) addPassType(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-const customerPassColumns = `id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, version,
-	created_at, updated_at`
+// lockPassType reads a pass type for a change in tx.
+func (s *store) lockPassType(ctx context.Context, tx *pg.Tx, company id.Company, passType id.PassType) (PassType, error) {
+	rows, err := tx.Query(ctx, lockPassTypeSQL, company, passType)
+	if err != nil {
+		return PassType{}, err
+	}
+	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[PassType])
+	return t, missing(err, "pass type")
+}
+
+// savePassType stores a locked pass type.
+func (s *store) savePassType(ctx context.Context, tx *pg.Tx, company id.Company, t PassType) error {
+	_, err := tx.Exec(ctx, savePassTypeSQL, company, t.ID, t.Title, t.Description, t.TotalUses, t.ValidityCount, t.ValidityUnit,
+		t.Price, t.Currency, t.EligibleEventTypes, t.Status, t.Version, t.UpdatedAt)
+	return err
+}
+
+const customerPassColumns = `id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, paused_on, version,
+	created_at, updated_at, paid_gross, paid_currency, paid_method, paid_reference`
 
 const (
 	customerPassSQL = `select ` + customerPassColumns + ` from customer_passes where company_id = $1 and id = $2`
 
-	customerPassesSQL = `select ` + customerPassColumns + ` from customer_passes
-		where company_id = $1 and id > $2 order by id limit $3`
-
-	passesOfCustomerSQL = `select ` + customerPassColumns + ` from customer_passes
-		where company_id = $1 and customer_id = $2 and id > $3 order by id limit $4`
-
-	countOfCustomerSQL = `select count(*) from customer_passes where company_id = $1 and customer_id = $2`
-
 	addCustomerPassSQL = `insert into customer_passes (company_id, ` + customerPassColumns + `)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)`
+		values ($1, $2, $3, $4, $5, $6, $7, $8, null, 1, $9, $9, $10, $11, $12, $13)`
 
 	countCustomerPassSQL = `insert into pass_totals as t (company_id, customer_passes) values ($1, 1)
 		on conflict (company_id) do update set customer_passes = t.customer_passes + 1`
@@ -117,7 +140,8 @@ const (
 	openLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at)
 		values ($1, $2, 1, 'assigned', $3, $3, $4, $5)`
 
-	ledgerSQL = `select sequence, kind, credits, balance, actor, created_at from ledger_entries
+	ledgerSQL = `select sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason
+		from ledger_entries
 		where company_id = $1 and customer_pass_id = $2 and sequence > $3 order by sequence limit $4`
 )
 
@@ -127,31 +151,21 @@ func (s *store) customerPass(ctx context.Context, company id.Company, pass id.Cu
 	return p, missing(err, "customer pass")
 }
 
-// customerPasses returns a page of customer passes after one, of one customer
-// or (zero) of all, and how many there are.
-func (s *store) customerPasses(ctx context.Context, company id.Company, customer id.Customer, after id.UUID, limit int) ([]CustomerPass, int64, error) {
-	var list []CustomerPass
-	if customer.IsZero() {
-		var count totals
-		err := s.db.Read(ctx, pg.For(company),
-			pg.Query{SQL: customerPassesSQL, Args: []any{company, uuidFrom(after), limit}, Scan: collect(&list)},
-			count.query(company))
-		return list, count.customerPasses, pg.Fault(err, nil)
-	}
-	var count int64
-	err := s.db.Read(ctx, pg.For(company),
-		pg.Query{SQL: passesOfCustomerSQL, Args: []any{company, customer, uuidFrom(after), limit}, Scan: collect(&list)},
-		pg.Query{SQL: countOfCustomerSQL, Args: []any{company, customer}, Scan: func(rows pgx.Rows) error {
-			rows.Next()
-			return rows.Scan(&count)
-		}})
-	return list, count, pg.Fault(err, nil)
+// customerPasses returns a page of customer passes, one row longer than asked
+// for, and how many match.
+func (s *store) customerPasses(ctx context.Context, company id.Company, l list) ([]CustomerPass, int64, error) {
+	var page []CustomerPass
+	sql, args := l.page(customerPassColumns, "customer_passes")
+	count, total := l.count(company, "customer_passes", func(t totals) int64 { return t.customerPasses })
+	err := s.db.Read(ctx, pg.For(company), pg.Query{SQL: sql, Args: args, Scan: collect(&page)}, count)
+	return page, total(), pg.Fault(err, nil)
 }
 
 // addCustomerPass stores a new pass and opens its ledger with its uses.
 func (s *store) addCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, p CustomerPass, actor string) error {
 	batch := &pgx.Batch{}
-	batch.Queue(addCustomerPassSQL, company, p.ID, p.CustomerID, p.PassTypeID, p.RemainingUses, p.StartDate, p.ExpiryDate, p.Status, p.CreatedAt)
+	batch.Queue(addCustomerPassSQL, company, p.ID, p.CustomerID, p.PassTypeID, p.RemainingUses, p.StartDate, p.ExpiryDate, p.Status, p.CreatedAt,
+		p.PaidGross, p.PaidCurrency, p.PaidMethod, p.PaidReference)
 	batch.Queue(openLedgerSQL, company, p.ID, p.RemainingUses, actor, p.CreatedAt)
 	batch.Queue(countCustomerPassSQL, company)
 	return tx.SendBatch(ctx, batch).Close()

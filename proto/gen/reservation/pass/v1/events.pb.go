@@ -70,11 +70,9 @@ func (x *PassTypeCreated) GetPassType() *PassType {
 
 // CustomerPassAssigned is published as customer_pass_assigned.
 type CustomerPassAssigned struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
-	PassType     *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
-	// Unset: assigned free.
-	Purchase      *PassPurchase `protobuf:"bytes,3,opt,name=purchase,proto3" json:"purchase,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	PassType      *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -119,13 +117,6 @@ func (x *CustomerPassAssigned) GetCustomerPass() *CustomerPass {
 func (x *CustomerPassAssigned) GetPassType() *PassType {
 	if x != nil {
 		return x.PassType
-	}
-	return nil
-}
-
-func (x *CustomerPassAssigned) GetPurchase() *PassPurchase {
-	if x != nil {
-		return x.Purchase
 	}
 	return nil
 }
@@ -227,11 +218,10 @@ const file_reservation_pass_v1_events_proto_rawDesc = "" +
 	"\n" +
 	" reservation/pass/v1/events.proto\x12\x13reservation.pass.v1\x1a\x1ereservation/pass/v1/pass.proto\"M\n" +
 	"\x0fPassTypeCreated\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xd9\x01\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\x9a\x01\n" +
 	"\x14CustomerPassAssigned\x12F\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12:\n" +
-	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\x12=\n" +
-	"\bpurchase\x18\x03 \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"M\n" +
+	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"M\n" +
 	"\x0fPassTypeUpdated\x12:\n" +
 	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"]\n" +
 	"\x13CustomerPassUpdated\x12F\n" +
@@ -257,20 +247,18 @@ var file_reservation_pass_v1_events_proto_goTypes = []any{
 	(*CustomerPassUpdated)(nil),  // 3: reservation.pass.v1.CustomerPassUpdated
 	(*PassType)(nil),             // 4: reservation.pass.v1.PassType
 	(*CustomerPass)(nil),         // 5: reservation.pass.v1.CustomerPass
-	(*PassPurchase)(nil),         // 6: reservation.pass.v1.PassPurchase
 }
 var file_reservation_pass_v1_events_proto_depIdxs = []int32{
 	4, // 0: reservation.pass.v1.PassTypeCreated.pass_type:type_name -> reservation.pass.v1.PassType
 	5, // 1: reservation.pass.v1.CustomerPassAssigned.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	4, // 2: reservation.pass.v1.CustomerPassAssigned.pass_type:type_name -> reservation.pass.v1.PassType
-	6, // 3: reservation.pass.v1.CustomerPassAssigned.purchase:type_name -> reservation.pass.v1.PassPurchase
-	4, // 4: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
-	5, // 5: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	4, // 3: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
+	5, // 4: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_events_proto_init() }

@@ -1,0 +1,155 @@
+package pass
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// Reasons for which a pass does not pay.
+const (
+	ReasonPassNotActive       = "PASS_NOT_ACTIVE"
+	ReasonPassExpired         = "PASS_EXPIRED"
+	ReasonPassExhausted       = "PASS_EXHAUSTED"
+	ReasonPassNotApplicable   = "PASS_NOT_APPLICABLE"
+	ReasonRedemptionCancelled = "REDEMPTION_CANCELLED"
+)
+
+const maxItems = 50
+
+// redemption is what a transaction asks to be paid, all of it from one pass.
+type redemption struct {
+	id       id.Transaction
+	customer id.Customer
+	pass     id.CustomerPass // zero: any that fits
+	items    []item
+}
+
+// item is what one booking costs.
+type item struct {
+	id        id.Booking
+	eventType string
+	credits   int32
+}
+
+func (r *redemption) credits() int32 {
+	var sum int32
+	for _, i := range r.items {
+		sum += i.credits
+	}
+	return sum
+}
+
+// newRedemption checks a request.
+func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
+	var r redemption
+	var err error
+	if r.id, err = id.Parse[id.Transaction](req.GetRedemptionId()); err != nil {
+		return r, fault.InvalidFields(fault.Field{Field: "redemption_id", Rule: "format", Message: "must be a txn_ identifier"})
+	}
+	if r.customer, err = id.Parse[id.Customer](req.GetCustomerId()); err != nil {
+		return r, fault.Missing("customer")
+	}
+	if req.GetCustomerPassId() != "" {
+		if r.pass, err = id.Parse[id.CustomerPass](req.GetCustomerPassId()); err != nil {
+			return r, fault.Missing("customer pass")
+		}
+	}
+	var faults []fault.Field
+	if n := len(req.GetItems()); n < 1 || n > maxItems {
+		faults = append(faults, fault.Field{Field: "items", Rule: "items", Message: fmt.Sprintf("must be 1 to %d", maxItems)})
+	}
+	seen := map[id.Booking]bool{}
+	for n, in := range req.GetItems() {
+		at := func(member string) string { return fmt.Sprintf("items[%d].%s", n, member) }
+		booking, err := id.Parse[id.Booking](in.GetItemId())
+		if err != nil || seen[booking] {
+			faults = append(faults, fault.Field{Field: at("item_id"), Rule: "format", Message: "must be a booking_ identifier, each once"})
+		}
+		seen[booking] = true
+		if !slices.Contains(eventTypes(), in.GetEventType()) {
+			faults = append(faults, fault.Field{Field: at("event_type"), Rule: "enum", Message: "must be class, event, workshop, course or appointment"})
+		}
+		if in.GetCredits() < 0 || in.GetCredits() > maxUses {
+			faults = append(faults, fault.Field{Field: at("credits"), Rule: "range", Message: fmt.Sprintf("must be 0 to %d", maxUses)})
+		}
+		r.items = append(r.items, item{id: booking, eventType: in.GetEventType(), credits: in.GetCredits()})
+	}
+	if len(faults) > 0 {
+		return r, fault.InvalidFields(faults...)
+	}
+	return r, nil
+}
+
+// candidate is a pass that might pay, with what its type is good for.
+type candidate struct {
+	CustomerPass
+	EligibleEventTypes []string `db:"eligible_event_types"`
+}
+
+// refuses says why a pass cannot pay for kinds of events with so many credits on
+// a day; nil: it can.
+func (c *candidate) refuses(eventTypes []string, credits int32, today time.Time) *fault.Error {
+	switch {
+	case c.Status != statusActive:
+		return fault.Refuse(ReasonPassNotActive, "the pass is "+c.Status).With("status", c.Status)
+	case today.After(c.ExpiryDate):
+		return fault.Refuse(ReasonPassExpired, "the pass has expired").With("expiry_date", c.ExpiryDate.Format(time.DateOnly))
+	case today.Before(c.StartDate):
+		return fault.Refuse(ReasonPassNotActive, "the pass starts later").With("start_date", c.StartDate.Format(time.DateOnly))
+	}
+	for _, kind := range eventTypes {
+		if len(c.EligibleEventTypes) > 0 && !slices.Contains(c.EligibleEventTypes, kind) {
+			return fault.Refuse(ReasonPassNotApplicable, "the pass is not for events of this type").With("event_type", kind)
+		}
+	}
+	if c.RemainingUses < credits {
+		return fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left").
+			With("remaining_uses", fmt.Sprint(c.RemainingUses)).With("credits", fmt.Sprint(credits))
+	}
+	return nil
+}
+
+// choose orders passes by which is to pay first: the one that expires first, of
+// several the one with the fewest uses left, of several the oldest.
+func choose(passes []candidate) {
+	slices.SortFunc(passes, func(a, b candidate) int {
+		return cmp.Or(a.ExpiryDate.Compare(b.ExpiryDate), cmp.Compare(a.RemainingUses, b.RemainingUses),
+			a.CreatedAt.Compare(b.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
+	})
+}
+
+// pick returns the pass that pays, or the refusal that is nearest to a yes.
+func pick(passes []candidate, eventTypes []string, credits int32, today time.Time) (*candidate, *fault.Error) {
+	choose(passes)
+	nearest := fault.Refuse(ReasonPassNotApplicable, "the customer has no pass that could pay")
+	for i := range passes {
+		refusal := passes[i].refuses(eventTypes, credits, today)
+		if refusal == nil {
+			return &passes[i], nil
+		}
+		if nearness(refusal) > nearness(nearest) {
+			nearest = refusal
+		}
+	}
+	return nil, nearest
+}
+
+func nearness(refusal *fault.Error) int {
+	return slices.Index([]string{ReasonPassNotApplicable, ReasonPassNotActive, ReasonPassExpired, ReasonPassExhausted}, refusal.Reason)
+}
+
+func (r *redemption) eventTypes() []string {
+	kinds := make([]string, 0, len(r.items))
+	for _, i := range r.items {
+		if !slices.Contains(kinds, i.eventType) {
+			kinds = append(kinds, i.eventType)
+		}
+	}
+	return kinds
+}

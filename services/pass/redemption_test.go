@@ -1,0 +1,787 @@
+package pass
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/testkit"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// give assigns a pass of a type, made on demand, to a customer.
+func (d *desk) give(customer string, change func(*passv1.CreatePassTypeRequest)) *passv1.CustomerPass {
+	d.t.Helper()
+	req := tenClasses()
+	req.EligibleEventTypes = nil
+	if change != nil {
+		change(req)
+	}
+	made, err := d.client.CreatePassType(d.as(d.company), req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: made.GetPassType().GetId()})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res.GetCustomerPass()
+}
+
+func newTransaction() string { return id.New[id.Transaction]().String() }
+
+// redeemRequest is a redemption of bookings of classes that cost so many credits.
+func redeemRequest(customer, pass string, credits ...int32) *passv1.RedeemCreditsRequest {
+	req := &passv1.RedeemCreditsRequest{RedemptionId: newTransaction(), CustomerId: customer, CustomerPassId: pass}
+	for _, n := range credits {
+		req.Items = append(req.Items, &passv1.RedemptionItem{ItemId: id.New[id.Booking]().String(), EventType: "class", Credits: n})
+	}
+	return req
+}
+
+func (d *desk) redeem(req *passv1.RedeemCreditsRequest) (*passv1.RedeemCreditsResponse, error) {
+	return d.client.RedeemCredits(d.as(d.company), req)
+}
+
+func (d *desk) mustRedeem(req *passv1.RedeemCreditsRequest) *passv1.RedeemCreditsResponse {
+	d.t.Helper()
+	res, err := d.redeem(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res
+}
+
+func (d *desk) get(pass string) *passv1.CustomerPass {
+	d.t.Helper()
+	res, err := d.client.GetCustomerPass(d.as(d.company), &passv1.GetCustomerPassRequest{Id: pass})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res.GetCustomerPass()
+}
+
+func (d *desk) ledger(pass string) []*passv1.LedgerEntry {
+	d.t.Helper()
+	res, err := d.client.ListLedgerEntries(d.as(d.company), &passv1.ListLedgerEntriesRequest{CustomerPassId: pass, PageSize: 1000})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res.GetEntries()
+}
+
+func (d *desk) update(req *passv1.UpdateCustomerPassRequest) *passv1.CustomerPass {
+	d.t.Helper()
+	res, err := d.client.UpdateCustomerPass(d.as(d.company), req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res.GetCustomerPass()
+}
+
+// verify fails the test for every number that is not what the rows say.
+func (d *desk) verify() (checked int64) {
+	d.t.Helper()
+	stream, err := d.client.VerifyPasses(d.as(d.company), &passv1.VerifyPassesRequest{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return checked
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		checked += res.GetChecked()
+		if diff := res.GetDifference(); diff != nil {
+			d.t.Errorf("%v", diff)
+		}
+	}
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fault.From(err).Reason
+}
+
+func TestRedeem(t *testing.T) { // invariants 1 and 5
+	d := open(t)
+	customer := d.customer()
+	t.Run("takes each booking's credits and explains each", func(t *testing.T) {
+		p := d.give(customer, nil)
+		req := redeemRequest(customer, p.GetId(), 2, 0, 3)
+		res := d.mustRedeem(req)
+		if res.GetCredits() != 5 || res.GetRemainingUses() != 5 || res.GetCustomerPassId() != p.GetId() || d.get(p.GetId()).GetRemainingUses() != 5 {
+			t.Errorf("got %v", res)
+		}
+		entries := d.ledger(p.GetId())
+		if len(entries) != 3 {
+			t.Fatalf("got %v", entries)
+		}
+		e := entries[2]
+		if e.GetKind() != passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_REDEEMED || e.GetCredits() != -3 || e.GetBalance() != 5 ||
+			e.GetRedemptionId() != req.GetRedemptionId() || e.GetItemId() != req.GetItems()[2].GetItemId() || !strings.HasPrefix(e.GetActor(), "m2m_") {
+			t.Errorf("got %v", e)
+		}
+	})
+	t.Run("happens once, however often it is asked", func(t *testing.T) {
+		p := d.give(customer, nil)
+		req := redeemRequest(customer, p.GetId(), 4)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if res, err := d.redeem(req); err != nil || res.GetRemainingUses() != 6 {
+					t.Errorf("got %v, %v", res, err)
+				}
+			})
+		}
+		wg.Wait()
+		if left := d.get(p.GetId()).GetRemainingUses(); left != 6 {
+			t.Errorf("%d are left", left)
+		}
+	})
+	t.Run("chooses the pass that expires first, then the emptier, then the older", func(t *testing.T) {
+		customer := d.customer()
+		year := d.give(customer, func(r *passv1.CreatePassTypeRequest) { r.ValidityUnit = passv1.ValidityUnit_VALIDITY_UNIT_YEAR })
+		oldest := d.give(customer, nil)
+		newer := d.give(customer, nil)
+		fewer := d.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 3 })
+		d.give(customer, func(r *passv1.CreatePassTypeRequest) {
+			r.EligibleEventTypes, r.ValidityUnit = []string{"workshop"}, passv1.ValidityUnit_VALIDITY_UNIT_DAY
+		})
+		var got []string
+		for _, n := range []int32{3, 10, 10, 10} {
+			got = append(got, d.mustRedeem(redeemRequest(customer, "", n)).GetCustomerPassId())
+		}
+		if want := []string{fewer.GetId(), oldest.GetId(), newer.GetId(), year.GetId()}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		eligible, err := d.client.ListEligiblePasses(d.as(d.company), &passv1.ListEligiblePassesRequest{CustomerId: customer, EventTypes: []string{"workshop"}, Credits: 1})
+		if err != nil || len(eligible.GetCustomerPasses()) != 1 {
+			t.Errorf("got %v, %v", eligible, err)
+		}
+	})
+	t.Run("is refused with the reason nearest to a yes", func(t *testing.T) {
+		today := dayOf(time.Now(), time.UTC)
+		cases := []struct {
+			name, want string
+			prepare    func(customer string) (pass string)
+			credits    int32
+		}{
+			{"no pass", ReasonPassNotApplicable, func(string) string { return "" }, 1},
+			{"another type of event", ReasonPassNotApplicable, func(c string) string {
+				d.give(c, func(r *passv1.CreatePassTypeRequest) { r.EligibleEventTypes = []string{"workshop"} })
+				return ""
+			}, 1},
+			{"too few uses", ReasonPassExhausted, func(c string) string { d.give(c, nil); return "" }, 11},
+			{"too few uses of the one named", ReasonPassExhausted, func(c string) string { d.give(c, nil); return d.give(c, nil).GetId() }, 11},
+			{"paused", ReasonPassNotActive, func(c string) string {
+				p := d.give(c, nil)
+				d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED})
+				return p.GetId()
+			}, 1},
+			{"cancelled, and no other", ReasonPassNotActive, func(c string) string {
+				p := d.give(c, nil)
+				d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
+				return ""
+			}, 1},
+			{"starts tomorrow", ReasonPassNotActive, func(c string) string {
+				res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
+					CustomerId: c, PassTypeId: d.passType().GetId(), StartDate: today.AddDate(0, 0, 2).Format(time.DateOnly)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return res.GetCustomerPass().GetId()
+			}, 1},
+			{"expired", ReasonPassExpired, func(c string) string {
+				res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
+					CustomerId: c, PassTypeId: d.passType().GetId(), StartDate: today.AddDate(0, -3, 0).Format(time.DateOnly)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return res.GetCustomerPass().GetId()
+			}, 1},
+			{"another customer's", ReasonPassNotApplicable, func(string) string { return d.give(d.customer(), nil).GetId() }, 1},
+			{"one that does not exist", fault.ReasonNotFound, func(string) string { return id.New[id.CustomerPass]().String() }, 1},
+			{"no identifier", fault.ReasonNotFound, func(string) string { return "cp_'" }, 1},
+		}
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				customer := d.customer()
+				req := redeemRequest(customer, c.prepare(customer), c.credits)
+				if _, err := d.redeem(req); reason(err) != c.want {
+					t.Errorf("got %v, want %s", err, c.want)
+				}
+				// What was refused may be tried again.
+				d.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 100 })
+				req.CustomerPassId = ""
+				if _, err := d.redeem(req); err != nil {
+					t.Errorf("tried again: %v", err)
+				}
+			})
+		}
+	})
+	t.Run("is refused with every fault named", func(t *testing.T) {
+		_, err := d.redeem(&passv1.RedeemCreditsRequest{RedemptionId: newTransaction(), CustomerId: customer, Items: []*passv1.RedemptionItem{
+			{ItemId: "x", EventType: "yoga", Credits: -1},
+		}})
+		var got []string
+		for _, f := range fault.From(err).Fields {
+			got = append(got, f.Field+":"+f.Rule)
+		}
+		if want := "items[0].item_id:format items[0].event_type:enum items[0].credits:range"; strings.Join(got, " ") != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	})
+	d.verify()
+}
+
+func TestReturn(t *testing.T) { // invariant 5
+	d := open(t)
+	ctx := d.as(d.company)
+	customer := d.customer()
+	giveBack := func(req *passv1.RedeemCreditsRequest, item int, pass string) (*passv1.ReturnCreditsResponse, error) {
+		return d.client.ReturnCredits(ctx, &passv1.ReturnCreditsRequest{
+			ReturnId: req.GetItems()[item].GetItemId(), RedemptionId: req.GetRedemptionId(), Credits: req.GetItems()[item].GetCredits(), CustomerPassId: pass,
+		})
+	}
+	t.Run("gives a booking's credits back once, also to a pass that is cancelled", func(t *testing.T) {
+		p := d.give(customer, nil)
+		req := redeemRequest(customer, p.GetId(), 2, 3)
+		d.mustRedeem(req)
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
+		for n := range 3 {
+			res, err := giveBack(req, 1, "")
+			if err != nil || res.GetRemainingUses() != 8 || res.GetChanged() != (n == 0) {
+				t.Errorf("got %v, %v", res, err)
+			}
+		}
+		if entries := d.ledger(p.GetId()); len(entries) != 4 || entries[3].GetKind() != passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_RETURNED {
+			t.Errorf("got %v", entries)
+		}
+	})
+	t.Run("refuses more than was taken, and what was not", func(t *testing.T) {
+		p := d.give(customer, nil)
+		req := redeemRequest(customer, p.GetId(), 2)
+		d.mustRedeem(req)
+		_, err := d.client.ReturnCredits(ctx, &passv1.ReturnCreditsRequest{ReturnId: req.GetItems()[0].GetItemId(), RedemptionId: req.GetRedemptionId(), Credits: 3})
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("got %v", err)
+		}
+		_, err = d.client.ReturnCredits(ctx, &passv1.ReturnCreditsRequest{ReturnId: id.New[id.Booking]().String(), RedemptionId: req.GetRedemptionId(), Credits: 2, CustomerPassId: p.GetId()})
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("of an imported booking adds to the pass that is named, once", func(t *testing.T) {
+		p := d.give(customer, nil)
+		req := redeemRequest(customer, "", 2, 1)
+		for range 2 {
+			for item := range 2 {
+				if _, err := giveBack(req, item, p.GetId()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if left := d.get(p.GetId()).GetRemainingUses(); left != 13 {
+			t.Errorf("%d are left", left)
+		}
+		if _, err := giveBack(redeemRequest(customer, "", 1), 0, id.New[id.CustomerPass]().String()); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("of a whole redemption gives back what it still holds, and refuses it for ever", func(t *testing.T) {
+		p := d.give(customer, nil)
+		req := redeemRequest(customer, p.GetId(), 2, 3)
+		d.mustRedeem(req)
+		if _, err := giveBack(req, 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		for n, want := range []int32{3, 0} {
+			res, err := d.client.CancelRedemption(ctx, &passv1.CancelRedemptionRequest{RedemptionId: req.GetRedemptionId()})
+			if err != nil || res.GetCredits() != want {
+				t.Errorf("%d: got %v, %v", n, res, err)
+			}
+		}
+		late := redeemRequest(customer, p.GetId(), 1)
+		if _, err := d.client.CancelRedemption(ctx, &passv1.CancelRedemptionRequest{RedemptionId: late.GetRedemptionId()}); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*passv1.RedeemCreditsRequest{req, late} {
+			if _, err := d.redeem(r); reason(err) != ReasonRedemptionCancelled {
+				t.Errorf("got %v", err)
+			}
+		}
+		if left := d.get(p.GetId()).GetRemainingUses(); left != 10 {
+			t.Errorf("%d are left", left)
+		}
+	})
+	d.verify()
+}
+
+func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
+	d := open(t)
+	customer := d.customer()
+	paused, active := passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
+	t.Run("a pause moves the expiry by its days", func(t *testing.T) {
+		now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+		d.server.now = func() time.Time { return now }
+		defer func() { d.server.now = time.Now }()
+		p := d.give(customer, nil) // to 20 April
+		p = d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
+		if p.GetStatus() != paused || p.GetExpiryDate() != "2026-04-20" {
+			t.Errorf("got %v", p)
+		}
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
+		now = now.AddDate(0, 0, 10) // over the change of the clocks on 29 March
+		p = d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active})
+		if p.GetStatus() != active || p.GetExpiryDate() != "2026-04-30" {
+			t.Errorf("got %v", p)
+		}
+	})
+	t.Run("uses are set by an adjustment that is explained", func(t *testing.T) {
+		p := d.give(customer, nil)
+		uses := int32(7)
+		p = d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &uses, Reason: "a class fell through"})
+		entries := d.ledger(p.GetId())
+		if last := entries[len(entries)-1]; p.GetRemainingUses() != 7 || last.GetCredits() != -3 || last.GetReason() != "a class fell through" ||
+			last.GetKind() != passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED {
+			t.Errorf("got %v, %v", p, last)
+		}
+		res, err := d.client.AdjustCredits(d.as(d.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 5, Reason: "a gift"})
+		if err != nil || res.GetCustomerPass().GetRemainingUses() != 12 {
+			t.Errorf("got %v, %v", res, err)
+		}
+		if _, err := d.client.AdjustCredits(d.as(d.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: -13, Reason: "x"}); reason(err) != ReasonPassExhausted {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("what changes nothing stores nothing", func(t *testing.T) {
+		p := d.give(customer, nil)
+		again := d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active, RemainingUses: &p.RemainingUses, ExpiryDate: &p.ExpiryDate})
+		if again.GetVersion() != p.GetVersion() || len(d.ledger(p.GetId())) != 1 {
+			t.Errorf("got %v", again)
+		}
+	})
+	t.Run("a cancelled pass stays cancelled", func(t *testing.T) {
+		p := d.give(customer, nil)
+		for range 2 {
+			d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
+		}
+		uses := int32(3)
+		for _, req := range []*passv1.UpdateCustomerPassRequest{{Id: p.GetId(), Status: active}, {Id: p.GetId(), Status: paused}, {Id: p.GetId(), RemainingUses: &uses}} {
+			if _, err := d.client.UpdateCustomerPass(d.as(d.company), req); reason(err) != ReasonPassNotActive {
+				t.Errorf("%v: got %v", req, err)
+			}
+		}
+	})
+	t.Run("is refused when it is wrong or stale", func(t *testing.T) {
+		p := d.give(customer, nil)
+		bad, before, stale, minus := "31/12/2026", "2000-01-01", int64(7), int32(-1)
+		for name, c := range map[string]struct {
+			req  *passv1.UpdateCustomerPassRequest
+			want string
+		}{
+			"no date":          {&passv1.UpdateCustomerPassRequest{ExpiryDate: &bad}, fault.ReasonValidation},
+			"before the start": {&passv1.UpdateCustomerPassRequest{ExpiryDate: &before}, fault.ReasonValidation},
+			"negative uses":    {&passv1.UpdateCustomerPassRequest{RemainingUses: &minus}, fault.ReasonValidation},
+			"a derived status": {&passv1.UpdateCustomerPassRequest{Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED}, fault.ReasonValidation},
+			"a stale version":  {&passv1.UpdateCustomerPassRequest{Status: paused, ExpectedVersion: &stale}, fault.ReasonVersionMismatch},
+			"a long reason":    {&passv1.UpdateCustomerPassRequest{Reason: strings.Repeat("é", 501)}, fault.ReasonValidation},
+		} {
+			c.req.Id = p.GetId()
+			if _, err := d.client.UpdateCustomerPass(d.as(d.company), c.req); reason(err) != c.want {
+				t.Errorf("%s: got %v, want %s", name, err, c.want)
+			}
+		}
+	})
+	d.verify()
+}
+
+func TestBoughtPass(t *testing.T) {
+	d := open(t)
+	gross := int64(9900)
+	passType := d.passType()
+	for name, c := range map[string]struct {
+		in   *passv1.PassPurchase
+		want string
+	}{
+		"at the type's price": {&passv1.PassPurchase{}, `gross:11000 method:"CARD" currency:"GBP"`},
+		"at another price":    {&passv1.PassPurchase{Gross: &gross, Method: "CASH", Reference: "r1"}, `gross:9900 method:"CASH" reference:"r1" currency:"GBP"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId(), Purchase: c.in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := d.get(res.GetCustomerPass().GetId()).GetPurchase()
+			got := fmt.Sprintf("gross:%d method:%q", read.GetGross(), read.GetMethod())
+			if read.GetReference() != "" {
+				got += fmt.Sprintf(" reference:%q", read.GetReference())
+			}
+			if got += fmt.Sprintf(" currency:%q", read.GetCurrency()); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	t.Run("is not of an archived type", func(t *testing.T) {
+		if _, err := d.client.UpdatePassType(d.as(d.company), &passv1.UpdatePassTypeRequest{Id: passType.GetId(), Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId()})
+		if reason(err) != ReasonPassNotActive {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestUpdatePassType(t *testing.T) {
+	d := open(t)
+	ctx := d.as(d.company)
+	made := d.passType()
+	title, price := "  Zehn Stunden  ", int64(12_000)
+	res, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{
+		Id: made.GetId(), Title: &title, Price: &price, EligibleEventTypes: &passv1.EventTypes{}, ExpectedVersion: &made.Version,
+	})
+	got := res.GetPassType()
+	if err != nil || got.GetTitle() != "Zehn Stunden" || got.GetPrice() != 12_000 || len(got.GetEligibleEventTypes()) != 0 ||
+		got.GetTotalUses() != 10 || got.GetVersion() != 2 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &title, ExpectedVersion: &made.Version}); !fault.Is(err, fault.VersionMismatch) {
+		t.Errorf("got %v", err)
+	}
+	empty := " "
+	if _, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &empty}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("got %v", err)
+	}
+	same, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &title})
+	if err != nil || same.GetPassType().GetVersion() != 2 {
+		t.Errorf("got %v, %v", same, err)
+	}
+}
+
+// TestCreditsUnderConcurrency lets several processes take and give the credits of
+// few passes, and holds the books to what happened.
+func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 5
+	d := open(t)
+	customer := d.customer()
+	var passes []string
+	for range 3 {
+		passes = append(passes, d.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 40 }).GetId())
+	}
+	servers := []*Server{d.server}
+	for range 2 {
+		servers = append(servers, NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.others))
+	}
+	claims, err := d.issuer.Verifier.Verify(t.Context(), d.issuer.Client(d.company, "redemptions:write", "customer-passes:write"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := rpc.WithClaims(t.Context(), claims)
+	var wg sync.WaitGroup
+	for worker := range 24 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(worker), 1))
+			s := servers[worker%len(servers)]
+			for range 12 {
+				pass := ""
+				if r.IntN(2) == 0 {
+					pass = passes[r.IntN(len(passes))]
+				}
+				req := redeemRequest(customer, pass, int32(r.IntN(3)), int32(1+r.IntN(2)))
+				for range 1 + r.IntN(2) {
+					if _, err := s.RedeemCredits(ctx, req); err != nil && reason(err) != ReasonPassExhausted && reason(err) != ReasonPassNotActive {
+						t.Error(err)
+					}
+				}
+				var err error
+				switch r.IntN(6) {
+				case 0:
+					_, err = s.CancelRedemption(ctx, &passv1.CancelRedemptionRequest{RedemptionId: req.GetRedemptionId()})
+				case 1, 2:
+					i := req.GetItems()[r.IntN(2)]
+					_, err = s.ReturnCredits(ctx, &passv1.ReturnCreditsRequest{ReturnId: i.GetItemId(), RedemptionId: req.GetRedemptionId(), Credits: i.GetCredits(), CustomerPassId: passes[0]})
+				case 3:
+					_, err = s.AdjustCredits(ctx, &passv1.AdjustCreditsRequest{CustomerPassId: passes[r.IntN(3)], Credits: int32(r.IntN(5)) - 2, Reason: "x"})
+					if fault.Is(err, fault.Invalid) || reason(err) == ReasonPassExhausted {
+						err = nil
+					}
+				case 4:
+					status := passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
+					if r.IntN(4) == 0 {
+						status = passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
+					}
+					_, err = s.UpdateCustomerPass(ctx, &passv1.UpdateCustomerPassRequest{Id: passes[r.IntN(3)], Status: status})
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if checked := d.verify(); checked < 100 {
+		t.Errorf("only %d rows were checked", checked)
+	}
+	// The same once more, without the service's own statements.
+	for _, pass := range passes {
+		var sum int32
+		for _, e := range d.ledger(pass) {
+			sum += e.GetCredits()
+			if e.GetBalance() != sum || sum < 0 {
+				t.Errorf("%v: the balance is not %d", e, sum)
+			}
+		}
+		if left := d.get(pass).GetRemainingUses(); left != sum {
+			t.Errorf("%d uses are left, the ledger says %d", left, sum)
+		}
+	}
+}
+
+func TestVerifyFindsDifferences(t *testing.T) {
+	d := open(t)
+	customer := d.customer()
+	p := d.give(customer, nil)
+	d.mustRedeem(redeemRequest(customer, p.GetId(), 2))
+	for _, sql := range []string{
+		`update customer_passes set remaining_uses = remaining_uses + 1`,
+		`update redemption_items set returned = credits`,
+		`update pass_totals set pass_types = 9, customer_passes = 8`,
+	} {
+		err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, sql)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream, err := d.client.VerifyPasses(d.as(d.company), &passv1.VerifyPassesRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for {
+		res, err := stream.Recv()
+		if err != nil {
+			break
+		}
+		if diff := res.GetDifference(); diff != nil {
+			got = append(got, fmt.Sprintf("%s %d %d", diff.GetWhat(), diff.GetStored(), diff.GetComputed()))
+		}
+	}
+	want := []string{"customer_pass.remaining_uses 9 8", "redemption.credits 0 2", "pass_types.total 9 1", "customer_passes.total 8 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestExportRedemptions(t *testing.T) {
+	d := open(t)
+	customer := d.customer()
+	p := d.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 100 })
+	var want []string
+	for n := range 5 {
+		req := redeemRequest(customer, p.GetId(), 2)
+		d.mustRedeem(req)
+		held := 2
+		if n == 3 {
+			held = 0
+			if _, err := d.client.CancelRedemption(d.as(d.company), &passv1.CancelRedemptionRequest{RedemptionId: req.GetRedemptionId()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want = append(want, fmt.Sprint(req.GetRedemptionId(), req.GetItems()[0].GetItemId(), p.GetId(), held))
+	}
+	stream, err := d.client.ExportRedemptions(d.as(d.company), &passv1.ExportRedemptionsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range res.GetRedemptions() {
+			got = append(got, fmt.Sprint(r.GetRedemptionId(), r.GetItemId(), r.GetCustomerPassId(), r.GetCredits()))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestPassLists(t *testing.T) {
+	d := open(t)
+	ctx := d.as(d.company)
+	customer := d.customer()
+	now := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
+	d.server.now = func() time.Time { return now }
+	byStatus := map[passv1.CustomerPassStatus]string{}
+	add := func(status passv1.CustomerPassStatus, start string, change func(p *passv1.CustomerPass)) {
+		now = now.Add(time.Second)
+		res, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: d.passType().GetId(), StartDate: start})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change != nil {
+			change(res.GetCustomerPass())
+		}
+		byStatus[status] = res.GetCustomerPass().GetId()
+	}
+	none := int32(0)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "2026-05-01", nil)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING, "2026-06-02", nil)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED, "2026-05-01", func(p *passv1.CustomerPass) {
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &none})
+	})
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED, "2026-01-01", nil)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "2026-05-01", func(p *passv1.CustomerPass) {
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED})
+	})
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "2026-05-01", func(p *passv1.CustomerPass) {
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
+	})
+	for status, want := range byStatus {
+		t.Run("filter by the status as it is read: "+status.String(), func(t *testing.T) {
+			res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Status: status})
+			if err != nil || res.GetTotal() != 1 || len(res.GetCustomerPasses()) != 1 || res.GetCustomerPasses()[0].GetId() != want || res.GetCustomerPasses()[0].GetStatus() != status {
+				t.Errorf("got %v, %v", res, err)
+			}
+		})
+	}
+	for order := range passv1.PassOrder_name {
+		t.Run("are followed by cursor in the order "+passv1.PassOrder_name[order], func(t *testing.T) {
+			whole, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, got []string
+			for _, p := range whole.GetCustomerPasses() {
+				want = append(want, p.GetId())
+			}
+			for req := (&passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order), PageSize: 2}); ; {
+				res, err := d.client.ListCustomerPasses(ctx, req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range res.GetCustomerPasses() {
+					got = append(got, p.GetId())
+				}
+				if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+					break
+				}
+				other := &passv1.ListCustomerPassesRequest{Order: (req.GetOrder() + 1) % 5, PageToken: req.GetPageToken()}
+				if _, err := d.client.ListCustomerPasses(ctx, other); !fault.Is(err, fault.Invalid) {
+					t.Errorf("another order took the token: %v", err)
+				}
+			}
+			if len(got) != 6 || !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			skipped, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order), Offset: 4})
+			if err != nil || len(skipped.GetCustomerPasses()) != 2 || skipped.GetCustomerPasses()[0].GetId() != want[4] || skipped.GetTotal() != 6 {
+				t.Errorf("got %v, %v", skipped, err)
+			}
+		})
+	}
+	t.Run("filter by type, customer and change", func(t *testing.T) {
+		p := d.get(byStatus[passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED])
+		res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PassTypeId: p.GetPassTypeId(), CustomerId: customer, UpdatedSince: p.GetUpdatedAt()})
+		if err != nil || res.GetTotal() != 1 || res.GetCustomerPasses()[0].GetId() != p.GetId() {
+			t.Errorf("got %v, %v", res, err)
+		}
+		types, err := d.client.ListPassTypes(ctx, &passv1.ListPassTypesRequest{Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED})
+		if err != nil || types.GetTotal() != 0 {
+			t.Errorf("got %v, %v", types, err)
+		}
+	})
+}
+
+// analyze gives the planner the statistics that autovacuum would.
+func (d *desk) analyze() {
+	d.t.Helper()
+	admin, err := pgx.ParseConfig(testkit.AdminURL(d.t))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	admin.Database = d.db.Pool().Config().ConnConfig.Database
+	conn, err := pgx.ConnectConfig(d.t.Context(), admin)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(d.t.Context()))
+	if _, err := conn.Exec(d.t.Context(), `analyze`); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// TestListPlans holds the lists to a walk along an index.
+func TestListPlans(t *testing.T) {
+	d := open(t)
+	customer := d.customer()
+	d.give(customer, nil)
+	err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `insert into customer_passes (company_id, id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
+			select company_id, gen_random_uuid(), customer_id, pass_type_id, 0, start_date, expiry_date, status, 1,
+				created_at + g * interval '1 s', updated_at + g * interval '1 s'
+			from customer_passes, generate_series(1, 20000) g`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.analyze()
+	for order := range passv1.PassOrder_name {
+		t.Run(passv1.PassOrder_name[order], func(t *testing.T) {
+			first, err := newList(passv1.PassOrder(order), "", 0, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first.where = of(d.company)
+			page, _, err := d.server.store.customerPasses(t.Context(), d.company, first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := page[49]
+			l, err := newList(passv1.PassOrder(order), first.token(last.CreatedAt, last.UpdatedAt, last.ID.UUID()), 0, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.where = of(d.company)
+			sql, args := l.page(customerPassColumns, "customer_passes")
+			var plan []string
+			err = d.db.Read(t.Context(), pg.For(d.company), pg.Query{SQL: "explain (costs off) " + sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
+				plan, err = pgx.CollectRows(rows, pgx.RowTo[string])
+				return err
+			}})
+			text := strings.Join(plan, "\n")
+			if err != nil || !strings.Contains(text, "Index") || strings.Contains(text, "Sort") || strings.Contains(text, "Seq Scan") {
+				t.Errorf("%v\n%s", err, text)
+			}
+		})
+	}
+}
