@@ -114,9 +114,9 @@ func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credi
 	if p.Status == statusCancelled && (c.status != statusCancelled || c.expiry != nil || c.uses != nil) {
 		return false, 0, fault.Refuse(ReasonPassNotActive, "the pass is cancelled").With("status", p.Status)
 	}
-	switch {
-	case c.status == "" || c.status == p.Status:
-	case c.status == statusPaused:
+	switch c.status {
+	case "", p.Status:
+	case statusPaused:
 		p.PausedOn = &today
 		p.Status = statusPaused
 	default:

@@ -2,7 +2,6 @@ package pass
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -148,15 +147,6 @@ func (s *store) claim(ctx context.Context, tx *pg.Tx, company id.Company, redemp
 	}
 	r, err = one[storedRedemption](ctx, tx, lockRedemptionSQL, company, redemption)
 	return r, false, err
-}
-
-// find locks a redemption; false: there is none.
-func (s *store) find(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction) (storedRedemption, bool, error) {
-	r, err := one[storedRedemption](ctx, tx, lockRedemptionSQL, company, redemption)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, false, nil
-	}
-	return r, err == nil, err
 }
 
 func (s *store) saveRedemption(ctx context.Context, tx *pg.Tx, company id.Company, r storedRedemption) error {
