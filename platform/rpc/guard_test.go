@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -101,7 +102,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		is(t, p.raw(unary, pairs("Bearer "+raw)...), fault.Unauthenticated, fault.ReasonUnauthorized)
 	})
 	t.Run("streams stand behind the same guard", func(t *testing.T) {
-		if err := p.output(p.as(p.issuer.Client(p.company, "bookings:read"))); err != io.EOF {
+		if err := p.output(p.as(p.issuer.Client(p.company, "bookings:read"))); !errors.Is(err, io.EOF) {
 			t.Errorf("with the scope: %v", err)
 		}
 		is(t, p.output(t.Context()), fault.Unauthenticated, fault.ReasonUnauthorized)
