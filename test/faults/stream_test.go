@@ -29,7 +29,7 @@ func (w *world) testStream(t *testing.T) {
 	token := w.client(t, 0).Token(t, c.NewClient(t))
 
 	t.Run("read slowly and to the end, it is one document with everybody in it", func(t *testing.T) {
-		body := w.openList(t, token)
+		body := openList(t, w.Gateways[0], token)
 		text, err := io.ReadAll(body)
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func (w *world) testStream(t *testing.T) {
 		everybody(t, text)
 	})
 	t.Run("while its reader rests it holds no session, so that it survives the end of all of them", func(t *testing.T) {
-		body := w.openList(t, token)
+		body := openList(t, w.Gateways[0], token)
 		head := make([]byte, 64<<10)
 		if _, err := io.ReadFull(body, head); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func (w *world) testStream(t *testing.T) {
 	}
 	for name, breaks := range breaks {
 		t.Run("the client sees a broken connection when "+name, func(t *testing.T) {
-			body := w.openList(t, token)
+			body := openList(t, w.Gateways[0], token)
 			head := make([]byte, 64<<10)
 			if _, err := io.ReadFull(body, head); err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func (w *world) testStream(t *testing.T) {
 	}
 	t.Run("a client that leaves in the middle harms nobody", func(t *testing.T) {
 		for range 5 {
-			body := w.openList(t, token)
+			body := openList(t, w.Gateways[0], token)
 			if _, err := io.ReadFull(body, make([]byte, 64<<10)); err != nil {
 				t.Fatal(err)
 			}
@@ -128,9 +128,9 @@ func (b body) close() { b.conn.Close() }
 
 // openList asks for all customers over a connection that buffers next to nothing
 // on this side, and returns the body.
-func (w *world) openList(t *testing.T, token string) body {
+func openList(t *testing.T, baseURL, token string) body {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.Gateways[0], "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(baseURL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
