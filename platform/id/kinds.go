@@ -7,6 +7,8 @@ type (
 	Company = ID[companyKind]
 	// APIClient authenticates an integration on Interface A.
 	APIClient = ID[apiClientKind]
+	// APIKey authenticates an integration on Interface B.
+	APIKey = ID[apiKeyKind]
 	// ServiceCredential authenticates an internal caller over gRPC.
 	ServiceCredential = ID[serviceCredentialKind]
 	// Customer is a person who books.
@@ -30,6 +32,7 @@ type (
 type (
 	companyKind           struct{}
 	apiClientKind         struct{}
+	apiKeyKind            struct{}
 	serviceCredentialKind struct{}
 	customerKind          struct{}
 	transactionKind       struct{}
@@ -43,6 +46,7 @@ type (
 
 func (companyKind) Prefix() string           { return "comp_" }
 func (apiClientKind) Prefix() string         { return "m2m_" }
+func (apiKeyKind) Prefix() string            { return "key_" }
 func (serviceCredentialKind) Prefix() string { return "svc_" }
 func (customerKind) Prefix() string          { return "cust_" }
 func (transactionKind) Prefix() string       { return "txn_" }

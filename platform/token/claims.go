@@ -22,16 +22,20 @@ const Audience = "reservation"
 
 // What a token can stand for.
 const (
-	KindClient  = "client"
+	// KindClient is an API client, on Interface A.
+	KindClient = "client"
+	// KindKey is an API key, on Interface B.
+	KindKey = "key"
+	// KindService is an internal caller, over gRPC.
 	KindService = "service"
 )
 
 // Claims is what a verified token says. It is shared between requests and must
 // not be changed.
 type Claims struct {
-	// Subject is the credential: m2m_… or svc_….
+	// Subject is the credential: m2m_…, key_… or svc_….
 	Subject string
-	// Kind is KindClient or KindService.
+	// Kind is KindClient, KindKey or KindService.
 	Kind string
 	// Company is the tenant; zero for a platform credential that names it at
 	// each call.
@@ -40,6 +44,9 @@ type Claims struct {
 	Zone     string
 	Currency string
 	Scopes   []string
+	// RateLimit is how many requests the credential may make in any 60 seconds;
+	// 0: it has no limit of its own, the edge's default holds.
+	RateLimit int
 	// Generation is the credential's at the time of issue; see Verifier.Revoke.
 	Generation int64
 	IssuedAt   time.Time
@@ -71,6 +78,7 @@ type wire struct {
 	Zone       string `json:"tz,omitempty"`
 	Currency   string `json:"cur,omitempty"`
 	Scope      string `json:"scope"`
+	RateLimit  int    `json:"rl,omitempty"`
 	Generation int64  `json:"gen"`
 }
 
@@ -85,12 +93,14 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 		return nil, errors.New("no expiry")
 	case w.RegisteredClaims.Subject == "":
 		return nil, errors.New("no subject")
-	case w.Kind != KindClient && w.Kind != KindService:
+	case w.Kind != KindClient && w.Kind != KindKey && w.Kind != KindService:
 		return nil, fmt.Errorf("kind %q", w.Kind)
+	case w.RateLimit < 0:
+		return nil, fmt.Errorf("rate limit %d", w.RateLimit)
 	}
 	c := &Claims{
 		Subject: w.RegisteredClaims.Subject, Kind: w.Kind, Zone: w.Zone, Currency: w.Currency,
-		Scopes: strings.Fields(w.Scope), Generation: w.Generation,
+		Scopes: strings.Fields(w.Scope), RateLimit: w.RateLimit, Generation: w.Generation,
 		ExpiresAt: w.RegisteredClaims.ExpiresAt.Time, ID: w.RegisteredClaims.ID,
 	}
 	if at := w.RegisteredClaims.IssuedAt; at != nil {
@@ -119,7 +129,7 @@ func Sign(key ed25519.PrivateKey, kid, issuer string, c Claims) (string, error) 
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.ExpiresAt),
 		},
 		Kind: c.Kind, Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
-		Scope: strings.Join(c.Scopes, " "), Generation: c.Generation,
+		Scope: strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Generation: c.Generation,
 	}
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, w)
 	t.Header["kid"] = kid

@@ -19,45 +19,54 @@ import (
 
 // Company is a tenant.
 type Company struct {
-	ID        id.Company `db:"company_id"`
-	Name      string     `db:"name"`
-	Timezone  string     `db:"timezone"`
-	Currency  string     `db:"currency"`
-	Version   int64      `db:"version"`
-	CreatedAt time.Time  `db:"created_at"`
-	UpdatedAt time.Time  `db:"updated_at"`
+	ID       id.Company `db:"company_id"`
+	Name     string     `db:"name"`
+	Timezone string     `db:"timezone"`
+	Currency string     `db:"currency"`
+	// UniqueEmails asks that no two customers have the same e-mail address.
+	UniqueEmails bool      `db:"unique_customer_emails"`
+	Version      int64     `db:"version"`
+	CreatedAt    time.Time `db:"created_at"`
+	UpdatedAt    time.Time `db:"updated_at"`
 }
 
 // The kinds of credentials, as tokens have them.
 const (
 	kindClient  = token.KindClient
+	kindKey     = token.KindKey
 	kindService = token.KindService
 )
 
-// Credential is an API client or a service credential.
+// Credential is an API client, an API key or a service credential.
 type Credential struct {
 	Company     id.Company `db:"company_id"` // zero: of the platform
 	ID          id.UUID    `db:"id"`
 	Kind        string     `db:"kind"`
 	Name        string     `db:"name"`
 	Description string     `db:"description"`
-	Scopes      []string   `db:"scopes"`
-	SecretHash  []byte     `db:"secret_hash"`
-	Generation  int64      `db:"generation"`
-	RevokedAt   *time.Time `db:"revoked_at"`
-	DisabledAt  *time.Time `db:"disabled_at"`
-	DeletedAt   *time.Time `db:"deleted_at"`
-	ExpiresAt   *time.Time `db:"expires_at"`
-	RotatedAt   time.Time  `db:"rotated_at"`
-	LastUsedAt  *time.Time `db:"last_used_at"`
-	Version     int64      `db:"version"`
-	CreatedAt   time.Time  `db:"created_at"`
+	// Scopes are an API key's permissions, of which one can stand for many.
+	Scopes []string `db:"scopes"`
+	// RateLimit is in requests per 60 seconds; nil: the edge's default.
+	RateLimit  *int32     `db:"rate_limit"`
+	SecretHash []byte     `db:"secret_hash"`
+	Generation int64      `db:"generation"`
+	RevokedAt  *time.Time `db:"revoked_at"`
+	DisabledAt *time.Time `db:"disabled_at"`
+	DeletedAt  *time.Time `db:"deleted_at"`
+	ExpiresAt  *time.Time `db:"expires_at"`
+	RotatedAt  time.Time  `db:"rotated_at"`
+	LastUsedAt *time.Time `db:"last_used_at"`
+	Version    int64      `db:"version"`
+	CreatedAt  time.Time  `db:"created_at"`
 }
 
 // Subject is the identifier as callers and tokens have it.
 func (c *Credential) Subject() string {
-	if c.Kind == kindClient {
+	switch c.Kind {
+	case kindClient:
 		return id.APIClient(c.ID).String()
+	case kindKey:
+		return id.APIKey(c.ID).String()
 	}
 	return id.ServiceCredential(c.ID).String()
 }
@@ -81,6 +90,33 @@ func (c *Credential) rotate(now time.Time) (secret string) {
 	return secret
 }
 
+// granting is the scopes that a token of the credential can have.
+func (c *Credential) granting() []string {
+	if c.Kind == kindKey {
+		return expand(c.Scopes)
+	}
+	return c.Scopes
+}
+
+// rescope replaces the scopes, and reports whether one was taken away.
+func (c *Credential) rescope(scopes []string) (narrower bool) {
+	before := c.granting()
+	c.Scopes = scopes
+	after := c.granting()
+	return slices.ContainsFunc(before, func(scope string) bool { return !slices.Contains(after, scope) })
+}
+
+// relimit replaces the rate limit, and reports whether it is another one. 0 is
+// none of its own.
+func (c *Credential) relimit(limit int32) (changed bool) {
+	before := c.RateLimit
+	c.RateLimit = nil
+	if limit != 0 {
+		c.RateLimit = &limit
+	}
+	return (before == nil) != (limit == 0) || (before != nil && *before != limit)
+}
+
 // newSecret returns 64 hexadecimal characters, and what is kept of them.
 func newSecret() (secret string, hash []byte) {
 	raw := make([]byte, 32)
@@ -102,14 +138,37 @@ func interfaceAScopes() []string {
 // serviceScopes are what a service credential of a company can be given.
 func serviceScopes() []string {
 	return append(interfaceAScopes(), "customers:write", "bookings:write", "events:read", "events:write", "passes:read", "passes:write",
-		"customer-passes:read", "customer-passes:write", "redemptions:write", "company:read", "company:write", "api-clients:read", "api-clients:write",
+		"customer-passes:read", "customer-passes:write", "redemptions:write", "discounts:read", "discounts:write",
+		"registrations:read", "registrations:write",
+		"company:read", "company:write", "api-clients:read", "api-clients:write", "api-keys:read", "api-keys:write",
 		"service-credentials:read", "service-credentials:write")
+}
+
+// everything is the permission that stands for all of them.
+const everything = "*"
+
+// interfaceBPermissions are what an API key can be given beside everything.
+// Each is a scope of its name, in the order in which a token has them.
+func interfaceBPermissions() []string {
+	return []string{
+		"customer-passes:read", "customer-passes:write", "customers:read", "customers:write", "events:read", "events:write",
+		"passes:read", "passes:write", "registrations:read", "registrations:write",
+	}
+}
+
+// expand returns the scopes that permissions stand for.
+func expand(permissions []string) []string {
+	if slices.Contains(permissions, everything) {
+		return interfaceBPermissions()
+	}
+	return permissions
 }
 
 const (
 	maxName        = 100
 	maxDescription = 1000
 	maxExpiryDays  = 3650
+	maxRateLimit   = 10_000 // requests in any 60 seconds
 )
 
 // checks collects the faults of a request, in the order in which they are found.
@@ -137,6 +196,33 @@ func (c *checks) text(field, s string, least, most int) string {
 		c.add(field, "characters", "must not contain control characters")
 	}
 	return s
+}
+
+// expiry is the end of that many days from now; nil for none.
+func (c *checks) expiry(days *int32, now time.Time) *time.Time {
+	if days == nil {
+		return nil
+	}
+	if *days < 1 || *days > maxExpiryDays {
+		c.add("expires_after_days", "range", fmt.Sprintf("must be 1 to %d", maxExpiryDays))
+	}
+	expires := now.Add(time.Duration(*days) * 24 * time.Hour)
+	return &expires
+}
+
+// permissions checks those of an API key. With everything, the others say nothing.
+func (c *checks) permissions(field string, in []string) []string {
+	out := c.scopes(field, in, append(interfaceBPermissions(), everything))
+	if slices.Contains(out, everything) {
+		return []string{everything}
+	}
+	return out
+}
+
+func (c *checks) rateLimit(limit *int32, least int32) {
+	if limit != nil && (*limit < least || *limit > maxRateLimit) {
+		c.add("rate_limit", "range", fmt.Sprintf("must be %d to %d", least, maxRateLimit))
+	}
 }
 
 func (c *checks) timezone(field, s string) {

@@ -11,12 +11,15 @@ import (
 func companyMessage(c Company) *authv1.Company {
 	return &authv1.Company{
 		Id: c.ID.String(), Name: c.Name, Timezone: c.Timezone, Currency: c.Currency, Version: c.Version,
-		CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
+		UniqueCustomerEmails: c.UniqueEmails, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
 	}
 }
 
 func companySnapshot(c Company) *authv1.CompanySnapshot {
-	return &authv1.CompanySnapshot{Id: c.ID.String(), Name: c.Name, Timezone: c.Timezone, Currency: c.Currency, Version: c.Version}
+	return &authv1.CompanySnapshot{
+		Id: c.ID.String(), Name: c.Name, Timezone: c.Timezone, Currency: c.Currency, Version: c.Version,
+		UniqueCustomerEmails: c.UniqueEmails,
+	}
 }
 
 func clientMessage(c Credential, now time.Time) *authv1.ApiClient {
@@ -24,6 +27,14 @@ func clientMessage(c Credential, now time.Time) *authv1.ApiClient {
 		Id: c.Subject(), Name: c.Name, Description: c.Description, Scopes: c.Scopes, State: stateOf(c, now),
 		CreatedAt: timestamppb.New(c.CreatedAt), ExpiresAt: optional(c.ExpiresAt), RotatedAt: timestamppb.New(c.RotatedAt),
 		LastUsedAt: optional(c.LastUsedAt), Version: c.Version,
+	}
+}
+
+func apiKeyMessage(c Credential, now time.Time) *authv1.ApiKey {
+	return &authv1.ApiKey{
+		Id: c.Subject(), Name: c.Name, Description: c.Description, Permissions: c.Scopes, State: stateOf(c, now),
+		CreatedAt: timestamppb.New(c.CreatedAt), ExpiresAt: optional(c.ExpiresAt), RotatedAt: timestamppb.New(c.RotatedAt),
+		LastUsedAt: optional(c.LastUsedAt), RateLimit: c.RateLimit, Version: c.Version,
 	}
 }
 

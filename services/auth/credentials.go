@@ -3,8 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -30,13 +28,7 @@ func (s *Server) CreateApiClient(ctx context.Context, req *authv1.CreateApiClien
 		Description: check.text("description", req.GetDescription(), 0, maxDescription),
 		Scopes:      check.scopes("scopes", req.GetScopes(), interfaceAScopes()),
 	}
-	if days := req.GetExpiresAfterDays(); req.ExpiresAfterDays != nil {
-		if days < 1 || days > maxExpiryDays {
-			check.add("expires_after_days", "range", fmt.Sprintf("must be 1 to %d", maxExpiryDays))
-		}
-		expires := s.instant().Add(time.Duration(days) * 24 * time.Hour)
-		c.ExpiresAt = &expires
-	}
+	c.ExpiresAt = check.expiry(req.ExpiresAfterDays, s.instant())
 	if err := check.err(); err != nil {
 		return nil, err
 	}
@@ -141,10 +133,9 @@ func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClien
 			c.Description = description
 		}
 		if scopes != nil {
-			if slices.ContainsFunc(c.Scopes, func(scope string) bool { return !slices.Contains(scopes, scope) }) {
+			if c.rescope(scopes) {
 				c.revoke(now)
 			}
-			c.Scopes = scopes
 		}
 		return true
 	})
@@ -180,19 +171,27 @@ func disable(c *Credential, now time.Time) bool {
 	return true
 }
 
+func enable(c *Credential, _ time.Time) bool {
+	if c.DisabledAt == nil {
+		return false
+	}
+	c.DisabledAt = nil
+	return true
+}
+
+func remove(c *Credential, now time.Time) bool {
+	c.DeletedAt = &now
+	c.revoke(now)
+	return true
+}
+
 // EnableApiClient implements ApiClientService.
 func (s *Server) EnableApiClient(ctx context.Context, req *authv1.EnableApiClientRequest) (*authv1.EnableApiClientResponse, error) {
 	company, client, err := namedClient(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.enable", func(c *Credential, _ time.Time) bool {
-		if c.DisabledAt == nil {
-			return false
-		}
-		c.DisabledAt = nil
-		return true
-	})
+	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.enable", enable)
 	return &authv1.EnableApiClientResponse{ApiClient: clientMessage(c, s.now())}, err
 }
 
@@ -202,11 +201,7 @@ func (s *Server) DeleteApiClient(ctx context.Context, req *authv1.DeleteApiClien
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.changeCredential(ctx, company, client, kindClient, "api_client.delete", func(c *Credential, now time.Time) bool {
-		c.DeletedAt = &now
-		c.revoke(now)
-		return true
-	})
+	_, err = s.changeCredential(ctx, company, client, kindClient, "api_client.delete", remove)
 	return &authv1.DeleteApiClientResponse{}, err
 }
 
@@ -214,22 +209,28 @@ func (s *Server) DeleteApiClient(ctx context.Context, req *authv1.DeleteApiClien
 // in one commit. decide reports whether it changed anything.
 func (s *Server) changeCredential(ctx context.Context, company id.Company, credential id.UUID, kind, action string, decide func(c *Credential, now time.Time) bool) (c Credential, err error) {
 	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		if c, err = s.store.lockCredential(ctx, tx, company, credential, kind); err != nil {
-			return err
-		}
-		generation, now := c.Generation, s.instant()
-		if !decide(&c, now) {
-			return nil
-		}
-		c.Version++
-		err := errors.Join(
-			s.store.updateCredential(ctx, tx, c),
-			s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), action, c.Subject()))
-		if err == nil && c.Generation != generation {
-			err = s.outbox.Append(ctx, tx, revoked(c))
-		}
+		c, err = s.changeInTx(ctx, tx, company, credential, kind, action, decide)
 		return err
 	})
+	return c, err
+}
+
+func (s *Server) changeInTx(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, kind, action string, decide func(c *Credential, now time.Time) bool) (Credential, error) {
+	c, err := s.store.lockCredential(ctx, tx, company, credential, kind)
+	if err != nil {
+		return c, err
+	}
+	generation, now := c.Generation, s.instant()
+	if !decide(&c, now) {
+		return c, nil
+	}
+	c.Version++
+	err = errors.Join(
+		s.store.updateCredential(ctx, tx, c),
+		s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), action, c.Subject()))
+	if err == nil && c.Generation != generation {
+		err = s.outbox.Append(ctx, tx, revoked(c))
+	}
 	return c, err
 }
 

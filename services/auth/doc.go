@@ -6,6 +6,10 @@
 //	               └── deleted                          │              │ token has expired
 //	                                                    └ every verifier learns it
 //
+// A credential is an API client (m2m_, Interface A), an API key (key_, Interface
+// B) or a service credential (svc_, gRPC). A token says which it is of. Those of
+// a key have the scopes that its permissions stand for, and its own rate limit.
+//
 // A token is signed here and verified everywhere else, without asking: verifiers
 // follow two subjects whose last words the identity stream keeps for ever, the
 // public keys and the least generation of each credential that was revoked.
@@ -16,11 +20,11 @@
 //     is in no log, event or row.
 //  2. A credential gets a token exactly while it is active: unknown, expired,
 //     disabled, deleted and rotated-out ones are answered alike, at the same cost.
-//  3. Rotating, disabling, deleting and taking a scope away raise the generation
-//     and publish it in the same commit, so that tokens issued before are dead
+//  3. Rotating, disabling, deleting, taking a scope or permission away and changing
+//     a key's rate limit raise the generation and publish it in the same commit, so that tokens issued before are dead
 //     everywhere within a second, and stay so after a restart of anything.
 //  4. A token lives no longer than its credential, and says what the credential
-//     may do, for which company, at the moment of its issue.
+//     may do, how often, and for which company, at the moment of its issue.
 //  5. A key is known to verifiers before it signs, and verifies until the last
 //     token that it signed has expired, unless it was revoked. All replicas sign
 //     with keys of one set.

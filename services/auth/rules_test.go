@@ -36,6 +36,82 @@ func TestGranted(t *testing.T) {
 	}
 }
 
+func TestPermissions(t *testing.T) { // invariant 4
+	for name, tt := range map[string]struct{ in, kept, granted string }{
+		"some":                      {"events:write customers:read", "customers:read events:write", "customers:read events:write"},
+		"one twice":                 {"passes:read passes:read", "passes:read", "passes:read"},
+		"everything":                {"*", "*", strings.Join(interfaceBPermissions(), " ")},
+		"everything and one of it":  {"passes:read *", "*", strings.Join(interfaceBPermissions(), " ")},
+		"one of Interface A":        {"profile:read", "refused", ""},
+		"one of the platform":       {"customers:read platform:admin", "refused", ""},
+		"a pattern":                 {"customers:*", "refused", ""},
+		"one in upper case":         {"EVENTS:READ", "refused", ""},
+		"everything and an unknown": {"* x", "refused", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c checks
+			kept := c.permissions("permissions", strings.Fields(tt.in))
+			got := strings.Join(kept, " ")
+			if c.err() != nil {
+				got = "refused"
+			}
+			if got != tt.kept {
+				t.Errorf("kept %q, want %q", got, tt.kept)
+			}
+			key := Credential{Kind: kindKey, Scopes: kept}
+			if got := strings.Join(key.granting(), " "); tt.granted != "" && got != tt.granted {
+				t.Errorf("granted %q, want %q", got, tt.granted)
+			}
+		})
+	}
+	if !slices.IsSorted(interfaceBPermissions()) {
+		t.Error("the scopes of a token are not in their order")
+	}
+}
+
+func TestRescope(t *testing.T) { // invariant 3
+	for name, tt := range map[string]struct {
+		before, after string
+		narrower      bool
+	}{
+		"the same":                        {"events:read", "events:read", false},
+		"one more":                        {"events:read", "events:read passes:read", false},
+		"another":                         {"events:read", "passes:read", true},
+		"one less":                        {"events:read passes:read", "events:read", true},
+		"all instead of everything":       {"*", strings.Join(interfaceBPermissions(), " "), false},
+		"everything instead of one":       {"events:read", "*", false},
+		"all but one, and not everything": {"*", strings.Join(interfaceBPermissions()[1:], " "), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Credential{Kind: kindKey, Scopes: strings.Fields(tt.before)}
+			if got := c.rescope(strings.Fields(tt.after)); got != tt.narrower || strings.Join(c.Scopes, " ") != tt.after {
+				t.Errorf("got %v, %v", got, c.Scopes)
+			}
+		})
+	}
+}
+
+func TestRelimit(t *testing.T) { // invariant 3
+	for name, tt := range map[string]struct {
+		before  *int32
+		to      int32
+		changed bool
+	}{
+		"none stays none":   {nil, 0, false},
+		"none becomes one":  {nil, 5, true},
+		"one stays":         {ptr(int32(5)), 5, false},
+		"one becomes other": {ptr(int32(5)), 6, true},
+		"one becomes none":  {ptr(int32(5)), 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Credential{RateLimit: tt.before}
+			if got := c.relimit(tt.to); got != tt.changed || (c.RateLimit == nil) != (tt.to == 0) || (tt.to != 0 && *c.RateLimit != tt.to) {
+				t.Errorf("got %v, %v", got, c.RateLimit)
+			}
+		})
+	}
+}
+
 func TestSecrets(t *testing.T) { // invariant 1
 	one, hash := newSecret()
 	two, _ := newSecret()

@@ -59,6 +59,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	srv := kit.GRPC(Policy())
 	authv1.RegisterCompanyServiceServer(srv, server)
 	authv1.RegisterApiClientServiceServer(srv, server)
+	authv1.RegisterApiKeyServiceServer(srv, server)
 	authv1.RegisterServiceCredentialServiceServer(srv, server)
 	authv1.RegisterTokenServiceServer(srv, server)
 	authv1.RegisterSigningKeyServiceServer(srv, server)

@@ -17,10 +17,11 @@ import (
 )
 
 // Server answers the RPCs of the auth service: companies and signing keys here,
-// credentials in credentials.go, tokens in token.go.
+// credentials in credentials.go, API keys in apikeys.go, tokens in token.go.
 type Server struct {
 	authv1.UnimplementedCompanyServiceServer
 	authv1.UnimplementedApiClientServiceServer
+	authv1.UnimplementedApiKeyServiceServer
 	authv1.UnimplementedServiceCredentialServiceServer
 	authv1.UnimplementedTokenServiceServer
 	authv1.UnimplementedSigningKeyServiceServer
@@ -59,6 +60,15 @@ func Policy() rpc.Policy {
 		authv1.ApiClientService_EnableApiClient_FullMethodName:       "api-clients:write",
 		authv1.ApiClientService_DeleteApiClient_FullMethodName:       "api-clients:write",
 
+		authv1.ApiKeyService_CreateApiKey_FullMethodName:       "api-keys:write",
+		authv1.ApiKeyService_GetApiKey_FullMethodName:          "api-keys:read",
+		authv1.ApiKeyService_ListApiKeys_FullMethodName:        "api-keys:read",
+		authv1.ApiKeyService_UpdateApiKey_FullMethodName:       "api-keys:write",
+		authv1.ApiKeyService_RotateApiKeySecret_FullMethodName: "api-keys:write",
+		authv1.ApiKeyService_DisableApiKey_FullMethodName:      "api-keys:write",
+		authv1.ApiKeyService_EnableApiKey_FullMethodName:       "api-keys:write",
+		authv1.ApiKeyService_DeleteApiKey_FullMethodName:       "api-keys:write",
+
 		authv1.ServiceCredentialService_CreateServiceCredential_FullMethodName:  "service-credentials:write",
 		authv1.ServiceCredentialService_ListServiceCredentials_FullMethodName:   "service-credentials:read",
 		authv1.ServiceCredentialService_RotateServiceCredential_FullMethodName:  "service-credentials:write",
@@ -75,7 +85,10 @@ func Policy() rpc.Policy {
 // CreateCompany implements CompanyService.
 func (s *Server) CreateCompany(ctx context.Context, req *authv1.CreateCompanyRequest) (*authv1.CreateCompanyResponse, error) {
 	var check checks
-	c := Company{Name: check.text("name", req.GetName(), 1, maxName), Timezone: req.GetTimezone(), Currency: req.GetCurrency()}
+	c := Company{
+		Name: check.text("name", req.GetName(), 1, maxName), Timezone: req.GetTimezone(), Currency: req.GetCurrency(),
+		UniqueEmails: req.GetUniqueCustomerEmails(),
+	}
 	check.timezone("timezone", c.Timezone)
 	check.currency("currency", c.Currency)
 	if err := check.err(); err != nil {
@@ -151,6 +164,9 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 			}
 			if req.Currency != nil {
 				c.Currency = req.GetCurrency()
+			}
+			if req.UniqueCustomerEmails != nil {
+				c.UniqueEmails = req.GetUniqueCustomerEmails()
 			}
 			if c == before {
 				resp.Company = companyMessage(c)

@@ -24,7 +24,7 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 func TestPolicyCoversEveryMethod(t *testing.T) {
-	err := Policy().Check(&authv1.CompanyService_ServiceDesc, &authv1.ApiClientService_ServiceDesc, &authv1.ServiceCredentialService_ServiceDesc,
+	err := Policy().Check(&authv1.CompanyService_ServiceDesc, &authv1.ApiClientService_ServiceDesc, &authv1.ApiKeyService_ServiceDesc, &authv1.ServiceCredentialService_ServiceDesc,
 		&authv1.TokenService_ServiceDesc, &authv1.SigningKeyService_ServiceDesc)
 	if err != nil {
 		t.Error(err)
@@ -87,10 +87,11 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Fatal(err)
 		}
 		asClient := "m2m_" + strings.TrimPrefix(service.GetServiceCredential().GetId(), "svc_")
+		asKey := "key_" + strings.TrimPrefix(clientID, "m2m_")
 		var answers []string
 		for _, c := range [][2]string{
 			{clientID, "wrong"}, {clientID, strings.ToUpper(secret)}, {clientID, secret + "0"}, {id.New[id.APIClient]().String(), secret},
-			{"nonsense", secret}, {strings.Repeat("m", 10_000), secret}, {asClient, service.GetSecret()},
+			{"nonsense", secret}, {strings.Repeat("m", 10_000), secret}, {asClient, service.GetSecret()}, {asKey, secret},
 		} {
 			_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: c[0], ClientSecret: c[1], ClientAddress: c[0]})
 			answers = append(answers, fmt.Sprint(fault.From(err).Kind, fault.From(err).Reason, fault.From(err).Message))
@@ -341,6 +342,7 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 	r := newWorld(t).start()
 	mine, theirs := r.company(), r.company()
 	clientID, _ := r.client(mine)
+	keyID, _ := r.key(mine)
 	service, err := r.services.CreateServiceCredential(r.as(mine), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: serviceScopes()})
 	if err != nil {
 		t.Fatal(err)
@@ -358,6 +360,41 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 		t.Fatal(err)
 	}
 	ctx := rpc.As(t.Context(), source, owner) // whose naming of a company is ignored
+	for name, call := range map[string]func(string) error{
+		"GetApiKey": func(k string) error {
+			_, err := r.apiKeys.GetApiKey(ctx, &authv1.GetApiKeyRequest{Id: k})
+			return err
+		},
+		"UpdateApiKey": func(k string) error {
+			_, err := r.apiKeys.UpdateApiKey(ctx, &authv1.UpdateApiKeyRequest{Id: k, Name: ptr("x")})
+			return err
+		},
+		"RotateApiKeySecret": func(k string) error {
+			_, err := r.apiKeys.RotateApiKeySecret(ctx, &authv1.RotateApiKeySecretRequest{Id: k})
+			return err
+		},
+		"DisableApiKey": func(k string) error {
+			_, err := r.apiKeys.DisableApiKey(ctx, &authv1.DisableApiKeyRequest{Id: k})
+			return err
+		},
+		"EnableApiKey": func(k string) error {
+			_, err := r.apiKeys.EnableApiKey(ctx, &authv1.EnableApiKeyRequest{Id: k})
+			return err
+		},
+		"DeleteApiKey": func(k string) error {
+			_, err := r.apiKeys.DeleteApiKey(ctx, &authv1.DeleteApiKeyRequest{Id: k})
+			return err
+		},
+	} {
+		t.Run(name+" finds nothing", func(t *testing.T) {
+			asKey := "key_" + strings.TrimPrefix(clientID, "m2m_")
+			for _, k := range []string{keyID, asKey, clientID, "", "x", "key_'--", strings.Repeat("k", 10_000)} {
+				if err := call(k); !fault.Is(err, fault.NotFound) {
+					t.Errorf("%.40q: got %v", k, err)
+				}
+			}
+		})
+	}
 	calls := map[string]func(client, credential, company string) error{
 		"GetApiClient": func(c, _, _ string) error {
 			_, err := r.clients.GetApiClient(ctx, &authv1.GetApiClientRequest{Id: c})
@@ -417,6 +454,10 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 		if err != nil || len(clients.GetApiClients()) != 0 {
 			t.Errorf("got %v, %v", clients, err)
 		}
+		keys, err := r.apiKeys.ListApiKeys(ctx, &authv1.ListApiKeysRequest{})
+		if err != nil || len(keys.GetApiKeys()) != 0 {
+			t.Errorf("got %v, %v", keys, err)
+		}
 		services, err := r.services.ListServiceCredentials(ctx, &authv1.ListServiceCredentialsRequest{})
 		if err != nil || len(services.GetServiceCredentials()) != 1 {
 			t.Errorf("got %v, %v", services, err)
@@ -464,8 +505,37 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
+	t.Run("tell whether the addresses of their customers are unique", func(t *testing.T) {
+		made, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: "GBP", UniqueCustomerEmails: true})
+		if err != nil || !made.GetCompany().GetUniqueCustomerEmails() {
+			t.Fatalf("got %v, %v", made, err)
+		}
+		company := made.GetCompany().GetId()
+		for _, step := range []struct {
+			req     *authv1.UpdateCompanyRequest
+			unique  bool
+			version int64
+		}{
+			{&authv1.UpdateCompanyRequest{Name: ptr("y")}, true, 2},
+			{&authv1.UpdateCompanyRequest{UniqueCustomerEmails: ptr(true)}, true, 2},
+			{&authv1.UpdateCompanyRequest{UniqueCustomerEmails: ptr(false)}, false, 3},
+		} {
+			res, err := r.companies.UpdateCompany(r.as(company), step.req)
+			if err != nil || res.GetCompany().GetUniqueCustomerEmails() != step.unique || res.GetCompany().GetVersion() != step.version {
+				t.Errorf("%v: got %v, %v", step.req, res, err)
+			}
+			got, err := r.companies.GetCompany(r.as(company), &authv1.GetCompanyRequest{})
+			if err != nil || got.GetCompany().GetUniqueCustomerEmails() != step.unique {
+				t.Errorf("%v: got %v, %v", step.req, got, err)
+			}
+		}
+	})
 	t.Run("must exist before they get credentials", func(t *testing.T) {
 		_, err := r.clients.CreateApiClient(r.as(id.New[id.Company]().String()), &authv1.CreateApiClientRequest{Name: "x", Scopes: []string{"profile:read"}})
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+		_, err = r.apiKeys.CreateApiKey(r.as(id.New[id.Company]().String()), &authv1.CreateApiKeyRequest{Name: "x"})
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)
 		}
@@ -511,7 +581,13 @@ func TestSecretsStayHidden(t *testing.T) { // invariants 1 and 7
 		t.Fatal(err)
 	}
 	raw := r.token(clientID, rotated.GetClientSecret())
-	secrets := []string{secret, rotated.GetClientSecret(), service.GetSecret(), raw}
+	keyID, keySecret := r.key(company)
+	rotatedKey, err := r.apiKeys.RotateApiKeySecret(rpc.WithIdempotencyKey(r.as(company), "k"), &authv1.RotateApiKeySecretRequest{Id: keyID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rawKey := r.token(keyID, rotatedKey.GetApiSecret())
+	secrets := []string{keySecret, rotatedKey.GetApiSecret(), rawKey, secret, rotated.GetClientSecret(), service.GetSecret(), raw}
 	for _, table := range []string{"companies", "credentials", "audit_log", "outbox", "idempotency_keys", "signing_keys"} {
 		err := w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select row_to_json(t)::text from ` + table + ` t`, Scan: func(rows pgx.Rows) error {
 			for rows.Next() {
@@ -537,7 +613,7 @@ func TestSecretsStayHidden(t *testing.T) { // invariants 1 and 7
 		}
 	}
 	actions, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select action from audit_log where actor <> 'bootstrap' order by at, id`)
-	if want := "company.create api_client.create api_client.rotate service_credential.create"; err != nil || strings.Join(actions, " ") != want {
+	if want := "company.create api_client.create api_client.rotate service_credential.create api_key.create api_key.rotate"; err != nil || strings.Join(actions, " ") != want {
 		t.Errorf("the audit log has %v, %v, want %s", actions, err, want)
 	}
 }

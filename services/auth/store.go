@@ -29,7 +29,7 @@ func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx contex
 	return pg.Fault(s.db.InTx(ctx, scope(company), fn), nil)
 }
 
-const companyColumns = `company_id, name, timezone, currency, version, created_at, updated_at`
+const companyColumns = `company_id, name, timezone, currency, unique_customer_emails, version, created_at, updated_at`
 
 const (
 	companySQL = `select ` + companyColumns + ` from companies where company_id = $1`
@@ -38,9 +38,10 @@ const (
 
 	companiesSQL = `select ` + companyColumns + ` from companies where company_id > $1 order by company_id limit $2`
 
-	insertCompanySQL = `insert into companies (` + companyColumns + `) values ($1, $2, $3, $4, $5, $6, $7)`
+	insertCompanySQL = `insert into companies (` + companyColumns + `) values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-	updateCompanySQL = `update companies set name = $2, timezone = $3, currency = $4, version = $5, updated_at = $6 where company_id = $1`
+	updateCompanySQL = `update companies set name = $2, timezone = $3, currency = $4, unique_customer_emails = $5, version = $6,
+		updated_at = $7 where company_id = $1`
 )
 
 func missing(err error, what string) error {
@@ -70,17 +71,17 @@ func (s *store) companies(ctx context.Context, after id.UUID, limit int) ([]Comp
 }
 
 func (s *store) insertCompany(ctx context.Context, tx *pg.Tx, c Company) error {
-	_, err := tx.Exec(ctx, insertCompanySQL, c.ID, c.Name, c.Timezone, c.Currency, c.Version, c.CreatedAt, c.UpdatedAt)
+	_, err := tx.Exec(ctx, insertCompanySQL, c.ID, c.Name, c.Timezone, c.Currency, c.UniqueEmails, c.Version, c.CreatedAt, c.UpdatedAt)
 	return err
 }
 
 func (s *store) updateCompany(ctx context.Context, tx *pg.Tx, c Company) error {
-	_, err := tx.Exec(ctx, updateCompanySQL, c.ID, c.Name, c.Timezone, c.Currency, c.Version, c.UpdatedAt)
+	_, err := tx.Exec(ctx, updateCompanySQL, c.ID, c.Name, c.Timezone, c.Currency, c.UniqueEmails, c.Version, c.UpdatedAt)
 	return err
 }
 
 const credentialColumns = `company_id, id, kind, name, description, scopes, secret_hash, generation, revoked_at, disabled_at,
-	deleted_at, expires_at, rotated_at, last_used_at, version, created_at`
+	deleted_at, expires_at, rotated_at, last_used_at, version, created_at, rate_limit`
 
 const (
 	// A caller who asks for a token has no company yet.
@@ -95,10 +96,10 @@ const (
 		where company_id = $1 and kind = $2 and id > $3 and deleted_at is null order by id limit $4`
 
 	insertCredentialSQL = `insert into credentials (` + credentialColumns + `)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
 
 	updateCredentialSQL = `update credentials set name = $3, description = $4, scopes = $5, secret_hash = $6, generation = $7,
-		revoked_at = $8, disabled_at = $9, deleted_at = $10, rotated_at = $11, version = $12 where company_id = $1 and id = $2`
+		revoked_at = $8, disabled_at = $9, deleted_at = $10, rotated_at = $11, version = $12, rate_limit = $13 where company_id = $1 and id = $2`
 
 	// To the minute, so that a busy client does not write at each token.
 	usedSQL = `update credentials set last_used_at = $3
@@ -139,13 +140,13 @@ func (s *store) credentials(ctx context.Context, company id.Company, kind string
 
 func (s *store) insertCredential(ctx context.Context, tx *pg.Tx, c Credential) error {
 	_, err := tx.Exec(ctx, insertCredentialSQL, zeroable(c.Company), c.ID, c.Kind, c.Name, c.Description, c.Scopes, c.SecretHash,
-		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.ExpiresAt, c.RotatedAt, c.LastUsedAt, c.Version, c.CreatedAt)
+		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.ExpiresAt, c.RotatedAt, c.LastUsedAt, c.Version, c.CreatedAt, c.RateLimit)
 	return err
 }
 
 func (s *store) updateCredential(ctx context.Context, tx *pg.Tx, c Credential) error {
 	_, err := tx.Exec(ctx, updateCredentialSQL, zeroable(c.Company), c.ID, c.Name, c.Description, c.Scopes, c.SecretHash,
-		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.RotatedAt, c.Version)
+		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.RotatedAt, c.Version, c.RateLimit)
 	return err
 }
 

@@ -49,6 +49,7 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 	}
 	return &authv1.IssueTokenResponse{
 		AccessToken: raw, ExpiresIn: int32(claims.ExpiresAt.Sub(now) / time.Second), Scope: strings.Join(claims.Scopes, " "),
+		RateLimit: c.RateLimit,
 	}, nil
 }
 
@@ -78,6 +79,9 @@ func (s *Server) authenticate(ctx context.Context, subject, secret string, now t
 func parseSubject(s string) (credential id.UUID, kind string, ok bool) {
 	if client, err := id.Parse[id.APIClient](s); err == nil {
 		return client.UUID(), kindClient, true
+	}
+	if key, err := id.Parse[id.APIKey](s); err == nil {
+		return key.UUID(), kindKey, true
 	}
 	if service, err := id.Parse[id.ServiceCredential](s); err == nil {
 		return service.UUID(), kindService, true
@@ -114,7 +118,7 @@ func (s *Server) refuse(ctx context.Context, key throttleKey) error {
 
 // claims is what the token of a credential says.
 func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Credential, now time.Time) (token.Claims, error) {
-	scopes, err := granted(c.Scopes, req.GetScope())
+	scopes, err := granted(c.granting(), req.GetScope())
 	if err != nil {
 		return token.Claims{}, err
 	}
@@ -135,6 +139,9 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		Subject: c.Subject(), Kind: c.Kind, Company: company, Scopes: scopes, Generation: c.Generation,
 		// A token carries whole seconds.
 		IssuedAt: now.Truncate(time.Second), ID: s.newID().String(),
+	}
+	if c.RateLimit != nil {
+		claims.RateLimit = int(*c.RateLimit)
 	}
 	claims.ExpiresAt = now.Add(lifetime)
 	if c.ExpiresAt != nil && c.ExpiresAt.Before(claims.ExpiresAt) {

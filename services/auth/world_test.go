@@ -62,6 +62,7 @@ type replica struct {
 	tokens    authv1.TokenServiceClient
 	companies authv1.CompanyServiceClient
 	clients   authv1.ApiClientServiceClient
+	apiKeys   authv1.ApiKeyServiceClient
 	services  authv1.ServiceCredentialServiceClient
 	signing   authv1.SigningKeyServiceClient
 }
@@ -87,6 +88,7 @@ func (w *world) start() *replica {
 	srv := rpc.NewServer(rpc.ServerOptions{Log: log, Verifier: r.verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	authv1.RegisterCompanyServiceServer(srv, r.server)
 	authv1.RegisterApiClientServiceServer(srv, r.server)
+	authv1.RegisterApiKeyServiceServer(srv, r.server)
 	authv1.RegisterServiceCredentialServiceServer(srv, r.server)
 	authv1.RegisterTokenServiceServer(srv, r.server)
 	authv1.RegisterSigningKeyServiceServer(srv, r.server)
@@ -105,7 +107,7 @@ func (w *world) start() *replica {
 	t.Cleanup(func() { _ = conn.Close() })
 	r.tokens, r.companies = authv1.NewTokenServiceClient(conn), authv1.NewCompanyServiceClient(conn)
 	r.clients, r.services = authv1.NewApiClientServiceClient(conn), authv1.NewServiceCredentialServiceClient(conn)
-	r.signing = authv1.NewSigningKeyServiceClient(conn)
+	r.signing, r.apiKeys = authv1.NewSigningKeyServiceClient(conn), authv1.NewApiKeyServiceClient(conn)
 	return r
 }
 
@@ -168,6 +170,16 @@ func (r *replica) client(company string, scopes ...string) (clientID, secret str
 		r.t.Fatal(err)
 	}
 	return res.GetApiClient().GetId(), res.GetClientSecret()
+}
+
+// key makes an API key; without permissions it has all.
+func (r *replica) key(company string, permissions ...string) (keyID, secret string) {
+	r.t.Helper()
+	res, err := r.apiKeys.CreateApiKey(r.as(company), &authv1.CreateApiKeyRequest{Name: "Website", Permissions: permissions})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return res.GetApiKey().GetId(), res.GetApiSecret()
 }
 
 func (r *replica) token(clientID, secret string) string {

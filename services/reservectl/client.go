@@ -135,11 +135,15 @@ func secretRow(c *authv1.ApiClient, secret string) row {
 }
 
 func clientRow(c *authv1.ApiClient) row {
-	state := strings.ToLower(strings.TrimPrefix(c.GetState().String(), "CREDENTIAL_STATE_"))
 	return row{
-		{"client_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", state},
+		{"client_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", stateName(c.GetState())},
 		{"expires_at", when(c.GetExpiresAt())}, {"last_used_at", when(c.GetLastUsedAt())},
 	}
+}
+
+// stateName is a credential's state for the output.
+func stateName(s authv1.CredentialState) string {
+	return strings.ToLower(strings.TrimPrefix(s.String(), "CREDENTIAL_STATE_"))
 }
 
 // when is an instant for the output; nil for none.

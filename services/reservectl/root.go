@@ -97,7 +97,7 @@ Standard output is JSON, or a table on a terminal (--output says which).`,
 	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
 	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.companyCommand(), a.clientCommand(), a.customerCommand(), a.transactionCommand(), a.seedCommand())
+	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.customerCommand(), a.transactionCommand(), a.seedCommand())
 	return root
 }
 

@@ -48,6 +48,7 @@ func (o operator) file(t *testing.T, name, text string) string {
 type (
 	company struct {
 		ID, Name, Timezone, Currency string
+		UniqueEmails                 bool `json:"unique_customer_emails"`
 	}
 	secret struct {
 		ID     string   `json:"client_id"`
@@ -76,6 +77,7 @@ func TestReservectl(t *testing.T) {
 	t.Run("help", o.testHelp)
 	t.Run("company", func(t *testing.T) { o.testCompany(t, c) })
 	t.Run("client", func(t *testing.T) { o.testClient(t, c.ID) })
+	t.Run("key", func(t *testing.T) { o.testKey(t, c.ID) })
 	t.Run("customer import", func(t *testing.T) { o.testCustomerImport(t, c.ID, n) })
 	t.Run("transaction import", func(t *testing.T) { o.testTransactionImport(t, c.ID, n) })
 	t.Run("seed", o.testSeed)
@@ -85,8 +87,9 @@ func TestReservectl(t *testing.T) {
 func (o operator) testHelp(t *testing.T) {
 	t.Run("every command explains itself", func(t *testing.T) {
 		for _, command := range []string{
-			"", "company", "company create", "company list", "client", "client create", "client list", "client rotate", "client disable",
-			"client enable", "client delete", "customer", "customer import", "transaction", "transaction import", "seed",
+			"", "company", "company create", "company update", "company list", "client", "client create", "client list", "client rotate", "client disable",
+			"client enable", "client delete", "key", "key create", "key list", "key update", "key rotate", "key disable", "key enable", "key delete",
+			"customer", "customer import", "transaction", "transaction import", "seed",
 		} {
 			out := o.ok(t, append(strings.Fields(command), "--help")...)
 			if !strings.Contains(out, "Usage:") || !strings.Contains(out, "reservectl "+command) {
@@ -103,7 +106,7 @@ func (o operator) testHelp(t *testing.T) {
 	})
 	t.Run("what is typed wrongly is exit status 2, and a line on standard error", func(t *testing.T) {
 		for _, args := range [][]string{
-			{"frobnicate"}, {"client", "frobnicate"}, {"company", "create"}, {"company", "list", "--frobnicate"}, {"client", "rotate"},
+			{"frobnicate"}, {"client", "frobnicate"}, {"company", "create"}, {"company", "list", "--frobnicate"}, {"client", "rotate"}, {"key", "create"}, {"key", "delete"},
 			{"customer", "import"}, {"company", "list", "-o", "xml"}, {"seed", "--customers", "-1", "--company", "x"}, {"client", "list", "--company", "nonsense"},
 		} {
 			r := o.run(t, "", args...)
@@ -132,6 +135,20 @@ func (o operator) testCompany(t *testing.T, c company) {
 			return strings.HasPrefix(line, c.ID) && strings.Contains(line, "Riverside Yoga")
 		}) {
 			t.Errorf("got %q", lines)
+		}
+	})
+	t.Run("update changes what is given", func(t *testing.T) {
+		made := decode[company](t, o.ok(t, "company", "create", "--name", "X", "--timezone", "UTC", "--currency", "EUR", "--unique-emails"))
+		if !made.UniqueEmails {
+			t.Errorf("got %+v", made)
+		}
+		want := company{ID: made.ID, Name: "Y", Timezone: "UTC", Currency: "EUR", UniqueEmails: true}
+		if got := decode[company](t, o.ok(t, "company", "update", "--company", made.ID, "--name", "Y")); got != want {
+			t.Errorf("got %+v", got)
+		}
+		want.UniqueEmails = false
+		if got := decode[company](t, o.ok(t, "company", "update", "--company", made.ID, "--unique-emails=false")); got != want {
+			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("what the service refuses is exit status 1, and its sentence", func(t *testing.T) {

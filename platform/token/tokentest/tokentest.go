@@ -71,6 +71,14 @@ func (i *Issuer) Client(company id.Company, scopes ...string) string {
 	return i.Sign(token.Claims{Company: company, Scopes: scopes})
 }
 
+// Key returns a token of a fresh API key of the company.
+func (i *Issuer) Key(company id.Company, scopes ...string) string {
+	i.t.Helper()
+	return i.Sign(token.Claims{
+		Subject: id.New[id.APIKey]().String(), Kind: token.KindKey, Company: company, Scopes: scopes,
+	})
+}
+
 // Admin returns a token of a fresh platform credential, which has no company.
 func (i *Issuer) Admin() string {
 	i.t.Helper()

@@ -1,0 +1,197 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/pg"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// CreateApiKey implements ApiKeyService.
+func (s *Server) CreateApiKey(ctx context.Context, req *authv1.CreateApiKeyRequest) (*authv1.CreateApiKeyResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	c := Credential{
+		Company: company, Kind: kindKey, Name: check.text("name", req.GetName(), 1, maxName),
+		Description: check.text("description", req.GetDescription(), 0, maxDescription),
+		Scopes:      []string{everything}, RateLimit: req.RateLimit,
+	}
+	if len(req.GetPermissions()) > 0 {
+		c.Scopes = check.permissions("permissions", req.GetPermissions())
+	}
+	c.ExpiresAt = check.expiry(req.ExpiresAfterDays, s.instant())
+	check.rateLimit(req.RateLimit, 1)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	secret, err := s.createCredential(ctx, &c, "api_key.create")
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.CreateApiKeyResponse{ApiKey: apiKeyMessage(c, s.now()), ApiSecret: secret}, nil
+}
+
+// GetApiKey implements ApiKeyService.
+func (s *Server) GetApiKey(ctx context.Context, req *authv1.GetApiKeyRequest) (*authv1.GetApiKeyResponse, error) {
+	company, key, err := namedKey(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.store.credential(ctx, company, key, kindKey)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.GetApiKeyResponse{ApiKey: apiKeyMessage(c, s.now())}, nil
+}
+
+// ListApiKeys implements ApiKeyService.
+func (s *Server) ListApiKeys(ctx context.Context, req *authv1.ListApiKeysRequest) (*authv1.ListApiKeysResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.listCredentials(ctx, company, kindKey, req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListApiKeysResponse{NextPageToken: next}
+	for _, c := range list {
+		resp.ApiKeys = append(resp.ApiKeys, apiKeyMessage(c, s.now()))
+	}
+	return resp, nil
+}
+
+// UpdateApiKey implements ApiKeyService.
+func (s *Server) UpdateApiKey(ctx context.Context, req *authv1.UpdateApiKeyRequest) (*authv1.UpdateApiKeyResponse, error) {
+	company, key, err := namedKey(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	var name, description string
+	var permissions []string
+	if req.Name != nil {
+		name = check.text("name", req.GetName(), 1, maxName)
+	}
+	if req.Description != nil {
+		description = check.text("description", req.GetDescription(), 0, maxDescription)
+	}
+	if len(req.GetPermissions()) > 0 {
+		permissions = check.permissions("permissions", req.GetPermissions())
+	}
+	check.rateLimit(req.RateLimit, 0)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	resp := &authv1.UpdateApiKeyResponse{}
+	err = s.changeKey(ctx, company, key, "api_key.update", req, resp, func(c *Credential, now time.Time) bool {
+		if req.Name != nil {
+			c.Name = name
+		}
+		if req.Description != nil {
+			c.Description = description
+		}
+		narrower := permissions != nil && c.rescope(permissions)
+		// The limit is in the tokens, so that another one takes new tokens.
+		limited := req.RateLimit != nil && c.relimit(req.GetRateLimit())
+		if narrower || limited {
+			c.revoke(now)
+		}
+		return true
+	}, func(k *authv1.ApiKey) { resp.ApiKey = k })
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// RotateApiKeySecret implements ApiKeyService.
+func (s *Server) RotateApiKeySecret(ctx context.Context, req *authv1.RotateApiKeySecretRequest) (*authv1.RotateApiKeySecretResponse, error) {
+	company, key, err := namedKey(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	c, secret, err := s.rotateCredential(ctx, company, key, kindKey, "api_key.rotate")
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.RotateApiKeySecretResponse{ApiKey: apiKeyMessage(c, s.now()), ApiSecret: secret}, nil
+}
+
+// DisableApiKey implements ApiKeyService.
+func (s *Server) DisableApiKey(ctx context.Context, req *authv1.DisableApiKeyRequest) (*authv1.DisableApiKeyResponse, error) {
+	company, key, err := namedKey(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.DisableApiKeyResponse{}
+	err = s.changeKey(ctx, company, key, "api_key.disable", req, resp, disable, func(k *authv1.ApiKey) { resp.ApiKey = k })
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// EnableApiKey implements ApiKeyService.
+func (s *Server) EnableApiKey(ctx context.Context, req *authv1.EnableApiKeyRequest) (*authv1.EnableApiKeyResponse, error) {
+	company, key, err := namedKey(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.EnableApiKeyResponse{}
+	err = s.changeKey(ctx, company, key, "api_key.enable", req, resp, enable, func(k *authv1.ApiKey) { resp.ApiKey = k })
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// DeleteApiKey implements ApiKeyService.
+func (s *Server) DeleteApiKey(ctx context.Context, req *authv1.DeleteApiKeyRequest) (*authv1.DeleteApiKeyResponse, error) {
+	company, key, err := namedKey(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.DeleteApiKeyResponse{}
+	err = s.changeKey(ctx, company, key, "api_key.delete", req, resp, remove, func(*authv1.ApiKey) {})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// changeKey is changeCredential for a key, once per idempotency key. answer
+// puts the changed key into resp.
+func (s *Server) changeKey(
+	ctx context.Context, company id.Company, key id.UUID, action string, req, resp proto.Message,
+	decide func(c *Credential, now time.Time) bool, answer func(*authv1.ApiKey),
+) error {
+	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return idem.Do(ctx, tx, req, resp, func() error {
+			c, err := s.changeInTx(ctx, tx, company, key, kindKey, action, decide)
+			answer(apiKeyMessage(c, s.now()))
+			return err
+		})
+	})
+}
+
+func namedKey(ctx context.Context, text string) (id.Company, id.UUID, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return company, id.UUID{}, err
+	}
+	key, err := id.Parse[id.APIKey](text)
+	if err != nil {
+		return company, id.UUID{}, fault.Missing("credential")
+	}
+	return company, key.UUID(), nil
+}
