@@ -20,7 +20,7 @@ import (
 	"reservation.dev/platform/token/tokentest"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // The methods of the test service.
 const (

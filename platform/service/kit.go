@@ -75,8 +75,8 @@ func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
 		return nil, err
 	}
 	h.Health.SetServing(p.Name, false)
+	// Not NATS: without it a service goes on serving, and its events wait.
 	h.Health.Check(p.Name+" database", db.Ping)
-	h.Health.Check(p.Name+" nats", b.Ready)
 	return k, nil
 }
 

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 const (
 	empty = "/grpc.testing.TestService/EmptyCall"

@@ -19,7 +19,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func keysEvent(t testing.TB, version int64, keys ...token.JWK) bus.Message {
 	e := &authv1.SigningKeysChanged{Version: version}
