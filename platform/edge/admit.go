@@ -55,7 +55,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *scope) (context.
 	if !s.route.hasBody() {
 		return ctx, nil
 	}
-	if key := r.Header.Get("Idempotency-Key"); key != "" {
+	if key := strings.Join(r.Header.Values("Idempotency-Key"), ","); key != "" {
 		if !sane(key, maxIdempotencyKey) {
 			return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 		}
@@ -95,7 +95,15 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *scope) (con
 		}
 		return nil, f
 	}
+	if claims.Kind != e.opts.Kind {
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the token is not one of this interface").With("token", "invalid")
+	}
 	s.claims = claims
+	if e.opts.Limit != nil {
+		if err := e.opts.Limit(ctx, s.response, claims); err != nil {
+			return nil, err
+		}
+	}
 	if !claims.Has(s.route.Scope) {
 		return nil, fault.MissingScope(s.route.Scope)
 	}

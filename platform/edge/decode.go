@@ -21,8 +21,8 @@ import (
 const maxDepth = 32
 
 // DecodeJSON fills m, an empty message, from the JSON object in body. Members
-// are named by json_name; unknown ones are ignored; null is like absent. What
-// is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
+// are named by json_name; unknown ones are ignored; null is like absent, but for
+// the nullable values of reservation.edge.v1. What is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
 // member of a wrong type is a VALIDATION_ERROR with the rule "type". All fields
 // of a wrong type are reported at once.
 func DecodeJSON(body []byte, m proto.Message) error {
@@ -116,7 +116,7 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 	if err != nil {
 		return syntaxFault(err)
 	}
-	if tok == nil {
+	if tok == nil && (fd.IsList() || fd.Kind() != protoreflect.MessageKind || !isNullable(fd)) {
 		return nil
 	}
 	if !fd.IsList() {
@@ -156,6 +156,11 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh func() protoreflect.Value, path string, depth int) (v protoreflect.Value, ok bool, err error) {
 	switch fd.Kind() {
 	case protoreflect.MessageKind:
+		if one := valueFor(fd.Message().FullName()); one != nil {
+			v = fresh()
+			ok, err = d.valueOf(one, tok, v.Message().Interface(), path, depth)
+			return v, ok, err
+		}
 		if tok != json.Delim('{') {
 			d.wrongType(path, "must be an object")
 			return v, false, d.rest(tok, depth)
@@ -189,6 +194,12 @@ func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh f
 		return v, false, fmt.Errorf("edge message %s: fields of kind %s are not read", fd.FullName(), fd.Kind())
 	}
 	return v, false, d.rest(tok, depth)
+}
+
+// isNullable reports a field for which null is a value.
+func isNullable(fd protoreflect.FieldDescriptor) bool {
+	v := valueFor(fd.Message().FullName())
+	return v != nil && v.nullable
 }
 
 // integer reads 3, 3.0 and 3e0 alike, without going through a float.

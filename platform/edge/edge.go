@@ -49,7 +49,12 @@ type Options struct {
 	Verifier interface {
 		Verify(ctx context.Context, raw string) (*token.Claims, error)
 	}
+	// Kind is whose tokens are taken: token.KindClient, token.KindKey.
+	Kind   string
 	Routes []Route
+	// Limit, when not nil, counts a request of a verified token. It may set
+	// headers; its error ends the request.
+	Limit func(ctx context.Context, h http.Header, c *token.Claims) error
 	// AppendFault writes the interface's error body.
 	AppendFault func(b []byte, f *fault.Error) []byte
 }

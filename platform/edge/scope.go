@@ -19,6 +19,8 @@ type scope struct {
 	response  http.Header
 	// fault is what reading the body found.
 	fault *fault.Error
+	// created says that the answer is 201.
+	created bool
 }
 
 type scopeKey struct{}
@@ -48,6 +50,14 @@ func RequestID(ctx context.Context) string {
 func SetETag(ctx context.Context, version int64) {
 	if s := scopeOf(ctx); s != nil {
 		s.response.Set("ETag", `"`+strconv.FormatInt(version, 10)+`"`)
+	}
+}
+
+// Created makes the answer 201 with the address of what was made.
+func Created(ctx context.Context, location string) {
+	if s := scopeOf(ctx); s != nil {
+		s.created = true
+		s.response.Set("Location", location)
 	}
 }
 
