@@ -3,9 +3,9 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES  := proto platform services gateway-a deploy/standalone test
+MODULES  := proto platform services gateway-a gateway-b deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
-PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass gateway-a/cmd/gateway-a
+PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 

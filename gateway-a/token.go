@@ -54,6 +54,7 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.Issue
 		}
 	}
 	req.ClientAddress = t.proxies.ClientAddress(r)
+	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
 	res, err := t.client.IssueToken(r.Context(), req)
 	if err != nil {
 		return err

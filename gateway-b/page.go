@@ -14,13 +14,9 @@ const (
 	maxPerPage     = 100
 )
 
-// listRequest is what every list request has; its values are text.
-type listRequest interface {
-	GetPage() string
-	GetPerPage() string
-	GetCursor() string
-	GetSort() string
-	GetUpdatedSince() string
+// parameters are those that every list has, as text.
+type parameters struct {
+	page, perPage, cursor, sort, updatedSince *string
 }
 
 // page is what a list is to return.
@@ -52,15 +48,18 @@ func sorts() []string { return []string{"createdAt", "-createdAt", "updatedAt", 
 
 // newPage reads the parameters that lists share. Of the orders only the first so
 // many are taken.
-func newPage(req listRequest, orders int) (page, error) {
-	p := page{number: 1, size: defaultPerPage, cursor: req.GetCursor(), sort: orderCreated}
-	number, err := edge.QueryInt("page", given(req.GetPage()))
+func newPage(in parameters, orders int) (page, error) {
+	p := page{number: 1, size: defaultPerPage, sort: orderCreated}
+	number, err := edge.QueryInt("page", in.page)
 	if err != nil {
 		return p, err
 	}
-	size, err := edge.QueryInt("perPage", given(req.GetPerPage()))
+	size, err := edge.QueryInt("perPage", in.perPage)
 	if err != nil {
 		return p, err
+	}
+	if in.cursor != nil {
+		p.cursor = *in.cursor
 	}
 	if number != nil {
 		p.number = *number
@@ -77,10 +76,10 @@ func newPage(req listRequest, orders int) (page, error) {
 		return p, fault.InvalidParameter("page", "exclusive", "must not be given with cursor")
 	}
 	p.size = min(p.size, maxPerPage)
-	if sort := req.GetSort(); sort != "" {
+	if in.sort != nil {
 		p.sort = 0
 		for i, name := range sorts()[:orders] {
-			if name == sort {
+			if name == *in.sort {
 				p.sort = int32(i) + 1
 			}
 		}
@@ -88,7 +87,7 @@ func newPage(req listRequest, orders int) (page, error) {
 			return p, fault.InvalidParameter("sort", "enum", "must be "+choices(sorts()[:orders]))
 		}
 	}
-	p.since, err = instantParameter("updatedSince", req.GetUpdatedSince())
+	p.since, err = instantParameter("updatedSince", in.updatedSince)
 	return p, err
 }
 
@@ -107,18 +106,9 @@ func choices(names []string) string {
 	return text
 }
 
-// given makes an absent parameter nil. The generated accessors make it "", which
-// QueryInt refuses where it was sent.
-func given(value string) *string {
-	if value == "" {
-		return nil
-	}
-	return &value
-}
-
 // instantParameter reads an optional date-time with offset.
-func instantParameter(name, value string) (*timestamppb.Timestamp, error) {
-	t, err := edge.QueryInstant(name, given(value))
+func instantParameter(name string, value *string) (*timestamppb.Timestamp, error) {
+	t, err := edge.QueryInstant(name, value)
 	if t == nil || err != nil {
 		return nil, err
 	}
@@ -126,16 +116,34 @@ func instantParameter(name, value string) (*timestamppb.Timestamp, error) {
 }
 
 // boolParameter reads an optional true or false.
-func boolParameter(name, value string) (*bool, error) {
-	if value == "" {
+func boolParameter(name string, value *string) (*bool, error) {
+	if value == nil {
 		return nil, nil
 	}
-	b, err := edge.QueryBool(name, &value)
+	b, err := edge.QueryBool(name, value)
 	return &b, err
 }
 
+// enumParameter reads an optional name of a service's value; absent: its zero.
+func enumParameter[T ~int32](name string, value *string, names []string) (T, error) {
+	if value == nil {
+		return 0, nil
+	}
+	for i, known := range names {
+		if known == *value {
+			return T(i + 1), nil
+		}
+	}
+	return 0, fault.InvalidParameter(name, "enum", "must be "+choices(names))
+}
+
 // next is a list's cursor to the next page; nil on the last one.
-func next(token string) *string { return given(token) }
+func next(token string) *string {
+	if token == "" {
+		return nil
+	}
+	return &token
+}
 
 // listNames are the parameters of lists as this interface has them.
 func listNames() map[string]string {

@@ -1,7 +1,6 @@
 package gatewayb
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strconv"
