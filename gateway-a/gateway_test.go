@@ -484,4 +484,27 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %d, %d bytes, %v", path, res.StatusCode, len(text), err)
 		}
 	}
+	for name, tt := range map[string]struct {
+		method, path string
+		code         int
+		allow        string
+	}{
+		"a page takes no writes":                {http.MethodPost, "/openapi.yaml", 405, "GET, HEAD"},
+		"the reader takes no unknown method":    {"FOO", "/docs", 405, "GET, HEAD"},
+		"a file that is none is not found":      {http.MethodGet, "/docs/none.js", 404, ""},
+		"no page leads elsewhere":               {http.MethodGet, "/docs/../customers", 404, ""},
+		"a path in another spelling is none":    {http.MethodGet, "/%63ustomers", 404, ""},
+		"a page with a slash behind it is none": {http.MethodGet, "/openapi.yaml/", 404, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := g.do(request{method: tt.method, path: tt.path, token: g.token()})
+			reason := fault.ReasonNotFound
+			if tt.code == 405 {
+				reason = fault.ReasonMethodNotAllowed
+			}
+			if a.code != tt.code || !strings.Contains(a.body, `"code":"`+reason+`"`) || a.header.Get("Allow") != tt.allow {
+				t.Errorf("got %d, Allow %q, %s", a.code, a.header.Get("Allow"), a.body)
+			}
+		})
+	}
 }

@@ -40,7 +40,7 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w, code: http.StatusOK}
 		defer e.finish(rec, r, s, began)
 		if pages != nil && isPage(r) {
-			pages.ServeHTTP(rec, r)
+			e.servePage(rec, r, pages)
 			return
 		}
 		e.mux.ServeHTTP(rec, r)
