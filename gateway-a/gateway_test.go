@@ -120,7 +120,7 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a body over 1 MiB":                      {put("", `{"firstname":"`+strings.Repeat("a", 1<<20)+`"}`), 413, fault.ReasonPayloadTooLarge, ""},
 		"a page that is no number":               {get(list + "?page=x"), 400, fault.ReasonInvalidParameter, "page"},
 		"an empty page":                          {get(list + "?page="), 400, fault.ReasonInvalidParameter, "page"},
-		"a pageSize beyond numbers":              {get(list + "?pageSize=99999999999999999999"), 400, fault.ReasonInvalidParameter, "pageSize"},
+		"a page beyond numbers":                  {get(list + "?page=99999999999999999999"), 400, fault.ReasonInvalidParameter, "page"},
 		"a future_only that is no boolean":       {get(list + "?future_only=yes"), 400, fault.ReasonInvalidParameter, "future_only"},
 		"a parameter twice":                      {get(list + "?page=1&page=2"), 400, fault.ReasonInvalidParameter, "page"},
 		"a malformed query":                      {get(list + "?page=%zz"), 400, fault.ReasonInvalidParameter, ""},
@@ -378,6 +378,10 @@ func TestBookings(t *testing.T) {
 		l := g.bookings.listed
 		if l.GetPage() != 2 || l.GetPageSize() != 500 || !l.GetFutureOnly() || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01" {
 			t.Errorf("asked %v", l)
+		}
+		g.do(request{method: http.MethodGet, path: list + "?pageSize=99999999999999999999&startDate=2026-01-01T00:00:00+01:00&endDate=2026-02-01T00:00:00+01:00", token: g.token()})
+		if l := g.bookings.listed; l.GetPageSize() != 2147483647 || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01T00:00:00+01:00" {
+			t.Errorf("with offsets that are not escaped: asked %v", l)
 		}
 		g.do(request{method: http.MethodGet, path: list, token: g.token()})
 		if l := g.bookings.listed; l.Page != nil || l.PageSize != nil || l.GetFutureOnly() || l.StartDate != nil || l.EndDate != nil {
