@@ -66,6 +66,17 @@ func TestAccess(t *testing.T) { // invariant 1
 				t.Errorf("got %d %v", a.code, a.header)
 			}
 		})
+		t.Run(name+" refuses the token of a service", func(t *testing.T) {
+			for _, scope := range []string{scopes[name], token.Admin} {
+				r.token = g.issuer.Sign(token.Claims{
+					Subject: id.New[id.ServiceCredential]().String(), Kind: token.KindService, Company: g.company, Scopes: []string{scope},
+				})
+				a := g.do(r)
+				if a.code != http.StatusUnauthorized || !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+					t.Errorf("got %d %v", a.code, a.header)
+				}
+			}
+		})
 		t.Run(name+" names the missing scope", func(t *testing.T) {
 			var others []string
 			for _, scope := range []string{"customers:read", "profile:read", "profile:write", "bookings:read"} {
@@ -459,6 +470,19 @@ func TestToken(t *testing.T) {
 			}
 		})
 	}
+	t.Run("refuses an oversized form as RFC 6749 says", func(t *testing.T) {
+		a := form(url.Values{"grant_type": {"client_credentials"}, "x": {strings.Repeat("x", 1<<20)}}, nil)
+		if a.code != 413 || !strings.Contains(a.body, `"error":"invalid_request"`) || a.header.Get("Pragma") != "no-cache" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("asks for API clients alone", func(t *testing.T) {
+		service := id.New[id.ServiceCredential]().String()
+		g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"` + service + `","client_secret":"right"}`})
+		if asked := g.auth.asked.GetClientId(); asked == service || !strings.HasPrefix(asked, "m2m_") {
+			t.Errorf("asked for %s", asked)
+		}
+	})
 	t.Run("answers throttled callers with Retry-After", func(t *testing.T) {
 		g.auth.err = fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failures").After(90 * time.Second)
 		defer func() { g.auth.err = nil }()

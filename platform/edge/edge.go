@@ -34,6 +34,8 @@ type Route struct {
 	Query []string
 	// Media are the media types that the body may have; empty: JSON.
 	Media []string
+	// Fail answers what the edge itself refuses; nil: Edge.Fail.
+	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
 }
 
 func (r *Route) hasBody() bool {
@@ -49,6 +51,8 @@ type Options struct {
 	Verifier interface {
 		Verify(ctx context.Context, raw string) (*token.Claims, error)
 	}
+	// Kind is the kind of token that the interface takes.
+	Kind   string
 	Routes []Route
 	// AppendFault writes the interface's error body.
 	AppendFault func(b []byte, f *fault.Error) []byte
