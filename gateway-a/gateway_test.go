@@ -238,6 +238,14 @@ func TestProfile(t *testing.T) {
 			t.Errorf("got %v", u)
 		}
 	})
+	t.Run("reads an escaped identifier, once", func(t *testing.T) {
+		for escaped, want := range map[string]string{"cust%5Fx": "cust_x", "cust%255Fx": "cust%5Fx"} {
+			g.do(request{method: http.MethodPut, path: "/customer/" + escaped + "/profile", token: g.token(), body: `{}`})
+			if got := g.customers.updated.GetId(); got != want {
+				t.Errorf("%s: got %s", escaped, got)
+			}
+		}
+	})
 	t.Run("names the service's fields as the interface does", func(t *testing.T) {
 		g.customers.err = fault.InvalidFields(
 			fault.Field{Field: "first_name", Rule: "required", Message: "is required"},

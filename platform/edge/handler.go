@@ -43,6 +43,10 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 			e.servePage(rec, r, pages)
 			return
 		}
+		// Where RawPath is empty the mux unescapes the path, which is so already.
+		u := *r.URL
+		u.RawPath = u.EscapedPath()
+		r.URL = &u
 		e.mux.ServeHTTP(rec, r)
 	})
 }
