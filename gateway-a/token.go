@@ -24,8 +24,7 @@ type tokens struct {
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
 	w.Header().Set("Pragma", "no-cache") // RFC 6749, 5.1
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if media == formType {
+	if isForm(r) {
 		t.serveForm(w, r)
 		return
 	}
@@ -42,6 +41,21 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 	if err != nil {
 		t.edge.Fail(w, r, fault.From(err))
 	}
+}
+
+func isForm(r *http.Request) bool {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return media == formType
+}
+
+// failToken answers a token request that the edge refuses, as serve would.
+func failToken(e *edge.Edge, w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	w.Header().Set("Pragma", "no-cache")
+	if isForm(r) {
+		e.FailAs(w, r, f, appendOAuthFault)
+		return
+	}
+	e.Fail(w, r, f)
 }
 
 // issue asks for a token and answers with it.

@@ -3,12 +3,9 @@ package gatewayb
 import (
 	"io"
 	"net/http"
-	"strconv"
-	"time"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
