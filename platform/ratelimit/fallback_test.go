@@ -10,13 +10,13 @@ import (
 	"reservation.dev/platform/testkit"
 )
 
-// back waits until the limiter counts together with the others again.
-func back(t *testing.T, l *Limiter) {
+// back waits until the limiter counts together with the others, under a limit.
+func back(t *testing.T, l *Limiter, limit int) {
 	t.Helper()
 	n := 0
 	testkit.Eventually(t, 20*time.Second, func() error {
 		n++
-		l.Take(t.Context(), fmt.Sprint("probe_", n), 1000)
+		l.Take(t.Context(), fmt.Sprint("probe_", n), limit)
 		if metric(t, l, "ratelimit_fallback") != 0 {
 			return errors.New("the fallback goes on")
 		}
@@ -59,8 +59,8 @@ func TestFallback(t *testing.T) { // invariants 4 and 5
 	})
 	t.Run("ends by itself, with streams made anew", func(t *testing.T) {
 		s.Start(t)
-		back(t, one)
-		back(t, two)
+		back(t, one, 10)
+		back(t, two, 10)
 		if n := take(t, "key_c", 10, 30, one, two); n != 10 {
 			t.Errorf("%d of 30 passed", n)
 		}
@@ -114,5 +114,5 @@ func TestSilentServer(t *testing.T) { // invariant 4
 	if err := silent.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
-	back(t, l)
+	back(t, l, 10)
 }
