@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -111,6 +112,15 @@ func TestSilentServer(t *testing.T) { // invariant 4
 	if metric(t, l, "ratelimit_fallback") != 1 {
 		t.Error("the metric does not say so")
 	}
+	t.Run("is noticed by callers who cannot wait as well", func(t *testing.T) {
+		hasty := newLimiter(t, l.bus, 0)
+		hasty.streams[10] = struct{}{}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if d := hasty.Take(ctx, "key_a", 10); !d.Allowed || metric(t, hasty, "ratelimit_fallback") != 1 {
+			t.Errorf("got %+v", d)
+		}
+	})
 	if err := silent.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}

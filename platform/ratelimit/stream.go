@@ -42,11 +42,11 @@ const (
 
 // ask publishes a request, unless NATS is away.
 func (l *Limiter) ask(ctx context.Context, key string, limit int) answer {
-	if !l.mayAsk() {
+	if ctx.Err() != nil || !l.mayAsk() {
 		return noAnswer
 	}
 	a, err := l.publish(ctx, key, limit)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		// The caller has given up, which says nothing about NATS.
 		l.mu.Lock()
 		l.probing = false
