@@ -17,6 +17,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/testkit/openapitest"
 	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
