@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	reservation.dev/gateway-a v0.0.0
+	reservation.dev/gateway-b v0.0.0
 	reservation.dev/platform v0.0.0
 	reservation.dev/proto v0.0.0
 	reservation.dev/services v0.0.0
@@ -70,6 +71,7 @@ require (
 
 replace (
 	reservation.dev/gateway-a => ../../gateway-a
+	reservation.dev/gateway-b => ../../gateway-b
 	reservation.dev/platform => ../../platform
 	reservation.dev/proto => ../../proto
 	reservation.dev/services => ../../services

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	gatewaya "reservation.dev/gateway-a"
+	gatewayb "reservation.dev/gateway-b"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
@@ -25,7 +26,7 @@ import (
 
 // parts are all parts of the platform.
 func parts() []service.Part {
-	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), gatewaya.Part()}
+	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), gatewaya.Part(), gatewayb.Part()}
 }
 
 // instance is the platform in one process.
@@ -109,6 +110,8 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		env["GRPC_ADDR"] = env["PASS_ADDR"]
 	case "gateway-a":
 		env["HTTP_ADDR"] = s.addr(portA)
+	case "gateway-b":
+		env["HTTP_ADDR"] = s.addr(portB)
 	default:
 		return nil, fmt.Errorf("part %s has no port", name)
 	}

@@ -12,6 +12,7 @@ import (
 // services that have a fixed place in the order.
 const (
 	portA        = 0 // Interface A
+	portB        = 1 // Interface B
 	portAuth     = 3 // gRPC, as the next three
 	portCustomer = 4
 	portBooking  = 5
@@ -35,7 +36,7 @@ func (s *Settings) checkPorts() error {
 		offset int
 		use    string
 	}{
-		{portA, "Interface A"}, {portAuth, "gRPC of auth"}, {portCustomer, "gRPC of customer"}, {portBooking, "gRPC of booking"},
+		{portA, "Interface A"}, {portB, "Interface B"}, {portAuth, "gRPC of auth"}, {portCustomer, "gRPC of customer"}, {portBooking, "gRPC of booking"},
 		{portPass, "gRPC of pass"}, {portAdmin, "/metrics"},
 	} {
 		l, err := net.Listen("tcp", s.addr(port.offset))
