@@ -36,10 +36,12 @@
 //     allowed in any window, over all processes, however they coincide.
 //  2. Room comes back as the oldest request ages out, one for one.
 //  3. A Take is one publish, or none: none for a key that is known to be full.
-//  4. While NATS does not answer, Take goes on by the fallback, and a request does
-//     not wait for it, but for one in a second. It is told by a metric and a log
-//     line, and ends by itself.
-//  5. Streams that are gone are made anew by the next Take.
+//  4. While NATS does not answer, Take goes on by the fallback: only the requests
+//     that were under way wait for it, up to a second, and then one now and then
+//     that finds out whether it is back. A metric and a log line tell of it, and
+//     it ends by itself.
+//  5. Streams that are missing are made by the next Take, in a cluster too, by
+//     however many processes at once; the requests of that moment wait for them.
 //  6. What is remembered of keys is bounded, whatever their number.
 //  7. Two prefixes on one server never count for each other.
 package ratelimit

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -10,13 +11,13 @@ import (
 	"reservation.dev/platform/testkit"
 )
 
-// back waits until the limiter counts together with the others again.
-func back(t *testing.T, l *Limiter) {
+// back waits until the limiter counts together with the others, under a limit.
+func back(t *testing.T, l *Limiter, limit int) {
 	t.Helper()
 	n := 0
 	testkit.Eventually(t, 20*time.Second, func() error {
 		n++
-		l.Take(t.Context(), fmt.Sprint("probe_", n), 1000)
+		l.Take(t.Context(), fmt.Sprint("probe_", n), limit)
 		if metric(t, l, "ratelimit_fallback") != 0 {
 			return errors.New("the fallback goes on")
 		}
@@ -59,8 +60,8 @@ func TestFallback(t *testing.T) { // invariants 4 and 5
 	})
 	t.Run("ends by itself, with streams made anew", func(t *testing.T) {
 		s.Start(t)
-		back(t, one)
-		back(t, two)
+		back(t, one, 10)
+		back(t, two, 10)
 		if n := take(t, "key_c", 10, 30, one, two); n != 10 {
 			t.Errorf("%d of 30 passed", n)
 		}
@@ -111,8 +112,17 @@ func TestSilentServer(t *testing.T) { // invariant 4
 	if metric(t, l, "ratelimit_fallback") != 1 {
 		t.Error("the metric does not say so")
 	}
+	t.Run("is noticed by callers who cannot wait as well", func(t *testing.T) {
+		hasty := newLimiter(t, l.bus, 0)
+		hasty.streams[10] = struct{}{}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if d := hasty.Take(ctx, "key_a", 10); !d.Allowed || metric(t, hasty, "ratelimit_fallback") != 1 {
+			t.Errorf("got %+v", d)
+		}
+	})
 	if err := silent.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
-	back(t, l)
+	back(t, l, 10)
 }

@@ -120,6 +120,7 @@ func TestUnasked(t *testing.T) { // invariant 3
 	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
 	run(t, one)
 	run(t, two)
+	one.Take(t.Context(), "first", 5) // has the stream made
 	asked := published(t, one, 5)
 	for i := range 20 {
 		d := one.Take(t.Context(), "key_a", 5)

@@ -12,14 +12,21 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/singleflight"
 )
 
 const (
 	// patience is how long a request waits for NATS; it answers within a
 	// millisecond or so.
-	patience = 500 * time.Millisecond
-	// creationTime is how long it waits while a stream is made.
-	creationTime = 2 * time.Second
+	patience = time.Second
+	// creationTime is how long the first requests under a limit wait while its
+	// stream is made.
+	creationTime = 3 * time.Second
+	// newPatience is how long they wait before they ask again: what came before
+	// the stream had a leader is never answered.
+	newPatience = 250 * time.Millisecond
+	// creationPause is how long they wait where nobody was there to be asked.
+	creationPause = 10 * time.Millisecond
 	// awayTime is how long NATS is left alone after it has not answered.
 	awayTime = time.Second
 )
@@ -35,11 +42,11 @@ const (
 
 // ask publishes a request, unless NATS is away.
 func (l *Limiter) ask(ctx context.Context, key string, limit int) answer {
-	if !l.mayAsk() {
+	if ctx.Err() != nil || !l.mayAsk() {
 		return noAnswer
 	}
 	a, err := l.publish(ctx, key, limit)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		// The caller has given up, which says nothing about NATS.
 		l.mu.Lock()
 		l.probing = false
@@ -97,24 +104,48 @@ func (l *Limiter) setAway(until time.Duration, err error) {
 
 // publish asks the stream of the limit. A stream that is not there is made.
 func (l *Limiter) publish(ctx context.Context, key string, limit int) (answer, error) {
-	if !l.known(limit) {
-		if err := l.create(ctx, limit); err != nil {
-			return noAnswer, err
+	if l.known(limit) {
+		a, err := l.request(ctx, key, limit, patience)
+		if !errors.Is(err, nats.ErrNoResponders) {
+			return a, err
 		}
-	}
-	a, err := l.request(ctx, key, limit)
-	if errors.Is(err, nats.ErrNoResponders) {
 		// A memory stream is gone once its server has restarted.
-		if err := l.create(ctx, limit); err != nil {
-			return noAnswer, err
-		}
-		return l.request(ctx, key, limit)
+		return l.publishToNew(ctx, key, limit, patience)
 	}
-	return a, err
+	return l.publishToNew(ctx, key, limit, creationTime)
 }
 
-func (l *Limiter) request(ctx context.Context, key string, limit int) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// publishToNew has the stream made while it tries to publish. In a cluster a new
+// stream has no leader at once, not every server knows of it, and of several who
+// make it not everyone gets an answer.
+func (l *Limiter) publishToNew(ctx context.Context, key string, limit int, atMost time.Duration) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	created := l.create(ctx, limit)
+	var last error
+	for {
+		a, err := l.request(ctx, key, limit, newPatience)
+		if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, context.DeadlineExceeded) {
+			return a, err
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return noAnswer, last
+		case result := <-created:
+			if result.Err != nil {
+				return noAnswer, result.Err
+			}
+			created = nil
+		case <-time.After(creationPause):
+		}
+	}
+}
+
+func (l *Limiter) request(ctx context.Context, key string, limit int, atMost time.Duration) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
 	reply, err := l.bus.Conn().RequestWithContext(ctx, l.subject(limit)+key, nil)
 	if err != nil {
@@ -161,10 +192,8 @@ func (l *Limiter) known(limit int) bool {
 // create makes the stream of a limit, or brings it to what this binary wants.
 // Those who ask at the same time share one attempt, which goes on when they
 // give up.
-func (l *Limiter) create(ctx context.Context, limit int) error {
-	ctx, cancel := context.WithTimeout(ctx, creationTime)
-	defer cancel()
-	done := l.creating.DoChan(strconv.Itoa(limit), func() (any, error) {
+func (l *Limiter) create(ctx context.Context, limit int) <-chan singleflight.Result {
+	return l.creating.DoChan(strconv.Itoa(limit), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)
 		defer cancel()
 		_, err := l.bus.JetStream().CreateOrUpdateStream(ctx, l.stream(limit))
@@ -175,12 +204,6 @@ func (l *Limiter) create(ctx context.Context, limit int) error {
 		}
 		return nil, err
 	})
-	select {
-	case result := <-done:
-		return result.Err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (l *Limiter) stream(limit int) jetstream.StreamConfig {
