@@ -72,6 +72,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer flush()
 
+	service.SpendMemory()
 	if err := os.MkdirAll(s.DataDir, 0o755); err != nil {
 		return err
 	}
