@@ -21,13 +21,14 @@ import (
 
 const (
 	few  = 15_000
-	many = 4 * few
+	many = 6 * few
 	// atOnce is how many readers of each kind there are: those who read as fast
 	// as they can, and those who rest until these are done.
 	atOnce = 3
 	// room is how much more memory the longer document may take, in bytes: a
-	// fraction of what the readers get more of it, which is some 200 MB.
-	room = 24 << 20
+	// fraction of what the readers get more of it, which is some 300 MB. What
+	// varies is how much garbage waits to be collected.
+	room = 48 << 20
 )
 
 // TestMemory holds the list of all customers to memory that does not depend on
