@@ -77,6 +77,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer flush()
 
+	service.SpendMemory()
 	unlock, err := lock(s.DataDir)
 	if err != nil {
 		return err
