@@ -70,7 +70,7 @@ func (f *facade) ListBookings(ctx context.Context, req *edgeav1.ListBookingsRequ
 	}
 	res, err := f.bookings.ListTransactions(ctx, &bookingv1.ListTransactionsRequest{
 		CustomerId: req.GetId(), Page: page, PageSize: pageSize, FutureOnly: futureOnly,
-		StartDate: req.StartDate, EndDate: req.EndDate,
+		StartDate: edge.QueryMoment(req.StartDate), EndDate: edge.QueryMoment(req.EndDate),
 	})
 	if err != nil {
 		return nil, fault.From(err).Rename(listNames)

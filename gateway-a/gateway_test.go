@@ -172,6 +172,13 @@ func TestErrors(t *testing.T) { // invariant 4
 			t.Error("the request's id is not in the log")
 		}
 	})
+	t.Run("is read as it is written, the message first", func(t *testing.T) {
+		a := g.do(request{method: http.MethodGet, path: profile})
+		const message = `"an access token is required: Authorization: Bearer <token>"`
+		if want := `{"message":` + message + `,"error":{"code":"UNAUTHORIZED","message":` + message + `,"details":{}}}`; a.body != want {
+			t.Errorf("got %s", a.body)
+		}
+	})
 	t.Run("replaces a request id that is not sane", func(t *testing.T) {
 		for _, bad := range []string{strings.Repeat("x", 200), "a b", "\"<script>\" x"} {
 			a := g.do(request{method: http.MethodGet, path: "/nothing", header: http.Header{"X-Request-Id": {bad}}})
@@ -381,6 +388,12 @@ func TestBookings(t *testing.T) {
 		}
 		g.do(request{method: http.MethodGet, path: list, token: g.token()})
 		if l := g.bookings.listed; l.Page != nil || l.PageSize != nil || l.GetFutureOnly() || l.StartDate != nil || l.EndDate != nil {
+			t.Errorf("asked %v", l)
+		}
+	})
+	t.Run("a + that was not escaped is meant as one", func(t *testing.T) {
+		g.do(request{method: http.MethodGet, path: list + "?startDate=2026-01-01T00:00:00+01:00&endDate=2026-02-01T00:00:00+01:00", token: g.token()})
+		if l := g.bookings.listed; l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01T00:00:00+01:00" {
 			t.Errorf("asked %v", l)
 		}
 	})

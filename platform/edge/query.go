@@ -46,10 +46,19 @@ func QueryInstant(name string, value *string) (*time.Time, error) {
 	if value == nil {
 		return nil, nil
 	}
-	// A "+" that was not escaped arrives as a blank.
-	t, err := time.Parse(time.RFC3339, strings.ReplaceAll(*value, " ", "+"))
+	t, err := time.Parse(time.RFC3339, *QueryMoment(value))
 	if err != nil || t.Year() < 1 {
 		return nil, fault.InvalidParameter(name, "format", "must be a date-time with offset, as in 2026-03-29T08:30:00Z")
 	}
 	return &t, nil
+}
+
+// QueryMoment gives a date-time its "+" back: one that was not escaped arrives
+// as a blank, which no date-time has. nil stays nil.
+func QueryMoment(value *string) *string {
+	if value == nil {
+		return nil
+	}
+	moment := strings.ReplaceAll(*value, " ", "+")
+	return &moment
 }
