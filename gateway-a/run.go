@@ -78,14 +78,9 @@ func Run(ctx context.Context, h *service.Host) error {
 	g := service.NewGroup(ctx, h.Log)
 	g.Go("token verifier", func(ctx context.Context) error { return verifier.Run(ctx, b) })
 	g.Go("http", func(ctx context.Context) error {
-		defer h.Health.SetServing(h.Part, false)
 		return edge.ListenAndServe(ctx, cfg.Addr, handler, cfg.Drain, func(addr net.Addr) {
 			h.Log.Info("http", "addr", addr.String())
-			go func() {
-				if verifier.WaitReady(ctx) == nil {
-					h.Health.SetServing(h.Part, true)
-				}
-			}()
+			go h.Health.Announce(ctx, h.Part, verifier.WaitReady)
 		})
 	})
 	return g.Wait()

@@ -28,6 +28,7 @@ instances run side by side.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if len(os.Args) > 1 {
 		os.Exit(command(os.Args[1], os.Stdout))
 	}

@@ -50,7 +50,7 @@ const (
 	drainTime      = 10 * time.Second
 	// pullHeartbeat is how often the server tells that it has nothing to deliver;
 	// twice as long without a word is a failure.
-	pullHeartbeat = 5 * time.Second
+	pullHeartbeat = 2 * time.Second
 	// leaveTime bounds the wait for messages under way.
 	leaveTime = time.Second
 	// maxAckPending bounds what is delivered and not yet acknowledged. Messages
@@ -184,6 +184,9 @@ func (w *worker) leave(ctx context.Context, iter jetstream.MessagesContext) {
 	iter.Drain()
 	for {
 		raw, err := iter.Next(jetstream.NextMaxWait(leaveTime))
+		if errors.Is(err, jetstream.ErrNoHeartbeat) {
+			continue // what came before the silence is still to be given back
+		}
 		if err != nil {
 			return
 		}

@@ -198,6 +198,21 @@ func TestDatabaseValue(t *testing.T) {
 	}
 }
 
+func TestAUUIDInADatabase(t *testing.T) {
+	u := id.NewUUID()
+	value, err := u.UUIDValue()
+	if err != nil || !value.Valid || value.Bytes != u || u.IsZero() {
+		t.Fatalf("%v %v", value, err)
+	}
+	var back id.UUID
+	if err := back.ScanUUID(value); err != nil || back != u {
+		t.Fatalf("%v %v", back, err)
+	}
+	if none, err := (id.UUID{}).UUIDValue(); err != nil || none.Valid || !(id.UUID{}).IsZero() {
+		t.Errorf("the zero value is no NULL: %v %v", none, err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("cust_" + sample)
 	f.Add("cust_7zzzzzzzzzzzzzzzzzzzzzzzzz")

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -27,7 +28,14 @@ type DialOptions struct {
 	Credentials credentials.TransportCredentials
 }
 
-const defaultTimeout = 5 * time.Second
+const (
+	defaultTimeout = 5 * time.Second
+	// A connection that was lost is taken up again at once, and then at growing
+	// intervals, none of which makes callers wait long for a service that is back.
+	firstRetry     = 100 * time.Millisecond
+	longestRetry   = 2 * time.Second
+	connectTimeout = 5 * time.Second
+)
 
 // Dial returns a connection to the service at addr (host:port, or any gRPC
 // target), spread over all addresses of the host. It connects at the first
@@ -48,6 +56,10 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
 		grpc.WithInitialWindowSize(window),
 		grpc.WithInitialConnWindowSize(window),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: firstRetry, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestRetry},
+			MinConnectTimeout: connectTimeout,
+		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: 5 * time.Second, PermitWithoutStream: true}),
 	}
 	if telemetry.IsTracing() {

@@ -80,7 +80,8 @@ func outgoingOf(ctx context.Context) outgoing {
 }
 
 // As returns ctx for calls under the part's own credential instead of the
-// caller's token, on behalf of company (zero: of none).
+// caller's token, on behalf of company (zero: of none). It begins anew: an
+// idempotency key that was set before belongs to the caller's own write.
 func As(ctx context.Context, src *token.Source, company id.Company) context.Context {
 	return context.WithValue(ctx, outgoingKey{}, &outgoing{source: src, company: company})
 }

@@ -107,10 +107,12 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 		return withIdentity(ctx, in), err
 	}
 	in.claims, in.company = claims, claims.Company
-	if other := single(ctx, mdCompany); other != "" && claims.IsAdmin() {
-		if in.company, err = id.Parse[id.Company](other); err != nil {
+	if named := metadata.ValueFromIncomingContext(ctx, mdCompany); len(named) > 0 && claims.IsAdmin() {
+		company, err := id.Parse[id.Company](named[0])
+		if err != nil || len(named) > 1 {
 			return withIdentity(ctx, in), fault.InvalidParameter(mdCompany, "format", "is not the identifier of a company")
 		}
+		in.company = company
 	}
 	ctx = withIdentity(ctx, in)
 	key := metadata.ValueFromIncomingContext(ctx, mdIdempotency)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -49,6 +50,25 @@ func (p Policy) Check(descs ...*grpc.ServiceDesc) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// CheckServer lists the methods that are registered on srv and have no entry:
+// each would be denied to everybody.
+func (p Policy) CheckServer(srv *grpc.Server) error {
+	var missing []string
+	all := p.complete()
+	for service, info := range srv.GetServiceInfo() {
+		for _, m := range info.Methods {
+			if method := "/" + service + "/" + m.Name; all[method] == "" {
+				missing = append(missing, method)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("methods without a policy: %s", strings.Join(missing, ", "))
 }
 
 // complete returns p with the entries of the services that every server has.

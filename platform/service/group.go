@@ -26,6 +26,9 @@ func NewGroup(ctx context.Context, log *slog.Logger) *Group {
 // Context ends when the group does.
 func (g *Group) Context() context.Context { return g.ctx }
 
+// errEarly is the end of what should have gone on.
+var errEarly = errors.New("returned before it was asked to")
+
 // Go runs one member until the group's context ends.
 func (g *Group) Go(name string, run func(ctx context.Context) error) {
 	g.eg.Go(func() error {
@@ -34,7 +37,7 @@ func (g *Group) Go(name string, run func(ctx context.Context) error) {
 		case g.ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
 			return nil
 		case err == nil:
-			err = errors.New("returned before it was asked to")
+			err = errEarly
 		}
 		g.log.Error("member ended", "member", name, "error", err.Error())
 		return fmt.Errorf("%s: %w", name, err)

@@ -30,6 +30,17 @@ func (h *Health) SetServing(part string, serving bool) {
 	h.serving[part] = serving
 }
 
+// Announce marks the named part as serving once ready returns nil, until ctx
+// ends. It returns when ctx has ended and the part is not serving.
+func (h *Health) Announce(ctx context.Context, part string, ready func(context.Context) error) {
+	if ready(ctx) != nil {
+		return
+	}
+	h.SetServing(part, true)
+	<-ctx.Done()
+	h.SetServing(part, false)
+}
+
 // Check adds a check that readiness depends on.
 func (h *Health) Check(name string, check func(context.Context) error) {
 	h.mu.Lock()

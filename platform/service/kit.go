@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/idem"
@@ -36,6 +38,9 @@ type Kit struct {
 	Bus      *bus.Bus
 	Outbox   *outbox.Outbox
 	Verifier *token.Verifier
+
+	policy  rpc.Policy
+	serving *health.Server // what grpc.health.v1 answers
 }
 
 // Open connects a service to its database, which must have the part's schema,
@@ -61,12 +66,16 @@ func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
 		Host: h, Base: base, DB: db, Bus: b,
 		Outbox:   outbox.New(db, b, h.Log, time.Now),
 		Verifier: token.NewVerifier(base.Token, time.Now),
+		serving:  health.NewServer(),
 	}
+	k.Verifier.Log = h.Log
+	k.serving.SetServingStatus("", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	if err := errors.Join(db.Collect(h.Metrics, ""), k.Outbox.Collect(h.Metrics), b.Collect(h.Metrics)); err != nil {
 		k.Close()
 		return nil, err
 	}
 	h.Health.SetServing(p.Name, false)
+	// Not NATS: without it a service goes on serving, and its events wait.
 	h.Health.Check(p.Name+" database", db.Ping)
 	return k, nil
 }
@@ -79,8 +88,10 @@ func (k *Kit) Close() {
 
 // GRPC returns the server on which the part registers its services.
 func (k *Kit) GRPC(policy rpc.Policy) *grpc.Server {
+	k.policy = policy
 	return rpc.NewServer(rpc.ServerOptions{
 		Log: k.Host.Log, Verifier: k.Verifier, Policy: policy, Metrics: k.Host.Metrics, Idempotency: idem.WithKey,
+		Health: k.serving,
 	})
 }
 
@@ -120,34 +131,47 @@ func (k *Kit) pruneOnce(ctx context.Context, now time.Time) error {
 
 // ServeGRPC serves srv at the part's address until ctx ends. The part becomes
 // ready when connections are taken and the verifier knows keys and revocations.
+// At the end it is unready first, and then lets requests in flight end. A server
+// with a method that the policy does not name does not start.
 func (k *Kit) ServeGRPC(srv *grpc.Server) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
+		if err := k.policy.CheckServer(srv); err != nil {
+			return err
+		}
 		ln, err := net.Listen("tcp", k.Base.GRPCAddr)
 		if err != nil {
 			return err
 		}
-		stopped := make(chan struct{})
+		unready := make(chan struct{})
+		go func() {
+			defer close(unready)
+			k.Host.Health.Announce(ctx, k.Host.Part, k.ready)
+			k.serving.Shutdown()
+		}()
+		drained := make(chan struct{})
 		stop := context.AfterFunc(ctx, func() {
-			defer close(stopped)
-			k.Host.Health.SetServing(k.Host.Part, false)
+			defer close(drained)
+			<-unready
 			drain(srv, k.Base.Drain)
 		})
-		go k.announce(ctx)
 		k.Host.Log.Info("grpc", "addr", ln.Addr().String())
-		if err := srv.Serve(ln); err != nil {
-			stop()
+		err = srv.Serve(ln)
+		if stop() { // it ended by itself
 			return err
 		}
-		<-stopped
+		// Serve also fails where the end came before it began.
+		<-drained
 		return nil
 	}
 }
 
-// announce marks the part ready as soon as the verifier has caught up.
-func (k *Kit) announce(ctx context.Context) {
-	if err := k.Verifier.WaitReady(ctx); err == nil {
-		k.Host.Health.SetServing(k.Host.Part, true)
+// ready returns as soon as the verifier has caught up.
+func (k *Kit) ready(ctx context.Context) error {
+	if err := k.Verifier.WaitReady(ctx); err != nil {
+		return err
 	}
+	k.serving.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING)
+	return nil
 }
 
 // drain lets requests in flight end, for at most the given time.

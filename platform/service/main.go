@@ -23,6 +23,12 @@ type Process struct {
 	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of /livez, /readyz, /metrics and /debug/pprof/"`
 }
 
+// Validate reports every wrong setting.
+func (p Process) Validate() error {
+	_, err := telemetry.Logger(io.Discard, "", p.LogLevel, p.LogFormat)
+	return err
+}
+
 // Owner holds the settings of the migrate command.
 type Owner struct {
 	DatabaseURL config.Secret `env:"MIGRATION_DATABASE_URL,required" doc:"PostgreSQL URL of the role that owns the schema"`
@@ -34,6 +40,7 @@ type Owner struct {
 func Main(p Part) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	command := "serve"
 	if len(os.Args) > 1 {
 		command = os.Args[1]
@@ -73,10 +80,21 @@ usage: %[1]s [command]
   version   print the version
 `
 
-// serve runs p with an admin port until ctx ends. A second signal ends it at once.
-func serve(ctx context.Context, p Part, env config.Env) error {
+// readSettings returns the settings of the process. The part's own are read too,
+// so that whoever starts it is told of all faults at once.
+func readSettings(p Part, env config.Env) (Process, error) {
 	var proc Process
-	if err := config.Read(env, &proc); err != nil {
+	err := config.Read(env, &proc)
+	if p.Settings != nil {
+		err = errors.Join(err, config.Read(env, p.Settings()))
+	}
+	return proc, err
+}
+
+// serve runs p with an admin port until ctx ends.
+func serve(ctx context.Context, p Part, env config.Env) error {
+	proc, err := readSettings(p, env)
+	if err != nil {
 		return err
 	}
 	log, err := telemetry.Logger(os.Stderr, p.Name, proc.LogLevel, proc.LogFormat)
@@ -106,6 +124,9 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	adminDone := make(chan error, 1)
 	go func() { adminDone <- admin.Run(adminCtx) }()
 	err = p.Run(ctx, host)
+	if err == nil && ctx.Err() == nil {
+		err = errEarly
+	}
 	stopAdmin()
 	err = errors.Join(err, <-adminDone)
 	if err == nil {

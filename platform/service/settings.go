@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"text/tabwriter"
+
+	"reservation.dev/platform/config"
 )
 
 // Setting is one line of a settings table.
@@ -36,10 +38,14 @@ func settingsOf(t reflect.Type, prefix string) []Setting {
 		if name == "" {
 			continue
 		}
-		all = append(all, Setting{
+		s := Setting{
 			Name: prefix + name, Default: f.Tag.Get("envDefault"), About: f.Tag.Get("doc"),
 			Required: strings.Contains(options, "required"),
-		})
+		}
+		if f.Type == reflect.TypeFor[config.Secret]() {
+			s.Default = config.Secret(s.Default).String()
+		}
+		all = append(all, s)
 	}
 	return all
 }

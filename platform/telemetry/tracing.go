@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -31,6 +32,10 @@ func Tracing(ctx context.Context, part string, env config.Env) (flush func(), er
 	endpoint := env[endpointSetting]
 	if endpoint == "" {
 		return func() {}, nil
+	}
+	// The exporter would take what it cannot read for localhost.
+	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("%s is not a URL like http://collector:4317", endpointSetting)
 	}
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
 	if err != nil {

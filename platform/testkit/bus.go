@@ -99,11 +99,11 @@ func sharedNATS(t testing.TB) *NATSServer {
 // NATSServer is a NATS server with JetStream that a test can stop and start
 // again on the same port, with or without its data.
 type NATSServer struct {
-	dir  string
-	port int
+	dir string
 
-	mu sync.Mutex
-	s  *natsserver.Server // nil while stopped
+	mu   sync.Mutex
+	port int
+	s    *natsserver.Server // nil while stopped
 }
 
 // NewNATSServer starts a server of its own for t.
@@ -116,7 +116,11 @@ func NewNATSServer(t testing.TB) *NATSServer {
 }
 
 // URL is the address at which the server is, or was, reached.
-func (s *NATSServer) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.port) }
+func (s *NATSServer) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("nats://127.0.0.1:%d", s.port)
+}
 
 // Connect connects to the server over TCP, as a part does.
 func (s *NATSServer) Connect(t testing.TB, cfg bus.Config) *bus.Bus {

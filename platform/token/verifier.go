@@ -136,6 +136,9 @@ func (v *Verifier) admit(ctx context.Context, raw string) (*Claims, error) {
 		if _, critical := t.Header["crit"]; critical {
 			return nil, errors.New("critical header")
 		}
+		if t.Header["typ"] != "JWT" { // what else we may come to sign is no access token
+			return nil, errors.New("not of type JWT")
+		}
 		kid, ok := t.Header["kid"].(string)
 		if !ok || kid == "" {
 			return nil, errors.New("no key id")

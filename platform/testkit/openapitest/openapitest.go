@@ -28,6 +28,8 @@ type Contract struct {
 	compiler *jsonschema.Compiler
 	base     string
 
+	compiling sync.Mutex
+
 	mu   sync.Mutex
 	seen map[string]bool
 }
@@ -145,6 +147,9 @@ func (c *Contract) check(method, path string, code int, header http.Header, body
 	if err != nil {
 		return fmt.Errorf("no JSON: %w", err)
 	}
+	// The compiler goes on to fill what it returned before.
+	c.compiling.Lock()
+	defer c.compiling.Unlock()
 	schema, err := c.compiler.Compile(location + pointer + "/content/" + escape(media) + "/schema")
 	if err != nil {
 		return err

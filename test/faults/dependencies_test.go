@@ -1,0 +1,218 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/test/harness"
+)
+
+// traffic is requests of all kinds, one after the other from several sides, for
+// as long as it is wanted.
+type traffic struct {
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu      sync.Mutex
+	counts  map[string]map[int]int // by what was asked, then by status
+	strange []string
+	updates atomic.Int64 // profile updates that were answered with a yes
+}
+
+// traffic starts traffic about one customer.
+func (w *world) traffic(t *testing.T, customer, token string, credential harness.Credential) *traffic {
+	ctx, cancel := context.WithCancel(t.Context())
+	tr := &traffic{stop: cancel, counts: map[string]map[int]int{}}
+	t.Cleanup(tr.end)
+	requests := map[string]harness.Request{
+		"profile": {Path: profilePath(customer), Token: token}, "bookings": {Path: bookingsPath(customer), Token: token},
+		"customers": {Path: "/customers", Token: token}, "page": {Path: "/customers?page=0", Token: token},
+		"booking": {Path: "/customer/" + customer + "/booking/txn_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
+		"update":  {Method: http.MethodPut, Path: profilePath(customer), Token: token, Body: update}, "token": harness.TokenRequest(credential),
+	}
+	for name, r := range requests {
+		a := w.client(t, len(name)%2)
+		tr.wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				if name == "update" {
+					r.Body = fmt.Sprintf(`{"firstname":"Number","lastname":"%d","email":"n@example.org"}`, n)
+				}
+				answer, err := a.Try(ctx, r)
+				if ctx.Err() != nil {
+					return
+				}
+				tr.note(name, answer, err)
+			}
+		})
+	}
+	return tr
+}
+
+// end ends the traffic and waits for what is under way.
+func (tr *traffic) end() {
+	tr.stop()
+	tr.wg.Wait()
+}
+
+func (tr *traffic) note(name string, answer harness.Answer, err error) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if tr.counts[name] == nil {
+		tr.counts[name] = map[int]int{}
+	}
+	tr.counts[name][answer.Code]++
+	if name == "update" && answer.Code == http.StatusOK {
+		tr.updates.Add(1)
+	}
+	fine := answer.Code == http.StatusOK || name == "booking" && answer.Code == http.StatusNotFound ||
+		answer.Code == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+	if (err != nil || !fine) && len(tr.strange) < 20 {
+		tr.strange = append(tr.strange, fmt.Sprintf("%s: %d %s %v", name, answer.Code, answer.Body, err))
+	}
+}
+
+// reset forgets what was counted so far.
+func (tr *traffic) reset() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.counts = map[string]map[int]int{}
+}
+
+// await returns once each kind of request was answered n times with one of the
+// given statuses since the last reset.
+func (tr *traffic) await(t *testing.T, limit time.Duration, n int, codes ...int) {
+	t.Helper()
+	harness.Eventually(t, limit, func() error {
+		tr.mu.Lock()
+		defer tr.mu.Unlock()
+		var faults []error
+		for _, name := range []string{"profile", "bookings", "customers", "page", "booking", "update", "token"} {
+			sum := 0
+			for _, code := range codes {
+				sum += tr.counts[name][code]
+			}
+			if sum < n {
+				faults = append(faults, fmt.Errorf("%s was answered %v", name, tr.counts[name]))
+			}
+		}
+		return errors.Join(faults...)
+	})
+}
+
+// check fails t if anything was answered but 200 and, if it may be away, 503.
+func (tr *traffic) check(t *testing.T, allowed ...int) {
+	t.Helper()
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	for _, s := range tr.strange {
+		t.Error(s)
+	}
+	for name, counts := range tr.counts {
+		for code := range maps.Keys(counts) {
+			if !slices.Contains(allowed, code) {
+				t.Errorf("%s was answered %v", name, counts)
+				break
+			}
+		}
+	}
+}
+
+// subject is a customer and a client to make traffic with.
+func (w *world) subject(t *testing.T, prefix string) (c *harness.Company, customer, token string, credential harness.Credential) {
+	c = w.op.NewCompany(t, "Europe/London")
+	customer = c.ImportCustomers(t, prefix, 3)[0]
+	credential = c.NewClient(t)
+	return c, customer, w.client(t, 0).Token(t, credential), credential
+}
+
+// testNATSAway: events wait in the outbox and tokens are known, so that nobody
+// notices but those who wait for an event.
+func (w *world) testNATSAway(t *testing.T) {
+	c, customer, token, credential := w.subject(t, "nats")
+	doomed := c.NewClient(t)
+	doomedToken := w.client(t, 0).Token(t, doomed)
+	tr := w.traffic(t, customer, token, credential)
+	tr.await(t, backLimit, 20, http.StatusOK, http.StatusNotFound)
+
+	w.NATS.Stop(t)
+	tr.reset()
+	tr.await(t, backLimit, 100, http.StatusOK, http.StatusNotFound)
+	tr.check(t, http.StatusOK, http.StatusNotFound)
+	if _, err := w.op.Clients.DisableApiClient(c.Ctx(t.Context()), &authv1.DisableApiClientRequest{Id: doomed.ID}); err != nil {
+		t.Fatal(err)
+	}
+
+	w.NATS.Start(t)
+	tr.reset()
+	tr.await(t, backLimit, 50, http.StatusOK, http.StatusNotFound)
+	tr.end()
+	tr.check(t, http.StatusOK, http.StatusNotFound)
+	t.Run("what was revoked meanwhile is refused as soon as it is back", func(t *testing.T) {
+		for gateway := range 2 {
+			a := w.client(t, gateway)
+			harness.Eventually(t, backLimit, func() error {
+				return code(t.Context(), a, harness.Request{Path: "/customers", Token: doomedToken}, http.StatusUnauthorized)
+			})
+		}
+	})
+	t.Run("every update had its event", func(t *testing.T) {
+		want := int(tr.updates.Load())
+		harness.Eventually(t, backLimit, func() error {
+			got := 0
+			for _, e := range w.Events(t) {
+				if e.Company == c.ID && e.Subject == "customer.v1.customer_updated" {
+					got++
+				}
+			}
+			// The one in flight at the end may have been made without its answer.
+			if got != want && got != want+1 {
+				return fmt.Errorf("%d updates, %d events", want, got)
+			}
+			return nil
+		})
+	})
+}
+
+func (w *world) testPostgresAway(t *testing.T) {
+	_, customer, token, credential := w.subject(t, "postgres")
+	tr := w.traffic(t, customer, token, credential)
+	tr.await(t, backLimit, 20, http.StatusOK, http.StatusNotFound)
+	for name, end := range map[string]func(testing.TB){"stopped": w.Postgres.Stop, "killed": w.Postgres.Crash} {
+		t.Run("requests are 503 while it is "+name+", and 200 when it is back", func(t *testing.T) {
+			end(t)
+			tr.reset()
+			tr.await(t, 2*backLimit, 5, http.StatusServiceUnavailable)
+			w.Postgres.Start(t)
+			tr.reset()
+			tr.await(t, backLimit, 50, http.StatusOK, http.StatusNotFound)
+			tr.check(t, http.StatusOK, http.StatusNotFound, http.StatusServiceUnavailable)
+			tr.reset()
+			tr.await(t, backLimit, 50, http.StatusOK, http.StatusNotFound)
+			tr.check(t, http.StatusOK, http.StatusNotFound)
+		})
+	}
+	tr.end()
+	t.Run("the last update that was answered is there", func(t *testing.T) {
+		a := w.client(t, 0)
+		a.Do(t, harness.Request{Method: http.MethodPut, Path: profilePath(customer), Token: token, Body: update}).Into(t, http.StatusOK, nil)
+		w.Postgres.Crash(t)
+		w.Postgres.Start(t)
+		var body struct{ Data struct{ Firstname string } }
+		harness.Eventually(t, backLimit, func() error {
+			return code(t.Context(), a, harness.Request{Path: profilePath(customer), Token: token}, http.StatusOK)
+		})
+		a.Do(t, harness.Request{Path: profilePath(customer), Token: token}).Into(t, http.StatusOK, &body)
+		if body.Data.Firstname != "Ada" {
+			t.Errorf("got %+v", body)
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/test/harness"
+)
+
+// testAuthAway: tokens are verified without auth, so that its absence stops only
+// new ones.
+func (w *world) testAuthAway(t *testing.T) {
+	c := w.op.NewCompany(t, "Europe/London")
+	customer := c.ImportCustomers(t, "away", 1)[0]
+	credential := c.NewClient(t)
+	one, two := w.client(t, 0), w.client(t, 1)
+	known, unseen, later := one.Token(t, credential), one.Token(t, credential), one.Token(t, credential)
+	works := func(t *testing.T, a *harness.A, token string) {
+		t.Helper()
+		for _, r := range everything(customer, token) {
+			a.Do(t, r).Into(t, http.StatusOK, nil)
+		}
+	}
+	works(t, one, known)
+	w.Part("auth").Kill(t)
+
+	t.Run("tokens that exist go on working on both gateways", func(t *testing.T) {
+		for gateway := range 2 {
+			a := w.client(t, gateway)
+			works(t, a, known)
+			works(t, a, unseen)
+		}
+	})
+	t.Run("a new token is 503, in either form", func(t *testing.T) {
+		a := w.client(t, 0)
+		away(t, a.Do(t, harness.TokenRequest(credential)))
+		form := harness.Request{
+			Path: "/token", Media: "application/x-www-form-urlencoded",
+			Body: "grant_type=client_credentials&client_id=" + credential.ID + "&client_secret=" + credential.Secret,
+		}
+		answer := a.Do(t, form)
+		away(t, answer)
+		if !strings.Contains(string(answer.Body), "temporarily_unavailable") {
+			t.Errorf("answered %s", answer.Body)
+		}
+	})
+	t.Run("parts that are started without it serve", func(t *testing.T) {
+		for _, name := range []string{"gateway-a-2", "customer", "booking"} {
+			w.Part(name).Kill(t)
+			w.Part(name).Restart(t)
+		}
+		w.awaitBack(t, customer, later)
+	})
+	t.Run("it comes back, and tokens with it", func(t *testing.T) {
+		w.Part("auth").Restart(t)
+		for _, a := range []*harness.A{one, two} {
+			harness.Eventually(t, backLimit, func() error { return code(t.Context(), a, harness.TokenRequest(credential), http.StatusOK) })
+		}
+		works(t, one, known)
+		works(t, two, two.Token(t, credential))
+	})
+	w.settle(t)
+}
+
+// revokedLimit is how soon a revocation holds everywhere.
+const revokedLimit = time.Second
+
+func (w *world) testRevocation(t *testing.T) {
+	c := w.op.NewCompany(t, "Europe/London")
+	customer := c.ImportCustomers(t, "revoked", 1)[0]
+	clients := w.op.Clients
+	kinds := map[string]func(ctx context.Context, id string) error{
+		"rotating": func(ctx context.Context, id string) error {
+			_, err := clients.RotateApiClientSecret(ctx, &authv1.RotateApiClientSecretRequest{Id: id})
+			return err
+		},
+		"disabling": func(ctx context.Context, id string) error {
+			_, err := clients.DisableApiClient(ctx, &authv1.DisableApiClientRequest{Id: id})
+			return err
+		},
+		"deleting": func(ctx context.Context, id string) error {
+			_, err := clients.DeleteApiClient(ctx, &authv1.DeleteApiClientRequest{Id: id})
+			return err
+		},
+		"taking a scope away": func(ctx context.Context, id string) error {
+			_, err := clients.UpdateApiClient(ctx, &authv1.UpdateApiClientRequest{Id: id, Scopes: []string{"customers:read"}})
+			return err
+		},
+	}
+	var dead []string
+	for name, revoke := range kinds {
+		t.Run(name+" a client kills its tokens everywhere within a second", func(t *testing.T) {
+			credential := c.NewClient(t)
+			token := w.client(t, 0).Token(t, credential)
+			dead = append(dead, token)
+			for gateway := range 2 {
+				w.client(t, gateway).Do(t, harness.Request{Path: "/customers", Token: token}).Into(t, http.StatusOK, nil)
+			}
+			if err := revoke(c.Ctx(t.Context()), credential.ID); err != nil {
+				t.Fatal(err)
+			}
+			w.dead(t, token, customer)
+		})
+	}
+	t.Run("it is still so after everything was restarted", func(t *testing.T) {
+		for _, name := range []string{"gateway-a-1", "gateway-a-2", "customer"} {
+			w.Part(name).Kill(t)
+			w.Part(name).Restart(t)
+		}
+		for _, token := range dead {
+			w.dead(t, token, customer)
+		}
+		w.settle(t)
+	})
+	t.Run("a revocation that auth was killed over is made up for at its start", func(t *testing.T) {
+		for range 3 {
+			credential := c.NewClient(t)
+			token := w.client(t, 0).Token(t, credential)
+			if err := kinds["disabling"](c.Ctx(t.Context()), credential.ID); err != nil {
+				t.Fatal(err)
+			}
+			w.Part("auth").Kill(t)
+			w.Part("auth").Restart(t)
+			w.dead(t, token, customer)
+			w.settle(t)
+			clients, c = w.op.Clients, w.op.Company(c.ID)
+		}
+	})
+	t.Run("revoking the signing keys kills all tokens, and new ones work at once", func(t *testing.T) {
+		credential := c.NewClient(t)
+		a := w.client(t, 0)
+		token := a.Token(t, credential)
+		if _, err := w.op.Keys.RotateSigningKey(w.op.As(t.Context(), ""), &authv1.RotateSigningKeyRequest{Revoke: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.dead(t, token, customer)
+		a.Do(t, harness.Request{Path: "/customers", Token: a.Token(t, credential)}).Into(t, http.StatusOK, nil)
+		w.settle(t) // the operator's own token died too
+	})
+	t.Run("rotating the signing keys without revoking leaves tokens alone", func(t *testing.T) {
+		credential := w.op.Company(c.ID).NewClient(t)
+		a := w.client(t, 0)
+		token := a.Token(t, credential)
+		if _, err := w.op.Keys.RotateSigningKey(w.op.As(t.Context(), ""), &authv1.RotateSigningKeyRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, token := range []string{token, a.Token(t, credential)} {
+			for gateway := range 2 {
+				w.client(t, gateway).Do(t, harness.Request{Path: "/customers", Token: token}).Into(t, http.StatusOK, nil)
+			}
+		}
+	})
+}
+
+// dead fails t unless a token is refused, within a second from now, by both
+// gateways and by a service itself.
+func (w *world) dead(t *testing.T, token, customer string) {
+	t.Helper()
+	asks := []func(ctx context.Context) error{
+		func(ctx context.Context) error {
+			_, err := w.op.Customers.GetCustomer(harness.WithToken(ctx, token), &customerv1.GetCustomerRequest{Id: customer})
+			if !fault.Is(err, fault.Unauthenticated) {
+				return fmt.Errorf("the customer service answered %v", err) //nolint:errorlint // what it is is the point
+			}
+			return nil
+		},
+	}
+	for gateway := range 2 {
+		a := w.client(t, gateway)
+		asks = append(asks, func(ctx context.Context) error {
+			return code(ctx, a, harness.Request{Path: "/customers", Token: token}, http.StatusUnauthorized)
+		})
+	}
+	var wg sync.WaitGroup
+	deadline := time.Now().Add(revokedLimit)
+	for _, ask := range asks {
+		wg.Go(func() {
+			for {
+				began := time.Now()
+				err := ask(t.Context())
+				if err == nil {
+					return
+				}
+				if began.After(deadline) {
+					t.Errorf("%s after the revocation: %v", revokedLimit, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,163 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pgserver"
+	"reservation.dev/test/harness"
+)
+
+const (
+	few  = 15_000
+	many = 4 * few
+	// atOnce is how many readers of each kind there are: those who read as fast
+	// as they can, and those who rest until these are done.
+	atOnce = 3
+	// room is how much more memory the longer document may take, in bytes: a
+	// fraction of what the readers get more of it, which is some 200 MB.
+	room = 24 << 20
+)
+
+// TestMemory holds the list of all customers to memory that does not depend on
+// how many there are.
+func TestMemory(t *testing.T) {
+	cluster := harness.StartCluster(t, harness.ClusterOptions{Durable: pgserver.Fast})
+	op := cluster.Operator(t)
+	peaks := map[int]map[string]int{}
+	for _, n := range []int{few, few, many} { // the first time warms up
+		c := op.NewCompany(t, "Europe/London")
+		wideCustomers(t, cluster, c.ID, n)
+		token := cluster.A(t).Token(t, c.NewClient(t))
+		peaks[n] = peak(t, cluster, func() { readAll(t, cluster.BaseURL, token, n) })
+	}
+	for part, most := range peaks[many] {
+		t.Logf("%s: %d MB for %d customers, %d MB for %d", part, peaks[few][part]>>20, few, most>>20, many)
+		if most > peaks[few][part]+room {
+			t.Errorf("%s grew from %d MB to %d MB with the length of the document", part, peaks[few][part]>>20, most>>20)
+		}
+	}
+}
+
+// wideCustomers gives a company n customers with fields of nearly every length
+// that is allowed.
+func wideCustomers(t *testing.T, cluster *harness.Cluster, company string, n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), cluster.OwnerURL("customer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	c, err := id.Parse[id.Company](company)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `insert into customers
+			(company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
+		select $1, gen_random_uuid(), repeat('Zoë "', 20), repeat('Å', 100 - i % 50), repeat('e', 200) || i || '@example.com', '+44 7700 900123',
+			i % 50 = 0, 1, now(), now()
+		from generate_series(1, $2) i`, [16]byte(c), n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readAll reads the list with all readers, each of whom must get everybody once.
+func readAll(t *testing.T, baseURL, token string, n int) {
+	var fast, slow sync.WaitGroup
+	rested := make(chan struct{})
+	for range atOnce {
+		one, other := openList(t, baseURL, token), openList(t, baseURL, token)
+		fast.Go(func() {
+			if err := readList(one, n); err != nil {
+				t.Error(err)
+			}
+		})
+		slow.Go(func() {
+			<-rested
+			if err := readList(other, n); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	fast.Wait()
+	close(rested)
+	slow.Wait()
+}
+
+// readList reads a document of n customers without keeping it.
+func readList(r io.Reader, n int) error {
+	decoder := json.NewDecoder(r)
+	for range 3 { // {"data":[
+		if _, err := decoder.Token(); err != nil {
+			return err
+		}
+	}
+	once := make(map[id.Customer]bool, n)
+	items := 0
+	for ; decoder.More(); items++ {
+		var item struct{ ID string }
+		if err := decoder.Decode(&item); err != nil {
+			return err
+		}
+		customer, err := id.Parse[id.Customer](item.ID)
+		if err != nil {
+			return err
+		}
+		once[customer] = true
+	}
+	for range 2 { // ]}
+		if _, err := decoder.Token(); err != nil {
+			return err
+		}
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("after the document: %w", err)
+	}
+	if items != n || len(once) != n {
+		return fmt.Errorf("%d customers are %d different ones, want %d", items, len(once), n)
+	}
+	return nil
+}
+
+// peak runs f and returns the most memory, in bytes, that each process had
+// meanwhile.
+func peak(t *testing.T, cluster *harness.Cluster, f func()) map[string]int {
+	t.Helper()
+	names := []string{"gateway-a-1", "customer"}
+	for _, name := range names {
+		// 5 sets the high water mark to what is in use now.
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", cluster.Part(name).PID()), []byte("5"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f()
+	peaks := map[string]int{}
+	for _, name := range names {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cluster.Part(name).PID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, mark, _ := bytes.Cut(status, []byte("VmHWM:"))
+		fields := bytes.Fields(mark)
+		if len(fields) == 0 {
+			t.Fatalf("no high water mark in %s", status)
+		}
+		kB, err := strconv.Atoi(string(fields[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		peaks[name] = kB << 10
+	}
+	return peaks
+}

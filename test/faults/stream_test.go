@@ -1,0 +1,186 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/test/harness"
+)
+
+// streamed is how many customers the list has: some ten megabytes, more than
+// all buffers on the way of a client that does not read.
+const streamed = 60_000
+
+// testStream breaks the list of all customers in its middle.
+func (w *world) testStream(t *testing.T) {
+	c := w.op.NewCompany(t, "Europe/London")
+	c.ImportCustomers(t, "stream", streamed)
+	token := w.client(t, 0).Token(t, c.NewClient(t))
+
+	t.Run("read slowly and to the end, it is one document with everybody in it", func(t *testing.T) {
+		body := openList(t, w.Gateways[0], token)
+		text, err := io.ReadAll(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		everybody(t, text)
+	})
+	t.Run("while its reader rests it holds no session, so that it survives the end of all of them", func(t *testing.T) {
+		body := openList(t, w.Gateways[0], token)
+		head := make([]byte, 64<<10)
+		if _, err := io.ReadFull(body, head); err != nil {
+			t.Fatal(err)
+		}
+		admin := w.admin(t)
+		harness.Eventually(t, backLimit, func() error { return resting(t, admin) })
+		w.endSessions(t)
+		rest, err := io.ReadAll(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		everybody(t, append(head, rest...))
+	})
+	customer := w.Part("customer")
+	breaks := map[string]struct{ it, mend func(testing.TB) }{
+		"the customer service is killed": {customer.Kill, customer.Restart},
+		// It lets requests in flight end for a while, and then ends all the same.
+		"the customer service is stopped": {customer.Stop, customer.Restart},
+		"PostgreSQL is stopped":           {w.Postgres.Stop, w.Postgres.Start},
+	}
+	for name, breaks := range breaks {
+		t.Run("the client sees a broken connection when "+name, func(t *testing.T) {
+			body := openList(t, w.Gateways[0], token)
+			head := make([]byte, 64<<10)
+			if _, err := io.ReadFull(body, head); err != nil {
+				t.Fatal(err)
+			}
+			breaks.it(t)
+			defer func() {
+				breaks.mend(t)
+				w.settle(t)
+			}()
+			rest, err := io.ReadAll(body)
+			text := append(head, rest...)
+			if !errors.Is(err, io.ErrUnexpectedEOF) && !isReset(err) {
+				t.Errorf("after %d bytes: %v", len(text), err)
+			}
+			if json.Valid(text) {
+				t.Errorf("%d bytes are a complete document", len(text))
+			}
+		})
+	}
+	t.Run("a client that leaves in the middle harms nobody", func(t *testing.T) {
+		for range 5 {
+			body := openList(t, w.Gateways[0], token)
+			if _, err := io.ReadFull(body, make([]byte, 64<<10)); err != nil {
+				t.Fatal(err)
+			}
+			body.close()
+		}
+		a := w.client(t, 0)
+		harness.Eventually(t, backLimit, func() error {
+			return code(t.Context(), a, harness.Request{Path: "/customers?page=0", Token: token}, http.StatusOK)
+		})
+		admin := w.admin(t)
+		harness.Eventually(t, backLimit, func() error { return resting(t, admin) })
+	})
+}
+
+// everybody fails t unless text is a document with every customer once.
+func everybody(t *testing.T, text []byte) {
+	t.Helper()
+	var list struct{ Data []struct{ ID string } }
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	once := map[string]bool{}
+	for _, c := range list.Data {
+		once[c.ID] = true
+	}
+	if len(list.Data) != streamed || len(once) != streamed {
+		t.Errorf("%d customers are %d different ones, want %d", len(list.Data), len(once), streamed)
+	}
+}
+
+func isReset(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && !op.Timeout()
+}
+
+// body is the body of an answer that is read by hand.
+type body struct {
+	io.Reader
+	conn net.Conn
+}
+
+func (b body) close() { b.conn.Close() }
+
+// openList asks for all customers over a connection that buffers next to nothing
+// on this side, and returns the body.
+func openList(t *testing.T, baseURL, token string) body {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(baseURL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := errors.Join(conn.(*net.TCPConn).SetReadBuffer(16<<10), conn.SetDeadline(time.Now().Add(time.Minute))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "GET /customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n\r\n", token); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("answered %s", res.Status)
+	}
+	return body{Reader: res.Body, conn: conn}
+}
+
+func (w *world) admin(t *testing.T) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.Postgres.AdminURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// endSessions ends all sessions of the customer service.
+func (w *world) endSessions(t *testing.T) {
+	t.Helper()
+	tag, err := w.admin(t).Exec(t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'customer'`)
+	if err != nil || tag.RowsAffected() == 0 {
+		t.Fatalf("%d sessions were ended: %v", tag.RowsAffected(), err)
+	}
+}
+
+// resting returns an error while the customer service reads customers, or has
+// done so a moment ago, as it does between two chunks.
+func resting(t *testing.T, admin *pgx.Conn) error {
+	t.Helper()
+	var n int
+	if err := admin.QueryRow(t.Context(), `select count(*) from pg_stat_activity where usename = 'customer'
+		and (state <> 'idle' or query like '%customers%' and state_change > clock_timestamp() - interval '300 ms')`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if n > 0 {
+		return fmt.Errorf("%d sessions read customers", n)
+	}
+	return nil
+}
