@@ -14,6 +14,9 @@ import (
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
+// clientPrefix begins the identifier of every API client.
+const clientPrefix = "m2m_"
+
 // tokens answers POST /token: the JSON body of the interface, and the
 // client-credentials grant of RFC 6749, form-encoded or with HTTP Basic.
 type tokens struct {
@@ -24,8 +27,7 @@ type tokens struct {
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
 	w.Header().Set("Pragma", "no-cache") // RFC 6749, 5.1
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if media == formType {
+	if isForm(r) {
 		t.serveForm(w, r)
 		return
 	}
@@ -44,6 +46,21 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 	}
 }
 
+func isForm(r *http.Request) bool {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return media == formType
+}
+
+// failToken answers a token request that the edge refuses, as serve would.
+func failToken(e *edge.Edge, w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	w.Header().Set("Pragma", "no-cache")
+	if isForm(r) {
+		e.FailAs(w, r, f, appendOAuthFault)
+		return
+	}
+	e.Fail(w, r, f)
+}
+
 // issue asks for a token and answers with it.
 func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.IssueTokenRequest) error {
 	for _, field := range []struct{ name, value string }{
@@ -52,6 +69,11 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.Issue
 		if !utf8.ValidString(field.value) {
 			return fault.InvalidFields(fault.Field{Field: field.name, Rule: "characters", Message: "must be valid UTF-8"})
 		}
+	}
+	if clientID := req.GetClientId(); clientID != "" && !strings.HasPrefix(clientID, clientPrefix) {
+		// Another kind of credential, which has no business here, becomes the
+		// identifier of no client, so that it is refused like any.
+		req.ClientId = clientPrefix + clientID
 	}
 	req.ClientAddress = t.proxies.ClientAddress(r)
 	res, err := t.client.IssueToken(r.Context(), req)

@@ -14,6 +14,7 @@ import (
 
 	gatewaya "reservation.dev/gateway-a"
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/services/auth"
@@ -34,6 +35,7 @@ type instance struct {
 	env      config.Env
 	log      *slog.Logger
 	nats     *server.Server
+	postgres *pgserver.Server // nil: not ours
 	urls     map[string]string
 }
 
@@ -48,6 +50,10 @@ func (in *instance) serve(ctx context.Context, announce func(credentials) error)
 	}
 	g := service.NewGroup(ctx, in.log)
 	g.Go("admin", admin.Run)
+	if in.postgres != nil {
+		// Nothing works without it, and whoever started us can start us again.
+		g.Go("postgres", in.postgres.Wait)
+	}
 	for _, p := range parts() {
 		env, err := in.partEnv(p.Name)
 		if err != nil {
@@ -66,7 +72,11 @@ func (in *instance) serve(ctx context.Context, announce func(credentials) error)
 		if err := waitReady(ctx, health); err != nil {
 			return err
 		}
-		return in.publish(ctx, announce)
+		err := in.publish(ctx, announce)
+		if cancelled(ctx, err) {
+			return nil
+		}
+		return err
 	})
 	return g.Wait()
 }

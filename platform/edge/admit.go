@@ -31,7 +31,11 @@ func (e *Edge) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 			err = checkPath(path)
 		}
 		if err != nil {
-			e.Fail(w, r, fault.From(err))
+			fail := (*Edge).Fail
+			if s.route != nil && s.route.Fail != nil {
+				fail = s.route.Fail
+			}
+			fail(e, w, r, fault.From(err))
 			return
 		}
 		next(w, r.WithContext(ctx), path)
@@ -94,6 +98,9 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *scope) (con
 			return nil, f.With("token", "invalid")
 		}
 		return nil, f
+	}
+	if claims.Kind != e.opts.Kind {
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is not valid").With("token", "invalid")
 	}
 	s.claims = claims
 	if !claims.Has(s.route.Scope) {

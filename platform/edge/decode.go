@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -32,6 +33,9 @@ func DecodeJSON(body []byte, m proto.Message) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return invalidJSON("the body is empty, a JSON object is expected")
 	}
+	if loneSurrogate(body) {
+		return invalidJSON("a string has an escape that is no character")
+	}
 	d := decoder{dec: json.NewDecoder(bytes.NewReader(body))}
 	d.dec.UseNumber()
 	tok, err := d.dec.Token()
@@ -51,6 +55,39 @@ func DecodeJSON(body []byte, m proto.Message) error {
 		return fault.InvalidFields(d.fields...)
 	}
 	return nil
+}
+
+// loneSurrogate reports whether an escape in body is half a character, as
+// \ud800 is without its other half. encoding/json would put another character
+// in its place.
+func loneSurrogate(body []byte) bool {
+	for {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 || i+1 >= len(body) {
+			return false
+		}
+		unit, rest := escaped(body[i:])
+		if utf16.IsSurrogate(unit) {
+			low, after := escaped(rest)
+			if utf16.DecodeRune(unit, low) == utf8.RuneError {
+				return true
+			}
+			rest = after
+		}
+		body = rest
+	}
+}
+
+// escaped reads a \u escape at the start of body, and returns what follows.
+// Another escape is 0.
+func escaped(body []byte) (unit rune, rest []byte) {
+	if len(body) >= 6 && body[0] == '\\' && body[1] == 'u' {
+		n, err := strconv.ParseUint(string(body[2:6]), 16, 16)
+		if err == nil {
+			return rune(n), body[6:]
+		}
+	}
+	return 0, body[min(2, len(body)):]
 }
 
 func invalidJSON(message string) error {

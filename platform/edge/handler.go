@@ -40,9 +40,13 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w, code: http.StatusOK}
 		defer e.finish(rec, r, s, began)
 		if pages != nil && isPage(r) {
-			pages.ServeHTTP(rec, r)
+			e.servePage(rec, r, pages)
 			return
 		}
+		// Where RawPath is empty the mux unescapes the path, which is so already.
+		u := *r.URL
+		u.RawPath = u.EscapedPath()
+		r.URL = &u
 		e.mux.ServeHTTP(rec, r)
 	})
 }
