@@ -11,9 +11,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/bus"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/testkit"
@@ -190,6 +192,51 @@ func TestRevocation(t *testing.T) { // invariant 3
 			}
 		})
 	}
+	t.Run("is not undone by an older one that comes late", func(t *testing.T) {
+		clientID, secret := one.client(company)
+		raw := one.token(clientID, secret)
+		for range 2 {
+			if _, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		soon(t, func() error {
+			if _, err := two.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+				return errors.New("the token is still accepted")
+			}
+			return nil
+		})
+		// What a process that died had in its hands.
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			return one.server.outbox.Append(ctx, tx,
+				outbox.Event{Subject: subjectRevoked + clientID, Payload: &authv1.CredentialRevoked{Subject: clientID, MinGeneration: 1}},
+				outbox.Event{Subject: subjectKeysChanged, Payload: &authv1.SigningKeysChanged{Version: 0}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 10*time.Second, func() error {
+			last := map[string]int64{}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			err := testkit.Bus(w.t).Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
+				if said, err := wordOf(m); err == nil {
+					last[m.Subject] = said.order
+				}
+			}, cancel)
+			if last[subjectRevoked+clientID] < 3 || last[subjectKeysChanged] < 1 {
+				return fmt.Errorf("the last words are %v (%w)", last, errors.Join(err, errors.New("too old")))
+			}
+			return nil
+		})
+		later := w.newVerifier(testkit.Bus(w.t))
+		if err := later.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := later.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("a verifier that starts later says %v", err)
+		}
+	})
 	t.Run("is not needed for a wider scope", func(t *testing.T) {
 		clientID, secret := one.client(company, "profile:read")
 		raw := one.token(clientID, secret)
