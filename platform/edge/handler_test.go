@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,9 +17,9 @@ import (
 )
 
 // serveOnce answers GET /thing with h until the test ends.
-func serveOnce(t *testing.T, h func(e *Edge, w http.ResponseWriter, r *http.Request)) (url string, log *bytes.Buffer) {
+func serveOnce(t *testing.T, h http.HandlerFunc) (url string, log *lockedBuffer) {
 	t.Helper()
-	log = &bytes.Buffer{}
+	log = &lockedBuffer{}
 	e, err := New(Options{
 		Name: "test", Log: slog.New(slog.NewTextHandler(log, nil)), Metrics: prometheus.NewRegistry(),
 		Routes: []Route{{Method: http.MethodGet, Path: "/thing"}},
@@ -29,7 +30,7 @@ func serveOnce(t *testing.T, h func(e *Edge, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = e.Handle(http.MethodGet, "/thing", func(w http.ResponseWriter, r *http.Request, _ map[string]string) { h(e, w, r) })
+	err = e.Handle(http.MethodGet, "/thing", func(w http.ResponseWriter, r *http.Request, _ map[string]string) { h(w, r) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +41,27 @@ func serveOnce(t *testing.T, h func(e *Edge, w http.ResponseWriter, r *http.Requ
 	return srv.URL + "/thing", log
 }
 
+// lockedBuffer collects log lines of several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 func TestPanics(t *testing.T) {
 	t.Run("before an answer has begun it is an internal error, whose cause is only logged", func(t *testing.T) {
-		url, log := serveOnce(t, func(*Edge, http.ResponseWriter, *http.Request) { panic("a secret cause") })
+		url, log := serveOnce(t, func(http.ResponseWriter, *http.Request) { panic("a secret cause") })
 		res, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
@@ -53,11 +72,11 @@ func TestPanics(t *testing.T) {
 			t.Errorf("got %d %q, %v", res.StatusCode, body, err)
 		}
 		if !strings.Contains(log.String(), "a secret cause") {
-			t.Errorf("the log does not have the cause: %s", log)
+			t.Errorf("the log does not have the cause: %s", log.String())
 		}
 	})
 	t.Run("after it has begun the connection is cut, and nothing is added to it", func(t *testing.T) {
-		url, log := serveOnce(t, func(_ *Edge, w http.ResponseWriter, _ *http.Request) {
+		url, log := serveOnce(t, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"data":[`)
 			_ = http.NewResponseController(w).Flush()
 			panic("a secret cause")
@@ -72,7 +91,7 @@ func TestPanics(t *testing.T) {
 			t.Errorf("got %q, %v, want it cut", body, err)
 		}
 		if !strings.Contains(log.String(), "a secret cause") {
-			t.Errorf("the log does not have the cause: %s", log)
+			t.Errorf("the log does not have the cause: %s", log.String())
 		}
 	})
 }
