@@ -75,7 +75,7 @@ func (w *world) start() *replica {
 	box := outbox.New(w.db, b, log, time.Now)
 	r := &replica{
 		world: w, bus: b, verifier: w.newVerifier(b),
-		keys: &keyring{db: w.db, outbox: box, sealer: w.sealer, issuer: "reservation", interval: 24 * time.Hour, delay: 50 * time.Millisecond, now: time.Now, log: log},
+		keys: &keyring{db: w.db, outbox: box, sealer: w.sealer, issuer: "reservation", interval: 24 * time.Hour, delay: 500 * time.Millisecond, now: time.Now, log: log},
 	}
 	if err := r.keys.start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,8 @@ type BookingServiceClient interface {
 	// CreateTransaction books one or several lines for one purchaser, all or
 	// nothing, paid by card. The answer is given when the bookings, the places
 	// they take and their events are stored in one commit.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST. Scope: bookings:write.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED.
+	// Scope: bookings:write.
 	CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error)
 	// GetTransaction returns one transaction of one customer; one that another
 	// customer bought is NOT_FOUND. Scope: bookings:read.
@@ -144,7 +145,8 @@ type BookingServiceServer interface {
 	// CreateTransaction books one or several lines for one purchaser, all or
 	// nothing, paid by card. The answer is given when the bookings, the places
 	// they take and their events are stored in one commit.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST. Scope: bookings:write.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED.
+	// Scope: bookings:write.
 	CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error)
 	// GetTransaction returns one transaction of one customer; one that another
 	// customer bought is NOT_FOUND. Scope: bookings:read.
