@@ -486,6 +486,45 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 	})
 }
 
+func TestServiceCredentials(t *testing.T) {
+	r := newWorld(t).start()
+	company := r.company()
+	create := func(ctx context.Context, scopes ...string) (*authv1.CreateServiceCredentialResponse, error) {
+		return r.services.CreateServiceCredential(ctx, &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: scopes})
+	}
+	strong, err := create(r.as(company), "customers:write", "service-credentials:write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	weak, err := create(r.as(company), "service-credentials:write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := rpc.As(t.Context(), token.NewSource(func(context.Context) (string, time.Time, error) {
+		return r.token(weak.GetServiceCredential().GetId(), weak.GetSecret()), time.Now().Add(time.Hour), nil
+	}), id.Company{})
+
+	t.Run("are not made by one that may do less", func(t *testing.T) {
+		if _, err := create(ctx, "customers:write"); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("are not rotated by one that may do less: the new secret would be its own", func(t *testing.T) {
+		res, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: strong.GetServiceCredential().GetId()})
+		if !fault.Is(err, fault.Forbidden) || res.GetSecret() != "" {
+			t.Errorf("got %v", err)
+		}
+		r.token(strong.GetServiceCredential().GetId(), strong.GetSecret()) // still the secret
+	})
+	t.Run("rotate their equals and themselves", func(t *testing.T) {
+		res, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: weak.GetServiceCredential().GetId()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.token(weak.GetServiceCredential().GetId(), res.GetSecret())
+	})
+}
+
 func TestCompanies(t *testing.T) {
 	r := newWorld(t).start()
 	t.Run("are refused with every fault named", func(t *testing.T) {
