@@ -112,10 +112,10 @@ func (c *customers) page(w http.ResponseWriter, r *http.Request, since *time.Tim
 		out.PageSize = min(*size, maxPageSize)
 	}
 	if out.Page < 0 {
-		return fault.InvalidParameter("page", "range", "must be 0 or more")
+		return fault.InvalidParameter("page", "min", "must be 0 or more")
 	}
 	if out.PageSize < 1 {
-		return fault.InvalidParameter("pageSize", "range", "must be 1 or more")
+		return fault.InvalidParameter("pageSize", "min", "must be 1 or more")
 	}
 	res, err := c.client.ListCustomers(r.Context(), &customerv1.ListCustomersRequest{
 		PageSize: out.PageSize, Offset: int64(out.Page) * int64(out.PageSize), UpdatedSince: instant(since),

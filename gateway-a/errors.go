@@ -1,26 +1,42 @@
 package gatewaya
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 )
 
+// faultBody is the error body of Interface A.
+type faultBody struct {
+	Message string      `json:"message"`
+	Error   faultDetail `json:"error"`
+}
+
+type faultDetail struct {
+	Code    string         `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details"`
+}
+
 // appendFault writes the error body of Interface A.
 func appendFault(b []byte, f *fault.Error) []byte {
-	return appendBody(b, map[string]any{
-		"message": f.Message,
-		"error":   map[string]any{"code": f.Reason, "message": f.Message, "details": edge.Details(f)},
+	return appendBody(b, faultBody{
+		Message: f.Message, Error: faultDetail{Code: f.Reason, Message: f.Message, Details: edge.Details(f)},
 	})
 }
 
-// appendOAuthFault writes the error body of RFC 6749, 5.2, for form-encoded
-// token requests.
+// oauthBody is the error body of RFC 6749, 5.2, with a message besides.
+type oauthBody struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+	Message     string `json:"message"`
+}
+
+// appendOAuthFault writes the error body for form-encoded token requests.
 func appendOAuthFault(b []byte, f *fault.Error) []byte {
-	return appendBody(b, map[string]any{
-		"message": f.Message, "error": oauthCode(f), "error_description": f.Message,
-	})
+	return appendBody(b, oauthBody{Error: oauthCode(f), Description: f.Message, Message: f.Message})
 }
 
 func oauthCode(f *fault.Error) string {
@@ -39,10 +55,14 @@ func oauthCode(f *fault.Error) string {
 	return "invalid_request"
 }
 
-func appendBody(b []byte, body map[string]any) []byte {
-	text, err := json.Marshal(body)
-	if err != nil { // strings and maps of strings: cannot happen
+// appendBody writes a body as people read it: "<" stays "<", because it is never
+// shown as HTML.
+func appendBody(b []byte, body any) []byte {
+	buf := bytes.NewBuffer(b)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(body) != nil { // strings and maps of strings: cannot happen
 		return append(b, `{"message":"internal error","error":{"code":"INTERNAL_ERROR","message":"internal error","details":{}}}`...)
 	}
-	return append(b, text...)
+	return bytes.TrimRight(buf.Bytes(), "\n")
 }

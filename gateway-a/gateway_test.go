@@ -184,6 +184,13 @@ func TestErrors(t *testing.T) { // invariant 4
 			t.Error("the request's id is not in the log")
 		}
 	})
+	t.Run("is read as it is written, the message first", func(t *testing.T) {
+		a := g.do(request{method: http.MethodGet, path: profile})
+		const message = `"an access token is required: Authorization: Bearer <token>"`
+		if want := `{"message":` + message + `,"error":{"code":"UNAUTHORIZED","message":` + message + `,"details":{}}}`; a.body != want {
+			t.Errorf("got %s", a.body)
+		}
+	})
 	t.Run("replaces a request id that is not sane", func(t *testing.T) {
 		for _, bad := range []string{strings.Repeat("x", 200), "a b", "\"<script>\" x"} {
 			a := g.do(request{method: http.MethodGet, path: "/nothing", header: http.Header{"X-Request-Id": {bad}}})

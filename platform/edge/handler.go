@@ -60,7 +60,12 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time)
 		} else {
 			f := fault.New(fault.Internal, fault.ReasonInternal, "internal error").
 				Because(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-			e.Fail(rec, r, f)
+			if aborted = rec.wrote; aborted {
+				// The answer has begun: it is cut, so that nobody takes it for whole.
+				e.report(r.Context(), f)
+			} else {
+				e.Fail(rec, r, f)
+			}
 		}
 	}
 	route := "none"

@@ -49,7 +49,8 @@ type ensurer struct {
 func (e *ensurer) check(adminURL string) error {
 	u, err := url.Parse(adminURL)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return errors.New("the administrator's address is not a URL that begins with postgres://") // and may hold a password
+		// The address itself may hold a password.
+		return errors.New("the administrator's address is no URL like postgres://user:password@host:5432/ (in a password, % is written %25, # %23 and a blank %20)")
 	}
 	e.admin = u
 	for _, s := range []string{e.name, e.owner, e.app} {

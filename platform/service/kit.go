@@ -22,12 +22,20 @@ import (
 
 // Base holds the settings that every gRPC service has.
 type Base struct {
-	GRPCAddr string `env:"GRPC_ADDR" envDefault:"127.0.0.1:9090" doc:"address on which the service's gRPC is served"`
-	// Drain is how long requests in flight may take to end at shutdown.
-	Drain time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
-	DB    pg.Config
-	Bus   bus.Config
-	Token token.Config
+	GRPCAddr string        `env:"GRPC_ADDR" envDefault:"127.0.0.1:9090" doc:"address on which the service's gRPC is served"`
+	Drain    time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
+	DB       pg.Config
+	Bus      bus.Config
+	Token    token.Config
+}
+
+// Validate reports every wrong setting of its own; those of its sections are
+// theirs to report.
+func (b *Base) Validate() error {
+	if b.Drain <= 0 {
+		return errors.New("SHUTDOWN_DRAIN must be positive")
+	}
+	return nil
 }
 
 // Kit is what every gRPC service is built from.

@@ -117,8 +117,8 @@ func TestWrongSettingsAreAllToldAtOnce(t *testing.T) {
 			t.Errorf("no %s in: %v", want, err)
 		}
 	}
-	err = serve(t.Context(), p, config.Env{"LOG_FORMAT": "xml", "DATABASE_URL": "postgres://user:hunter2@db/x"})
-	if err == nil || !strings.Contains(err.Error(), "xml") || strings.Contains(err.Error(), "hunter2") {
+	err = serve(t.Context(), p, config.Env{"LOG_FORMAT": "xml", "SHUTDOWN_DRAIN": "-1s", "DATABASE_URL": "postgres://user:hunter2@db/x"})
+	if err == nil || !strings.Contains(err.Error(), "xml") || !strings.Contains(err.Error(), "SHUTDOWN_DRAIN must") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,9 +1,11 @@
 // Package zone loads IANA time zones once. The zone database is part of the
-// binary, so that every replica knows the same zones wherever it runs.
+// binary, for machines that have none.
 package zone
 
 import (
 	"fmt"
+	"path"
+	"strings"
 	"sync"
 	"time"
 	_ "time/tzdata" // the zone database, for machines that have none
@@ -13,13 +15,12 @@ import (
 var loaded sync.Map
 
 // Load returns the zone of an IANA name ("Europe/London"). Unlike
-// time.LoadLocation it knows neither "" nor "Local", which mean another zone on
-// another machine.
+// time.LoadLocation it knows no name that means another zone on another machine.
 func Load(name string) (*time.Location, error) {
 	if loc, ok := loaded.Load(name); ok {
 		return loc.(*time.Location), nil
 	}
-	if name == "" || name == "Local" {
+	if !isIANA(name) {
 		return nil, fmt.Errorf("unknown time zone %q", name)
 	}
 	loc, err := time.LoadLocation(name)
@@ -28,4 +29,15 @@ func Load(name string) (*time.Location, error) {
 	}
 	loaded.Store(name, loc)
 	return loc, nil
+}
+
+// isIANA reports whether name can be one of IANA's: not one of the machine's own
+// zone ("localtime"), none of the copies that some machines keep (those below
+// "right" count leap seconds), and no other spelling of the path of a zone's file.
+func isIANA(name string) bool {
+	switch first, _, _ := strings.Cut(name, "/"); first {
+	case "", "Local", "localtime", "posixrules", "posix", "right":
+		return false
+	}
+	return path.Clean(name) == name
 }

@@ -273,7 +273,8 @@ func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.Create
 	return &authv1.CreateServiceCredentialResponse{ServiceCredential: serviceMessage(c, s.now()), Secret: secret}, nil
 }
 
-// within keeps a caller from making a credential that may do more than itself.
+// within keeps a caller from getting hold of a credential that may do more than
+// its own.
 func within(ctx context.Context, scopes []string) error {
 	for _, scope := range scopes {
 		if !rpc.ClaimsFrom(ctx).Has(scope) {
@@ -304,6 +305,14 @@ func (s *Server) ListServiceCredentials(ctx context.Context, req *authv1.ListSer
 func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.RotateServiceCredentialRequest) (*authv1.RotateServiceCredentialResponse, error) {
 	company, credential, err := namedService(ctx, req.GetId())
 	if err != nil {
+		return nil, err
+	}
+	// The secret that it answers with is as good as the credential itself.
+	present, err := s.store.credential(ctx, company, credential, kindService)
+	if err != nil {
+		return nil, err
+	}
+	if err := within(ctx, present.Scopes); err != nil {
 		return nil, err
 	}
 	c, secret, err := s.rotateCredential(ctx, company, credential, kindService, "service_credential.rotate")

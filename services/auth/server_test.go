@@ -11,9 +11,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/bus"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/testkit"
@@ -203,6 +205,51 @@ func TestRevocation(t *testing.T) { // invariant 3
 			}
 		})
 	}
+	t.Run("is not undone by an older one that comes late", func(t *testing.T) {
+		clientID, secret := one.client(company)
+		raw := one.token(clientID, secret)
+		for range 2 {
+			if _, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		soon(t, func() error {
+			if _, err := two.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+				return errors.New("the token is still accepted")
+			}
+			return nil
+		})
+		// What a process that died had in its hands.
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			return one.server.outbox.Append(ctx, tx,
+				outbox.Event{Subject: subjectRevoked + clientID, Payload: &authv1.CredentialRevoked{Subject: clientID, MinGeneration: 1}},
+				outbox.Event{Subject: subjectKeysChanged, Payload: &authv1.SigningKeysChanged{Version: 0}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 10*time.Second, func() error {
+			last := map[string]int64{}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			err := testkit.Bus(w.t).Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
+				if said, err := wordOf(m); err == nil {
+					last[m.Subject] = said.order
+				}
+			}, cancel)
+			if last[subjectRevoked+clientID] < 3 || last[subjectKeysChanged] < 1 {
+				return fmt.Errorf("the last words are %v (%w)", last, errors.Join(err, errors.New("too old")))
+			}
+			return nil
+		})
+		later := w.newVerifier(testkit.Bus(w.t))
+		if err := later.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := later.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("a verifier that starts later says %v", err)
+		}
+	})
 	t.Run("is not needed for a wider scope", func(t *testing.T) {
 		clientID, secret := one.client(company, "profile:read")
 		raw := one.token(clientID, secret)
@@ -489,6 +536,45 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
+	})
+}
+
+func TestServiceCredentials(t *testing.T) {
+	r := newWorld(t).start()
+	company := r.company()
+	create := func(ctx context.Context, scopes ...string) (*authv1.CreateServiceCredentialResponse, error) {
+		return r.services.CreateServiceCredential(ctx, &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: scopes})
+	}
+	strong, err := create(r.as(company), "customers:write", "service-credentials:write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	weak, err := create(r.as(company), "service-credentials:write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := rpc.As(t.Context(), token.NewSource(func(context.Context) (string, time.Time, error) {
+		return r.token(weak.GetServiceCredential().GetId(), weak.GetSecret()), time.Now().Add(time.Hour), nil
+	}), id.Company{})
+
+	t.Run("are not made by one that may do less", func(t *testing.T) {
+		if _, err := create(ctx, "customers:write"); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("are not rotated by one that may do less: the new secret would be its own", func(t *testing.T) {
+		res, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: strong.GetServiceCredential().GetId()})
+		if !fault.Is(err, fault.Forbidden) || res.GetSecret() != "" {
+			t.Errorf("got %v", err)
+		}
+		r.token(strong.GetServiceCredential().GetId(), strong.GetSecret()) // still the secret
+	})
+	t.Run("rotate their equals and themselves", func(t *testing.T) {
+		res, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: weak.GetServiceCredential().GetId()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.token(weak.GetServiceCredential().GetId(), res.GetSecret())
 	})
 }
 

@@ -104,7 +104,7 @@ func domainLike(domain string) bool {
 	return len(labels) > 1
 }
 
-// checked trims and checks everything that a person gives of a customer.
+// customer trims and checks everything that a person gives of a customer.
 func (c *checks) customer(in Customer) Customer {
 	in.FirstName = c.text("first_name", in.FirstName, 1, maxName)
 	in.LastName = c.text("last_name", in.LastName, 1, maxName)

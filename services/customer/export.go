@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"google.golang.org/grpc"
@@ -109,13 +110,19 @@ func (e *export) chunks(ctx context.Context) <-chan chunk {
 }
 
 // chunk renders up to so many customers behind one.
-func (e *export) chunk(ctx context.Context, after id.Customer, rows int) chunk {
+func (e *export) chunk(ctx context.Context, after id.Customer, rows int) (c chunk) {
+	// No caller's stack is above the goroutine of chunks to recover.
+	defer func() {
+		if p := recover(); p != nil {
+			c = chunk{err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+		}
+	}()
 	release, err := e.server.enter(ctx)
 	if err != nil {
 		return chunk{err: err}
 	}
 	defer release()
-	c := chunk{json: e.buffer(), last: after}
+	c = chunk{json: e.buffer(), last: after}
 	c.err = e.server.store.export(ctx, e.company, after, rows, e.since, func(values [][]byte) (err error) {
 		if c.count > 0 || !after.IsZero() {
 			c.json = append(c.json, ',')

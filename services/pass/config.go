@@ -1,10 +1,6 @@
 package pass
 
-import (
-	"errors"
-
-	"reservation.dev/platform/service"
-)
+import "reservation.dev/platform/service"
 
 // Config holds the settings of the pass service.
 type Config struct {
@@ -12,9 +8,4 @@ type Config struct {
 	Credential   service.Credential
 	AuthAddr     string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"address of the auth service's gRPC"`
 	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"address of the customer service's gRPC"`
-}
-
-// Validate reports every wrong setting.
-func (c *Config) Validate() error {
-	return errors.Join(c.Base.DB.Validate(), c.Base.Bus.Validate(), c.Base.Token.Validate())
 }

@@ -30,8 +30,9 @@ func (a *app) seedCommand() *cobra.Command {
 		Long: `Fill a company with made-up customers and two years of bookings, for load tests.
 
 The data goes through the same imports as a business's own, in batches of some
-thousand that are each one commit of a few statements. A repeat with the same prefix makes the same data and
-so adds only what is missing; another prefix adds other data.`,
+thousand that are each one commit of a few statements. A repeat with the same
+prefix makes the same data and so adds only what is missing; another prefix adds
+other data.`,
 		Example: `  reservectl seed --company comp_… --customers 211000 --bookings 1000000`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.customers < 0 || s.bookings < 0 {

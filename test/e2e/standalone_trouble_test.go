@@ -100,7 +100,7 @@ func nobody(t *testing.T) *syscall.Credential {
 
 // TestStandaloneOfAnybody runs as an ordinary user who has no home, and is
 // treated badly.
-func TestStandaloneOfAnybody(t *testing.T) {
+func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
 	parent := harness.TempDir(t)
 	account := nobody(t)
 	if account != nil {

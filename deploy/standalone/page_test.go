@@ -1,0 +1,110 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"reservation.dev/platform/service"
+)
+
+// update rewrites the table of settings in the page.
+var update = flag.Bool("update", false, "write the settings into docs/OPERATIONS.md")
+
+const (
+	operations = "../../docs/OPERATIONS.md"
+	tableHead  = "<!-- settings: go test ./deploy/standalone -run TestOperationsPage -update -->\n"
+	tableEnd   = "<!-- end of settings -->\n"
+)
+
+func TestOperationsPage(t *testing.T) {
+	text, err := os.ReadFile(operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, opened := strings.Cut(string(text), tableHead)
+	table, after, closed := strings.Cut(rest, tableEnd)
+	if !opened || !closed {
+		t.Fatal("the table of settings is not where it should be")
+	}
+	t.Run("its table has every setting of every part, with its default", func(t *testing.T) {
+		want := settingsTable()
+		if *update {
+			if err := os.WriteFile(operations, []byte(before+tableHead+want+tableEnd+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		if table != want {
+			t.Errorf("the table is not that of the code; run this test with -update. The code has\n%s", want)
+		}
+	})
+	t.Run("it has the order of the ports", func(t *testing.T) {
+		for offset, name := range map[int]string{
+			portA: "Interface A", portAuth: "auth", portCustomer: "customer", portBooking: "booking", portPass: "pass",
+			portPostgres: "PostgreSQL", portAdmin: "operators",
+		} {
+			if row := fmt.Sprintf("| +%d | %s |", offset, name); !strings.Contains(before, row) {
+				t.Errorf("there is no row %q", row)
+			}
+		}
+	})
+}
+
+// line is a setting, and the programs that have it in this form.
+type line struct {
+	service.Setting
+	programs []string
+}
+
+// settingsTable is the table of the page, in the order of the programs' own
+// settings tables; what several programs have alike is one row.
+func settingsTable() string {
+	var lines []*line
+	add := func(program string, groups ...any) {
+		for _, group := range groups {
+			for _, s := range service.Settings(group) {
+				lines = appendSetting(lines, s, program)
+			}
+		}
+	}
+	add("standalone", Settings{})
+	for _, p := range parts() {
+		add(p.Name, service.Process{}, p.Settings())
+		if p.Migrations != nil {
+			add(p.Name, service.Owner{})
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| setting | default | of | meaning |\n|---|---|---|---|\n")
+	for _, l := range lines {
+		value := l.Default
+		switch {
+		case l.Required:
+			value = "required"
+		case value != "":
+			value = "`" + value + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", l.Name, value, short(l.programs), l.About)
+	}
+	return b.String()
+}
+
+func appendSetting(lines []*line, s service.Setting, program string) []*line {
+	for _, l := range lines {
+		if l.Setting == s {
+			l.programs = append(l.programs, program)
+			return lines
+		}
+	}
+	return append(lines, &line{Setting: s, programs: []string{program}})
+}
+
+// short names all parts, and all with a database, by one word.
+func short(programs []string) string {
+	text := strings.Join(programs, ", ")
+	text = strings.Replace(text, "auth, customer, booking, pass, gateway-a", "every part", 1)
+	return strings.Replace(text, "auth, customer, booking, pass", "every service", 1)
+}

@@ -1,0 +1,101 @@
+package docs
+
+import (
+	"go/ast"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEvents(t *testing.T) {
+	catalogue := section(t, page(t, "docs/EVENTS.md"), "Catalogue")
+	inPage := map[string]bool{}
+	for _, row := range rows(catalogue) {
+		name, _, _ := strings.Cut(quoted(row[0])[0], "<")
+		inPage[name] = true
+	}
+	t.Run("every subject that a service publishes is in the catalogue, and no other", func(t *testing.T) {
+		inCode := map[string]bool{}
+		for path, file := range sources(t, "services") {
+			if filepath.Base(path) != "events.go" {
+				continue
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.ValueSpec)
+				if !ok || !strings.HasPrefix(spec.Names[0].Name, "subject") || len(spec.Values) == 0 {
+					return true
+				}
+				if s, ok := text(spec.Values[0]); ok {
+					inCode[s] = true
+				}
+				return true
+			})
+		}
+		compare(t, inCode, inPage)
+	})
+	t.Run("every message of an events.proto is in the catalogue", func(t *testing.T) {
+		message := regexp.MustCompile(`(?m)^// (\w+) is published as [^.]`)
+		protos, err := filepath.Glob(filepath.Join(root, "proto/reservation/*/v1/events.proto"))
+		if err != nil || len(protos) == 0 {
+			t.Fatalf("got %v, %v", protos, err)
+		}
+		for _, path := range protos {
+			for _, m := range message.FindAllStringSubmatch(page(t, strings.TrimPrefix(path, root)), -1) {
+				if !strings.Contains(catalogue, "| `"+m[1]+"` |") {
+					t.Errorf("%s is missing", m[1])
+				}
+			}
+		}
+	})
+	t.Run("every golden event is an example", func(t *testing.T) {
+		golden, err := filepath.Glob(filepath.Join(root, "services/*/testdata/*.json"))
+		if err != nil || len(golden) == 0 {
+			t.Fatalf("got %v, %v", golden, err)
+		}
+		for _, path := range golden {
+			if link := "(" + filepath.ToSlash(strings.TrimPrefix(path, root[:3])) + ")"; !strings.Contains(catalogue, link) {
+				t.Errorf("%s is missing", link)
+			}
+		}
+	})
+}
+
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+	var pages []string
+	for _, pattern := range []string{"*.md", "services/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(pages, func(p string) bool { return strings.HasSuffix(p, "README.md") }) {
+		t.Fatalf("found only %v", pages)
+	}
+	for _, path := range pages {
+		name := strings.TrimPrefix(path, root+"/")
+		t.Run("of "+name+" lead to files that are there", func(t *testing.T) {
+			for _, m := range link.FindAllStringSubmatch(page(t, name), -1) {
+				if strings.Contains(m[1], "://") {
+					continue
+				}
+				if found, err := filepath.Glob(filepath.Join(filepath.Dir(path), m[1])); err != nil || len(found) != 1 {
+					t.Errorf("%s leads nowhere", m[1])
+				}
+			}
+		})
+	}
+}
