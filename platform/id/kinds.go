@@ -27,6 +27,10 @@ type (
 	PassType = ID[passTypeKind]
 	// CustomerPass is a pass that a customer holds.
 	CustomerPass = ID[customerPassKind]
+	// DiscountCode lowers the price of a transaction.
+	DiscountCode = ID[discountCodeKind]
+	// WaitlistEntry is somebody who waits for places of a date.
+	WaitlistEntry = ID[waitlistEntryKind]
 )
 
 type (
@@ -42,6 +46,8 @@ type (
 	pricingOptionKind     struct{}
 	passTypeKind          struct{}
 	customerPassKind      struct{}
+	discountCodeKind      struct{}
+	waitlistEntryKind     struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -56,3 +62,5 @@ func (eventDateKind) Prefix() string         { return "date_" }
 func (pricingOptionKind) Prefix() string     { return "po-" }
 func (passTypeKind) Prefix() string          { return "pass_" }
 func (customerPassKind) Prefix() string      { return "cp_" }
+func (discountCodeKind) Prefix() string      { return "disc_" }
+func (waitlistEntryKind) Prefix() string     { return "wait_" }

@@ -176,6 +176,39 @@ const pruneBatch = 1000
 const pruneSQL = `delete from idempotency_keys where (company_id, caller, key) in
 	(select company_id, caller, key from idempotency_keys where expires_at <= $1 limit $2 for update skip locked)`
 
+// Seen reports whether the key of ctx was seen before, and if so fills resp with
+// the answer given then. Until the end of tx nobody else gets further with the key
+// than this. It is for requests of several transactions, of which the last one is
+// under Do. The faults are those of Do.
+func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error) {
+	k, ok := ctx.Value(ctxKey{}).(keyed)
+	if !ok {
+		return false, nil
+	}
+	if err := k.check(); err != nil {
+		return false, err
+	}
+	hash, err := hashOf(req)
+	if err != nil {
+		return false, err
+	}
+	stored, found, err := k.find(ctx, tx, hash)
+	if err != nil || !found {
+		return false, err
+	}
+	return true, proto.Unmarshal(stored, resp)
+}
+
+// Request returns whose key ctx has, the key, and what identifies req.
+func Request(ctx context.Context, req proto.Message) (caller, key string, hash []byte, err error) {
+	k, _ := ctx.Value(ctxKey{}).(keyed)
+	hash, err = hashOf(req)
+	return k.caller, k.key, hash, err
+}
+
+// Reused is the fault of a key that belongs to another request.
+func Reused() error { return errReused }
+
 // Prune deletes answers that expired before now.
 func Prune(ctx context.Context, db *pg.DB, now time.Time) error {
 	for {

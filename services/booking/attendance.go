@@ -53,7 +53,7 @@ func (s *Server) RecordAttendance(ctx context.Context, req *bookingv1.RecordAtte
 	}
 	resp := &bookingv1.RecordAttendanceResponse{}
 	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		t, err := s.store.lockBooking(ctx, tx, company.ID, which)
+		t, _, err := s.store.lockBooking(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}

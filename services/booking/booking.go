@@ -65,9 +65,11 @@ const (
 type Payment struct {
 	Method    Method
 	Currency  string
-	Gross     int64 // minor units, tax included
+	Gross     int64 // minor units, tax included, after the discount
 	Net       int64 // minor units, without tax
 	Reference string
+	Discount  int64  // what a code took off, minor units
+	Code      string // the code as it was written; "": none
 
 	Credits      int32
 	CustomerPass id.CustomerPass // zero where an import did not name it
@@ -77,6 +79,7 @@ type Payment struct {
 type change struct {
 	changed bool
 	frees   int32 // spaces to give back to the date
+	returns bool  // what a pass paid goes back to it
 }
 
 // cancel sets the flag, once, and says how many spaces become free.

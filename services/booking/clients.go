@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // The other services, called as ourselves: a caller who may book need not have
@@ -76,6 +77,67 @@ func (c *CompanyClient) Company(ctx context.Context, company id.Company) (compan
 	return companyRecord{
 		Company: Company{ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency()}, version: in.GetVersion(),
 	}, nil
+}
+
+// PassClient asks the pass service.
+type PassClient struct {
+	client passv1.PassServiceClient
+	source *token.Source
+}
+
+// NewPassClient returns a client over conn with tokens of source.
+func NewPassClient(conn grpc.ClientConnInterface, source *token.Source) *PassClient {
+	return &PassClient{client: passv1.NewPassServiceClient(conn), source: source}
+}
+
+// Redeem implements Passes.
+func (c *PassClient) Redeem(ctx context.Context, company id.Company, t *Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+	req := &passv1.RedeemCreditsRequest{RedemptionId: t.ID.String(), CustomerId: t.Purchaser.ID.String(), CustomerPassId: pass.String()}
+	for i := range t.Bookings {
+		b := &t.Bookings[i]
+		req.Items = append(req.Items, &passv1.RedemptionItem{
+			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits,
+		})
+	}
+	resp, err := c.client.RedeemCredits(rpc.As(ctx, c.source, company), req)
+	if err != nil {
+		return id.CustomerPass{}, ofPass(err)
+	}
+	return id.Parse[id.CustomerPass](resp.GetCustomerPassId())
+}
+
+// Cancel implements Passes.
+func (c *PassClient) Cancel(ctx context.Context, company id.Company, t id.Transaction) error {
+	_, err := c.client.CancelRedemption(rpc.As(ctx, c.source, company), &passv1.CancelRedemptionRequest{RedemptionId: t.String()})
+	return ofPass(err)
+}
+
+// Return implements Passes.
+func (c *PassClient) Return(ctx context.Context, company id.Company, r creditReturn) error {
+	_, err := c.client.ReturnCredits(rpc.As(ctx, c.source, company), &passv1.ReturnCreditsRequest{
+		ReturnId: r.booking.String(), RedemptionId: r.transaction.String(), CustomerPassId: r.pass.String(), Credits: r.credits,
+	})
+	return ofPass(err)
+}
+
+// reasonRedemptionCancelled is the pass service's answer to a purchase that is
+// being undone.
+const reasonRedemptionCancelled = "REDEMPTION_CANCELLED"
+
+// ofPass keeps what the pass service refuses with its reason, which is the
+// caller's to know, and treats the rest as ours does.
+func ofPass(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := fault.From(err)
+	switch {
+	case f.Reason == reasonRedemptionCancelled:
+		return fault.Away(fmt.Errorf("pass service: %w", err))
+	case f.Kind == fault.Refused || f.Kind == fault.NotFound || f.Kind == fault.Invalid:
+		return f
+	}
+	return ours("pass", err)
 }
 
 // ours turns what another service answered to a call of our own into what our

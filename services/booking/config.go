@@ -8,4 +8,5 @@ type Config struct {
 	Credential   service.Credential
 	AuthAddr     string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"address of the auth service's gRPC"`
 	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"address of the customer service's gRPC"`
+	PassAddr     string `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"address of the pass service's gRPC"`
 }

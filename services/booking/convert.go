@@ -33,10 +33,29 @@ func customerOf(s string) (id.Customer, error) {
 	return c, nil
 }
 
+// asked is what requests that buy or hold places have in common.
+type asked struct {
+	purchaser string
+	lines     []*bookingv1.TransactionLine
+	payment
+	code string
+}
+
+// payment is how a request says that it pays.
+type payment struct {
+	method    bookingv1.PaymentMethod
+	reference string
+	pass      string
+}
+
 // orderOf reads and checks what a request asks to buy.
-func orderOf(r *bookingv1.CreateTransactionRequest) (order, error) {
-	o := order{reference: strings.TrimSpace(r.GetPaymentReference())}
-	for _, l := range r.GetLines() {
+func orderOf(r asked) (order, error) {
+	o := order{code: strings.TrimSpace(r.code)}
+	var err error
+	if o.payment, err = paymentOf(r.payment); err != nil {
+		return o, err
+	}
+	for _, l := range r.lines {
 		spaces := l.GetSpaces()
 		if spaces == 0 {
 			spaces = 1
@@ -46,14 +65,20 @@ func orderOf(r *bookingv1.CreateTransactionRequest) (order, error) {
 	if err := o.check(); err != nil {
 		return o, err
 	}
-	var err error
-	if o.purchaser, err = customerOf(r.GetPurchaserId()); err != nil {
+	if o.purchaser, err = customerOf(r.purchaser); err != nil {
 		return o, err
 	}
-	for i, l := range r.GetLines() {
+	for i, l := range r.lines {
 		to := &o.lines[i]
-		if to.date, err = id.Parse[id.EventDate](l.GetEventDateId()); err != nil {
-			return o, noSuch(i, "event_date_id", "event date")
+		if l.GetEventId() != "" {
+			if to.event, err = id.Parse[id.Event](l.GetEventId()); err != nil {
+				return o, fault.Missing("event")
+			}
+		}
+		if l.GetEventDateId() != "" || to.event.IsZero() {
+			if to.date, err = id.Parse[id.EventDate](l.GetEventDateId()); err != nil {
+				return o, noSuch(i, "event_date_id", "event date")
+			}
 		}
 		if l.GetPricingOptionId() != "" {
 			if to.option, err = id.Parse[id.PricingOption](l.GetPricingOptionId()); err != nil {
@@ -67,6 +92,38 @@ func orderOf(r *bookingv1.CreateTransactionRequest) (order, error) {
 		}
 	}
 	return o, nil
+}
+
+// paymentOf reads and checks how a request pays.
+func paymentOf(p payment) (paying, error) {
+	var out paying
+	var faults fields
+	out.reference = strings.TrimSpace(p.reference)
+	faults.text("payment_reference", out.reference, 0, maxPaymentReference)
+	switch p.method {
+	case bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD:
+		out.method = Card
+		if p.pass != "" {
+			faults.add("customer_pass_id", "method", "is for payments by pass")
+		}
+	case bookingv1.PaymentMethod_PAYMENT_METHOD_PASS:
+		out.method = Pass
+		if out.reference != "" {
+			faults.add("payment_reference", "method", "is for payments by card")
+		}
+	default:
+		faults.add("payment_method", "enum", "must be card or pass")
+	}
+	if err := faults.err(); err != nil {
+		return out, err
+	}
+	if p.pass != "" {
+		var err error
+		if out.pass, err = id.Parse[id.CustomerPass](p.pass); err != nil {
+			return out, fault.Missing("customer pass")
+		}
+	}
+	return out, nil
 }
 
 func transactionToProto(t *Transaction) *bookingv1.Transaction {
@@ -101,7 +158,7 @@ func bookingToProto(b *Booking) *bookingv1.Booking {
 	switch p := &b.Payment; p.Method {
 	case Card:
 		out.Payment = &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{
-			Currency: p.Currency, Gross: p.Gross, Net: p.Net, Reference: p.Reference,
+			Currency: p.Currency, Gross: p.Gross, Net: p.Net, Reference: p.Reference, Discount: p.Discount, DiscountCode: p.Code,
 		}}
 	case Pass:
 		out.Payment = &bookingv1.Booking_Pass{Pass: &bookingv1.PassPayment{

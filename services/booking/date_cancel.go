@@ -25,7 +25,10 @@ const (
 	bookedOfSQL = `select b.id from bookings b where b.company_id = $1 and b.event_date_id = $2 and not b.is_cancelled
 		and b.transaction_id = any($3) order by b.id`
 
-	cancelAllSQL = `update bookings set is_cancelled = true, cancelled_at = $3 where company_id = $1 and id = any($2)`
+	// What was paid by pass goes back to it, whatever the policy.
+	cancelAllSQL = `update bookings set is_cancelled = true, cancelled_at = $3,
+			is_refunded = is_refunded or id = any($4), refunded_at = case when id = any($4) then $3 else refunded_at end
+		where company_id = $1 and id = any($2)`
 
 	raiseAllSQL = `update transactions set version = version + 1 where company_id = $1 and id = any($2)`
 )
@@ -55,6 +58,8 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Compa
 	now := s.now()
 	var spaces int32
 	var events []outbox.Event
+	var returns []creditReturn
+	refunded := []id.Booking{}
 	raised := map[id.Transaction]int64{}
 	for i := range booked {
 		t := &booked[i].Transaction
@@ -64,14 +69,21 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Compa
 		t.Version = raised[t.ID]
 		spaces += t.Bookings[0].cancel().frees
 		t.Bookings[0].CancelledAt = now
+		if r, owed := owes(company, t, &t.Bookings[0]); owed && t.Bookings[0].refund().changed {
+			returns, refunded = append(returns, r), append(refunded, r.booking)
+		}
 		events = append(events, bookingCancelled(snapshotToProto(t, &t.Bookings[0])))
 	}
 	err = pipeline(ctx, tx,
-		pg.Query{SQL: cancelAllSQL, Args: []any{company, bookings, now}},
+		pg.Query{SQL: cancelAllSQL, Args: []any{company, bookings, now, refunded}},
 		pg.Query{SQL: raiseAllSQL, Args: []any{company, transactions}},
 		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}})
 	if err != nil {
 		return 0, err
 	}
+	if err := s.owe(ctx, tx, company, returns); err != nil {
+		return 0, err
+	}
+	tx.AfterCommit(func() { s.returning(returns) })
 	return len(bookings), s.append(ctx, tx, company, now, events...)
 }

@@ -161,6 +161,9 @@ func (s *Server) empty(ctx context.Context, company id.Company, date id.EventDat
 			if cancelled, err = s.cancelBookings(ctx, tx, company, date); err != nil || cancelled > 0 {
 				return err
 			}
+			if cancelled, err = s.releaseHolds(ctx, tx, company, date); err != nil || cancelled > 0 {
+				return err
+			}
 			_, err = tx.Exec(ctx, openedSQL, company, date)
 			return err
 		})

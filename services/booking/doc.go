@@ -38,4 +38,14 @@
 //  10. What is imported publishes no events.
 //  11. A price, a payment and a purchase are stored as they were at the purchase;
 //     a card payment has amounts and a currency, a pass payment credits.
+//  12. A recurrence is expanded in wall time: a clock change moves no occurrence
+//     but one whose time is skipped, which comes later by the gap. It ends, gives
+//     at most 1000 dates, and takes bounded work whatever it says.
+//  13. What is cancelled is closed first: from that commit on nobody books it, and
+//     every booking of it is cancelled, by the caller or by whoever finds it
+//     unfinished. Nothing that is a draft, cancelled or deleted holds a booking
+//     that was made after it became so.
+//  14. A page of events or registrations that is followed by its cursor holds each
+//     row once that was there all the time, whatever is added and removed
+//     meanwhile, and costs the same in a table of any size.
 package booking

@@ -224,7 +224,7 @@ func TestListTransactions(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		made := w.mustBook(w.ctx, ann, w.event(w.ctx, nil), 1)
-		w.exec(`update transactions set status = 'pending' where id = $1`, idOf[id.Transaction](t, made.GetId()))
+		w.exec(`update transactions set status = 'pending', expires_at = now() + interval '1 hour' where id = $1`, idOf[id.Transaction](t, made.GetId()))
 		for _, future := range []bool{false, true} {
 			if l := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String(), FutureOnly: future}); l.GetTotal() != 0 || len(l.GetTransactions()) != 0 {
 				t.Errorf("listed: %v", l)

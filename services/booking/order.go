@@ -1,12 +1,16 @@
 package booking
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
 )
 
 // Reasons for which a booking is refused.
@@ -15,6 +19,8 @@ const (
 	ReasonEventCancelled    = "EVENT_CANCELLED"
 	ReasonEventPast         = "EVENT_PAST"
 	ReasonEventNotPublished = "EVENT_NOT_PUBLISHED"
+	// ReasonPassNotApplicable is also the pass service's.
+	ReasonPassNotApplicable = "PASS_NOT_APPLICABLE"
 )
 
 const (
@@ -27,12 +33,21 @@ const (
 type order struct {
 	purchaser id.Customer
 	lines     []line
-	reference string // the payment provider's
+	payment   paying
+	code      string // of a discount; "": none
+}
+
+// paying is how an order is paid.
+type paying struct {
+	method    Method
+	reference string          // the payment provider's
+	pass      id.CustomerPass // zero: the pass service chooses
 }
 
 // line is one booking to make.
 type line struct {
-	date      id.EventDate
+	event     id.Event         // zero: the date says all
+	date      id.EventDate     // zero: the event's only one
 	option    id.PricingOption // zero: the event's only one
 	spaces    int32
 	boughtFor id.Customer // zero: the purchaser
@@ -48,7 +63,9 @@ func (o *order) check() error {
 			}
 		}
 	}
-	faults.text("payment_reference", o.reference, 0, maxPaymentReference)
+	if o.code != "" && o.payment.method == Pass {
+		faults.add("discount_code", "method", "is for payments by card")
+	}
 	return faults.err()
 }
 
@@ -69,6 +86,7 @@ type offer struct {
 	dates     map[id.EventDate]*offeredDate
 	options   map[id.Event][]PricingOption
 	customers map[id.Customer]knownCustomer
+	codes     map[string]*discountCode // by the code in lower case
 }
 
 // knownCustomer is a customer as the copy has it.
@@ -115,7 +133,7 @@ func (of *offer) grant(o *order, now time.Time) ([]Booking, error) {
 	bookings := make([]Booking, 0, len(o.lines))
 	for i, l := range o.lines {
 		date, ok := of.dates[l.date]
-		if !ok {
+		if !ok || !l.event.IsZero() && l.event != date.Event {
 			return nil, noSuch(i, "event_date_id", "event date")
 		}
 		if refusal := date.refuses(now); refusal != nil {
@@ -130,7 +148,13 @@ func (of *offer) grant(o *order, now time.Time) ([]Booking, error) {
 			return nil, fault.Refuse(ReasonEventFull, "the event does not have that many spaces left").
 				With("event_date_id", l.date.String())
 		}
+		if o.payment.method == Pass && option.Credits == nil {
+			return nil, fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", option.ID.String())
+		}
 		bookings = append(bookings, of.booking(o, l, date, option))
+	}
+	if err := of.discount(o, bookings, now); err != nil {
+		return nil, err
 	}
 	for date, spaces := range wanted {
 		of.dates[date].takes += spaces
@@ -190,11 +214,16 @@ func (of *offer) option(i int, l line, event id.Event) (PricingOption, error) {
 }
 
 func (of *offer) booking(o *order, l line, date *offeredDate, option PricingOption) Booking {
-	b := Booking{Spaces: l.spaces, Date: date.BookedDate, Option: option.ID, Payment: Payment{
-		Method: Card, Currency: option.Currency, Reference: o.reference,
-		Gross: option.Price * int64(l.spaces),
-	}}
-	b.Payment.Net = netOf(b.Payment.Gross, option.TaxRate)
+	b := Booking{Spaces: l.spaces, Date: date.BookedDate, Option: option.ID}
+	if o.payment.method == Pass {
+		b.Payment = Payment{Method: Pass, Credits: *option.Credits * l.spaces}
+	} else {
+		b.Payment = Payment{
+			Method: Card, Currency: option.Currency, Reference: o.payment.reference,
+			Gross: option.Price * int64(l.spaces),
+		}
+		b.Payment.Net = netOf(b.Payment.Gross, option.TaxRate)
+	}
 	if !l.boughtFor.IsZero() && l.boughtFor != o.purchaser {
 		c := of.customers[l.boughtFor].Customer
 		b.BoughtFor = &c
@@ -220,4 +249,55 @@ func noSuch(i int, member, what string) error {
 func netOf(gross int64, basisPoints int32) int64 {
 	divisor := 10_000 + int64(basisPoints)
 	return (2*10_000*gross + divisor) / (2 * divisor)
+}
+
+const onlyDatesSQL = `select e.id, d.id from unnest($2::uuid[]) n(id)
+		join events e on e.company_id = $1 and e.id = n.id and e.deleted_at is null
+		left join lateral (select d.id from event_dates d where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled'
+			order by d.starts_at limit 2) d on true`
+
+// nameDates finds the dates of lines that name an event alone: its only one that
+// takes place.
+func (s *store) nameDates(ctx context.Context, company id.Company, o *order) error {
+	var events []id.Event
+	for _, l := range o.lines {
+		if l.date.IsZero() {
+			events = append(events, l.event)
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	dates := map[id.Event][]id.EventDate{}
+	err := s.read(ctx, company, pg.Query{SQL: onlyDatesSQL, Args: []any{company, distinct(events)}, Scan: each(func(rows pgx.Rows) error {
+		var event id.Event
+		var date id.EventDate
+		if err := rows.Scan(&event, &date); err != nil {
+			return err
+		}
+		dates[event] = append(dates[event], date)
+		return nil
+	})})
+	if err != nil {
+		return err
+	}
+	for i := range o.lines {
+		l := &o.lines[i]
+		if !l.date.IsZero() {
+			continue
+		}
+		found := dates[l.event]
+		switch {
+		case len(found) == 0:
+			return fault.Missing("event")
+		case len(found) > 1:
+			return fault.InvalidFields(fault.Field{
+				Field: fmt.Sprintf("lines[%d].event_date_id", i), Rule: "required", Message: "is required, because the event has several dates",
+			})
+		case found[0].IsZero():
+			return fault.Refuse(ReasonEventCancelled, "the event is cancelled").With("event_id", l.event.String())
+		}
+		l.date = found[0]
+	}
+	return nil
 }

@@ -2,11 +2,13 @@ package booking
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
 func TestNetOf(t *testing.T) {
@@ -84,7 +86,7 @@ func newOffer(capacity int32) counterOffer {
 }
 
 func (c counterOffer) order(lines ...line) *order {
-	return &order{purchaser: c.purchaser, lines: lines, reference: "ch_1"}
+	return &order{purchaser: c.purchaser, lines: lines, payment: paying{method: Card, reference: "ch_1"}}
 }
 
 func (c counterOffer) line(spaces int32) line {
@@ -225,6 +227,35 @@ func TestGrantRefusals(t *testing.T) {
 	}
 }
 
+func TestPaymentOf(t *testing.T) {
+	const card, pass = bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
+	tests := []struct {
+		behaviour   string
+		payment     payment
+		field, rule string
+	}{
+		{"a long reference", payment{reference: strings.Repeat("é", 201)}, "payment_reference", "max_length"},
+		{"a reference with NUL", payment{reference: "a\x00"}, "payment_reference", "characters"},
+		{"a pass for a payment by card", payment{method: card, pass: id.New[id.CustomerPass]().String()}, "customer_pass_id", "method"},
+		{"a reference for a payment by pass", payment{method: pass, reference: "x"}, "payment_reference", "method"},
+		{"a method that is none", payment{method: 9}, "payment_method", "enum"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.behaviour, func(t *testing.T) {
+			_, err := paymentOf(tt.payment)
+			f := fault.From(err)
+			if f == nil || f.Reason != fault.ReasonValidation || f.Fields[0].Field != tt.field || f.Fields[0].Rule != tt.rule {
+				t.Fatalf("got %v", f)
+			}
+		})
+	}
+	t.Run("a malformed pass is one that does not exist", func(t *testing.T) {
+		if _, err := paymentOf(payment{method: pass, pass: "cp_x"}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestOrderCheck(t *testing.T) {
 	lines := func(n int) []line {
 		all := make([]line, n)
@@ -242,8 +273,7 @@ func TestOrderCheck(t *testing.T) {
 		{"too many lines", order{lines: lines(51)}, "lines", "max_items"},
 		{"negative spaces", order{lines: []line{{spaces: 1}, {spaces: -1}}}, "lines[1].spaces", "range"},
 		{"too many spaces", order{lines: []line{{spaces: 1001}}}, "lines[0].spaces", "range"},
-		{"a long reference", order{lines: lines(1), reference: string(make([]rune, 201))}, "payment_reference", "max_length"},
-		{"a reference with NUL", order{lines: lines(1), reference: "a\x00"}, "payment_reference", "characters"},
+		{"a discount on credits", order{lines: lines(1), code: "SPRING", payment: paying{method: Pass}}, "discount_code", "method"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.behaviour, func(t *testing.T) {

@@ -86,6 +86,20 @@ func literal(a any) (typ, value string) {
 		return "timestamptz", "'" + a.UTC().Format(time.RFC3339Nano) + "'"
 	case int32:
 		return "integer", fmt.Sprint(a)
+	case bool:
+		return "boolean", fmt.Sprint(a)
+	case string:
+		return "text", "'" + a + "'"
+	case id.UUID:
+		return "uuid", fmt.Sprintf("'%x'", a[:])
+	case [16]byte:
+		return "uuid", fmt.Sprintf("'%x'", a[:])
+	case []id.Booking:
+		var all []string
+		for _, b := range a {
+			all = append(all, fmt.Sprintf("%x", b[:]))
+		}
+		return "uuid[]", "'{" + strings.Join(all, ",") + "}'"
 	}
 	return "bigint", fmt.Sprint(a)
 }

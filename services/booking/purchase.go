@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/id"
@@ -16,6 +17,10 @@ import (
 type purchase struct {
 	company Company
 	order   order
+	// What it is stored as, and until when; zero: confirmed.
+	status    status
+	expiresAt time.Time
+	discount  id.DiscountCode // what it used
 	// Set by sell: one of the two.
 	bought  *Transaction
 	refused error
@@ -36,7 +41,7 @@ func (p *purchase) date() (id.EventDate, bool) {
 // idempotency key has a commit of its own, in which its answer is stored, and so
 // has one for several dates.
 func (s *Server) purchase(ctx context.Context, req *bookingv1.CreateTransactionRequest, company Company, o order) (*bookingv1.CreateTransactionResponse, error) {
-	p := &purchase{company: company, order: o}
+	p := &purchase{company: company, order: o, status: confirmed}
 	if date, one := p.date(); one && idem.Key(ctx) == "" {
 		if err := s.desk.buy(ctx, date, p); err != nil {
 			return nil, err
@@ -71,19 +76,23 @@ func (s *Server) sell(ctx context.Context, company id.Company, purchases []*purc
 func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purchases []*purchase) error {
 	var dates []id.EventDate
 	var customers []id.Customer
+	var codes []string
 	for _, p := range purchases {
+		if p.order.code != "" {
+			codes = append(codes, strings.ToLower(p.order.code))
+		}
 		customers = append(customers, p.order.customers()...)
 		for _, l := range p.order.lines {
 			dates = append(dates, l.date)
 		}
 	}
-	of, err := s.store.lockOffer(ctx, tx, company, distinct(dates), distinct(customers))
+	of, err := s.store.lockOffer(ctx, tx, company, distinct(dates), distinct(customers), codes)
 	if err != nil {
 		return err
 	}
 	// The clock is read under the lock: who waited for it past the start is late.
 	now := s.now()
-	var bought []*Transaction
+	var settled []*purchase
 	var events []outbox.Event
 	for _, p := range purchases {
 		p.bought, p.refused = nil, nil // this may be a repetition
@@ -93,15 +102,21 @@ func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purc
 			continue
 		}
 		p.bought = s.confirm(p, of, bookings, now)
-		bought = append(bought, p.bought)
+		settled = append(settled, p)
+		if p.order.code != "" {
+			p.discount = of.codes[strings.ToLower(p.order.code)].ID
+		}
+		if p.status != confirmed {
+			continue // nobody is told before it is paid
+		}
 		for i := range p.bought.Bookings {
 			events = append(events, bookingConfirmed(snapshotToProto(p.bought, &p.bought.Bookings[i])))
 		}
 	}
-	if len(bought) == 0 {
+	if len(settled) == 0 {
 		return nil
 	}
-	if err := s.store.save(ctx, tx, company, of, bought); err != nil {
+	if err := s.store.save(ctx, tx, company, of, settled); err != nil {
 		return err
 	}
 	return s.append(ctx, tx, company, now, events...)

@@ -18,7 +18,7 @@ const (
 	secondsOfDay = 24 * 60 * 60
 	calendar     = 400  // years after which the calendar repeats itself
 	farYear      = 9500 // of the years in which the library is asked
-	// maxSteps bounds the hours, minutes or seconds that are looked at.
+	// maxSteps bounds the wall times that are looked at here.
 	maxSteps = 300_000
 )
 
@@ -87,6 +87,7 @@ func (r *rule) byWeeks(start, end time.Time) iter.Seq[time.Time] {
 	}
 	return func(yield func(time.Time) bool) {
 		var year []time.Time
+		steps := 0
 		for wall := range library(option, end.AddDate(1, 0, 0)) {
 			if len(year) > 0 && year[0].Year() != wall.Year() {
 				for _, w := range r.choose(year) {
@@ -95,6 +96,10 @@ func (r *rule) byWeeks(start, end time.Time) iter.Seq[time.Time] {
 					}
 				}
 				year = year[:0]
+			}
+			if steps++; steps > maxSteps {
+				r.exhausted = true
+				return
 			}
 			number, last := weekOf(wall, r.weekStart)
 			if slices.Contains(r.weeks, number) || slices.Contains(r.weeks, number-last-1) {
@@ -217,7 +222,9 @@ func (r *rule) withinDays(start, end time.Time) iter.Seq[time.Time] {
 					at = from(at - (at%skip+skip)%skip + skip)
 					continue
 				}
-				for _, wall := range r.within(at, start) {
+				found := r.within(at, start)
+				steps += max(len(r.minutes), 1) * max(len(r.seconds), 1)
+				for _, wall := range found {
 					if !yield(wall) {
 						return
 					}

@@ -43,15 +43,24 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	defer customerConn.Close()
 
+	passConn, err := rpc.Dial(cfg.PassAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer passConn.Close()
+
 	source := cfg.Credential.Source(authConn)
-	server := NewServer(kit.DB, kit.Outbox, NewCustomerClient(customerConn, source), NewCompanyClient(authConn, source))
+	server := NewServer(kit.DB, kit.Outbox, NewCustomerClient(customerConn, source), NewCompanyClient(authConn, source), NewPassClient(passConn, source))
 	srv := kit.GRPC(Policy())
 	bookingv1.RegisterBookingServiceServer(srv, server)
 	bookingv1.RegisterEventServiceServer(srv, server)
+	bookingv1.RegisterDiscountServiceServer(srv, server)
+	bookingv1.RegisterVerificationServiceServer(srv, server)
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("expiries", func(ctx context.Context) error { return server.Expire(ctx, h.Log) })
 	g.Go("closings", func(ctx context.Context) error { return server.FinishClosings(ctx, h.Log) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()

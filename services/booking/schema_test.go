@@ -47,6 +47,9 @@ func TestConstraints(t *testing.T) {
 		{"a booking has spaces", "bookings_spaces", `update bookings set spaces = 0`},
 		{"a time of cancellation needs the flag", "bookings_cancelled", `update bookings set cancelled_at = now()`},
 		{"a time of refund needs the flag", "bookings_refunded", `update bookings set refunded_at = now()`},
+		{"attendance is one of two", "bookings_attendance", `update bookings set attendance = 'late'`},
+		{"free cancellation ends before the start", "events_free_cancellation", `update events set free_cancellation_minutes = -1`},
+		{"a recurrence is whole", "events_recurrence", `update events set recurrence_rule = 'FREQ=DAILY'`},
 		{"a place in a transaction is taken once", "bookings_position", `insert into bookings (company_id, id, transaction_id, position,
 			event_id, event_date_id, pricing_option_id, spaces, method, credits_used)
 			select company_id, gen_random_uuid(), transaction_id, position, event_id, event_date_id, pricing_option_id, 1, 'PASS', 1 from bookings`},

@@ -16,15 +16,18 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// Server answers the RPCs of BookingService and EventService.
+// Server answers the RPCs of the booking services.
 type Server struct {
 	bookingv1.UnimplementedBookingServiceServer
 	bookingv1.UnimplementedEventServiceServer
+	bookingv1.UnimplementedDiscountServiceServer
+	bookingv1.UnimplementedVerificationServiceServer
 
 	store     *store
 	outbox    *outbox.Outbox
 	customers Customers
 	companies Companies
+	passes    Passes
 	desk      *desk
 	// importing holds a token per batch being stored, so that imports leave
 	// connections to everyone else.
@@ -37,9 +40,9 @@ type Server struct {
 const importsAtOnce = 2
 
 // NewServer returns a server on db, which appends its events to box.
-func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies Companies) *Server {
+func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies Companies, passes Passes) *Server {
 	s := &Server{
-		store: newStore(db), outbox: box, customers: customers, companies: companies,
+		store: newStore(db), outbox: box, customers: customers, companies: companies, passes: passes,
 		importing: make(chan struct{}, importsAtOnce), now: time.Now, newID: id.NewUUID,
 	}
 	s.desk = newDesk(s.sell)
@@ -49,24 +52,34 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies Com
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
 	return rpc.Policy{
-		bookingv1.BookingService_CreateTransaction_FullMethodName:  "bookings:write",
-		bookingv1.BookingService_GetTransaction_FullMethodName:     "bookings:read",
-		bookingv1.BookingService_ListTransactions_FullMethodName:   "bookings:read",
-		bookingv1.BookingService_CancelBooking_FullMethodName:      "bookings:write",
-		bookingv1.BookingService_RefundBooking_FullMethodName:      "bookings:write",
-		bookingv1.BookingService_ImportTransactions_FullMethodName: "bookings:write",
-		bookingv1.BookingService_ListRegistrations_FullMethodName:  "bookings:read|registrations:read",
-		bookingv1.BookingService_GetRegistration_FullMethodName:    "bookings:read|registrations:read",
-		bookingv1.BookingService_RecordAttendance_FullMethodName:   "bookings:write",
-		bookingv1.EventService_CreateEvent_FullMethodName:          "events:write",
-		bookingv1.EventService_GetEvent_FullMethodName:             "events:read",
-		bookingv1.EventService_ListEvents_FullMethodName:           "events:read",
-		bookingv1.EventService_UpdateEvent_FullMethodName:          "events:write",
-		bookingv1.EventService_CancelEvent_FullMethodName:          "events:write",
-		bookingv1.EventService_DeleteEvent_FullMethodName:          "events:write",
-		bookingv1.EventService_AddEventDates_FullMethodName:        "events:write",
-		bookingv1.EventService_UpdateEventDate_FullMethodName:      "events:write",
-		bookingv1.EventService_CancelEventDate_FullMethodName:      "events:write",
+		bookingv1.BookingService_CreateTransaction_FullMethodName:       "bookings:write|registrations:write",
+		bookingv1.BookingService_GetTransaction_FullMethodName:          "bookings:read",
+		bookingv1.BookingService_ListTransactions_FullMethodName:        "bookings:read",
+		bookingv1.BookingService_CancelBooking_FullMethodName:           "bookings:write|registrations:write",
+		bookingv1.BookingService_PreviewCancellation_FullMethodName:     "bookings:read|registrations:read",
+		bookingv1.BookingService_HoldPlaces_FullMethodName:              "bookings:write",
+		bookingv1.BookingService_ConfirmHold_FullMethodName:             "bookings:write",
+		bookingv1.BookingService_ReleaseHold_FullMethodName:             "bookings:write",
+		bookingv1.DiscountService_CreateDiscountCode_FullMethodName:     "discounts:write",
+		bookingv1.DiscountService_UpdateDiscountCode_FullMethodName:     "discounts:write",
+		bookingv1.DiscountService_GetDiscountCode_FullMethodName:        "discounts:read",
+		bookingv1.DiscountService_ListDiscountCodes_FullMethodName:      "discounts:read",
+		bookingv1.VerificationService_VerifyBookings_FullMethodName:     "platform:admin|bookings:read",
+		bookingv1.VerificationService_ExportPassPayments_FullMethodName: "platform:admin|bookings:read",
+		bookingv1.BookingService_RefundBooking_FullMethodName:           "bookings:write",
+		bookingv1.BookingService_ImportTransactions_FullMethodName:      "bookings:write",
+		bookingv1.BookingService_ListRegistrations_FullMethodName:       "bookings:read|registrations:read",
+		bookingv1.BookingService_GetRegistration_FullMethodName:         "bookings:read|registrations:read",
+		bookingv1.BookingService_RecordAttendance_FullMethodName:        "bookings:write",
+		bookingv1.EventService_CreateEvent_FullMethodName:               "events:write",
+		bookingv1.EventService_GetEvent_FullMethodName:                  "events:read",
+		bookingv1.EventService_ListEvents_FullMethodName:                "events:read",
+		bookingv1.EventService_UpdateEvent_FullMethodName:               "events:write",
+		bookingv1.EventService_CancelEvent_FullMethodName:               "events:write",
+		bookingv1.EventService_DeleteEvent_FullMethodName:               "events:write",
+		bookingv1.EventService_AddEventDates_FullMethodName:             "events:write",
+		bookingv1.EventService_UpdateEventDate_FullMethodName:           "events:write",
+		bookingv1.EventService_CancelEventDate_FullMethodName:           "events:write",
 	}
 }
 
@@ -76,13 +89,23 @@ func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTra
 	if err != nil {
 		return nil, err
 	}
-	o, err := orderOf(req)
+	o, err := orderOf(asked{
+		purchaser: req.GetPurchaserId(), lines: req.GetLines(), code: req.GetDiscountCode(),
+		payment: payment{req.GetPaymentMethod(), req.GetPaymentReference(), req.GetCustomerPassId()},
+	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.store.nameDates(ctx, company.ID, &o); err != nil {
 		return nil, err
 	}
 	var resp *bookingv1.CreateTransactionResponse
 	err = s.knowing(ctx, company.ID, func() error {
-		resp, err = s.purchase(ctx, req, company, o)
+		if o.payment.method == Pass {
+			resp, err = s.purchaseByPass(ctx, req, company, o)
+		} else {
+			resp, err = s.purchase(ctx, req, company, o)
+		}
 		return err
 	})
 	return resp, err
@@ -178,66 +201,10 @@ func queryOf(req *bookingv1.ListTransactionsRequest, company Company, now time.T
 	return q, nil
 }
 
-// CancelBooking implements BookingService.
-func (s *Server) CancelBooking(ctx context.Context, req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
-	resp := &bookingv1.CancelBookingResponse{}
-	err := s.changeBooking(ctx, req, resp, req.GetBookingId(), (*Booking).cancel, bookingCancelled,
-		func(b *Booking, changed bool) { resp.Booking, resp.Changed = bookingToProto(b), changed })
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-// RefundBooking implements BookingService.
-func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBookingRequest) (*bookingv1.RefundBookingResponse, error) {
-	resp := &bookingv1.RefundBookingResponse{}
-	err := s.changeBooking(ctx, req, resp, req.GetBookingId(), (*Booking).refund, bookingRefunded,
-		func(b *Booking, changed bool) { resp.Booking, resp.Changed = bookingToProto(b), changed })
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
 // write runs fn, which fills resp, once per idempotency key in one transaction
 // of the company.
 func (s *Server) write(ctx context.Context, company id.Company, req, resp proto.Message, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, req, resp, func() error { return fn(ctx, tx) })
-	})
-}
-
-// changeBooking sets a flag of one booking, and with it, in one commit, its
-// transaction's version, what becomes free, and the event. Where the flag is set
-// already nothing changes.
-func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, booking string,
-	decide func(*Booking) change, event func(*bookingv1.BookingSnapshot) outbox.Event, answer func(*Booking, bool),
-) error {
-	company, err := s.tenant(ctx)
-	if err != nil {
-		return err
-	}
-	which, err := id.Parse[id.Booking](booking)
-	if err != nil {
-		return fault.Missing("booking")
-	}
-	return s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		t, err := s.store.lockBooking(ctx, tx, company.ID, which)
-		if err != nil {
-			return err
-		}
-		b := &t.Bookings[0]
-		done := decide(b)
-		answer(b, done.changed)
-		if !done.changed {
-			return nil
-		}
-		t.Version++
-		now := s.now()
-		if err := s.store.saveBooking(ctx, tx, company.ID, t, done.frees, now); err != nil {
-			return err
-		}
-		return s.append(ctx, tx, company.ID, now, event(snapshotToProto(t, b)))
 	})
 }

@@ -20,8 +20,9 @@ type store struct {
 
 func newStore(db *pg.DB) *store {
 	return &store{db: db, constraints: map[string]*fault.Error{
-		"event_dates_start":    startTaken(),
-		"event_dates_capacity": fault.Refuse(ReasonEventFull, "the event does not have that many spaces left"),
+		"event_dates_start":      startTaken(),
+		"discount_codes_by_code": codeTaken(),
+		"event_dates_capacity":   fault.Refuse(ReasonEventFull, "the event does not have that many spaces left"),
 	}}
 }
 

@@ -36,11 +36,11 @@ const (
 		coalesce(b.credits_used, 0), b.customer_pass_id,
 		d.id, d.starts_at, d.timezone, d.duration_minutes, e.id, e.title, e.type,
 		coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, ''),
-		b.cancelled_at, coalesce(b.attendance, '')
+		b.cancelled_at, coalesce(b.attendance, ''), coalesce(b.discount, 0), coalesce(b.discount_code, '')
 	from page p
 	cross join lateral (select b.id, b.position, b.is_cancelled, b.is_refunded, b.spaces, b.bought_for, b.pricing_option_id,
 			b.method, b.currency, b.gross, b.net, b.payment_reference, b.credits_used, b.customer_pass_id,
-			b.event_id, b.event_date_id, b.cancelled_at, b.attendance from bookings b
+			b.event_id, b.event_date_id, b.cancelled_at, b.attendance, b.discount, b.discount_code from bookings b
 		where b.company_id = $1 and b.transaction_id = p.id offset 0) b
 	cross join lateral (select d.id, d.starts_at, d.timezone, d.duration_minutes from event_dates d
 		where d.company_id = $1 and d.id = b.event_date_id offset 0) d
@@ -152,7 +152,7 @@ func (l *listing) scanTransactions(rows pgx.Rows) error {
 			&b.ID, &b.Cancelled, &b.Refunded, &b.Spaces, &forWhom.ID, &b.Option,
 			&p.Method, &p.Currency, &p.Gross, &p.Net, &p.Reference, &p.Credits, &p.CustomerPass,
 			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Event, &d.EventTitle, &d.EventType,
-			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, &cancelledAt, &b.Attendance)
+			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, &cancelledAt, &b.Attendance, &p.Discount, &p.Code)
 		if cancelledAt != nil {
 			b.CancelledAt = *cancelledAt
 		}

@@ -33,12 +33,12 @@ const (
 
 // lockOffer reads what orders are decided on. The dates stay locked until the
 // end of tx; customers and pricing options need no lock.
-func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, customers []id.Customer) (*offer, error) {
+func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, customers []id.Customer, codes []string) (*offer, error) {
 	of := &offer{
 		dates: map[id.EventDate]*offeredDate{}, options: map[id.Event][]PricingOption{},
-		customers: map[id.Customer]knownCustomer{},
+		customers: map[id.Customer]knownCustomer{}, codes: map[string]*discountCode{},
 	}
-	err := pipeline(ctx, tx,
+	queries := []pg.Query{
 		pg.Query{SQL: knownCustomersSQL, Args: []any{company, customers}, Scan: each(func(rows pgx.Rows) error {
 			var c knownCustomer
 			if err := c.scan(rows); err != nil {
@@ -57,8 +57,11 @@ func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, da
 			of.dates[d.ID] = &d
 			return nil
 		})},
-	)
-	return of, err
+	}
+	if len(codes) > 0 {
+		queries = append(queries, of.lockCodes(company, codes))
+	}
+	return of, pipeline(ctx, tx, queries...)
 }
 
 func (d *offeredDate) scan(rows pgx.Rows) error {
@@ -74,23 +77,39 @@ const (
 		where d.company_id = $1 and d.id = n.id and (d.capacity is null or d.booked + n.spaces <= d.capacity)`
 
 	insertTransactionsSQL = `insert into transactions
-			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version)
-		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, 'confirmed', n.version
-		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[])
-			n(id, purchaser_id, purchased_at, timezone, reference, version)`
+			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id)
+		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id
+		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[])
+			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id)`
 
 	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
 			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
-			method, currency, gross, net, payment_reference, credits_used, customer_pass_id)
+			method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code)
 		select $1, n.id, n.transaction_id, n.position, n.event_id, n.event_date_id,
 			n.pricing_option_id, n.bought_for, n.spaces, n.is_cancelled, n.is_refunded,
-			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id
+			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id, n.discount, n.discount_code
 		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::uuid[],
 				$7::uuid[], $8::uuid[], $9::integer[], $10::boolean[], $11::boolean[],
-				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[])
+				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[], $19::bigint[], $20::text[])
 			n(id, transaction_id, position, event_id, event_date_id,
 				pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
-				method, currency, gross, net, payment_reference, credits_used, customer_pass_id)`
+				method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code)`
+)
+
+// status is where a transaction is in its life. The value is what is stored.
+type status string
+
+const (
+	// held has places until it expires.
+	held status = "held"
+	// pending has places, and credits are being taken.
+	pending status = "pending"
+	// undoing has places, and credits are being given back.
+	undoing status = "undoing"
+	// confirmed is what readers see.
+	confirmed status = "confirmed"
+	// released has nothing any more.
+	released status = "released"
 )
 
 // source says how a transaction came to be stored. The value is what is stored.
@@ -109,6 +128,9 @@ type purchases struct {
 	zones      []string
 	references []*string
 	versions   []int64
+	statuses   []string
+	expiries   []*time.Time
+	discounts  []id.DiscountCode
 	bookings   bookingColumns
 }
 
@@ -128,10 +150,25 @@ type bookingColumns struct {
 	paymentReferences   []*string
 	credits             []*int32
 	passes              []id.CustomerPass
+	discounts           []*int64
+	codes               []*string
 }
 
-// add takes a transaction; reference is its key in an earlier system, or "".
+// add takes a confirmed transaction; reference is its key in an earlier system,
+// or "".
 func (p *purchases) add(t *Transaction, reference string) {
+	p.addAs(t, reference, confirmed, time.Time{}, id.DiscountCode{})
+}
+
+// addAs takes a transaction that may not be confirmed, and the discount it used.
+func (p *purchases) addAs(t *Transaction, reference string, as status, expiresAt time.Time, discount id.DiscountCode) {
+	p.statuses = append(p.statuses, string(as))
+	var expiry *time.Time
+	if as != confirmed {
+		expiry = &expiresAt
+	}
+	p.expiries = append(p.expiries, expiry)
+	p.discounts = append(p.discounts, discount)
 	p.ids = append(p.ids, t.ID)
 	p.purchasers = append(p.purchasers, t.Purchaser.ID)
 	p.times = append(p.times, t.PurchasedAt)
@@ -174,6 +211,12 @@ func (c *bookingColumns) add(t id.Transaction, position int32, b *Booking) {
 	c.gross = append(c.gross, gross)
 	c.net = append(c.net, net)
 	c.credits = append(c.credits, credits)
+	var discount *int64
+	if p.Code != "" {
+		discount = &p.Discount
+	}
+	c.discounts = append(c.discounts, discount)
+	c.codes = append(c.codes, orNull(p.Code))
 }
 
 func orNull(s string) *string {
@@ -188,10 +231,10 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 	b := &p.bookings
 	return []pg.Query{
 		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
-			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions}},
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts}},
 		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
 			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
-			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes}},
+			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes}},
 	}
 }
 
@@ -218,7 +261,7 @@ func (t takes) update(company id.Company) pg.Query {
 }
 
 // save stores purchases that were decided on an offer locked in tx.
-func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, of *offer, bought []*Transaction) error {
+func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, of *offer, settled []*purchase) error {
 	spaces := takes{}
 	for _, d := range of.dates {
 		if d.takes > 0 {
@@ -226,10 +269,11 @@ func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, of *off
 		}
 	}
 	var p purchases
-	for _, t := range bought {
-		p.add(t, "")
+	for _, t := range settled {
+		p.addAs(t.bought, "", t.status, t.expiresAt, t.discount)
 	}
-	return pipeline(ctx, tx, append([]pg.Query{spaces.update(company)}, p.insert(company, live)...)...)
+	queries := append([]pg.Query{spaces.update(company)}, p.insert(company, live)...)
+	return pipeline(ctx, tx, append(queries, of.countUses(company)...)...)
 }
 
 const (
@@ -247,6 +291,9 @@ const (
 			select t.purchaser_id from transactions t where t.company_id = $1 and t.id = (
 				select b.transaction_id from bookings b where b.company_id = $1 and b.id = $2))`
 
+	freeMinutesSQL = `select e.free_cancellation_minutes from events e where e.company_id = $1 and e.id = (
+		select b.event_id from bookings b where b.company_id = $1 and b.id = $2)`
+
 	changeBookingSQL = `update bookings set is_cancelled = $3, is_refunded = $4,
 			cancelled_at = case when $3 and not is_cancelled then $5 else cancelled_at end,
 			refunded_at = case when $4 and not is_refunded then $5 else refunded_at end
@@ -258,22 +305,29 @@ const (
 )
 
 // lockBooking reads one booking, alone in its transaction, whose row stays
-// locked until the end of tx: every change of a booking waits for it.
-func (s *store) lockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (*Transaction, error) {
+// locked until the end of tx: every change of a booking waits for it. With it
+// comes until how many minutes before its date it can be cancelled freely.
+func (s *store) lockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (*Transaction, *int32, error) {
 	var l listing
+	var freeMinutes *int32
 	args := []any{company, b}
 	err := pipeline(ctx, tx,
 		pg.Query{SQL: lockTransactionSQL, Args: args},
 		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
 		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
+		pg.Query{SQL: freeMinutesSQL, Args: args, Scan: scanMinutes(&freeMinutes)},
 	)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(l.transactions) == 0 {
-		return nil, fault.Missing("booking")
+		return nil, nil, fault.Missing("booking")
 	}
-	return &l.named().transactions[0], nil
+	return &l.named().transactions[0], freeMinutes, nil
+}
+
+func scanMinutes(into **int32) func(pgx.Rows) error {
+	return each(func(rows pgx.Rows) error { return rows.Scan(into) })
 }
 
 // saveBooking stores the flags of t's only booking, t's version, and what

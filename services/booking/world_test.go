@@ -38,6 +38,9 @@ type world struct {
 	issuer    *tokentest.Issuer
 	customers *fakeCustomers
 	companies *fakeCompanies
+	passes    *fakePasses
+	discounts bookingv1.DiscountServiceClient
+	verifier  bookingv1.VerificationServiceClient
 	company   id.Company
 	// ctx carries a token of the company with every scope of the service.
 	ctx context.Context
@@ -73,22 +76,26 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w := &world{
 		t: t, db: db, issuer: tokentest.New(t), company: id.New[id.Company](),
 		customers: &fakeCustomers{known: map[id.Customer]customerRecord{}}, companies: &fakeCompanies{},
+		passes: newFakePasses(),
 	}
-	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies)
+	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes)
 	srv := rpc.NewServer(rpc.ServerOptions{
 		Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey,
 	})
 	bookingv1.RegisterBookingServiceServer(srv, w.server)
 	bookingv1.RegisterEventServiceServer(srv, w.server)
+	bookingv1.RegisterDiscountServiceServer(srv, w.server)
+	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	w.conn = serveOn(t, srv)
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
+	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }
 
 // as returns a context with a token of the company.
 func (w *world) as(company id.Company) context.Context {
-	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write"))
+	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write"))
 }
 
 func bearer(ctx context.Context, raw string) context.Context {
@@ -300,4 +307,14 @@ func (f *fakeCompanies) Company(_ context.Context, company id.Company) (companyR
 		return companyRecord{}, fault.Missing("company")
 	}
 	return c, nil
+}
+
+// serverSide returns a context as an RPC of the company's caller has it.
+func (w *world) serverSide() context.Context {
+	w.t.Helper()
+	claims, err := w.issuer.Verifier.Verify(w.t.Context(), w.issuer.Client(w.company, "bookings:write"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rpc.WithClaims(w.t.Context(), claims)
 }

@@ -406,7 +406,8 @@ type Recurrence struct {
 	// RFC 5545 RRULE without its name: "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=20". It must
 	// end (COUNT or UNTIL) and give at most 1000 dates.
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// The first occurrence: YYYY-MM-DDTHH:MM:SS.
+	// The first occurrence is the first that the rule has at or after this time:
+	// YYYY-MM-DDTHH:MM:SS.
 	LocalStart string `protobuf:"bytes,2,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
 	// Occurrences that are left out, written likewise, or YYYY-MM-DD for all of a
 	// day.

@@ -131,7 +131,8 @@ func (x *EventDatesAdded) GetVersion() int64 {
 	return 0
 }
 
-// EventUpdated is published as event_updated.
+// EventUpdated is published as event_updated: what the event says of itself and
+// its pricing options, without its dates, of which other events tell.
 type EventUpdated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`

@@ -1,0 +1,124 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+// fakePasses is the pass service as far as purchases see it, with faults on
+// demand. That the real one answers so is tested end to end.
+type fakePasses struct {
+	mu        sync.Mutex
+	left      map[id.CustomerPass]int32
+	owner     map[id.Customer]id.CustomerPass
+	taken     map[id.Transaction]map[id.Booking]int32
+	from      map[id.Transaction]id.CustomerPass
+	cancelled map[id.Transaction]bool
+	returned  map[id.Booking]bool
+	// before is asked before and after before each call does its work: an error of
+	// before prevents it, one of after hides that it was done.
+	before, after func(call string) error
+}
+
+func newFakePasses() *fakePasses {
+	return &fakePasses{
+		left: map[id.CustomerPass]int32{}, owner: map[id.Customer]id.CustomerPass{}, taken: map[id.Transaction]map[id.Booking]int32{},
+		from: map[id.Transaction]id.CustomerPass{}, cancelled: map[id.Transaction]bool{}, returned: map[id.Booking]bool{},
+	}
+}
+
+// give gives a customer a pass.
+func (f *fakePasses) give(customer id.Customer, credits int32) id.CustomerPass {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pass := id.New[id.CustomerPass]()
+	f.left[pass], f.owner[customer] = credits, pass
+	return pass
+}
+
+func (f *fakePasses) credits(pass id.CustomerPass) int32 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.left[pass]
+}
+
+var errPassAway = fault.Away(errors.New("the pass service is away"))
+
+func (f *fakePasses) call(name string, do func() error) error {
+	f.mu.Lock()
+	before, after := f.before, f.after
+	f.mu.Unlock()
+	if before != nil {
+		if err := before(name); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	err := do()
+	f.mu.Unlock()
+	if err == nil && after != nil {
+		err = after(name)
+	}
+	return err
+}
+
+func (f *fakePasses) Redeem(_ context.Context, _ id.Company, t *Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+	err := f.call("redeem", func() error {
+		if f.cancelled[t.ID] {
+			return errPassAway
+		}
+		if had, ok := f.from[t.ID]; ok {
+			pass = had
+			return nil
+		}
+		if pass.IsZero() {
+			pass = f.owner[t.Purchaser.ID]
+		}
+		left, ok := f.left[pass]
+		if !ok {
+			return fault.Refuse("PASS_NOT_APPLICABLE", "no pass")
+		}
+		var sum int32
+		items := map[id.Booking]int32{}
+		for _, b := range t.Bookings {
+			items[b.ID] = b.Payment.Credits
+			sum += b.Payment.Credits
+		}
+		if sum > left {
+			return fault.Refuse("PASS_EXHAUSTED", "too few")
+		}
+		f.left[pass] -= sum
+		f.from[t.ID], f.taken[t.ID] = pass, items
+		return nil
+	})
+	return pass, err
+}
+
+func (f *fakePasses) Cancel(_ context.Context, _ id.Company, t id.Transaction) error {
+	return f.call("cancel", func() error {
+		if !f.cancelled[t] {
+			for booking, credits := range f.taken[t] {
+				if !f.returned[booking] {
+					f.left[f.from[t]] += credits
+					f.returned[booking] = true
+				}
+			}
+		}
+		f.cancelled[t] = true
+		return nil
+	})
+}
+
+func (f *fakePasses) Return(_ context.Context, _ id.Company, r creditReturn) error {
+	return f.call("return", func() error {
+		if !f.returned[r.booking] {
+			f.left[r.pass] += r.credits
+			f.returned[r.booking] = true
+		}
+		return nil
+	})
+}

@@ -1,0 +1,164 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+)
+
+// Others' bookings: n of them, twenty per event, bought by a hundred thousand
+// customers.
+const fillBookingsSQL = `with made as (
+	insert into transactions (company_id, id, purchaser_id, purchased_at, timezone, source, status)
+	select $1, gen_random_uuid(), md5((n % 100000)::text)::uuid, timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', 'UTC', 'import', 'confirmed'
+	from generate_series(1, $2::integer) n returning id, purchased_at)
+	insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id, pricing_option_id, spaces, method, credits_used)
+	select $1, gen_random_uuid(), made.id, 0, e.id, e.id, e.id, 1, 'PASS', 1
+	from made cross join lateral (select md5((extract(epoch from made.purchased_at)::bigint / 20)::text)::uuid as id) e`
+
+// Others' events: n of them with one date each.
+const fillEventsSQL = `with made as (
+	insert into events (company_id, id, title, description, type, status, timezone, location, created_at, updated_at)
+	select $1, gen_random_uuid(), 'x', repeat('Bring a mat. ', 40), case when n % 500 = 0 then 'workshop' else 'class' end, 'published', 'UTC', '', t.at, t.at
+	from generate_series(1, $2::integer) n cross join lateral (select timestamptz '2026-02-01 00:00:00Z' + n * interval '1 second' as at) t
+	returning id, created_at)
+	insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone)
+	select $1, gen_random_uuid(), id, created_at, 60, 'UTC' from made`
+
+func TestEventListPlans(t *testing.T) {
+	ownerURL, appURL := testkit.DBURLs(t, schema())
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	owner, err := pgx.Connect(t.Context(), ownerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { owner.Close(context.Background()) })
+	w := newWorldOn(t, db)
+	ann := w.customer(w.company, "ann")
+	e := w.event(w.ctx, nil)
+	event, date := idOf[id.Event](t, e.GetId()), idOf[id.EventDate](t, e.GetDates()[0].GetId())
+	var some []id.Booking
+	for range 300 {
+		booked := idOf[id.Booking](t, w.mustBook(w.ctx, ann, e, 1).GetBookings()[0].GetId())
+		if len(some) < 50 {
+			some = append(some, booked)
+		}
+	}
+	at := time.Date(2026, 2, 1, 0, 30, 0, 0, time.UTC)
+	p := paging{size: 30}
+	in := func(order byte, after id.UUID) paging {
+		q := p
+		q.order, q.after = order, &cursor{order: order, at: at, id: after}
+		return q
+	}
+	type named struct {
+		name, index string
+		statement
+	}
+	list := []named{
+		{"a page of events by creation", "events_by_creation", (&eventsQuery{paging: in(eventsByCreation, id.UUID{})}).page(w.company)},
+		{"a page of events by creation, backwards", "events_by_creation", (&eventsQuery{paging: in(eventsByCreationDesc, id.UUID{})}).page(w.company)},
+		{"a page of events by change", "events_by_change", (&eventsQuery{paging: in(eventsByChange, id.UUID{})}).page(w.company)},
+		{"a page of events by id", "events_pkey", (&eventsQuery{paging: in(eventsByID, id.UUID{0x80})}).page(w.company)},
+		{"a page of registrations", "bookings_by_event", (&registrationsQuery{paging: in(registrationsByCreation, some[20].UUID()), event: event}).page(w.company)},
+		{"a page of registrations, backwards", "bookings_by_event", (&registrationsQuery{paging: in(registrationsByCreationDesc, some[20].UUID()), event: event}).page(w.company)},
+		{"a page of a date's registrations", "", (&registrationsQuery{paging: p, event: event, date: date}).page(w.company)},
+		{"a page of a customer's registrations", "transactions_by_purchaser", (&registrationsQuery{paging: p, event: event, customer: ann}).page(w.company)},
+		{"changed registrations", "", (&registrationsQuery{paging: p, event: event, since: time.Now().Add(-time.Hour)}).page(w.company)},
+		{"the number of registrations", "bookings_by_event", (&registrationsQuery{event: event}).total(w.company)},
+		{"the number of cancelled registrations", "bookings_by_event", (&registrationsQuery{event: event, cancelled: ptr(true)}).total(w.company)},
+		{"the number of a customer's registrations", "transactions_by_purchaser", (&registrationsQuery{event: event, customer: ann}).total(w.company)},
+		{"registrations by id", "bookings_pkey", statement{registrationsSQL, []any{w.company, some}}},
+		{"registrants by id", "bookings_pkey", statement{registrantsSQL, []any{w.company, some}}},
+		{"what is left of a date", "bookings_by_date", statement{lockBookedSQL, []any{w.company, date, int32(cancelBatch)}}},
+	}
+	small := map[string]float64{}
+	for _, size := range []int{10_000, 60_000} {
+		for sql, n := range map[string]int{fillBookingsSQL: size, fillEventsSQL: size / 5} {
+			if _, err := owner.Exec(t.Context(), sql, w.company, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// As long as somebody may see older rows, not all are marked as visible to all.
+		testkit.Eventually(t, 30*time.Second, func() error {
+			if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
+				return err
+			}
+			var ready bool
+			err := owner.QueryRow(t.Context(), `select bool_and(relallvisible >= relpages) from pg_class
+				where relname in ('events', 'bookings')`).Scan(&ready)
+			if err == nil && !ready {
+				err = errors.New("not all rows are visible to all")
+			}
+			return err
+		})
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			for _, s := range list {
+				t.Run(fmt.Sprintf("%s with a %s after %d rows costs what the event has (invariant 14)", s.name, mode, size), func(t *testing.T) {
+					p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+					index := s.index == ""
+					p.walk(func(n plan) {
+						index = index || n.Index == s.index
+						switch n.Table {
+						case "transactions", "bookings", "events", "event_dates":
+							if n.Type == "Seq Scan" {
+								t.Errorf("reads all of %s", n.Table)
+							}
+						}
+						if n.Rows*n.Loops > 1000 {
+							t.Errorf("%s on %s %s goes through %.0f rows", n.Type, n.Table, n.Index, n.Rows*n.Loops)
+						}
+					})
+					if !index {
+						t.Errorf("does not use %s", s.index)
+					}
+					key := s.name + mode
+					if small[key] == 0 {
+						small[key] = p.Hit + p.Read
+					}
+					// A page has up to 31 rows, each of which may be in a block of its own.
+					if most := 1.5*small[key] + 40; p.Hit+p.Read > most {
+						t.Errorf("touches %.0f blocks, in the small table %.0f", p.Hit+p.Read, small[key])
+					}
+					if t.Failed() {
+						t.Log(p)
+					}
+				})
+			}
+			t.Run(fmt.Sprintf("events that a filter leaves are counted in an index, with a %s after %d rows", mode, size), func(t *testing.T) {
+				q := eventsQuery{eventType: Workshop, status: Published}
+				s := q.total(w.company)
+				p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+				indexOnly := false
+				p.walk(func(n plan) { indexOnly = indexOnly || n.Type == "Index Only Scan" && n.Index == "events_by_creation" })
+				if !indexOnly && size > 10_000 {
+					t.Errorf("the count reads the table\n%s", p)
+				}
+			})
+			t.Run(fmt.Sprintf("events of a window are found without reading all dates, with a %s after %d rows", mode, size), func(t *testing.T) {
+				q := eventsQuery{paging: paging{order: eventsByCreation, size: 30}, startsFrom: at, startsBefore: at.Add(time.Minute)}
+				for _, s := range []statement{q.page(w.company), q.total(w.company)} {
+					p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+					p.walk(func(n plan) {
+						if n.Type == "Seq Scan" && n.Table == "event_dates" {
+							t.Errorf("reads all dates\n%s", p)
+						}
+					})
+				}
+			})
+		}
+	}
+}

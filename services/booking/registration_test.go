@@ -1,0 +1,255 @@
+package booking
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+// register books lines of one event and returns the bookings' identifiers.
+func (w *world) register(purchaser id.Customer, lines ...*bookingv1.TransactionLine) (ids []string) {
+	w.t.Helper()
+	resp, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{PurchaserId: purchaser.String(), Lines: lines})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, b := range resp.GetTransaction().GetBookings() {
+		ids = append(ids, b.GetId())
+	}
+	return ids
+}
+
+// registrations follows a list from page to page and checks its total.
+func (w *world) registrations(req *bookingv1.ListRegistrationsRequest) (ids []string) {
+	w.t.Helper()
+	req = proto.Clone(req).(*bookingv1.ListRegistrationsRequest)
+	for {
+		resp, err := w.bookings.ListRegistrations(w.ctx, req)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, r := range resp.GetRegistrations() {
+			ids = append(ids, r.GetBooking().GetId())
+		}
+		if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+			if resp.GetTotal() != int64(len(ids)) {
+				w.t.Errorf("%d of %d", len(ids), resp.GetTotal())
+			}
+			return ids
+		}
+	}
+}
+
+func TestRegistrations(t *testing.T) {
+	w := newWorld(t)
+	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
+	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil), newDate(2*time.Hour, nil)}})
+	other := w.event(w.ctx, nil)
+	first, second := e.GetDates()[0].GetId(), e.GetDates()[1].GetId()
+	began := time.Now().Add(-time.Second)
+	var all []string
+	all = append(all, w.register(ann, &bookingv1.TransactionLine{EventDateId: first, Spaces: 2}, &bookingv1.TransactionLine{EventDateId: second, BoughtForId: ben.String()})...)
+	w.register(ann, &bookingv1.TransactionLine{EventDateId: other.GetDates()[0].GetId()})
+	all = append(all, w.register(ben, &bookingv1.TransactionLine{EventDateId: first}, &bookingv1.TransactionLine{EventDateId: first, BoughtForId: ann.String()})...)
+	all = append(all, w.register(ben, &bookingv1.TransactionLine{EventDateId: second})...)
+	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: all[2]}); err != nil {
+		t.Fatal(err)
+	}
+	// What is not confirmed is nobody's to see.
+	pending := w.register(ann, &bookingv1.TransactionLine{EventDateId: first})
+	w.exec(`update transactions set status = 'pending' where id = (select transaction_id from bookings where id = $1)`, idOf[id.Booking](t, pending[0]))
+
+	in := func(places ...int) (ids []string) {
+		for _, n := range places {
+			ids = append(ids, all[n])
+		}
+		return ids
+	}
+	for behaviour, tt := range map[string]struct {
+		req  *bookingv1.ListRegistrationsRequest
+		want []string
+	}{
+		"of an event":                           {&bookingv1.ListRegistrationsRequest{}, in(0, 1, 2, 3, 4)},
+		"of a date":                             {&bookingv1.ListRegistrationsRequest{EventDateId: first}, in(0, 2, 3)},
+		"that are cancelled":                    {&bookingv1.ListRegistrationsRequest{Cancelled: ptr(true)}, in(2)},
+		"that are not cancelled":                {&bookingv1.ListRegistrationsRequest{Cancelled: ptr(false)}, in(0, 1, 3, 4)},
+		"of a date that are not":                {&bookingv1.ListRegistrationsRequest{Cancelled: ptr(false), EventDateId: first}, in(0, 3)},
+		"for who bought or was given":           {&bookingv1.ListRegistrationsRequest{CustomerId: ann.String()}, in(0, 3)},
+		"for who bought or was given, not gone": {&bookingv1.ListRegistrationsRequest{CustomerId: ben.String(), Cancelled: ptr(false)}, in(1, 4)},
+		"for somebody on a date":                {&bookingv1.ListRegistrationsRequest{CustomerId: ben.String(), EventDateId: second}, in(1, 4)},
+		"for nobody known":                      {&bookingv1.ListRegistrationsRequest{CustomerId: id.New[id.Customer]().String()}, nil},
+		"changed since the beginning":           {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(began)}, in(0, 1, 2, 3, 4)},
+		"changed in the future":                 {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(time.Now().Add(time.Hour))}, nil},
+	} {
+		t.Run("a list of those "+behaviour+" is whole and counted, by cursor and by number, in both orders (invariant 14)", func(t *testing.T) {
+			for _, order := range []bookingv1.RegistrationOrder{bookingv1.RegistrationOrder_REGISTRATION_ORDER_UNSPECIFIED, bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC} {
+				want := slices.Clone(tt.want)
+				if order == bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC {
+					slices.Reverse(want)
+				}
+				req := proto.Clone(tt.req).(*bookingv1.ListRegistrationsRequest)
+				req.EventId, req.Order, req.PageSize = e.GetId(), order, 2
+				if got := w.registrations(req); !slices.Equal(got, want) {
+					t.Errorf("got %v\nwant %v", got, want)
+				}
+				req.Offset = 1
+				if got, err := w.bookings.ListRegistrations(w.ctx, req); err != nil || got.GetTotal() != int64(len(want)) ||
+					len(want) > 1 && got.GetRegistrations()[0].GetBooking().GetId() != want[1] {
+					t.Errorf("got %v, %v", got, err)
+				}
+			}
+		})
+	}
+	t.Run("a registration shows its booking, its purchase and when it was made", func(t *testing.T) {
+		resp, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: all[1]})
+		r := resp.GetRegistration()
+		if err != nil || r.GetPurchaser().GetEmail() != "ann@example.com" || r.GetBooking().GetBoughtFor().GetEmail() != "ben@example.com" || r.GetVersion() != 1 {
+			t.Fatalf("got %v, %v", r, err)
+		}
+		made, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: r.GetTransactionId()})
+		if err != nil || !proto.Equal(made.GetTransaction().GetBookings()[1], r.GetBooking()) {
+			t.Errorf("got %v, %v", made, err)
+		}
+		if at := r.GetCreatedAt().AsTime(); at.Before(began) || at.After(time.Now()) || r.GetUpdatedAt().AsTime().Before(at) {
+			t.Errorf("made at %s, changed at %s", at, r.GetUpdatedAt().AsTime())
+		}
+		list, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: e.GetId()})
+		if err != nil || !proto.Equal(list.GetRegistrations()[1], r) {
+			t.Errorf("the list has %v, %v", list.GetRegistrations()[1], err)
+		}
+	})
+	t.Run("a change makes it one that was changed since, and says when", func(t *testing.T) {
+		w.exec(`update transactions set purchased_at = '2020-01-01'`)
+		since := time.Now().Add(time.Hour).Truncate(time.Second)
+		now := w.server.now
+		w.server.now = func() time.Time { return since.Add(time.Minute) }
+		defer func() { w.server.now = now }()
+		if _, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: all[4]}); err != nil {
+			t.Fatal(err)
+		}
+		w.attend(all[0], bookingv1.Attendance_ATTENDANCE_NO_SHOW)
+		req := &bookingv1.ListRegistrationsRequest{EventId: e.GetId(), UpdatedSince: timestamppb.New(since)}
+		if got := w.registrations(req); !slices.Equal(got, in(0, 4)) {
+			t.Errorf("got %v", got)
+		}
+		r, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: all[4]})
+		if err != nil || !r.GetRegistration().GetUpdatedAt().AsTime().Equal(since.Add(time.Minute)) {
+			t.Errorf("got %v, %v", r, err)
+		}
+	})
+	t.Run("what is imported is listed too", func(t *testing.T) {
+		line := past("p1", ann.String(), "", 3)
+		line.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: second}
+		if results, err := w.send(w.ctx, line); err != nil || outcomes(results) != "c" {
+			t.Fatalf("got %v, %v", results, err)
+		}
+		if got := w.registrations(&bookingv1.ListRegistrationsRequest{EventId: e.GetId()}); len(got) != 6 {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("what does not exist is not found", func(t *testing.T) {
+		for _, which := range []string{"", "booking_x", id.New[id.Booking]().String(), pending[0]} {
+			_, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: which})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			_, err = w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: which, Attendance: bookingv1.Attendance_ATTENDANCE_NO_SHOW})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+		for _, req := range []*bookingv1.ListRegistrationsRequest{
+			{}, {EventId: "evt_x"}, {EventId: id.New[id.Event]().String()}, {EventId: e.GetId(), CustomerId: "cust_x"},
+			{EventId: e.GetId(), EventDateId: "date_x"}, {EventId: e.GetId(), EventDateId: other.GetDates()[0].GetId()},
+		} {
+			_, err := w.bookings.ListRegistrations(w.ctx, req)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+	})
+	t.Run("a wrong page is refused", func(t *testing.T) {
+		page, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: e.GetId(), PageSize: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for field, req := range map[string]*bookingv1.ListRegistrationsRequest{
+			"page_size": {PageSize: 201}, "page_token": {PageToken: "x"}, "offset": {Offset: -1}, "order": {Order: 99},
+			"updated_since": {UpdatedSince: &timestamppb.Timestamp{Seconds: 1 << 60}},
+		} {
+			req.EventId = e.GetId()
+			_, err := w.bookings.ListRegistrations(w.ctx, req)
+			if f := wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter); f.Fields[0].Field != field {
+				t.Errorf("got %+v", f.Fields)
+			}
+		}
+		_, err = w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{
+			EventId: e.GetId(), PageToken: page.GetNextPageToken(), Order: bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC,
+		})
+		wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)
+		_, err = w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{PageToken: page.GetNextPageToken()})
+		wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)
+	})
+}
+
+// attend records attendance and reports whether that changed anything.
+func (w *world) attend(booking string, a bookingv1.Attendance) bool {
+	w.t.Helper()
+	resp, err := w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: booking, Attendance: a})
+	if err != nil || resp.GetBooking().GetAttendance() != a {
+		w.t.Fatalf("got %v, %v", resp, err)
+	}
+	return resp.GetChanged()
+}
+
+func TestAttendance(t *testing.T) {
+	w := newWorld(t)
+	ann := w.customer(w.company, "ann")
+	e := w.event(w.ctx, nil)
+	booking := w.register(ann, &bookingv1.TransactionLine{EventDateId: e.GetDates()[0].GetId()})[0]
+	read := func() *bookingv1.Registration {
+		resp, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: booking})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.GetRegistration()
+	}
+	t.Run("it is recorded, changed and taken back, and a repeat changes nothing (invariant 4)", func(t *testing.T) {
+		if read().GetBooking().GetAttendance() != bookingv1.Attendance_ATTENDANCE_UNKNOWN {
+			t.Errorf("got %v", read())
+		}
+		changes := int64(0)
+		for _, a := range []bookingv1.Attendance{
+			bookingv1.Attendance_ATTENDANCE_CHECKED_IN, bookingv1.Attendance_ATTENDANCE_NO_SHOW, bookingv1.Attendance_ATTENDANCE_UNKNOWN,
+		} {
+			changes++
+			if !w.attend(booking, a) || w.attend(booking, a) {
+				t.Errorf("%s does not change it once", a)
+			}
+			if r := read(); r.GetBooking().GetAttendance() != a || r.GetVersion() != 1+changes || w.published(subjectAttendance) != changes {
+				t.Errorf("got %v", r)
+			}
+		}
+	})
+	t.Run("of many who record the same at once one changes it", func(t *testing.T) {
+		before := read().GetVersion()
+		together(20, func(int) { w.attend(booking, bookingv1.Attendance_ATTENDANCE_CHECKED_IN) })
+		if r := read(); r.GetVersion() != before+1 {
+			t.Errorf("got %v", r)
+		}
+	})
+	t.Run("nothing said is refused", func(t *testing.T) {
+		for _, a := range []bookingv1.Attendance{0, 99} {
+			_, err := w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: booking, Attendance: a})
+			wantField(t, err, "attendance", "enum")
+		}
+	})
+	t.Run("nobody attends a cancelled booking", func(t *testing.T) {
+		if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: booking, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN})
+		wantFault(t, err, fault.Refused, ReasonAlreadyCancelled)
+	})
+}

@@ -1,0 +1,695 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/testkit"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+const byPass = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
+
+// passEvent makes an event of one date that can be paid by one credit a space.
+func (w *world) passEvent(capacity *int32, from time.Duration, freeMinutes *int32) *bookingv1.Event {
+	w.t.Helper()
+	return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+		Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(from, capacity)}, FreeCancellationMinutes: freeMinutes,
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1000, TaxRateBasisPoints: 2000, Credits: proto.Int32(1)}},
+	})
+}
+
+// byPass buys spaces with credits of the purchaser's pass.
+func (w *world) byPass(ctx context.Context, purchaser id.Customer, e *bookingv1.Event, spaces int32) (*bookingv1.Transaction, error) {
+	resp, err := w.bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
+		PurchaserId: purchaser.String(), PaymentMethod: byPass, Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: spaces}},
+	})
+	return resp.GetTransaction(), err
+}
+
+func (w *world) booked(e *bookingv1.Event) int32 {
+	w.t.Helper()
+	resp, err := w.events.GetEvent(w.ctx, &bookingv1.GetEventRequest{Id: e.GetId()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.GetEvent().GetDates()[0].GetBooked()
+}
+
+// verify fails the test for every number that is not what the rows say.
+func (w *world) verify() (checked int64) {
+	w.t.Helper()
+	stream, err := w.verifier.VerifyBookings(w.ctx, &bookingv1.VerifyBookingsRequest{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return checked
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		checked += res.GetChecked()
+		if diff := res.GetDifference(); diff != nil {
+			w.t.Errorf("%v", diff)
+		}
+	}
+}
+
+// reconcile compares what bookings hold of passes with what the passes gave.
+func (w *world) reconcile() {
+	w.t.Helper()
+	held := map[string]int32{}
+	stream, err := w.verifier.ExportPassPayments(w.ctx, &bookingv1.ExportPassPaymentsRequest{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, p := range res.GetPayments() {
+			held[p.GetBookingId()] = p.GetCredits()
+		}
+	}
+	w.passes.mu.Lock()
+	defer w.passes.mu.Unlock()
+	for t, items := range w.passes.taken {
+		for booking, credits := range items {
+			if w.passes.returned[booking] {
+				credits = 0
+			}
+			if held[booking.String()] != credits {
+				w.t.Errorf("transaction %s, booking %s holds %d credits, the pass gave %d", t, booking, held[booking.String()], credits)
+			}
+			delete(held, booking.String())
+		}
+	}
+	for booking, credits := range held {
+		w.t.Errorf("booking %s holds %d credits that no pass gave", booking, credits)
+	}
+}
+
+func TestPurchaseByPass(t *testing.T) { // invariant 12
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 5)
+	five := int32(5)
+	t.Run("takes places and credits, and names the pass", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		bought, err := w.byPass(w.ctx, mia, e, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := bought.GetBookings()[0].GetPass()
+		if p.GetCreditsUsed() != 2 || p.GetCustomerPassId() != pass.String() || w.passes.credits(pass) != 3 || w.booked(e) != 2 {
+			t.Errorf("got %v, %d credits left", bought, w.passes.credits(pass))
+		}
+		got, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: mia.String(), TransactionId: bought.GetId()})
+		if err != nil || !proto.Equal(got.GetTransaction(), bought) {
+			t.Errorf("got %v, %v\nwant %v", got, err, bought)
+		}
+	})
+	t.Run("that a pass refuses leaves nothing behind", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		if _, err := w.byPass(w.ctx, mia, e, 4); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 0 || w.passes.credits(pass) != 3 {
+			t.Errorf("got %v, %d booked", err, w.booked(e))
+		}
+	})
+	t.Run("of a price without credits is refused", func(t *testing.T) {
+		if _, err := w.byPass(w.ctx, mia, w.event(w.ctx, nil), 1); fault.From(err).Reason != ReasonPassNotApplicable {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("is seen by nobody while it is pending, and undone when its time is up", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		w.passes.after = func(call string) error { return map[bool]error{true: errPassAway}[call == "redeem"] }
+		_, err := w.byPass(w.ctx, mia, e, 1)
+		w.passes.after = nil
+		if !fault.Is(err, fault.Unavailable) || w.booked(e) != 1 || w.passes.credits(pass) != 2 {
+			t.Fatalf("got %v, %d booked, %d credits", err, w.booked(e), w.passes.credits(pass))
+		}
+		list, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: e.GetId()})
+		if err != nil || list.GetTotal() != 0 || len(list.GetRegistrations()) != 0 {
+			t.Errorf("readers see %v, %v", list, err)
+		}
+		confirmedBefore := w.published(subjectBookingConfirmed)
+		w.server.now = func() time.Time { return time.Now().Add(pendingTime + time.Second) }
+		defer func() { w.server.now = time.Now }()
+		if err := w.server.expireOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if w.booked(e) != 0 || w.passes.credits(pass) != 3 || w.published(subjectBookingConfirmed) != confirmedBefore {
+			t.Errorf("%d booked, %d credits", w.booked(e), w.passes.credits(pass))
+		}
+	})
+	t.Run("under a key is finished by its repetition, whatever broke", func(t *testing.T) {
+		for _, breaks := range []string{"before", "after"} {
+			e := w.passEvent(&five, time.Hour, nil)
+			ctx := withKey(w.ctx, "key-"+breaks)
+			failing := func(call string) error { return map[bool]error{true: errPassAway}[call == "redeem"] }
+			if breaks == "before" {
+				w.passes.before = failing
+			} else {
+				w.passes.after = failing
+			}
+			before := w.passes.credits(pass)
+			_, err := w.byPass(ctx, mia, e, 1)
+			w.passes.before, w.passes.after = nil, nil
+			if !fault.Is(err, fault.Unavailable) {
+				t.Fatalf("got %v", err)
+			}
+			one, err := w.byPass(ctx, mia, e, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			two, err := w.byPass(ctx, mia, e, 1)
+			if err != nil || !proto.Equal(one, two) || w.booked(e) != 1 || w.passes.credits(pass) != before-1 {
+				t.Errorf("%s: got %v, %v, %v, %d booked", breaks, one, two, err, w.booked(e))
+			}
+			if _, err := w.byPass(ctx, mia, e, 2); fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
+				t.Errorf("another request: %v", err)
+			}
+		}
+	})
+	w.verify()
+	w.reconcile()
+}
+
+func TestCancellationPolicy(t *testing.T) {
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 100)
+	cancel := func(b string, waive bool) *bookingv1.CancelBookingResponse {
+		t.Helper()
+		preview, err := w.bookings.PreviewCancellation(w.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: b, WaivePolicy: waive})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !waive && !proto.Equal(preview.GetOutcome(), resp.GetOutcome()) {
+			t.Errorf("the preview said %v, it was %v", preview, resp)
+		}
+		return resp
+	}
+	day := int32(24 * 60)
+	tests := []struct {
+		behaviour string
+		free      *int32
+		from      time.Duration
+		waive     bool
+		late      bool
+	}{
+		{"without a policy it is always in time", nil, time.Minute, false, false},
+		{"before the limit it is in time", &day, 25 * time.Hour, false, false},
+		{"after the limit it is late", &day, 23 * time.Hour, false, true},
+		{"late, it can be waived", &day, 23 * time.Hour, true, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.behaviour, func(t *testing.T) {
+			e := w.passEvent(nil, tt.from, tt.free)
+			credits := w.passes.credits(pass)
+			paid, err := w.byPass(w.ctx, mia, e, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp := cancel(paid.GetBookings()[0].GetId(), tt.waive)
+			kept := map[bool]int32{true: 3}[tt.late]
+			if resp.GetOutcome().GetLate() != tt.late || resp.GetOutcome().GetCreditsReturned() != 3-kept || w.passes.credits(pass) != credits-kept ||
+				resp.GetBooking().GetIsRefunded() == tt.late || !resp.GetBooking().GetIsCancelled() || w.booked(e) != 0 {
+				t.Errorf("got %v, %d credits of %d", resp, w.passes.credits(pass), credits)
+			}
+			card := w.mustBook(w.ctx, mia, e, 2)
+			resp = cancel(card.GetBookings()[0].GetId(), tt.waive)
+			if due := resp.GetOutcome().GetRefundDue(); due != map[bool]int64{false: 2000}[tt.late] || resp.GetBooking().GetIsRefunded() {
+				t.Errorf("got %v", resp)
+			}
+		})
+	}
+	t.Run("a refund gives the credits back once, late or not", func(t *testing.T) {
+		e := w.passEvent(nil, 23*time.Hour, &day)
+		credits := w.passes.credits(pass)
+		paid, err := w.byPass(w.ctx, mia, e, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := paid.GetBookings()[0].GetId()
+		cancel(b, false)
+		for n := range 2 {
+			resp, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: b})
+			if err != nil || resp.GetChanged() != (n == 0) || w.passes.credits(pass) != credits {
+				t.Errorf("got %v, %v, %d credits of %d", resp, err, w.passes.credits(pass), credits)
+			}
+		}
+	})
+	t.Run("credits that cannot be returned at once are returned later", func(t *testing.T) {
+		e := w.passEvent(nil, time.Hour, nil)
+		credits := w.passes.credits(pass)
+		paid, err := w.byPass(w.ctx, mia, e, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.passes.before = func(string) error { return errPassAway }
+		cancel(paid.GetBookings()[0].GetId(), false)
+		w.passes.before = nil
+		w.server.now = func() time.Time { return time.Now().Add(time.Minute) }
+		defer func() { w.server.now = time.Now }()
+		if err := w.server.expireOnce(t.Context()); err != nil || w.passes.credits(pass) != credits || one[int64](w, `select count(*) from credit_returns`) != 0 {
+			t.Errorf("%v, %d credits of %d", err, w.passes.credits(pass), credits)
+		}
+	})
+	t.Run("a cancelled date gives all credits back, whatever the policy, and its holds end", func(t *testing.T) {
+		e := w.passEvent(nil, 23*time.Hour, &day)
+		credits := w.passes.credits(pass)
+		for range 3 {
+			if _, err := w.byPass(w.ctx, mia, e, 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.hold(mia, e, 1, "")
+		before := w.published(subjectBookingCancelled)
+		resp, err := w.events.CancelEventDate(w.ctx, &bookingv1.CancelEventDateRequest{Id: e.GetDates()[0].GetId()})
+		if err != nil || resp.GetCancelledBookings() != 3 || w.booked(e) != 0 || w.published(subjectBookingCancelled) != before+3 {
+			t.Errorf("got %v, %v, %d booked", resp, err, w.booked(e))
+		}
+		testkit.Eventually(t, 5*time.Second, func() error {
+			if w.passes.credits(pass) != credits {
+				return fmt.Errorf("%d credits of %d", w.passes.credits(pass), credits)
+			}
+			return nil
+		})
+	})
+	w.verify()
+	w.reconcile()
+}
+
+func (w *world) hold(purchaser id.Customer, e *bookingv1.Event, spaces int32, code string) *bookingv1.Hold {
+	w.t.Helper()
+	resp, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
+		PurchaserId: purchaser.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: spaces}}, DiscountCode: code,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.GetHold()
+}
+
+func TestHolds(t *testing.T) { // invariant 13
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 10)
+	five := int32(5)
+	confirm := func(hold string, method bookingv1.PaymentMethod) (*bookingv1.Transaction, error) {
+		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: method})
+		return resp.GetTransaction(), err
+	}
+	t.Run("take places until they expire", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		h := w.hold(mia, e, 5, "")
+		if until := time.Until(h.GetExpiresAt().AsTime()); until < 14*time.Minute || until > 15*time.Minute || h.GetBookings()[0].GetCard().GetGross() != 5000 {
+			t.Errorf("got %v", h)
+		}
+		if _, err := w.book(w.ctx, mia, e, 1); fault.From(err).Reason != ReasonEventFull {
+			t.Errorf("got %v", err)
+		}
+		w.server.now = func() time.Time { return time.Now().Add(15*time.Minute + time.Second) }
+		defer func() { w.server.now = time.Now }()
+		if _, err := confirm(h.GetId(), 0); fault.From(err).Reason != ReasonHoldExpired {
+			t.Errorf("before it is released: %v", err)
+		}
+		if err := w.server.expireOnce(t.Context()); err != nil || w.booked(e) != 0 {
+			t.Errorf("%v, %d booked", err, w.booked(e))
+		}
+		if _, err := confirm(h.GetId(), 0); fault.From(err).Reason != ReasonHoldExpired {
+			t.Errorf("after it is released: %v", err)
+		}
+	})
+	t.Run("become a purchase, once", func(t *testing.T) {
+		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
+			e := w.passEvent(&five, time.Hour, nil)
+			credits := w.passes.credits(pass)
+			h := w.hold(mia, e, 2, "")
+			before := w.published(subjectBookingConfirmed)
+			first, err := confirm(h.GetId(), method)
+			if err != nil || first.GetId() != h.GetId() {
+				t.Fatalf("got %v, %v", first, err)
+			}
+			again, err := confirm(h.GetId(), method)
+			if err != nil || !proto.Equal(first, again) || w.booked(e) != 2 || w.published(subjectBookingConfirmed) != before+1 {
+				t.Errorf("got %v, %v\nwant %v", again, err, first)
+			}
+			if taken := credits - w.passes.credits(pass); taken != map[bool]int32{true: 2}[method == byPass] {
+				t.Errorf("%d credits were taken", taken)
+			}
+			if _, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); fault.From(err).Reason != ReasonHoldConfirmed {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+	t.Run("are released by hand, once", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		for n := range 2 {
+			resp, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()})
+			if err != nil || resp.GetChanged() != (n == 0) || w.booked(e) != 0 {
+				t.Errorf("got %v, %v", resp, err)
+			}
+		}
+	})
+	t.Run("of another company do not exist", func(t *testing.T) {
+		h := w.hold(mia, w.passEvent(&five, time.Hour, nil), 1, "")
+		stranger := w.as(id.New[id.Company]())
+		if _, err := w.bookings.ConfirmHold(stranger, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := w.bookings.ReleaseHold(stranger, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("are removed long after their release", func(t *testing.T) {
+		w.server.now = func() time.Time { return time.Now().Add(3 * keptReleased) }
+		defer func() { w.server.now = time.Now }()
+		if err := errors.Join(w.server.expireOnce(t.Context()), w.server.expireOnce(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		w.server.now = func() time.Time { return time.Now().Add(6 * keptReleased) }
+		if err := w.server.expireOnce(t.Context()); err != nil || one[int64](w, `select count(*) from transactions where status = 'released'`) != 0 {
+			t.Errorf("%v", err)
+		}
+	})
+	w.verify()
+	w.reconcile()
+}
+
+func (w *world) code(req *bookingv1.CreateDiscountCodeRequest) *bookingv1.DiscountCode {
+	w.t.Helper()
+	resp, err := w.discounts.CreateDiscountCode(w.ctx, req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.GetDiscountCode()
+}
+
+func percent(code string, basisPoints int32) *bookingv1.CreateDiscountCodeRequest {
+	return &bookingv1.CreateDiscountCodeRequest{Code: code, Reduction: &bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: basisPoints}}
+}
+
+func TestDiscounts(t *testing.T) { // invariant 14
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	event := func(price int64) *bookingv1.Event {
+		return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+			Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)},
+			PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: price, TaxRateBasisPoints: 2000}},
+		})
+	}
+	cheap, dear := event(333), event(1000)
+	buy := func(code string, events ...*bookingv1.Event) (*bookingv1.Transaction, error) {
+		req := &bookingv1.CreateTransactionRequest{PurchaserId: mia.String(), DiscountCode: code}
+		for _, e := range events {
+			req.Lines = append(req.Lines, &bookingv1.TransactionLine{EventId: e.GetId()})
+		}
+		resp, err := w.bookings.CreateTransaction(w.ctx, req)
+		return resp.GetTransaction(), err
+	}
+	prices := func(bought *bookingv1.Transaction) string {
+		var all []string
+		for _, b := range bought.GetBookings() {
+			c := b.GetCard()
+			all = append(all, fmt.Sprintf("%d-%d=%d net %d %s", c.GetGross()+c.GetDiscount(), c.GetDiscount(), c.GetGross(), c.GetNet(), c.GetDiscountCode()))
+		}
+		return strings.Join(all, ", ")
+	}
+	amount := func(code string, minor int64, events ...string) *bookingv1.CreateDiscountCodeRequest {
+		return &bookingv1.CreateDiscountCodeRequest{Code: code, Reduction: &bookingv1.CreateDiscountCodeRequest_Amount{Amount: minor}, EventIds: events}
+	}
+	w.code(percent("Spring-10", 1000))
+	w.code(percent("HALF", 5000))
+	w.code(percent("FREE", 10_000))
+	w.code(amount("FOUR", 400))
+	w.code(amount("TWENTY", 2000))
+	w.code(amount("CHEAP", 100, cheap.GetId()))
+	for _, tt := range []struct{ behaviour, code, want string }{
+		{"a percentage is taken off each line, rounded half up", "HALF", "333-167=166 net 138 HALF, 1000-500=500 net 417 HALF"},
+		{"a code is found whatever its case", "spring-10", "333-33=300 net 250 Spring-10, 1000-100=900 net 750 Spring-10"},
+		{"a whole price can be taken off", "FREE", "333-333=0 net 0 FREE, 1000-1000=0 net 0 FREE"},
+		{"an amount is taken off the lines in their order", "FOUR", "333-333=0 net 0 FOUR, 1000-67=933 net 778 FOUR"},
+		{"an amount is never more than the price", "TWENTY", "333-333=0 net 0 TWENTY, 1000-1000=0 net 0 TWENTY"},
+		{"a code of one event leaves the others alone", "CHEAP", "333-100=233 net 194 CHEAP, 1000-0=1000 net 833 "},
+	} {
+		t.Run(tt.behaviour, func(t *testing.T) {
+			bought, err := buy(tt.code, cheap, dear)
+			if err != nil || prices(bought) != tt.want {
+				t.Errorf("got %s, %v\nwant %s", prices(bought), err, tt.want)
+			}
+			got, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: mia.String(), TransactionId: bought.GetId()})
+			if err != nil || prices(got.GetTransaction()) != tt.want {
+				t.Errorf("read again: %s, %v", prices(got.GetTransaction()), err)
+			}
+		})
+	}
+	past, future := timestamppb.New(time.Now().Add(-time.Hour)), timestamppb.New(time.Now().Add(time.Hour))
+	windowed := func(code string, from, until *timestamppb.Timestamp) {
+		req := percent(code, 1000)
+		req.ValidFrom, req.ValidUntil = from, until
+		w.code(req)
+	}
+	windowed("EARLY", future, nil)
+	windowed("OVER", nil, past)
+	disabled := w.code(percent("OFF", 1000))
+	if _, err := w.discounts.UpdateDiscountCode(w.ctx, &bookingv1.UpdateDiscountCodeRequest{Id: disabled.GetId(), Disabled: proto.Bool(true)}); err != nil {
+		t.Fatal(err)
+	}
+	once := percent("ONCE", 1000)
+	once.MaxUses = proto.Int32(1)
+	w.code(once)
+	if _, err := buy("ONCE", dear); err != nil {
+		t.Fatal(err)
+	}
+	for code, why := range map[string]string{"EARLY": "not_yet_valid", "OVER": "expired", "OFF": "disabled", "ONCE": "used_up", "NONE": "unknown", "CHEAP": "not_applicable", "x' or 1=1": "unknown"} {
+		t.Run(code+" is refused: "+why, func(t *testing.T) {
+			_, err := buy(code, dear)
+			if f := fault.From(err); f == nil || f.Reason != ReasonDiscountInvalid || f.Meta["why"] != why {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("a code is never used more often than it may, and a hold that ends gives its use back", func(t *testing.T) {
+		req := percent("TEN", 1000)
+		req.MaxUses = proto.Int32(10)
+		ten := w.code(req)
+		h := w.hold(mia, dear, 1, "ten")
+		var wg sync.WaitGroup
+		var sold atomic.Int32
+		for i := range 40 {
+			wg.Go(func() {
+				_, err := buy("TEN", []*bookingv1.Event{cheap, dear}[i%2])
+				if err == nil {
+					sold.Add(1)
+				} else if fault.From(err).Reason != ReasonDiscountInvalid {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := w.discounts.GetDiscountCode(w.ctx, &bookingv1.GetDiscountCodeRequest{Id: ten.GetId()})
+		if err != nil || sold.Load() != 9 || got.GetDiscountCode().GetUses() != 9 {
+			t.Errorf("%d sold, %v, %v", sold.Load(), got, err)
+		}
+	})
+	t.Run("a code that exists in another case, and one that is wrong, is refused", func(t *testing.T) {
+		for _, req := range []*bookingv1.CreateDiscountCodeRequest{percent("half", 1), percent("", 1), percent("a b", 1), percent("X", 0), percent("X", 10_001), {Code: "X"}, amount("X", 0)} {
+			if _, err := w.discounts.CreateDiscountCode(w.ctx, req); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%v: got %v", req, err)
+			}
+		}
+	})
+	t.Run("codes are listed in pages", func(t *testing.T) {
+		seen := map[string]bool{}
+		for req := (&bookingv1.ListDiscountCodesRequest{PageSize: 4}); ; {
+			resp, err := w.discounts.ListDiscountCodes(w.ctx, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range resp.GetDiscountCodes() {
+				seen[c.GetCode()] = true
+			}
+			if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+				if int64(len(seen)) != resp.GetTotal() || len(seen) != 11 {
+					t.Errorf("saw %d of %d", len(seen), resp.GetTotal())
+				}
+				return
+			}
+		}
+	})
+	w.verify()
+}
+
+func TestLinesByEvent(t *testing.T) {
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	one, other := w.event(w.ctx, nil), w.event(w.ctx, nil)
+	two := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Two", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil), newDate(2*time.Hour, nil)}})
+	buy := func(l *bookingv1.TransactionLine) error {
+		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{PurchaserId: mia.String(), Lines: []*bookingv1.TransactionLine{l}})
+		return err
+	}
+	for name, tt := range map[string]struct {
+		line *bookingv1.TransactionLine
+		want string
+	}{
+		"its only date is found":              {&bookingv1.TransactionLine{EventId: one.GetId()}, ""},
+		"a date of it is taken":               {&bookingv1.TransactionLine{EventId: two.GetId(), EventDateId: two.GetDates()[1].GetId()}, ""},
+		"of several dates one must be chosen": {&bookingv1.TransactionLine{EventId: two.GetId()}, fault.ReasonValidation},
+		"a date of another event is none":     {&bookingv1.TransactionLine{EventId: one.GetId(), EventDateId: other.GetDates()[0].GetId()}, fault.ReasonNotFound},
+		"an event that does not exist":        {&bookingv1.TransactionLine{EventId: id.New[id.Event]().String()}, fault.ReasonNotFound},
+		"neither an event nor a date":         {&bookingv1.TransactionLine{}, fault.ReasonNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := buy(tt.line)
+			if got := fault.From(err); (got == nil) != (tt.want == "") || got != nil && got.Reason != tt.want {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at
+// once while the pass service fails now and then, and holds the books to it.
+func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
+	w := newWorld(t)
+	eight := int32(8)
+	events := []*bookingv1.Event{w.passEvent(&eight, time.Hour, nil), w.passEvent(&eight, time.Hour, nil), w.passEvent(nil, time.Hour, nil)}
+	req := percent("TEN", 1000)
+	req.MaxUses = proto.Int32(10)
+	w.code(req)
+	var customers []id.Customer
+	for i := range 6 {
+		c := w.customer(w.company, fmt.Sprint("C", i))
+		w.passes.give(c, 15)
+		customers = append(customers, c)
+		w.mustBook(w.ctx, c, events[2], 1) // now the copy has everyone
+	}
+	var faults atomic.Int64
+	flaky := func(string) error {
+		if faults.Add(1)%7 == 0 {
+			return errPassAway
+		}
+		return nil
+	}
+	w.passes.before, w.passes.after = flaky, flaky
+	servers := []*Server{w.server}
+	for range 2 {
+		servers = append(servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes))
+	}
+	var skew atomic.Int64
+	for _, s := range servers {
+		s.now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+	}
+	ctx := w.serverSide()
+	expected := []string{ReasonEventFull, ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, ReasonEventPast}
+	var wg sync.WaitGroup
+	for worker := range 24 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(worker), 7))
+			s := servers[worker%len(servers)]
+			for range 12 {
+				buyer, e := customers[r.IntN(len(customers))], events[r.IntN(len(events))]
+				lines := []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: int32(1 + r.IntN(2))}}
+				var bought *bookingv1.Transaction
+				var err error
+				switch r.IntN(6) {
+				case 0, 1:
+					var resp *bookingv1.CreateTransactionResponse
+					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), PaymentMethod: byPass, Lines: lines})
+					bought = resp.GetTransaction()
+				case 2:
+					var resp *bookingv1.CreateTransactionResponse
+					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), DiscountCode: "TEN", Lines: lines})
+					bought = resp.GetTransaction()
+				case 3:
+					var resp *bookingv1.CreateTransactionResponse
+					lines = append(lines, &bookingv1.TransactionLine{EventId: events[r.IntN(3)].GetId()})
+					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), Lines: lines})
+					bought = resp.GetTransaction()
+				default:
+					var held *bookingv1.HoldPlacesResponse
+					held, err = s.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: buyer.String(), Lines: lines, Minutes: 1})
+					if err != nil {
+						break
+					}
+					switch r.IntN(3) {
+					case 0:
+						_, err = s.ReleaseHold(ctx, &bookingv1.ReleaseHoldRequest{HoldId: held.GetHold().GetId()})
+					case 1:
+						var resp *bookingv1.ConfirmHoldResponse
+						resp, err = s.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: held.GetHold().GetId(), PaymentMethod: bookingv1.PaymentMethod(r.IntN(3))})
+						bought = resp.GetTransaction()
+					}
+				}
+				if err != nil && !slices.Contains(expected, fault.From(err).Reason) {
+					t.Errorf("%v", err)
+				}
+				if bought != nil && r.IntN(3) > 0 {
+					if _, err := s.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: bought.GetBookings()[0].GetId()}); err != nil {
+						t.Error(err)
+					}
+				}
+				if r.IntN(10) == 0 {
+					_ = s.expireOnce(t.Context()) // the pass service fails now and then
+				}
+			}
+		})
+	}
+	wg.Wait()
+	w.verify() // with pending ones and holds
+	w.passes.before, w.passes.after = nil, nil
+	for range 5 { // what is owed or undone is tried again after a while
+		skew.Add(int64(5 * time.Minute))
+		for _, s := range servers {
+			if err := s.expireOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := one[int64](w, `select count(*) from transactions where status not in ('confirmed', 'released')`); n != 0 {
+		t.Errorf("%d transactions are neither confirmed nor released", n)
+	}
+	if n := one[int64](w, `select count(*) from credit_returns`); n != 0 {
+		t.Errorf("%d credits are still owed", n)
+	}
+	w.verify()
+	w.reconcile()
+	for pass, left := range w.passes.left {
+		if left < 0 {
+			t.Errorf("pass %s has %d credits", pass, left)
+		}
+	}
+}
