@@ -19,4 +19,8 @@
 //     refused line stores nothing, and the lines beside it are stored.
 //  6. A company sees and changes its own customers only: an identifier of another
 //     company is answered like one that does not exist.
+//  7. A list followed by its tokens has everyone who is there throughout once,
+//     while others come, change and go. In the order of changes a customer who
+//     changes moves: forwards, and is met again in the newer version; backwards,
+//     and may be met no more. A page costs the same at any size of the company.
 package customer

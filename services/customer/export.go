@@ -40,7 +40,11 @@ func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grp
 	}
 	ctx, cancel := context.WithCancel(out.Context())
 	defer cancel()
-	e := &export{server: s, company: company, shape: &shape, since: since(req.GetUpdatedSince())}
+	from, err := since(req.GetUpdatedSince())
+	if err != nil {
+		return err
+	}
+	e := &export{server: s, company: company, shape: &shape, since: from}
 	for c := range e.chunks(ctx) {
 		if c.err != nil {
 			return c.err

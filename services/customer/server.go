@@ -238,35 +238,20 @@ func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomer
 	if err != nil {
 		return nil, err
 	}
-	size := int(req.GetPageSize())
-	switch {
-	case size == 0:
-		size = defaultPage
-	case size < 0 || size > maxPage:
-		return nil, fault.InvalidParameter("page_size", "range", fmt.Sprintf("must be 1 to %d", maxPage))
+	l, err := listOf(req)
+	if err != nil {
+		return nil, err
 	}
-	if req.GetOffset() < 0 {
-		return nil, fault.InvalidParameter("offset", "range", "must be 0 or more")
-	}
-	var after id.UUID
-	if req.GetPageToken() != "" {
-		if req.GetOffset() != 0 {
-			return nil, fault.InvalidParameter("offset", "exclusive", "does not go with page_token")
-		}
-		if after, err = id.ParseUUID(req.GetPageToken()); err != nil {
-			return nil, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-		}
-	}
-	list, total, err := s.store.page(ctx, company, after, req.GetOffset(), size+1, since(req.GetUpdatedSince()))
+	page, total, err := s.store.page(ctx, company, l)
 	if err != nil {
 		return nil, err
 	}
 	resp := &customerv1.ListCustomersResponse{Total: total}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].ID.UUID().String()
+	if len(page) > l.size {
+		page = page[:l.size]
+		resp.NextPageToken = l.order.token(page[l.size-1])
 	}
-	for _, c := range list {
+	for _, c := range page {
 		resp.Customers = append(resp.Customers, message(c))
 	}
 	return resp, nil

@@ -57,7 +57,7 @@ type CustomerServiceClient interface {
 	// DeleteCustomer deletes softly: the customer is gone for every reader, and
 	// past bookings keep the name. A repeat is NOT_FOUND. Scope: customers:write.
 	DeleteCustomer(ctx context.Context, in *DeleteCustomerRequest, opts ...grpc.CallOption) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the non-deleted customers, by id.
+	// ListCustomers returns a page of the non-deleted customers.
 	// Scope: customers:read.
 	ListCustomers(ctx context.Context, in *ListCustomersRequest, opts ...grpc.CallOption) (*ListCustomersResponse, error)
 	// ExportCustomers streams all non-deleted customers, by id, as JSON text that
@@ -206,7 +206,7 @@ type CustomerServiceServer interface {
 	// DeleteCustomer deletes softly: the customer is gone for every reader, and
 	// past bookings keep the name. A repeat is NOT_FOUND. Scope: customers:write.
 	DeleteCustomer(context.Context, *DeleteCustomerRequest) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the non-deleted customers, by id.
+	// ListCustomers returns a page of the non-deleted customers.
 	// Scope: customers:read.
 	ListCustomers(context.Context, *ListCustomersRequest) (*ListCustomersResponse, error)
 	// ExportCustomers streams all non-deleted customers, by id, as JSON text that
