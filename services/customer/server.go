@@ -19,8 +19,9 @@ import (
 type Server struct {
 	customerv1.UnimplementedCustomerServiceServer
 
-	store  *store
-	outbox *outbox.Outbox
+	store     *store
+	outbox    *outbox.Outbox
+	companies Companies
 	// bulk holds a token per import or export that is using the database, so that
 	// they leave connections to everyone else.
 	bulk  chan struct{}
@@ -32,10 +33,11 @@ type Server struct {
 // the same time.
 const bulkAtOnce = 2
 
-// NewServer returns a server on db, which appends its events to box.
-func NewServer(db *pg.DB, box *outbox.Outbox) *Server {
+// NewServer returns a server on db, which appends its events to box and asks
+// companies for those that it does not know yet.
+func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies) *Server {
 	return &Server{
-		store: &store{db: db}, outbox: box, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
+		store: &store{db: db}, outbox: box, companies: companies, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
 	}
 }
 
@@ -70,10 +72,13 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, s.instant()
 	c.UpdatedAt = c.CreatedAt
 	var resp *customerv1.CreateCustomerResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp = &customerv1.CreateCustomerResponse{}
 		return idem.Do(ctx, tx, req, resp, func() error {
 			resp.Customer = message(c)
+			if err := s.store.takeEmail(ctx, tx, company, c, ""); err != nil {
+				return err
+			}
 			if err := s.store.insert(ctx, tx, company, c); err != nil {
 				return err
 			}
@@ -145,7 +150,7 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 		return nil, err
 	}
 	var resp *customerv1.UpdateCustomerResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp = &customerv1.UpdateCustomerResponse{}
 		return idem.Do(ctx, tx, req, resp, func() error {
 			c, err := s.update(ctx, tx, company, customer, change, req.ExpectedVersion)
@@ -168,8 +173,14 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	if err := c.expect(expected); err != nil {
 		return c, err
 	}
+	former := c.Email
 	if !c.Apply(change, s.instant()) {
 		return c, nil
+	}
+	if c.Email != former {
+		if err := s.store.takeEmail(ctx, tx, company, c, former); err != nil {
+			return c, err
+		}
 	}
 	if err := s.store.save(ctx, tx, company, c); err != nil {
 		return c, err

@@ -37,21 +37,22 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // desk is the service on gRPC and PostgreSQL, for one company.
 type desk struct {
-	t       testing.TB
-	db      *pg.DB
-	server  *Server
-	client  customerv1.CustomerServiceClient
-	issuer  *tokentest.Issuer
-	company id.Company
+	t         testing.TB
+	db        *pg.DB
+	server    *Server
+	client    customerv1.CustomerServiceClient
+	issuer    *tokentest.Issuer
+	companies *fakeCompanies
+	company   id.Company
 }
 
 func open(t testing.TB) *desk {
 	t.Helper()
 	d := &desk{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), company: id.New[id.Company](),
+		issuer: tokentest.New(t), companies: &fakeCompanies{}, company: id.New[id.Company](),
 	}
-	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now))
+	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.companies)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	customerv1.RegisterCustomerServiceServer(srv, d.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
