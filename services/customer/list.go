@@ -123,6 +123,13 @@ func (o order) cursor(token string) (cursor, error) {
 // page returns the statement of the page and one customer more, who tells
 // whether there is another page.
 func (l list) page(company id.Company) (sql string, args []any) {
+	if l.order.by == byUpdated && !l.order.desc {
+		// Of two bounds PostgreSQL picks one to begin at: give it the later one.
+		if l.after.at.Before(l.filter.since) {
+			l.after = cursor{at: l.filter.since}
+		}
+		l.filter.since = time.Time{}
+	}
 	w := l.filter.where(company)
 	direction, beyond := l.order.direction()
 	keys := "id" + direction

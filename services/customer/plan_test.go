@@ -134,8 +134,13 @@ func TestListPlans(t *testing.T) { // invariant 7
 	const size = 100
 	for code := range int32(len(orders())) {
 		o, _ := orderOf(orders()[code])
-		for name, archived := range map[string]*bool{"all": nil, "archived": ptr(true), "not archived": ptr(false)} {
-			l := list{order: o, filter: filter{archived: archived}, after: o.start(), size: size}
+		filters := map[string]filter{"all": {}, "archived": {archived: ptr(true)}, "not archived": {archived: ptr(false)}}
+		if o.by == byUpdated {
+			filters["changed since"] = filter{since: time.Unix(1_710_100_000, 0)}
+			filters["archived and changed since"] = filter{archived: ptr(true), since: time.Unix(1_710_100_000, 0)}
+		}
+		for name, f := range filters {
+			l := list{order: o, filter: f, after: o.start(), size: size}
 			statements = append(statements, statement{fmt.Sprintf("the first page of %s by %s, desc %t", name, o.by, o.desc), l, size + 1})
 			middle := l
 			middle.after = cursor{at: time.Unix(1_700_001_100, 0)}
