@@ -3,9 +3,9 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES  := proto platform services gateway-a deploy/standalone test
+MODULES  := proto platform services gateway-a gateway-b deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
-PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass gateway-a/cmd/gateway-a
+PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
@@ -30,7 +30,8 @@ test: check unit ## everything that CI runs, on a fresh machine too
 
 .PHONY: unit
 unit: postgres ## all tests, with the race detector
-	go test -race -timeout 15m $(TESTFLAGS) $(PACKAGES)
+	go test -race -timeout 15m $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
+	go test -race -timeout 15m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
 
 .PHONY: check
 check: generated lint modules ## generated code is current, linters pass, modules build alone
@@ -63,6 +64,10 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
 	@for p in $$(grep -rlE '^func Fuzz' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$p/*_test.go | sed 's/func //'); do \
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s); done; done
+
+.PHONY: bench
+bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, in ROUNDS (default 8)
+	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 10m ./test/load
 
 .PHONY: postgres
 postgres:

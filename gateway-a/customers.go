@@ -100,7 +100,7 @@ func (c *customers) page(w http.ResponseWriter, r *http.Request, since *time.Tim
 	if err != nil {
 		return err
 	}
-	size, err := edge.QueryInt("pageSize", given(r, "pageSize"))
+	size, err := edge.QueryPageSize("pageSize", given(r, "pageSize"))
 	if err != nil {
 		return err
 	}

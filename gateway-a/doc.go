@@ -4,6 +4,8 @@
 //
 //  1. Every operation but POST /token verifies the token and the scope that
 //     routes.go names, before anything else about the request is looked at.
+//     Tokens are those of API clients: no other credential gets one here, and no
+//     other one's token is taken.
 //  2. The services get the caller's token and decide by it; no header of a
 //     client becomes metadata of a call.
 //  3. GET /customers is one JSON document of any length in constant memory. A

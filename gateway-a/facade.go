@@ -60,7 +60,7 @@ func (f *facade) ListBookings(ctx context.Context, req *edgeav1.ListBookingsRequ
 	if err != nil {
 		return nil, err
 	}
-	pageSize, err := edge.QueryInt("pageSize", req.PageSize)
+	pageSize, err := edge.QueryPageSize("pageSize", req.PageSize)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (f *facade) ListBookings(ctx context.Context, req *edgeav1.ListBookingsRequ
 	}
 	res, err := f.bookings.ListTransactions(ctx, &bookingv1.ListTransactionsRequest{
 		CustomerId: req.GetId(), Page: page, PageSize: pageSize, FutureOnly: futureOnly,
-		StartDate: req.StartDate, EndDate: req.EndDate,
+		StartDate: edge.QueryDate(req.StartDate), EndDate: edge.QueryDate(req.EndDate),
 	})
 	if err != nil {
 		return nil, fault.From(err).Rename(listNames)

@@ -17,6 +17,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/testkit/openapitest"
 	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
@@ -64,6 +65,17 @@ func TestAccess(t *testing.T) { // invariant 1
 			a := g.do(r)
 			if a.code != http.StatusUnauthorized || !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
 				t.Errorf("got %d %v", a.code, a.header)
+			}
+		})
+		t.Run(name+" refuses the token of a service", func(t *testing.T) {
+			for _, scope := range []string{scopes[name], token.Admin} {
+				r.token = g.issuer.Sign(token.Claims{
+					Subject: id.New[id.ServiceCredential]().String(), Kind: token.KindService, Company: g.company, Scopes: []string{scope},
+				})
+				a := g.do(r)
+				if a.code != http.StatusUnauthorized || !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+					t.Errorf("got %d %v", a.code, a.header)
+				}
 			}
 		})
 		t.Run(name+" names the missing scope", func(t *testing.T) {
@@ -120,7 +132,7 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a body over 1 MiB":                      {put("", `{"firstname":"`+strings.Repeat("a", 1<<20)+`"}`), 413, fault.ReasonPayloadTooLarge, ""},
 		"a page that is no number":               {get(list + "?page=x"), 400, fault.ReasonInvalidParameter, "page"},
 		"an empty page":                          {get(list + "?page="), 400, fault.ReasonInvalidParameter, "page"},
-		"a pageSize beyond numbers":              {get(list + "?pageSize=99999999999999999999"), 400, fault.ReasonInvalidParameter, "pageSize"},
+		"a page beyond numbers":                  {get(list + "?page=99999999999999999999"), 400, fault.ReasonInvalidParameter, "page"},
 		"a future_only that is no boolean":       {get(list + "?future_only=yes"), 400, fault.ReasonInvalidParameter, "future_only"},
 		"a parameter twice":                      {get(list + "?page=1&page=2"), 400, fault.ReasonInvalidParameter, "page"},
 		"a malformed query":                      {get(list + "?page=%zz"), 400, fault.ReasonInvalidParameter, ""},
@@ -225,6 +237,14 @@ func TestProfile(t *testing.T) {
 		u = g.customers.updated
 		if u.FirstName == nil || u.GetFirstName() != "" || u.Mobile == nil || u.GetMobile() != "" {
 			t.Errorf("got %v", u)
+		}
+	})
+	t.Run("reads an escaped identifier, once", func(t *testing.T) {
+		for escaped, want := range map[string]string{"cust%5Fx": "cust_x", "cust%255Fx": "cust%5Fx"} {
+			g.do(request{method: http.MethodPut, path: "/customer/" + escaped + "/profile", token: g.token(), body: `{}`})
+			if got := g.customers.updated.GetId(); got != want {
+				t.Errorf("%s: got %s", escaped, got)
+			}
 		}
 	})
 	t.Run("names the service's fields as the interface does", func(t *testing.T) {
@@ -379,6 +399,10 @@ func TestBookings(t *testing.T) {
 		if l.GetPage() != 2 || l.GetPageSize() != 500 || !l.GetFutureOnly() || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01" {
 			t.Errorf("asked %v", l)
 		}
+		g.do(request{method: http.MethodGet, path: list + "?pageSize=99999999999999999999&startDate=2026-01-01T00:00:00+01:00&endDate=2026-02-01T00:00:00+01:00", token: g.token()})
+		if l := g.bookings.listed; l.GetPageSize() != 2147483647 || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01T00:00:00+01:00" {
+			t.Errorf("with offsets that are not escaped: asked %v", l)
+		}
 		g.do(request{method: http.MethodGet, path: list, token: g.token()})
 		if l := g.bookings.listed; l.Page != nil || l.PageSize != nil || l.GetFutureOnly() || l.StartDate != nil || l.EndDate != nil {
 			t.Errorf("asked %v", l)
@@ -455,6 +479,18 @@ func TestToken(t *testing.T) {
 			}
 		})
 	}
+	t.Run("refuses an oversized form as RFC 6749 says", func(t *testing.T) {
+		a := form(url.Values{"grant_type": {"client_credentials"}, "x": {strings.Repeat("x", 1<<20)}}, nil)
+		if a.code != 413 || !strings.Contains(a.body, `"error":"invalid_request"`) || a.header.Get("Pragma") != "no-cache" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("asks for API clients alone", func(t *testing.T) {
+		g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"svc_x","client_secret":"right"}`})
+		if kind := g.auth.asked.GetKind(); kind != authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT {
+			t.Errorf("asked for %s", kind)
+		}
+	})
 	t.Run("answers throttled callers with Retry-After", func(t *testing.T) {
 		g.auth.err = fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failures").After(90 * time.Second)
 		defer func() { g.auth.err = nil }()
@@ -483,5 +519,28 @@ func TestPages(t *testing.T) {
 		if err != nil || res.StatusCode != 200 || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %d, %d bytes, %v", path, res.StatusCode, len(text), err)
 		}
+	}
+	for name, tt := range map[string]struct {
+		method, path string
+		code         int
+		allow        string
+	}{
+		"a page takes no writes":                {http.MethodPost, "/openapi.yaml", 405, "GET, HEAD"},
+		"the reader takes no unknown method":    {"FOO", "/docs", 405, "GET, HEAD"},
+		"a file that is none is not found":      {http.MethodGet, "/docs/none.js", 404, ""},
+		"no page leads elsewhere":               {http.MethodGet, "/docs/../customers", 404, ""},
+		"a path in another spelling is none":    {http.MethodGet, "/%63ustomers", 404, ""},
+		"a page with a slash behind it is none": {http.MethodGet, "/openapi.yaml/", 404, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := g.do(request{method: tt.method, path: tt.path, token: g.token()})
+			reason := fault.ReasonNotFound
+			if tt.code == 405 {
+				reason = fault.ReasonMethodNotAllowed
+			}
+			if a.code != tt.code || !strings.Contains(a.body, `"code":"`+reason+`"`) || a.header.Get("Allow") != tt.allow {
+				t.Errorf("got %d, Allow %q, %s", a.code, a.header.Get("Allow"), a.body)
+			}
+		})
 	}
 }

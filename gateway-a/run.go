@@ -96,7 +96,7 @@ type services struct {
 // newHandler returns Interface A over the given services.
 func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, proxies edge.Proxies, s services) (http.Handler, error) {
 	e, err := edge.New(edge.Options{
-		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Routes: routes(), AppendFault: appendFault,
+		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Kind: token.KindClient, Routes: routes(), AppendFault: appendFault,
 	})
 	if err != nil {
 		return nil, err

@@ -24,8 +24,7 @@ type tokens struct {
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
 	w.Header().Set("Pragma", "no-cache") // RFC 6749, 5.1
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if media == formType {
+	if isForm(r) {
 		t.serveForm(w, r)
 		return
 	}
@@ -44,6 +43,21 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 	}
 }
 
+func isForm(r *http.Request) bool {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return media == formType
+}
+
+// failToken answers a token request that the edge refuses, as serve would.
+func failToken(e *edge.Edge, w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	w.Header().Set("Pragma", "no-cache")
+	if isForm(r) {
+		e.FailAs(w, r, f, appendOAuthFault)
+		return
+	}
+	e.Fail(w, r, f)
+}
+
 // issue asks for a token and answers with it.
 func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.IssueTokenRequest) error {
 	for _, field := range []struct{ name, value string }{
@@ -54,6 +68,7 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.Issue
 		}
 	}
 	req.ClientAddress = t.proxies.ClientAddress(r)
+	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
 	res, err := t.client.IssueToken(r.Context(), req)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package main
 // running instance.
 type credentials struct {
 	InterfaceA interfaceA `json:"interface_a"`
+	InterfaceB interfaceB `json:"interface_b"`
 	GRPC       grpcAccess `json:"grpc"`
 	CompanyID  string     `json:"company_id,omitempty"`
 	Admin      string     `json:"admin_port"`
@@ -13,6 +14,12 @@ type interfaceA struct {
 	BaseURL      string `json:"base_url"`
 	ClientID     string `json:"client_id,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`
+}
+
+type interfaceB struct {
+	APIBaseURL string `json:"api_base_url"`
+	APIKey     string `json:"api_key,omitempty"`
+	APISecret  string `json:"api_secret,omitempty"`
 }
 
 // grpcAccess has the services' addresses and a token of the operator, which

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -13,20 +14,21 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// startPostgres returns the URL of an administrator of the PostgreSQL server,
-// and how to stop the server where it is a private one.
-func startPostgres(ctx context.Context, s *Settings, log *slog.Logger) (adminURL string, stop func(context.Context) error, err error) {
+// startPostgres starts the private PostgreSQL server; nil where DATABASE_URL
+// names another one.
+func startPostgres(ctx context.Context, s *Settings, log *slog.Logger) (*pgserver.Server, error) {
 	if s.DatabaseURL != "" {
-		return s.DatabaseURL.Reveal(), func(context.Context) error { return nil }, nil
+		return nil, nil
 	}
 	srv, err := pgserver.Start(ctx, pgserver.Options{
 		Dir: filepath.Join(s.DataDir, "postgres"), Port: s.PortBase + portPostgres,
 		Durable: pgserver.Safe, Log: log, MaxConnections: 100,
 	})
-	if err != nil {
-		return "", nil, err
+	if errors.Is(err, pgserver.ErrPortTaken) {
+		err = fmt.Errorf("port %d (PostgreSQL): is taken by another program\nanother PORT_BASE (now %d) moves all ports",
+			s.PortBase+portPostgres, s.PortBase)
 	}
-	return srv.AdminURL(), srv.Stop, nil
+	return srv, err
 }
 
 // prepareDatabases makes each part's database and roles where they are missing,
@@ -41,7 +43,10 @@ func prepareDatabases(ctx context.Context, adminURL string, s *Settings, st *sta
 		name := s.DBPrefix + p.Name
 		owner, app, err := pgserver.EnsureDatabase(ctx, adminURL, name, name+"_owner", name, st.secretFor)
 		if err != nil {
-			return nil, fmt.Errorf("database %s: %w", name, err)
+			if s.DatabaseURL != "" {
+				err = fmt.Errorf("the server of DATABASE_URL: %w", err)
+			}
+			return nil, err
 		}
 		owners[p.Name], urls[p.Name] = owner, app
 	}

@@ -38,15 +38,20 @@ var demoScopes = []string{"customers:read", "profile:read", "profile:write", "bo
 // interrupted run ended: what it makes carries references and idempotency keys.
 func (op *operatorClient) seedDemonstration(ctx context.Context) error {
 	st := op.in.state
-	if st.Demo != nil && st.Demo.Complete {
-		return nil
-	}
 	if st.Demo == nil {
 		if err := op.makeCompany(ctx); err != nil {
 			return err
 		}
 	}
 	ctx = op.as(ctx, st.Demo.CompanyID)
+	if st.Demo.APIKey == "" {
+		if err := op.makeKey(ctx); err != nil {
+			return err
+		}
+	}
+	if st.Demo.Complete {
+		return nil
+	}
 	var err error
 	d := &demoData{op: op, random: rand.New(rand.NewPCG(20, 26)), today: st.Demo.StartedAt}
 	if d.zone, err = zone.Load(demoZone); err != nil {
@@ -78,6 +83,18 @@ func (op *operatorClient) makeCompany(ctx context.Context) error {
 	}
 	demo.ClientID, demo.ClientSecret = client.GetApiClient().GetId(), client.GetClientSecret()
 	op.in.state.Demo = demo
+	return op.in.state.save()
+}
+
+// makeKey makes the company's API key, and remembers it.
+func (op *operatorClient) makeKey(ctx context.Context) error {
+	key, err := op.keys.CreateApiKey(ctx, &authv1.CreateApiKeyRequest{
+		Name: "Demonstration", Description: "Made with the demonstration company.",
+	})
+	if err != nil {
+		return err
+	}
+	op.in.state.Demo.APIKey, op.in.state.Demo.APISecret = key.GetApiKey().GetId(), key.GetApiSecret()
 	return op.in.state.save()
 }
 

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	reservation.dev/gateway-a v0.0.0
+	reservation.dev/gateway-b v0.0.0
 	reservation.dev/platform v0.0.0
 	reservation.dev/proto v0.0.0
 	reservation.dev/services v0.0.0
@@ -47,6 +48,7 @@ require (
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect
 	github.com/swaggest/swgui v1.8.5 // indirect
+	github.com/teambition/rrule-go v1.8.2 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0 // indirect
@@ -70,6 +72,7 @@ require (
 
 replace (
 	reservation.dev/gateway-a => ../../gateway-a
+	reservation.dev/gateway-b => ../../gateway-b
 	reservation.dev/platform => ../../platform
 	reservation.dev/proto => ../../proto
 	reservation.dev/services => ../../services

@@ -13,7 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	gatewaya "reservation.dev/gateway-a"
+	gatewayb "reservation.dev/gateway-b"
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/services/auth"
@@ -24,7 +26,7 @@ import (
 
 // parts are all parts of the platform.
 func parts() []service.Part {
-	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), gatewaya.Part()}
+	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), gatewaya.Part(), gatewayb.Part()}
 }
 
 // instance is the platform in one process.
@@ -34,6 +36,7 @@ type instance struct {
 	env      config.Env
 	log      *slog.Logger
 	nats     *server.Server
+	postgres *pgserver.Server // nil: not ours
 	urls     map[string]string
 }
 
@@ -48,6 +51,10 @@ func (in *instance) serve(ctx context.Context, announce func(credentials) error)
 	}
 	g := service.NewGroup(ctx, in.log)
 	g.Go("admin", admin.Run)
+	if in.postgres != nil {
+		// Nothing works without it, and whoever started us can start us again.
+		g.Go("postgres", in.postgres.Wait)
+	}
 	for _, p := range parts() {
 		env, err := in.partEnv(p.Name)
 		if err != nil {
@@ -66,7 +73,11 @@ func (in *instance) serve(ctx context.Context, announce func(credentials) error)
 		if err := waitReady(ctx, health); err != nil {
 			return err
 		}
-		return in.publish(ctx, announce)
+		err := in.publish(ctx, announce)
+		if cancelled(ctx, err) {
+			return nil
+		}
+		return err
 	})
 	return g.Wait()
 }
@@ -99,6 +110,8 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		env["GRPC_ADDR"] = env["PASS_ADDR"]
 	case "gateway-a":
 		env["HTTP_ADDR"] = s.addr(portA)
+	case "gateway-b":
+		env["HTTP_ADDR"] = s.addr(portB)
 	default:
 		return nil, fmt.Errorf("part %s has no port", name)
 	}

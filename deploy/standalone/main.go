@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/service"
@@ -73,14 +77,15 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer flush()
 
-	if err := os.MkdirAll(s.DataDir, 0o755); err != nil {
-		return err
-	}
+	service.SpendMemory()
 	unlock, err := lock(s.DataDir)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	if err := s.checkPorts(); err != nil {
+		return err
+	}
 	credentialsPath := filepath.Join(s.DataDir, "credentials.json")
 	if err := os.Remove(credentialsPath); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -90,16 +95,33 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 
-	fmt.Fprintf(out, "data in %s; starting PostgreSQL …\n", s.DataDir)
-	adminURL, stopPostgres, err := startPostgres(ctx, s, log)
+	// Being asked to end is no failure, however far the start has come.
+	defer func() {
+		if cancelled(ctx, err) {
+			err = nil
+		}
+	}()
+	adminURL := s.DatabaseURL.Reveal()
+	if adminURL == "" {
+		fmt.Fprintf(out, "data in %s; starting PostgreSQL …\n", s.DataDir)
+	} else {
+		fmt.Fprintf(out, "data in %s and on the PostgreSQL server of DATABASE_URL …\n", s.DataDir)
+	}
+	postgres, err := startPostgres(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		defer cancel()
-		err = errors.Join(err, stopPostgres(limit))
-	}()
+	if postgres != nil {
+		adminURL = postgres.AdminURL()
+		defer func() {
+			if cancelled(ctx, err) {
+				err = nil
+			}
+			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+			defer cancel()
+			err = errors.Join(err, postgres.Stop(limit))
+		}()
+	}
 	urls, err := prepareDatabases(ctx, adminURL, s, st, parts())
 	if err != nil {
 		return err
@@ -113,7 +135,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		nats.WaitForShutdown()
 	}()
 
-	in := &instance{settings: s, state: st, env: env, log: log, nats: nats, urls: urls}
+	in := &instance{settings: s, state: st, env: env, log: log, nats: nats, postgres: postgres, urls: urls}
 	defer os.Remove(credentialsPath)
 	announced := false
 	return in.serve(ctx, func(c credentials) error {
@@ -137,16 +159,32 @@ const ready = `ready in %.1f s
 Ctrl-C ends everything; the data stays.
 `
 
-// lock keeps a second instance off the data directory until unlock, or until
-// the process ends.
+// cancelled tells whether err is no more than that ctx has ended.
+func cancelled(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled)
+}
+
+// lock makes the data directory and keeps a second instance off it until unlock,
+// or until the process ends.
 func lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, notOurs(dir, err)
+	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, notOurs(dir, err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("another instance runs in %s: set DATA_DIR and PORT_BASE to run a second one", dir)
 	}
 	return func() { f.Close() }, nil
+}
+
+// notOurs says what to do about a directory that cannot be written to.
+func notOurs(dir string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w\nDATA_DIR (now %s) must be a directory that this user may write to", err, dir)
+	}
+	return fmt.Errorf("DATA_DIR (now %s): %w", dir, err)
 }

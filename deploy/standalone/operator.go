@@ -25,6 +25,7 @@ type operatorClient struct {
 	tokens    authv1.TokenServiceClient
 	companies authv1.CompanyServiceClient
 	clients   authv1.ApiClientServiceClient
+	keys      authv1.ApiKeyServiceClient
 	customers customerv1.CustomerServiceClient
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
@@ -49,6 +50,7 @@ func dialOperator(in *instance) (*operatorClient, error) {
 	op.tokens = authv1.NewTokenServiceClient(auth)
 	op.companies = authv1.NewCompanyServiceClient(auth)
 	op.clients = authv1.NewApiClientServiceClient(auth)
+	op.keys = authv1.NewApiKeyServiceClient(auth)
 	op.customers = customerv1.NewCustomerServiceClient(customer)
 	op.events = bookingv1.NewEventServiceClient(booking)
 	op.bookings = bookingv1.NewBookingServiceClient(booking)
@@ -88,6 +90,7 @@ func (op *operatorClient) credentials(ctx context.Context) (credentials, error) 
 	s := op.in.settings
 	c := credentials{
 		InterfaceA: interfaceA{BaseURL: "http://" + s.addr(portA)},
+		InterfaceB: interfaceB{APIBaseURL: "http://" + s.addr(portB) + "/api/v1"},
 		GRPC: grpcAccess{
 			Auth: s.addr(portAuth), Customer: s.addr(portCustomer), Booking: s.addr(portBooking), Pass: s.addr(portPass),
 			ServiceCredential: op.in.state.Credentials[operator],
@@ -97,6 +100,7 @@ func (op *operatorClient) credentials(ctx context.Context) (credentials, error) 
 	if demo := op.in.state.Demo; demo != nil {
 		c.CompanyID = demo.CompanyID
 		c.InterfaceA.ClientID, c.InterfaceA.ClientSecret = demo.ClientID, demo.ClientSecret
+		c.InterfaceB.APIKey, c.InterfaceB.APISecret = demo.APIKey, demo.APISecret
 	}
 	var err error
 	c.GRPC.ServiceToken, err = op.token(ctx, c.CompanyID)

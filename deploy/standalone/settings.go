@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 
 	"reservation.dev/platform/config"
 )
@@ -34,22 +32,4 @@ func (s *Settings) Validate() error {
 		faults = append(faults, errors.New("DEMO must be on or off"))
 	}
 	return errors.Join(faults...)
-}
-
-// The ports, as offsets from PORT_BASE. The gaps belong to the faces and
-// services that have a fixed place in the order.
-const (
-	portA        = 0 // Interface A
-	portAuth     = 3 // gRPC, as the next three
-	portCustomer = 4
-	portBooking  = 5
-	portPass     = 6
-	portPostgres = 8
-	portAdmin    = 9 // /livez, /readyz, /metrics
-	lastPort     = portAdmin
-)
-
-// addr returns the address of a port.
-func (s *Settings) addr(offset int) string {
-	return net.JoinHostPort(s.Host, strconv.Itoa(s.PortBase+offset))
 }

@@ -34,11 +34,13 @@ type credential struct {
 	Secret string `json:"secret"`
 }
 
-// demonstration is the seeded company and its API client.
+// demonstration is the seeded company, its API client and its API key.
 type demonstration struct {
 	CompanyID    string `json:"company_id"`
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
+	APIKey       string `json:"api_key,omitempty"`
+	APISecret    string `json:"api_secret,omitempty"`
 	// StartedAt is the "today" of the seeded data: a run that goes on where
 	// another was interrupted makes the same requests.
 	StartedAt time.Time `json:"started_at"`

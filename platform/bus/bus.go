@@ -208,6 +208,9 @@ func (b *Bus) Conn() *nats.Conn { return b.nc }
 // stream's name, of this installation.
 func (b *Bus) Prefix() string { return b.cfg.Prefix }
 
+// Replicas is how many copies JetStream keeps of what this installation stores.
+func (b *Bus) Replicas() int { return b.cfg.Replicas }
+
 // Close sends what is still to be sent and closes the connection. Consume and
 // Follow must have returned.
 func (b *Bus) Close() {

@@ -31,7 +31,11 @@ func (e *Edge) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 			err = checkPath(path)
 		}
 		if err != nil {
-			e.Fail(w, r, fault.From(err))
+			fail := (*Edge).Fail
+			if s.route != nil && s.route.Fail != nil {
+				fail = s.route.Fail
+			}
+			fail(e, w, r, fault.From(err))
 			return
 		}
 		next(w, r.WithContext(ctx), path)
@@ -55,7 +59,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *scope) (context.
 	if !s.route.hasBody() {
 		return ctx, nil
 	}
-	if key := r.Header.Get("Idempotency-Key"); key != "" {
+	if key := strings.Join(r.Header.Values("Idempotency-Key"), ","); key != "" {
 		if !sane(key, maxIdempotencyKey) {
 			return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 		}
@@ -95,7 +99,15 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *scope) (con
 		}
 		return nil, f
 	}
+	if claims.Kind != e.opts.Kind {
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is not valid").With("token", "invalid")
+	}
 	s.claims = claims
+	if e.opts.Limit != nil {
+		if err := e.opts.Limit(ctx, s.response, claims); err != nil {
+			return nil, err
+		}
+	}
 	if !claims.Has(s.route.Scope) {
 		return nil, fault.MissingScope(s.route.Scope)
 	}

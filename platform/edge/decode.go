@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -21,8 +22,8 @@ import (
 const maxDepth = 32
 
 // DecodeJSON fills m, an empty message, from the JSON object in body. Members
-// are named by json_name; unknown ones are ignored; null is like absent. What
-// is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
+// are named by json_name; unknown ones are ignored; null is like absent, but for
+// the nullable values of reservation.edge.v1. What is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
 // member of a wrong type is a VALIDATION_ERROR with the rule "type". All fields
 // of a wrong type are reported at once.
 func DecodeJSON(body []byte, m proto.Message) error {
@@ -31,6 +32,9 @@ func DecodeJSON(body []byte, m proto.Message) error {
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return invalidJSON("the body is empty, a JSON object is expected")
+	}
+	if loneSurrogate(body) {
+		return invalidJSON("a string has an escape that is no character")
 	}
 	d := decoder{dec: json.NewDecoder(bytes.NewReader(body))}
 	d.dec.UseNumber()
@@ -51,6 +55,39 @@ func DecodeJSON(body []byte, m proto.Message) error {
 		return fault.InvalidFields(d.fields...)
 	}
 	return nil
+}
+
+// loneSurrogate reports whether an escape in body is half a character, as
+// \ud800 is without its other half. encoding/json would put another character
+// in its place.
+func loneSurrogate(body []byte) bool {
+	for {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 || i+1 >= len(body) {
+			return false
+		}
+		unit, rest := escaped(body[i:])
+		if utf16.IsSurrogate(unit) {
+			low, after := escaped(rest)
+			if utf16.DecodeRune(unit, low) == utf8.RuneError {
+				return true
+			}
+			rest = after
+		}
+		body = rest
+	}
+}
+
+// escaped reads a \u escape at the start of body, and returns what follows.
+// Another escape is 0.
+func escaped(body []byte) (unit rune, rest []byte) {
+	if len(body) >= 6 && body[0] == '\\' && body[1] == 'u' {
+		n, err := strconv.ParseUint(string(body[2:6]), 16, 16)
+		if err == nil {
+			return rune(n), body[6:]
+		}
+	}
+	return 0, body[min(2, len(body)):]
 }
 
 func invalidJSON(message string) error {
@@ -116,7 +153,7 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 	if err != nil {
 		return syntaxFault(err)
 	}
-	if tok == nil {
+	if tok == nil && (fd.IsList() || fd.Kind() != protoreflect.MessageKind || !isNullable(fd)) {
 		return nil
 	}
 	if !fd.IsList() {
@@ -156,6 +193,11 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh func() protoreflect.Value, path string, depth int) (v protoreflect.Value, ok bool, err error) {
 	switch fd.Kind() {
 	case protoreflect.MessageKind:
+		if one := valueFor(fd.Message().FullName()); one != nil {
+			v = fresh()
+			ok, err = d.valueOf(one, tok, v.Message().Interface(), path, depth)
+			return v, ok, err
+		}
 		if tok != json.Delim('{') {
 			d.wrongType(path, "must be an object")
 			return v, false, d.rest(tok, depth)
@@ -189,6 +231,12 @@ func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh f
 		return v, false, fmt.Errorf("edge message %s: fields of kind %s are not read", fd.FullName(), fd.Kind())
 	}
 	return v, false, d.rest(tok, depth)
+}
+
+// isNullable reports a field for which null is a value.
+func isNullable(fd protoreflect.FieldDescriptor) bool {
+	v := valueFor(fd.Message().FullName())
+	return v != nil && v.nullable
 }
 
 // integer reads 3, 3.0 and 3e0 alike, without going through a float.

@@ -26,6 +26,7 @@ func TestDecodeJSON(t *testing.T) {
 		"null is like absent": {`{"firstname":null,"mobile":""}`, &edgeav1.ProfileUpdate{Mobile: str("")}},
 		"white space around":  {" \n{}\t", &edgeav1.ProfileUpdate{}},
 		"escapes":             {`{"firstname":"\u00e9\ud83d\ude00"}`, &edgeav1.ProfileUpdate{Firstname: str("é😀")}},
+		"text about escapes":  {`{"firstname":"\\ud800\""}`, &edgeav1.ProfileUpdate{Firstname: str(`\ud800"`)}},
 	}
 	for name, tt := range good {
 		t.Run("takes "+name, func(t *testing.T) {
@@ -51,6 +52,11 @@ func TestDecodeJSON(t *testing.T) {
 		"an unknown member twice":      {`{"x":1,"x":2}`, fault.ReasonInvalidJSON, ""},
 		"a member twice, one escaped":  {`{"email":"a","e\u006dail":"b"}`, fault.ReasonInvalidJSON, ""},
 		"a member twice in an unknown": {`{"x":{"y":1,"y":2}}`, fault.ReasonInvalidJSON, ""},
+		"half a character":             {`{"firstname":"a\ud83d"}`, fault.ReasonInvalidJSON, ""},
+		"the other half":               {`{"firstname":"\ude00"}`, fault.ReasonInvalidJSON, ""},
+		"a half before a letter":       {`{"firstname":"\ud83d\u0061"}`, fault.ReasonInvalidJSON, ""},
+		"halves in the wrong order":    {`{"firstname":"\ude00\ud83d"}`, fault.ReasonInvalidJSON, ""},
+		"half a character in a name":   {`{"\ud83d":1}`, fault.ReasonInvalidJSON, ""},
 		"nesting without end":          {`{"x":` + strings.Repeat("[", 100000) + `}`, fault.ReasonInvalidJSON, ""},
 		"a number for a string":        {`{"firstname":5}`, fault.ReasonValidation, "firstname"},
 		"an object for a string":       {`{"email":{"a":1}}`, fault.ReasonValidation, "email"},

@@ -34,6 +34,8 @@ type Route struct {
 	Query []string
 	// Media are the media types that the body may have; empty: JSON.
 	Media []string
+	// Fail answers what the edge itself refuses; nil: Edge.Fail.
+	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
 }
 
 func (r *Route) hasBody() bool {
@@ -49,7 +51,12 @@ type Options struct {
 	Verifier interface {
 		Verify(ctx context.Context, raw string) (*token.Claims, error)
 	}
+	// Kind is whose tokens are taken: token.KindClient, token.KindKey.
+	Kind   string
 	Routes []Route
+	// Limit, when not nil, counts a request of a verified token. It may set
+	// headers; its error ends the request.
+	Limit func(ctx context.Context, h http.Header, c *token.Claims) error
 	// AppendFault writes the interface's error body.
 	AppendFault func(b []byte, f *fault.Error) []byte
 }
@@ -133,17 +140,28 @@ func (e *Edge) Write(w http.ResponseWriter, code int, m proto.Message) {
 
 // routingFailed answers what no route fits.
 func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	allowed := e.allowed(r.URL.Path)
+	allowed := e.allowed(r.URL.EscapedPath())
 	if code == http.StatusBadRequest || len(allowed) == 0 {
-		e.Fail(w, r, fault.New(fault.NotFound, fault.ReasonNotFound, "there is nothing at this path"))
+		e.failPath(w, r)
 		return
 	}
+	e.failMethod(w, r, allowed...)
+}
+
+// failPath answers that there is nothing at the path.
+func (e *Edge) failPath(w http.ResponseWriter, r *http.Request) {
+	e.Fail(w, r, fault.New(fault.NotFound, fault.ReasonNotFound, "there is nothing at this path"))
+}
+
+// failMethod answers that the path takes only other methods.
+func (e *Edge) failMethod(w http.ResponseWriter, r *http.Request, allowed ...string) {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	e.Fail(w, r, fault.New(fault.Invalid, fault.ReasonMethodNotAllowed,
 		"this path does not take "+r.Method+", it takes "+strings.Join(allowed, ", ")))
 }
 
-// allowed returns the methods that some route has for path.
+// allowed returns the methods that some route has for path, as it was sent:
+// routes are found by their plain spelling.
 func (e *Edge) allowed(path string) []string {
 	var methods []string
 	got := strings.Split(path, "/")

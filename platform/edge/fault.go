@@ -84,6 +84,7 @@ func Details(f *fault.Error) map[string]any {
 func setFaultHeaders(h http.Header, f *fault.Error) {
 	h.Set("Content-Type", contentType)
 	h.Del("ETag")
+	h.Del("Location")
 	if f.RetryAfter > 0 {
 		seconds := int64((f.RetryAfter + 999_999_999) / 1_000_000_000)
 		h.Set("Retry-After", strconv.FormatInt(seconds, 10))

@@ -37,12 +37,16 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 
 		ctx := rpc.WithRequestID(context.WithValue(r.Context(), scopeKey{}, s), s.requestID)
 		r = r.WithContext(ctx)
-		rec := &recorder{ResponseWriter: w, code: http.StatusOK}
+		rec := &recorder{ResponseWriter: w, code: http.StatusOK, scope: s}
 		defer e.finish(rec, r, s, began)
 		if pages != nil && isPage(r) {
-			pages.ServeHTTP(rec, r)
+			e.servePage(rec, r, pages)
 			return
 		}
+		// Where RawPath is empty the mux unescapes the path, which is so already.
+		u := *r.URL
+		u.RawPath = u.EscapedPath()
+		r.URL = &u
 		e.mux.ServeHTTP(rec, r)
 	})
 }
@@ -90,6 +94,7 @@ func methodLabel(method string) string {
 // recorder notes what was answered.
 type recorder struct {
 	http.ResponseWriter
+	scope *scope
 	code  int
 	bytes int64
 	wrote bool
@@ -104,6 +109,9 @@ func (r *recorder) WriteHeader(code int) {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
+	if !r.wrote && r.scope.created {
+		r.WriteHeader(http.StatusCreated)
+	}
 	r.wrote = true
 	n, err := r.ResponseWriter.Write(b)
 	r.bytes += int64(n)

@@ -13,7 +13,8 @@ import (
 
 // AppendJSON writes m to b as the JSON of a public interface: members in the
 // order of the fields, named by json_name; unset optional fields and messages
-// absent, everything else present; every number a number. It is protojson
+// absent, everything else present; every number a number; the messages of
+// reservation.edge.v1 the values that they stand for. It is protojson
 // without its maps, sorting and strings for int64, at a fraction of its cost.
 func AppendJSON(b []byte, m proto.Message) []byte {
 	r := m.ProtoReflect()
@@ -23,6 +24,7 @@ func AppendJSON(b []byte, m proto.Message) []byte {
 // plan is what is known of a message type beforehand.
 type plan struct {
 	fields []fieldPlan
+	value  *value // of a message that is one value; it has no fields
 }
 
 type fieldPlan struct {
@@ -42,7 +44,11 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md.FullName()); ok {
 		return p.(*plan)
 	}
-	p := &plan{}
+	p := &plan{value: valueFor(md.FullName())}
+	if p.value != nil {
+		plans.Store(md.FullName(), p)
+		return p
+	}
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
 		f := fieldPlan{
@@ -59,6 +65,9 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 }
 
 func appendMessage(b []byte, m protoreflect.Message, p *plan) []byte {
+	if p.value != nil {
+		return p.value.append(b, m.Interface())
+	}
 	b = append(b, '{')
 	first := true
 	for i := range p.fields {

@@ -1,11 +1,13 @@
 package edge
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"reflect"
+	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/proto"
@@ -21,6 +23,13 @@ type marshaler struct{}
 
 var _ runtime.Marshaler = marshaler{}
 
+// scratches are what answers are written in before their length is known, which
+// costs less than memory that grows with each of them.
+var scratches = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+// maxScratch keeps a rare long answer from being kept, in bytes.
+const maxScratch = 256 << 10
+
 func (marshaler) ContentType(any) string { return contentType }
 
 func (marshaler) Marshal(v any) ([]byte, error) {
@@ -28,7 +37,13 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("no message to write: %T", v)
 	}
-	return AppendJSON(make([]byte, 0, 1024), m), nil
+	scratch := scratches.Get().(*[]byte)
+	*scratch = AppendJSON((*scratch)[:0], m)
+	out := bytes.Clone(*scratch)
+	if cap(*scratch) <= maxScratch {
+		scratches.Put(scratch)
+	}
+	return out, nil
 }
 
 func (marshaler) Unmarshal(data []byte, v any) error {

@@ -13,6 +13,41 @@ func isPage(r *http.Request) bool {
 	return r.URL.Path == "/openapi.yaml" || r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/")
 }
 
+// servePage answers with one of pages; what is none gets the interface's errors.
+func (e *Edge) servePage(w http.ResponseWriter, r *http.Request, pages http.Handler) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		e.failMethod(w, r, http.MethodGet, http.MethodHead)
+		return
+	}
+	page := &pageWriter{ResponseWriter: w}
+	pages.ServeHTTP(page, r)
+	if page.none {
+		w.Header().Del("Content-Length")
+		w.Header().Set("Cache-Control", "no-store")
+		e.failPath(w, r)
+	}
+}
+
+// pageWriter lets a page through, and keeps back errors and redirects.
+type pageWriter struct {
+	http.ResponseWriter
+	none bool
+}
+
+func (p *pageWriter) WriteHeader(code int) {
+	if p.none = p.none || code >= 300 && code != http.StatusNotModified; p.none {
+		return
+	}
+	p.ResponseWriter.WriteHeader(code)
+}
+
+func (p *pageWriter) Write(b []byte) (int, error) {
+	if p.none {
+		return len(b), nil
+	}
+	return p.ResponseWriter.Write(b)
+}
+
 // Pages serves the interface's description: /openapi.yaml, and /docs as a page
 // to read and to try it out on.
 func Pages(title string, openapi []byte) http.Handler {

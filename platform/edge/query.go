@@ -27,6 +27,27 @@ func QueryInt(name string, value *string) (*int32, error) {
 	return &v, nil
 }
 
+// QueryPageSize reads an optional page size. What is larger than any number is
+// like the largest: a page size has a limit, and above it the limit is taken.
+func QueryPageSize(name string, value *string) (*int32, error) {
+	n, err := QueryInt(name, value)
+	if err != nil && fault.From(err).Fields[0].Rule == "range" && !strings.HasPrefix(*value, "-") {
+		largest := int32(math.MaxInt32)
+		return &largest, nil
+	}
+	return n, err
+}
+
+// QueryDate makes up for a "+" of an offset that was not escaped and so arrived
+// as a blank: no date is written with blanks.
+func QueryDate(value *string) *string {
+	if value == nil {
+		return nil
+	}
+	v := strings.ReplaceAll(*value, " ", "+")
+	return &v
+}
+
 // QueryBool reads an optional true or false; nil is false.
 func QueryBool(name string, value *string) (bool, error) {
 	if value == nil {
@@ -46,8 +67,7 @@ func QueryInstant(name string, value *string) (*time.Time, error) {
 	if value == nil {
 		return nil, nil
 	}
-	// A "+" that was not escaped arrives as a blank.
-	t, err := time.Parse(time.RFC3339, strings.ReplaceAll(*value, " ", "+"))
+	t, err := time.Parse(time.RFC3339, *QueryDate(value))
 	if err != nil || t.Year() < 1 {
 		return nil, fault.InvalidParameter(name, "format", "must be a date-time with offset, as in 2026-03-29T08:30:00Z")
 	}

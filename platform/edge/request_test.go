@@ -41,6 +41,35 @@ func TestQueryInt(t *testing.T) {
 	})
 }
 
+func TestQueryPageSize(t *testing.T) {
+	tests := map[string]struct {
+		want int32
+		rule string
+	}{
+		"30": {30, ""}, "-1": {-1, ""}, "2147483648": {2147483647, ""}, "99999999999999999999999": {2147483647, ""},
+		"-99999999999999999999999": {0, "range"}, "-2147483649": {0, "range"}, "": {0, "type"}, "1e99": {0, "type"},
+	}
+	for in, tt := range tests {
+		t.Run("reads "+in, func(t *testing.T) {
+			got, err := QueryPageSize("pageSize", &in)
+			if tt.rule == "" {
+				if err != nil || *got != tt.want {
+					t.Fatalf("got %v, %v, want %d", got, err, tt.want)
+				}
+				return
+			}
+			if f := fault.From(err); f == nil || f.Fields[0].Field != "pageSize" || f.Fields[0].Rule != tt.rule {
+				t.Fatalf("got %v, %v, want the rule %s", got, err, tt.rule)
+			}
+		})
+	}
+	t.Run("what is not given is nil", func(t *testing.T) {
+		if got, err := QueryPageSize("pageSize", nil); got != nil || err != nil {
+			t.Fatalf("got %v, %v", got, err)
+		}
+	})
+}
+
 func TestQueryInstant(t *testing.T) {
 	for _, in := range []string{"2026-03-29T08:30:00Z", "2026-03-29T09:30:00+01:00", "2026-03-29T09:30:00 01:00", "2026-03-29T08:30:00.5Z"} {
 		if _, err := QueryInstant("updated_since", &in); err != nil {
@@ -103,11 +132,18 @@ func TestReadQuery(t *testing.T) {
 }
 
 func TestExpectedVersion(t *testing.T) {
-	for tag, want := range map[string]int64{`"7"`: 7, `"x"`: -1, `7`: -1, `W/"7"`: -1, `"7`: -1} {
+	for tag, want := range map[string]int64{
+		`"7"`: 7, `"x"`: -1, `7`: -1, `W/"7"`: -1, `"7`: -1, `"`: -1, `""`: -1, `"-1"`: -1,
+		`"5", "7"`: 7, `"7","x"`: 7, `"7" , "5"`: 7, `W/"9", "7"`: 7, `"a,b", "7"`: 7, `*, "x"`: -1,
+	} {
 		ctx := context.WithValue(t.Context(), scopeKey{}, &scope{request: http.Header{"If-Match": {tag}}})
 		if got := ExpectedVersion(ctx); got == nil || *got != want {
 			t.Errorf("If-Match: %s: got %v, want %d", tag, got, want)
 		}
+	}
+	lines := &scope{request: http.Header{"If-Match": {`"x"`, `"7"`}}}
+	if got := ExpectedVersion(context.WithValue(t.Context(), scopeKey{}, lines)); got == nil || *got != 7 {
+		t.Errorf("two lines of If-Match: got %v, want 7", got)
 	}
 	for _, tag := range []string{"", "*"} {
 		ctx := context.WithValue(t.Context(), scopeKey{}, &scope{request: http.Header{"If-Match": {tag}}})

@@ -19,6 +19,8 @@ type scope struct {
 	response  http.Header
 	// fault is what reading the body found.
 	fault *fault.Error
+	// created says that the answer is 201.
+	created bool
 }
 
 type scopeKey struct{}
@@ -51,24 +53,41 @@ func SetETag(ctx context.Context, version int64) {
 	}
 }
 
-// ExpectedVersion returns the version that If-Match asks for; nil: any. A tag
-// that no version is written as becomes one that never matches.
+// Created makes the answer 201 with the address of what was made.
+func Created(ctx context.Context, location string) {
+	if s := scopeOf(ctx); s != nil {
+		s.created = true
+		s.response.Set("Location", location)
+	}
+}
+
+// ExpectedVersion returns the version that If-Match asks for; nil: any. Of a
+// list it is the highest: versions rise, so of those that a caller can have seen
+// no other one can be the present. A tag that no version is written as becomes
+// one that never matches, and so does a weak one (RFC 9110, 13.1.1).
 func ExpectedVersion(ctx context.Context) *int64 {
 	s := scopeOf(ctx)
 	if s == nil {
 		return nil
 	}
-	tag := strings.TrimSpace(s.request.Get("If-Match"))
-	if tag == "" || tag == "*" {
+	tags := strings.TrimSpace(strings.Join(s.request.Values("If-Match"), ","))
+	if tags == "" || tags == "*" {
 		return nil
 	}
 	version := int64(-1)
-	if inner, ok := strings.CutPrefix(tag, `"`); ok {
-		if inner, ok = strings.CutSuffix(inner, `"`); ok {
-			if n, err := strconv.ParseInt(inner, 10, 64); err == nil {
-				version = n
-			}
-		}
+	// A tag with a comma in it falls apart into pieces that are no versions.
+	for tag := range strings.SplitSeq(tags, ",") {
+		version = max(version, versionOf(strings.TrimSpace(tag)))
 	}
 	return &version
+}
+
+// versionOf returns the version that is written as tag, or -1.
+func versionOf(tag string) int64 {
+	inner, opened := strings.CutPrefix(tag, `"`)
+	inner, closed := strings.CutSuffix(inner, `"`)
+	if n, err := strconv.ParseInt(inner, 10, 64); opened && closed && err == nil {
+		return n
+	}
+	return -1
 }

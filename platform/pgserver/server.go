@@ -167,6 +167,9 @@ func (s *Server) lockRoot(ctx context.Context) error {
 // portTaken is how PostgreSQL says that it cannot listen.
 const portTaken = "could not create any TCP/IP sockets"
 
+// ErrPortTaken says that another program listens on the port that was given.
+var ErrPortTaken = errors.New("another program listens on it")
+
 // launch starts the server. Between finding a free port and its use another
 // program may take it, so that is tried more than once.
 func (s *Server) launch(ctx context.Context, running *os.File) error {
@@ -187,7 +190,7 @@ func (s *Server) launch(ctx context.Context, running *os.File) error {
 			return err
 		}
 		if s.opts.Port != 0 {
-			return fmt.Errorf("port %d is taken by another program: %w", s.port, err)
+			return fmt.Errorf("port %d is taken: %w: %w", s.port, ErrPortTaken, err)
 		}
 		if attempt == attempts {
 			return err

@@ -289,6 +289,9 @@ func TestPort(t *testing.T) {
 	t.Run("a port that is taken is named", func(t *testing.T) {
 		_, err := Start(t.Context(), Options{Dir: dir, Port: port, Durable: Fast})
 		mustContain(t, err, "port "+strconv.Itoa(port)+" is taken")
+		if !errors.Is(err, ErrPortTaken) {
+			t.Errorf("%v is not ErrPortTaken", err)
+		}
 		eventually(t, 10*time.Second, noneOn(t, dir))
 	})
 	t.Run("a free port that another program takes first is replaced", func(t *testing.T) {

@@ -266,7 +266,10 @@ func granted(all []string, asked string) ([]string, error) {
 	}
 	for _, scope := range wanted {
 		if !slices.Contains(all, scope) {
-			return nil, fault.New(fault.Invalid, ReasonInvalidScope, "the client does not have a scope that was asked for")
+			return nil, &fault.Error{
+				Kind: fault.Invalid, Reason: ReasonInvalidScope, Message: "the client does not have a scope that was asked for",
+				Fields: []fault.Field{{Field: "scope", Rule: "granted", Message: "must have only scopes of the client"}},
+			}
 		}
 	}
 	var out []string

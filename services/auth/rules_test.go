@@ -26,7 +26,7 @@ func TestGranted(t *testing.T) {
 		t.Run("asked for "+asked, func(t *testing.T) {
 			scopes, err := granted(all, asked)
 			got := strings.Join(scopes, " ")
-			if fault.Is(err, fault.Invalid) && fault.From(err).Reason == ReasonInvalidScope {
+			if fault.Is(err, fault.Invalid) && fault.From(err).Reason == ReasonInvalidScope && fault.From(err).Fields[0].Field == "scope" {
 				got = "refused"
 			}
 			if got != want {

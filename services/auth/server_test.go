@@ -64,6 +64,18 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("are given to a credential of the kind that is asked for only", func(t *testing.T) {
+		for kind, want := range map[authv1.CredentialKind]string{
+			authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT: "",
+			authv1.CredentialKind_CREDENTIAL_KIND_API_KEY:    fault.ReasonInvalidCredentials,
+			authv1.CredentialKind_CREDENTIAL_KIND_SERVICE:    fault.ReasonInvalidCredentials,
+		} {
+			_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, Kind: kind})
+			if got := fault.From(err); (got == nil) != (want == "") || got != nil && got.Reason != want {
+				t.Errorf("%v: got %v", kind, err)
+			}
+		}
+	})
 	t.Run("live no longer than their client", func(t *testing.T) {
 		made, err := r.clients.CreateApiClient(r.as(company), &authv1.CreateApiClientRequest{Name: "short", Scopes: []string{"profile:read"}, ExpiresAfterDays: ptr(int32(1))})
 		if err != nil {

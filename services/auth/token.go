@@ -28,7 +28,7 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 	}
 	now := s.instant()
 	key := throttleKey{subject: shortened(req.GetClientId()), address: req.GetClientAddress()}
-	c, err := s.authenticate(ctx, req.GetClientId(), req.GetClientSecret(), now)
+	c, err := s.authenticate(ctx, req, now)
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil, s.refuse(ctx, key)
 	}
@@ -58,9 +58,9 @@ func shortened(s string) string { return s[:min(len(s), 64)] }
 
 // authenticate returns the credential whose identifier and secret these are. It
 // compares in constant time, and does the same work where there is none.
-func (s *Server) authenticate(ctx context.Context, subject, secret string, now time.Time) (Credential, error) {
+func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest, now time.Time) (Credential, error) {
 	c := Credential{SecretHash: make([]byte, 32)}
-	if credential, kind, ok := parseSubject(subject); ok {
+	if credential, kind, ok := parseSubject(req.GetClientId()); ok && isWanted(kind, req.GetKind()) {
 		found, err := s.store.anyCredential(ctx, credential)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return c, err
@@ -69,11 +69,23 @@ func (s *Server) authenticate(ctx context.Context, subject, secret string, now t
 			c = found
 		}
 	}
-	right := subtle.ConstantTimeCompare(hashOf(secret), c.SecretHash) == 1
+	right := subtle.ConstantTimeCompare(hashOf(req.GetClientSecret()), c.SecretHash) == 1
 	if !right || !c.usable(now) {
 		return c, invalidCredentials()
 	}
 	return c, nil
+}
+
+func isWanted(kind string, wanted authv1.CredentialKind) bool {
+	switch wanted {
+	case authv1.CredentialKind_CREDENTIAL_KIND_UNSPECIFIED:
+		return true
+	case authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT:
+		return kind == kindClient
+	case authv1.CredentialKind_CREDENTIAL_KIND_API_KEY:
+		return kind == kindKey
+	}
+	return kind == kindService
 }
 
 func parseSubject(s string) (credential id.UUID, kind string, ok bool) {

@@ -34,6 +34,9 @@ type Booking struct {
 	Date      BookedDate
 	Option    id.PricingOption
 	Payment   Payment
+
+	CancelledAt time.Time // zero: not cancelled, or not known
+	Attendance  Attendance
 }
 
 // BookedDate is an event date as a booking shows it.

@@ -90,7 +90,10 @@ func bookingToProto(b *Booking) *bookingv1.Booking {
 		Id: b.ID.String(), IsCancelled: b.Cancelled, IsRefunded: b.Refunded, Spaces: b.Spaces,
 		EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: eventTypeToProto(d.EventType),
 		EventDateId: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), Timezone: d.Timezone,
-		DurationMinutes: d.Minutes, PricingOptionId: b.Option.String(),
+		DurationMinutes: d.Minutes, PricingOptionId: b.Option.String(), Attendance: attendanceToProto(b.Attendance),
+	}
+	if !b.CancelledAt.IsZero() {
+		out.CancelledAt = timestamppb.New(b.CancelledAt)
 	}
 	if b.BoughtFor != nil {
 		out.BoughtFor = customerToProto(b.BoughtFor)

@@ -1,23 +1,33 @@
 package booking
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
 // eventOf reads an event to be made; what the request leaves out has its default.
-func eventOf(r *bookingv1.CreateEventRequest, company Company) *Event {
-	e := &Event{
+func eventOf(r *bookingv1.CreateEventRequest, company Company) *newEvent {
+	e := &newEvent{Event: Event{
 		Title: strings.TrimSpace(r.GetTitle()), Description: strings.TrimSpace(r.GetDescription()),
 		Type: eventTypeOf(r.GetType()), Status: eventStatusOf(r.GetStatus()),
 		Timezone: r.GetTimezone(), Location: strings.TrimSpace(r.GetLocation()),
-		Dates: datesOf(r.GetDates()),
-	}
+		FreeMinutes: r.FreeCancellationMinutes,
+	}, dates: datesOf(r.GetDates())}
 	if e.Timezone == "" {
 		e.Timezone = company.Timezone
+	}
+	if rule := r.GetRecurrence(); rule != nil {
+		e.Recurrence = &Recurrence{
+			Rule: rule.GetRule(), Start: rule.GetLocalStart(), Exceptions: slices.Clone(rule.GetExceptions()),
+		}
 	}
 	for _, o := range r.GetPricingOptions() {
 		currency := o.GetCurrency()
@@ -32,15 +42,98 @@ func eventOf(r *bookingv1.CreateEventRequest, company Company) *Event {
 	return e
 }
 
-// datesOf reads dates to be added; they have no zone yet.
-func datesOf(in []*bookingv1.NewEventDate) []EventDate {
-	dates := make([]EventDate, len(in))
+// datesOf reads dates to be added.
+func datesOf(in []*bookingv1.NewEventDate) []dateChange {
+	dates := make([]dateChange, len(in))
 	for i, d := range in {
-		dates[i] = EventDate{
-			StartsAt: instantOf(d.GetStartsAt()), Minutes: d.GetDurationMinutes(), Capacity: d.Capacity, Status: Scheduled,
+		minutes := d.GetDurationMinutes()
+		dates[i] = dateChange{
+			at: fmt.Sprintf("dates[%d].", i), adds: true, startsAt: instantOf(d.GetStartsAt()), local: d.GetLocalStart(),
+			minutes: &minutes, capacity: d.Capacity,
 		}
 	}
 	return dates
+}
+
+// dateChangeOf reads what a request says about a date; at is where it stands. What
+// has no id is added.
+func dateChangeOf(at string, d *bookingv1.EventDateChange) (dateChange, error) {
+	c := dateChange{
+		at: at, adds: d.GetId() == "", startsAt: instantOf(d.GetStartsAt()), local: d.GetLocalStart(),
+		minutes: d.DurationMinutes, capacity: d.Capacity, unlimited: d.GetUnlimited(),
+	}
+	var err error
+	if !c.adds {
+		if c.id, err = id.Parse[id.EventDate](d.GetId()); err != nil {
+			err = noSuchPart(at+"id", "event date")
+		}
+	}
+	return c, err
+}
+
+// eventChangeOf reads what a request changes of an event.
+func eventChangeOf(r *bookingv1.UpdateEventRequest) (*eventChange, error) {
+	c := &eventChange{
+		title: trimmed(r.Title), description: trimmed(r.Description), timezone: r.Timezone, location: trimmed(r.Location),
+		freeMinutes: r.FreeCancellationMinutes, version: r.ExpectedVersion,
+	}
+	var faults fields
+	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		if c.eventType = eventTypeOf(r.GetType()); c.eventType == "" {
+			faults.add("type", "enum", "is not a type of event")
+		}
+	}
+	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
+		if c.status = eventStatusOf(r.GetStatus()); c.status == "" {
+			faults.add("status", "enum", "must be draft, published or cancelled")
+		}
+	}
+	if m := r.FreeCancellationMinutes; m != nil && *m < always {
+		faults.add("free_cancellation_minutes", "range", fmt.Sprintf("must be 0 to %d, or -1", maxMinutes))
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	for i, d := range r.GetDates() {
+		change, err := dateChangeOf(fmt.Sprintf("dates[%d].", i), d)
+		if err != nil {
+			return nil, err
+		}
+		c.dates = append(c.dates, change)
+	}
+	if r.GetOnlyDate() != nil {
+		only, err := dateChangeOf("only_date.", &bookingv1.EventDateChange{
+			StartsAt: r.OnlyDate.StartsAt, LocalStart: r.OnlyDate.LocalStart, DurationMinutes: r.OnlyDate.DurationMinutes,
+			Capacity: r.OnlyDate.Capacity, Unlimited: r.OnlyDate.Unlimited,
+		})
+		if err != nil {
+			return nil, err
+		}
+		only.adds = false
+		c.only = &only
+	}
+	for i, o := range r.GetPricingOptions() {
+		change := optionChange{
+			adds: o.GetId() == "", name: trimmed(o.Name), price: o.Price, currency: o.Currency, credits: o.Credits,
+			noCredits: o.GetNoCredits(), taxRate: o.TaxRateBasisPoints,
+		}
+		if !change.adds {
+			var err error
+			if change.id, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
+				return nil, noSuchPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
+			}
+		}
+		c.options = append(c.options, change)
+	}
+	return c, c.check()
+}
+
+func trimmed(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	t := strings.TrimSpace(*s)
+	return &t
 }
 
 func eventToProto(e *Event) *bookingv1.Event {
@@ -48,7 +141,10 @@ func eventToProto(e *Event) *bookingv1.Event {
 		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: eventTypeToProto(e.Type),
 		Status: eventStatusToProto(e.Status), Timezone: e.Timezone, Location: e.Location,
 		Dates: datesToProto(e.Dates), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt),
-		Version: e.Version,
+		Version: e.Version, FreeCancellationMinutes: e.FreeMinutes,
+	}
+	if r := e.Recurrence; r != nil {
+		out.Recurrence = &bookingv1.Recurrence{Rule: r.Rule, LocalStart: r.Start, Exceptions: r.Exceptions}
 	}
 	for _, o := range e.Options {
 		out.PricingOptions = append(out.PricingOptions, &bookingv1.PricingOption{
@@ -61,17 +157,21 @@ func eventToProto(e *Event) *bookingv1.Event {
 
 func datesToProto(dates []EventDate) []*bookingv1.EventDate {
 	out := make([]*bookingv1.EventDate, len(dates))
-	for i, d := range dates {
-		status := bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED
-		if d.Status == DateCancelled {
-			status = bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
-		}
-		out[i] = &bookingv1.EventDate{
-			Id: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), DurationMinutes: d.Minutes,
-			Timezone: d.Timezone, Capacity: d.Capacity, Booked: d.Booked, Status: status,
-		}
+	for i := range dates {
+		out[i] = dateToProto(&dates[i])
 	}
 	return out
+}
+
+func dateToProto(d *EventDate) *bookingv1.EventDate {
+	status := bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED
+	if d.Status == DateCancelled {
+		status = bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
+	}
+	return &bookingv1.EventDate{
+		Id: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), DurationMinutes: d.Minutes,
+		Timezone: d.Timezone, Capacity: d.Capacity, Booked: d.Booked, Status: status,
+	}
 }
 
 func eventStatusToProto(s EventStatus) bookingv1.EventStatus {
@@ -97,4 +197,59 @@ func eventStatusOf(s bookingv1.EventStatus) EventStatus {
 		return Cancelled
 	}
 	return ""
+}
+
+// eventsQueryOf reads which events a list is to hold.
+func eventsQueryOf(r *bookingv1.ListEventsRequest) (*eventsQuery, error) {
+	orders := map[bookingv1.EventOrder]byte{
+		bookingv1.EventOrder_EVENT_ORDER_UNSPECIFIED:  eventsByID,
+		bookingv1.EventOrder_EVENT_ORDER_CREATED:      eventsByCreation,
+		bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC: eventsByCreationDesc,
+		bookingv1.EventOrder_EVENT_ORDER_UPDATED:      eventsByChange,
+		bookingv1.EventOrder_EVENT_ORDER_UPDATED_DESC: eventsByChangeDesc,
+	}
+	order, ok := orders[r.GetOrder()]
+	if !ok {
+		return nil, fault.InvalidParameter("order", "enum", "is not an order of events")
+	}
+	p, err := pagingOf(order, r.GetPageSize(), r.GetPageToken(), r.GetOffset(), usualPage, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	q := &eventsQuery{paging: p}
+	if r.GetWithDates() {
+		q.dates = datesSQL
+	}
+	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		if q.eventType = eventTypeOf(r.GetType()); q.eventType == "" {
+			return nil, fault.InvalidParameter("type", "enum", "is not a type of event")
+		}
+	}
+	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
+		if q.status = eventStatusOf(r.GetStatus()); q.status == "" {
+			return nil, fault.InvalidParameter("status", "enum", "must be draft, published or cancelled")
+		}
+	}
+	for _, bound := range []struct {
+		name string
+		from *timestamppb.Timestamp
+		to   *time.Time
+	}{
+		{"starts_from", r.GetStartsFrom(), &q.startsFrom}, {"starts_before", r.GetStartsBefore(), &q.startsBefore},
+		{"updated_since", r.GetUpdatedSince(), &q.updatedSince},
+	} {
+		if *bound.to, err = boundOf(bound.name, bound.from); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// boundOf reads an instant that bounds a list; zero: none.
+func boundOf(name string, t *timestamppb.Timestamp) (time.Time, error) {
+	at := instantOf(t)
+	if t != nil && !storable(at) {
+		return at, fault.InvalidParameter(name, "range", "must be in the years 1 to 9999")
+	}
+	return at, nil
 }

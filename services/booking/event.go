@@ -52,6 +52,8 @@ type Event struct {
 	Location    string
 	Dates       []EventDate // by start, then id
 	Options     []PricingOption
+	Recurrence  *Recurrence // nil: its first dates were named one by one
+	FreeMinutes *int32      // before a date until which cancelling is free; nil: always
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Version     int64
@@ -84,7 +86,9 @@ const (
 	maxDescription = 10_000
 	maxLocation    = 200
 	maxOptionName  = 200
-	maxDates       = 1000
+	maxDates       = 1000 // that one request adds
+	maxEventDates  = 5000 // of an event, so that one answer holds them
+	maxReason      = 500
 	maxOptions     = 50
 	maxMinutes     = 525_600
 	maxTaxRate     = 10_000
@@ -103,24 +107,31 @@ const freeOption = "Free"
 // isCurrency reports the currencies that payments come in.
 func isCurrency(code string) bool { return code == "GBP" || code == "EUR" || code == "USD" }
 
-// checkEvent reports every fault of an event to be made. What the request left
-// out stands in e already, the option without which it could not be booked
-// excepted, which is added here.
-func checkEvent(e *Event, company Company) error {
+// newEvent is an event to be made, with its dates as the request says them.
+type newEvent struct {
+	Event
+	dates []dateChange
+}
+
+// check reports every fault of an event to be made, and makes its dates. What the
+// request left out stands in e already, the option without which it could not be
+// booked excepted, which is added here.
+func (e *newEvent) check(company Company) error {
 	var faults fields
-	faults.text("title", e.Title, 1, maxTitle)
-	faults.prose("description", e.Description, maxDescription)
-	faults.text("location", e.Location, 0, maxLocation)
-	if e.Type == "" {
-		faults.add("type", "enum", "is not a type of event")
-	}
+	faults.about(&e.Event)
 	if e.Status != Draft && e.Status != Published {
 		faults.add("status", "enum", "must be draft or published")
 	}
-	if _, err := zone.Load(e.Timezone); err != nil {
-		faults.add("timezone", "timezone", "must be an IANA time zone such as Europe/London")
+	if e.Recurrence != nil {
+		e.recur(&faults)
+	} else if faults.count("dates", len(e.dates), 1, maxDates) {
+		for i := range e.dates {
+			e.dates[i].check(&faults)
+		}
+		if loc, err := zone.Load(e.Timezone); err == nil {
+			e.Dates = faults.added(e.dates, loc)
+		}
 	}
-	faults.dates(e.Dates)
 	faults.options(e.Options)
 	if len(e.Options) == 0 {
 		e.Options = []PricingOption{{Name: freeOption, Currency: company.Currency}}
@@ -128,31 +139,31 @@ func checkEvent(e *Event, company Company) error {
 	return faults.err()
 }
 
-// checkDates reports every fault of dates to be added.
-func checkDates(dates []EventDate) error {
-	var faults fields
-	faults.dates(dates)
-	return faults.err()
+// recur makes the dates of a rule after the model of the only one that is named.
+func (e *newEvent) recur(faults *fields) {
+	if faults.count("dates", len(e.dates), 1, 1) {
+		model := &e.dates[0]
+		model.startsAt, model.local = time.Time{}, ""
+		model.checkSize(faults)
+		for _, at := range faults.recurrence(e.Recurrence, e.Timezone) {
+			e.Dates = append(e.Dates, model.date(at))
+		}
+	}
 }
 
-func (f *fields) dates(dates []EventDate) {
-	if !f.count("dates", len(dates), 1, maxDates) {
-		return
+// about checks what an event says of itself.
+func (f *fields) about(e *Event) {
+	f.text("title", e.Title, 1, maxTitle)
+	f.prose("description", e.Description, maxDescription)
+	f.text("location", e.Location, 0, maxLocation)
+	if e.Type == "" {
+		f.add("type", "enum", "is not a type of event")
 	}
-	starts := make(map[time.Time]bool, len(dates))
-	for i, d := range dates {
-		at := func(member string) string { return fmt.Sprintf("dates[%d].%s", i, member) }
-		f.second(at("starts_at"), d.StartsAt)
-		if d.Minutes < 1 || d.Minutes > maxMinutes {
-			f.add(at("duration_minutes"), "range", fmt.Sprintf("must be 1 to %d", maxMinutes))
-		}
-		if d.Capacity != nil && *d.Capacity < 0 {
-			f.add(at("capacity"), "min", "must be 0 or more")
-		}
-		if starts[d.StartsAt] {
-			f.add(at("starts_at"), "unique", "is the start of another date of the event")
-		}
-		starts[d.StartsAt] = true
+	if _, err := zone.Load(e.Timezone); err != nil {
+		f.add("timezone", "timezone", "must be an IANA time zone such as Europe/London")
+	}
+	if m := e.FreeMinutes; m != nil && (*m < 0 || *m > maxMinutes) {
+		f.add("free_cancellation_minutes", "range", fmt.Sprintf("must be 0 to %d", maxMinutes))
 	}
 }
 
@@ -161,25 +172,32 @@ func (f *fields) options(options []PricingOption) {
 		return
 	}
 	names := make(map[string]bool, len(options))
-	for i, o := range options {
-		at := func(member string) string { return fmt.Sprintf("pricing_options[%d].%s", i, member) }
-		f.text(at("name"), o.Name, 1, maxOptionName)
-		if names[o.Name] {
-			f.add(at("name"), "unique", "is the name of another pricing option of the event")
+	for i := range options {
+		f.option(fmt.Sprintf("pricing_options[%d].", i), &options[i])
+		if names[options[i].Name] {
+			f.nameTaken(i)
 		}
-		names[o.Name] = true
-		if o.Price < 0 || o.Price > maxPrice {
-			f.add(at("price"), "range", fmt.Sprintf("must be 0 to %d minor units", int64(maxPrice)))
-		}
-		if !isCurrency(o.Currency) {
-			f.add(at("currency"), "enum", "must be GBP, EUR or USD")
-		}
-		if o.Credits != nil && (*o.Credits < 0 || *o.Credits > maxCredits) {
-			f.add(at("credits"), "range", fmt.Sprintf("must be 0 to %d", maxCredits))
-		}
-		if o.TaxRate < 0 || o.TaxRate > maxTaxRate {
-			f.add(at("tax_rate_basis_points"), "range", fmt.Sprintf("must be 0 to %d", maxTaxRate))
-		}
+		names[options[i].Name] = true
+	}
+}
+
+func (f *fields) nameTaken(i int) {
+	f.add(fmt.Sprintf("pricing_options[%d].name", i), "unique", "is the name of another pricing option of the event")
+}
+
+func (f *fields) option(at string, o *PricingOption) {
+	f.text(at+"name", o.Name, 1, maxOptionName)
+	if o.Price < 0 || o.Price > maxPrice {
+		f.add(at+"price", "range", fmt.Sprintf("must be 0 to %d minor units", int64(maxPrice)))
+	}
+	if !isCurrency(o.Currency) {
+		f.add(at+"currency", "enum", "must be GBP, EUR or USD")
+	}
+	if o.Credits != nil && (*o.Credits < 0 || *o.Credits > maxCredits) {
+		f.add(at+"credits", "range", fmt.Sprintf("must be 0 to %d", maxCredits))
+	}
+	if o.TaxRate < 0 || o.TaxRate > maxTaxRate {
+		f.add(at+"tax_rate_basis_points", "range", fmt.Sprintf("must be 0 to %d", maxTaxRate))
 	}
 }
 

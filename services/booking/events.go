@@ -22,6 +22,12 @@ import (
 const (
 	subjectEventCreated     = "booking.v1.event_created"
 	subjectEventDatesAdded  = "booking.v1.event_dates_added"
+	subjectEventUpdated     = "booking.v1.event_updated"
+	subjectEventDeleted     = "booking.v1.event_deleted"
+	subjectEventCancelled   = "booking.v1.event_cancelled"
+	subjectDateUpdated      = "booking.v1.event_date_updated"
+	subjectDateCancelled    = "booking.v1.event_date_cancelled"
+	subjectAttendance       = "booking.v1.attendance_recorded"
 	subjectBookingConfirmed = "booking.v1.booking_confirmed"
 	subjectBookingCancelled = "booking.v1.booking_cancelled"
 	subjectBookingRefunded  = "booking.v1.booking_refunded"
@@ -35,6 +41,39 @@ func eventDatesAdded(e *Event, dates []*bookingv1.EventDate) outbox.Event {
 	return outbox.Event{Subject: subjectEventDatesAdded, Payload: &bookingv1.EventDatesAdded{
 		EventId: e.ID.String(), Dates: dates, Version: e.Version,
 	}}
+}
+
+// eventUpdated tells of e without its dates, of which other events tell.
+func eventUpdated(e *Event) outbox.Event {
+	undated := *e
+	undated.Dates = nil
+	return outbox.Event{Subject: subjectEventUpdated, Payload: &bookingv1.EventUpdated{Event: eventToProto(&undated)}}
+}
+
+func eventDeleted(e *Event) outbox.Event {
+	return outbox.Event{Subject: subjectEventDeleted, Payload: &bookingv1.EventDeleted{EventId: e.ID.String(), Version: e.Version}}
+}
+
+func eventCancelled(e *Event, reason string) outbox.Event {
+	return outbox.Event{Subject: subjectEventCancelled, Payload: &bookingv1.EventCancelled{
+		EventId: e.ID.String(), Reason: reason, Version: e.Version,
+	}}
+}
+
+func eventDateUpdated(e *Event, d *EventDate) outbox.Event {
+	return outbox.Event{Subject: subjectDateUpdated, Payload: &bookingv1.EventDateUpdated{
+		EventId: e.ID.String(), Date: dateToProto(d), Version: e.Version,
+	}}
+}
+
+func eventDateCancelled(e *Event, d *EventDate, reason string) outbox.Event {
+	return outbox.Event{Subject: subjectDateCancelled, Payload: &bookingv1.EventDateCancelled{
+		EventId: e.ID.String(), Date: dateToProto(d), Reason: reason, Version: e.Version,
+	}}
+}
+
+func attendanceRecorded(b *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectAttendance, Payload: &bookingv1.AttendanceRecorded{Booking: b}}
 }
 
 func bookingConfirmed(b *bookingv1.BookingSnapshot) outbox.Event {

@@ -60,17 +60,46 @@ func TestGoldenEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	booking := made.GetTransaction().GetBookings()[0].GetId()
+	_, err = w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{
+		BookingId: booking, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{
+		Id: e.GetId(), Title: ptr("Sunset yoga"), FreeCancellationMinutes: ptr[int32](1440),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	date := e.GetDates()[0].GetId()
+	if _, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{
+		Date: &bookingv1.EventDateChange{Id: date, LocalStart: ptr("2026-03-29T18:30:00"), Capacity: ptr[int32](20)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.events.CancelEventDate(w.ctx, &bookingv1.CancelEventDateRequest{Id: date, Reason: "The teacher is ill."}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.events.CancelEvent(w.ctx, &bookingv1.CancelEventRequest{Id: e.GetId(), Reason: "The roof leaks."}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.events.DeleteEvent(w.ctx, &bookingv1.DeleteEventRequest{Id: e.GetId()}); err != nil {
+		t.Fatal(err)
+	}
 
 	payloads := map[string]proto.Message{
 		subjectEventCreated: &bookingv1.EventCreated{}, subjectEventDatesAdded: &bookingv1.EventDatesAdded{},
 		subjectBookingConfirmed: &bookingv1.BookingConfirmed{}, subjectBookingCancelled: &bookingv1.BookingCancelled{},
-		subjectBookingRefunded: &bookingv1.BookingRefunded{},
+		subjectBookingRefunded: &bookingv1.BookingRefunded{}, subjectEventUpdated: &bookingv1.EventUpdated{},
+		subjectEventDeleted: &bookingv1.EventDeleted{}, subjectEventCancelled: &bookingv1.EventCancelled{},
+		subjectDateUpdated: &bookingv1.EventDateUpdated{}, subjectDateCancelled: &bookingv1.EventDateCancelled{},
+		subjectAttendance: &bookingv1.AttendanceRecorded{},
 	}
 	found := 0
 	err = w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: each(func(rows pgx.Rows) error {

@@ -2,7 +2,6 @@ package booking
 
 import (
 	"context"
-	"encoding/base64"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -56,10 +55,18 @@ func Policy() rpc.Policy {
 		bookingv1.BookingService_CancelBooking_FullMethodName:      "bookings:write",
 		bookingv1.BookingService_RefundBooking_FullMethodName:      "bookings:write",
 		bookingv1.BookingService_ImportTransactions_FullMethodName: "bookings:write",
+		bookingv1.BookingService_ListRegistrations_FullMethodName:  "bookings:read|registrations:read",
+		bookingv1.BookingService_GetRegistration_FullMethodName:    "bookings:read|registrations:read",
+		bookingv1.BookingService_RecordAttendance_FullMethodName:   "bookings:write",
 		bookingv1.EventService_CreateEvent_FullMethodName:          "events:write",
 		bookingv1.EventService_GetEvent_FullMethodName:             "events:read",
 		bookingv1.EventService_ListEvents_FullMethodName:           "events:read",
+		bookingv1.EventService_UpdateEvent_FullMethodName:          "events:write",
+		bookingv1.EventService_CancelEvent_FullMethodName:          "events:write",
+		bookingv1.EventService_DeleteEvent_FullMethodName:          "events:write",
 		bookingv1.EventService_AddEventDates_FullMethodName:        "events:write",
+		bookingv1.EventService_UpdateEventDate_FullMethodName:      "events:write",
+		bookingv1.EventService_CancelEventDate_FullMethodName:      "events:write",
 	}
 }
 
@@ -233,22 +240,4 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, boo
 		}
 		return s.append(ctx, tx, company.ID, now, event(snapshotToProto(t, b)))
 	})
-}
-
-// pageToken writes the last key of a page.
-func pageToken(last id.Event) string {
-	return base64.RawURLEncoding.EncodeToString(last[:])
-}
-
-// afterToken reads what pageToken wrote; "" is the start.
-func afterToken(token string) (id.Event, error) {
-	var after id.Event
-	if token == "" {
-		return after, nil
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(raw) != len(after) {
-		return after, fault.InvalidParameter("page_token", "format", "is not a token of an earlier answer")
-	}
-	return id.Event(raw), nil
 }

@@ -2,7 +2,6 @@ package booking
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -12,8 +11,8 @@ import (
 )
 
 const (
-	defaultEventsPage = 50
-	maxEventsPage     = 200
+	usualPage = 50
+	maxPage   = 200
 )
 
 // CreateEvent implements EventService.
@@ -22,10 +21,11 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 	if err != nil {
 		return nil, err
 	}
-	e := eventOf(req, company)
-	if err := checkEvent(e, company); err != nil {
+	made := eventOf(req, company)
+	if err := made.check(company); err != nil {
 		return nil, err
 	}
+	e := &made.Event
 	resp := &bookingv1.CreateEventResponse{}
 	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		s.name(e)
@@ -46,11 +46,15 @@ func (s *Server) name(e *Event) {
 	e.ID, e.Version = id.Event(s.newID()), 1
 	e.CreatedAt = s.now().Truncate(time.Microsecond)
 	e.UpdatedAt = e.CreatedAt
-	for i := range e.Options {
-		e.Options[i].ID = id.PricingOption(s.newID())
-	}
+	s.nameOptions(e.Options)
 	s.nameDates(e, e.Dates)
-	slices.SortStableFunc(e.Dates, func(a, b EventDate) int { return a.StartsAt.Compare(b.StartsAt) })
+	sortDates(e.Dates)
+}
+
+func (s *Server) nameOptions(options []PricingOption) {
+	for i := range options {
+		options[i].ID = id.PricingOption(s.newID())
+	}
 }
 
 func (s *Server) nameDates(e *Event, dates []EventDate) {
@@ -65,9 +69,9 @@ func (s *Server) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (
 	if err != nil {
 		return nil, err
 	}
-	which, err := id.Parse[id.Event](req.GetId())
+	which, err := eventIDOf(req.GetId())
 	if err != nil {
-		return nil, fault.Missing("event")
+		return nil, err
 	}
 	e, err := s.store.event(ctx, company.ID, which)
 	if err != nil {
@@ -76,32 +80,32 @@ func (s *Server) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (
 	return &bookingv1.GetEventResponse{Event: eventToProto(e)}, nil
 }
 
+func eventIDOf(text string) (id.Event, error) {
+	e, err := id.Parse[id.Event](text)
+	if err != nil {
+		return e, fault.Missing("event")
+	}
+	return e, nil
+}
+
 // ListEvents implements EventService.
 func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
-	size := int(req.GetPageSize())
-	if size == 0 {
-		size = defaultEventsPage
-	}
-	if size < 1 || size > maxEventsPage {
-		return nil, fault.InvalidParameter("page_size", "range", "must be 1 to 200")
-	}
-	after, err := afterToken(req.GetPageToken())
+	q, err := eventsQueryOf(req)
 	if err != nil {
 		return nil, err
 	}
-	// One more than the page says whether there is another page.
-	events, total, err := s.store.eventsAfter(ctx, company.ID, after, size+1)
+	events, total, err := s.store.events(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListEventsResponse{Total: total}
-	if len(events) > size {
-		events = events[:size]
-		resp.NextPageToken = pageToken(events[size-1].ID)
+	if len(events) > q.size {
+		events = events[:q.size]
+		resp.NextPageToken = q.next(&events[q.size-1]).token()
 	}
 	for i := range events {
 		resp.Events = append(resp.Events, eventToProto(&events[i]))
@@ -109,40 +113,54 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	return resp, nil
 }
 
-// AddEventDates implements EventService.
-func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDatesRequest) (*bookingv1.AddEventDatesResponse, error) {
+// next is the cursor after an event.
+func (q *eventsQuery) next(last *Event) cursor {
+	c := cursor{order: q.order, id: last.ID.UUID()}
+	switch q.order {
+	case eventsByCreation, eventsByCreationDesc:
+		c.at = last.CreatedAt
+	case eventsByChange, eventsByChangeDesc:
+		c.at = last.UpdatedAt
+	}
+	return c
+}
+
+// DeleteEvent implements EventService.
+func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequest) (*bookingv1.DeleteEventResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dates := datesOf(req.GetDates())
-	if err := checkDates(dates); err != nil {
+	which, err := eventIDOf(req.GetId())
+	if err != nil {
 		return nil, err
 	}
-	which, err := id.Parse[id.Event](req.GetEventId())
-	if err != nil {
-		return nil, fault.Missing("event")
-	}
-	resp := &bookingv1.AddEventDatesResponse{}
+	resp := &bookingv1.DeleteEventResponse{}
 	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockEvent(ctx, tx, company.ID, which)
+		e, err := s.store.lockEventAndDates(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
-		if e.Status == Cancelled {
-			return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
+		if v := req.ExpectedVersion; v != nil && *v != e.Version {
+			return staleVersion(e.Version)
 		}
-		s.nameDates(e, dates)
-		e.Version++
-		e.UpdatedAt = s.now().Truncate(time.Microsecond)
-		if err := s.store.saveDates(ctx, tx, company.ID, e, dates); err != nil {
+		if e.occupied() {
+			return fault.Refuse(ReasonHasRegistrations, "the event has registrations")
+		}
+		s.raise(e)
+		if err := s.store.deleteEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
-		resp.Dates = datesToProto(dates)
-		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDatesAdded(e, resp.Dates))
+		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDeleted(e))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return resp, nil
+}
+
+// raise gives a locked event its next version.
+func (s *Server) raise(e *Event) {
+	e.Version++
+	e.UpdatedAt = s.now().Truncate(time.Microsecond)
 }

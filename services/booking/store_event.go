@@ -1,7 +1,11 @@
 package booking
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -117,6 +121,15 @@ func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 	return queries
 }
 
+const (
+	// What only events have that are made one by one.
+	completeEventSQL = `update events set free_cancellation_minutes = $3,
+			recurrence_rule = $4, recurrence_start = $5, recurrence_exceptions = $6
+		where company_id = $1 and id = $2`
+
+	draftDatesSQL = `update event_dates set draft = $3 where company_id = $1 and event_id = $2 and draft <> $3`
+)
+
 // insertEvent stores an event with its dates and options.
 func (s *store) insertEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *Event) error {
 	var o offerings
@@ -127,107 +140,158 @@ func (s *store) insertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 	for i := range e.Options {
 		o.addOption(e.ID, int32(i), &e.Options[i])
 	}
-	return pipeline(ctx, tx, o.insert(company, e.CreatedAt)...)
+	queries := o.insert(company, e.CreatedAt)
+	if r := e.Recurrence; r != nil || e.FreeMinutes != nil {
+		args := []any{company, e.ID, e.FreeMinutes, nil, nil, nil}
+		if r != nil {
+			args = []any{company, e.ID, e.FreeMinutes, r.Rule, r.Start, append([]string{}, r.Exceptions...)}
+		}
+		queries = append(queries, pg.Query{SQL: completeEventSQL, Args: args})
+	}
+	if e.Status == Draft {
+		queries = append(queries, pg.Query{SQL: draftDatesSQL, Args: []any{company, e.ID, true}})
+	}
+	return pipeline(ctx, tx, queries...)
 }
 
 const (
-	lockEventSQL = `select ` + eventColumns + ` from events where company_id = $1 and id = $2 for no key update`
+	eventColumns = `e.id, e.title, e.description, e.type, e.status, e.timezone, e.location, e.version,
+		e.created_at, e.updated_at, e.free_cancellation_minutes,
+		coalesce(e.recurrence_rule, ''), coalesce(e.recurrence_start, ''), e.recurrence_exceptions`
 
-	raiseEventSQL = `update events set version = $3, updated_at = $4 where company_id = $1 and id = $2`
-)
+	eventSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.id = $2 and e.deleted_at is null`
 
-// lockEvent reads an event, without its dates and options, for a change in tx.
-func (s *store) lockEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*Event, error) {
-	var events []Event
-	err := pipeline(ctx, tx, pg.Query{SQL: lockEventSQL, Args: []any{company, e}, Scan: scanEvents(&events)})
-	if err != nil {
-		return nil, err
-	}
-	if len(events) == 0 {
-		return nil, fault.Missing("event")
-	}
-	return &events[0], nil
-}
+	lockEventSQL = eventSQL + ` for no key update`
 
-// saveDates stores new dates of a locked event, and the event's new version.
-func (s *store) saveDates(ctx context.Context, tx *pg.Tx, company id.Company, e *Event, dates []EventDate) error {
-	var o offerings
-	for i := range dates {
-		o.addDate(e.ID, &dates[i])
-	}
-	return pipeline(ctx, tx, append(o.insert(company, e.UpdatedAt),
-		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})...)
-}
+	dateColumns = `d.event_id, d.id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked, d.status`
 
-const (
-	eventColumns = `id, title, description, type, status, timezone, location, version, created_at, updated_at`
+	datesSQL = `select ` + dateColumns + ` from event_dates d
+		where d.company_id = $1 and d.event_id = any($2) order by d.event_id, d.starts_at, d.id`
 
-	eventSQL = `select ` + eventColumns + ` from events where company_id = $1 and id = $2`
+	lockEventDatesSQL = `select ` + dateColumns + ` from event_dates d
+		where d.company_id = $1 and d.event_id = any($2) order by d.id for no key update`
 
-	datesSQL = `select id, starts_at, duration_minutes, timezone, capacity, booked, status
-		from event_dates where company_id = $1 and event_id = $2 order by starts_at, id`
+	lockEventDateSQL = `select ` + dateColumns + ` from event_dates d
+		where d.company_id = $1 and d.id = $2 for no key update`
 
-	eventsPageSQL = `select ` + eventColumns + ` from events where company_id = $1 and id > $2 order by id limit $3`
+	eventOfDateSQL = `select d.event_id from event_dates d where d.company_id = $1 and d.id = $2`
 
 	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points
 		from pricing_options where company_id = $1 and event_id = any($2) order by event_id, position`
-
-	// The options of the very page that eventsPageSQL reads.
-	optionsPageSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points
-		from pricing_options where company_id = $1 and event_id in (
-			select id from events where company_id = $1 and id > $2 order by id limit $3)
-		order by event_id, position`
-
-	eventTotalSQL = `select events from event_totals where company_id = $1`
 )
 
 // event reads one event with all its dates and options in one round trip.
 func (s *store) event(ctx context.Context, company id.Company, e id.Event) (*Event, error) {
-	var events []Event
-	var dates []EventDate
-	options := map[id.Event][]PricingOption{}
-	err := s.read(ctx, company,
-		pg.Query{SQL: eventSQL, Args: []any{company, e}, Scan: scanEvents(&events)},
-		pg.Query{SQL: datesSQL, Args: []any{company, e}, Scan: each(func(rows pgx.Rows) error {
-			var d EventDate
-			err := rows.Scan(&d.ID, &d.StartsAt, &d.Minutes, &d.Timezone, &d.Capacity, &d.Booked, &d.Status)
-			dates = append(dates, d)
-			return err
-		})},
-		pg.Query{SQL: optionsSQL, Args: []any{company, []id.Event{e}}, Scan: scanOptions(options)},
+	var found foundEvents
+	if err := s.read(ctx, company, found.queries(company, e, eventSQL, datesSQL)...); err != nil {
+		return nil, err
+	}
+	return found.only()
+}
+
+// lockEvent reads an event with its dates and options for a change in tx.
+func (s *store) lockEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*Event, error) {
+	return s.lockedEvent(ctx, tx, company, e, datesSQL)
+}
+
+// lockEventAndDates locks the dates too: what is booked of them stays as it is.
+func (s *store) lockEventAndDates(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*Event, error) {
+	return s.lockedEvent(ctx, tx, company, e, lockEventDatesSQL)
+}
+
+func (s *store) lockedEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, dates string) (*Event, error) {
+	var found foundEvents
+	if err := pipeline(ctx, tx, found.queries(company, e, lockEventSQL, dates)...); err != nil {
+		return nil, err
+	}
+	return found.only()
+}
+
+// foundEvents are events with what belongs to them.
+type foundEvents struct {
+	events  []Event
+	dates   map[id.Event][]EventDate
+	options map[id.Event][]PricingOption
+}
+
+func (f *foundEvents) queries(company id.Company, e id.Event, event, dates string) []pg.Query {
+	return append([]pg.Query{{SQL: event, Args: []any{company, e}, Scan: scanEvents(&f.events)}},
+		f.parts(company, []id.Event{e}, dates)...)
+}
+
+// parts reads the options of events, and their dates unless dates is "".
+func (f *foundEvents) parts(company id.Company, events []id.Event, dates string) []pg.Query {
+	f.dates, f.options = map[id.Event][]EventDate{}, map[id.Event][]PricingOption{}
+	queries := []pg.Query{{SQL: optionsSQL, Args: []any{company, events}, Scan: scanOptions(f.options)}}
+	if dates != "" {
+		queries = append(queries, pg.Query{SQL: dates, Args: []any{company, events}, Scan: scanDates(f.dates)})
+	}
+	return queries
+}
+
+// join gives every event what belongs to it, dates by start.
+func (f *foundEvents) join() []Event {
+	for i := range f.events {
+		e := &f.events[i]
+		e.Dates, e.Options = f.dates[e.ID], f.options[e.ID]
+		sortDates(e.Dates)
+	}
+	return f.events
+}
+
+func (f *foundEvents) only() (*Event, error) {
+	if len(f.events) == 0 {
+		return nil, fault.Missing("event")
+	}
+	return &f.join()[0], nil
+}
+
+func sortDates(dates []EventDate) {
+	slices.SortFunc(dates, func(a, b EventDate) int {
+		return cmp.Or(a.StartsAt.Compare(b.StartsAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+}
+
+// eventOfDate finds the event that a date belongs to.
+func (s *store) eventOfDate(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (e id.Event, err error) {
+	err = tx.QueryRow(ctx, eventOfDateSQL, company, date).Scan(&e)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return e, fault.Missing("event date")
+	}
+	return e, err
+}
+
+// lockDate reads a date for a change in tx, and its event without its other dates.
+// The event is locked first, as everywhere.
+func (s *store) lockDate(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (*Event, error) {
+	event, err := s.eventOfDate(ctx, tx, company, date)
+	if err != nil {
+		return nil, err
+	}
+	var found foundEvents
+	found.dates, found.options = map[id.Event][]EventDate{}, map[id.Event][]PricingOption{}
+	err = pipeline(ctx, tx,
+		pg.Query{SQL: lockEventSQL, Args: []any{company, event}, Scan: scanEvents(&found.events)},
+		pg.Query{SQL: lockEventDateSQL, Args: []any{company, date}, Scan: scanDates(found.dates)},
 	)
 	if err != nil {
 		return nil, err
 	}
-	if len(events) == 0 {
-		return nil, fault.Missing("event")
+	if len(found.events) == 0 {
+		return nil, fault.Missing("event date")
 	}
-	events[0].Dates, events[0].Options = dates, options[e]
-	return &events[0], nil
-}
-
-// eventsAfter reads a page of events by id, without their dates, and how many
-// events the company has.
-func (s *store) eventsAfter(ctx context.Context, company id.Company, after id.Event, limit int) (events []Event, total int64, err error) {
-	options := map[id.Event][]PricingOption{}
-	// The zero identifier would be NULL, and no id is after that.
-	args := []any{company, [16]byte(after), limit}
-	err = s.read(ctx, company,
-		pg.Query{SQL: eventsPageSQL, Args: args, Scan: scanEvents(&events)},
-		pg.Query{SQL: optionsPageSQL, Args: args, Scan: scanOptions(options)},
-		pg.Query{SQL: eventTotalSQL, Args: []any{company}, Scan: each(func(rows pgx.Rows) error { return rows.Scan(&total) })},
-	)
-	for i := range events {
-		events[i].Options = options[events[i].ID]
-	}
-	return events, total, err
+	return found.only()
 }
 
 func scanEvents(into *[]Event) func(pgx.Rows) error {
 	return each(func(rows pgx.Rows) error {
 		var e Event
+		var r Recurrence
 		err := rows.Scan(&e.ID, &e.Title, &e.Description, &e.Type, &e.Status, &e.Timezone, &e.Location,
-			&e.Version, &e.CreatedAt, &e.UpdatedAt)
+			&e.Version, &e.CreatedAt, &e.UpdatedAt, &e.FreeMinutes, &r.Rule, &r.Start, &r.Exceptions)
+		if r.Rule != "" {
+			e.Recurrence = &r
+		}
 		*into = append(*into, e)
 		return err
 	})
@@ -239,6 +303,16 @@ func scanOptions(into map[id.Event][]PricingOption) func(pgx.Rows) error {
 		var o PricingOption
 		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate)
 		into[event] = append(into[event], o)
+		return err
+	})
+}
+
+func scanDates(into map[id.Event][]EventDate) func(pgx.Rows) error {
+	return each(func(rows pgx.Rows) error {
+		var event id.Event
+		var d EventDate
+		err := rows.Scan(&event, &d.ID, &d.StartsAt, &d.Minutes, &d.Timezone, &d.Capacity, &d.Booked, &d.Status)
+		into[event] = append(into[event], d)
 		return err
 	})
 }

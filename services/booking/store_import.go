@@ -24,7 +24,7 @@ const (
 	// Events by reference, and those of the dates that are named. The lock keeps
 	// others from adding dates to them meanwhile.
 	lockEventsSQL = `select e.id, coalesce(e.reference, '') from events e
-		where e.company_id = $1 and e.id in (
+		where e.company_id = $1 and e.deleted_at is null and e.id in (
 			select id from events where company_id = $1 and reference = any($2)
 			union select event_id from event_dates where company_id = $1 and id = any($3))
 		order by e.id for no key update of e`
@@ -32,7 +32,8 @@ const (
 	// The dates that are named, and those that events have at the given starts.
 	lockImportDatesSQL = `select d.id, d.event_id, d.starts_at, d.capacity, d.booked from event_dates d
 		where d.company_id = $1 and d.id in (
-			select id from event_dates where company_id = $1 and id = any($2)
+			select n.id from event_dates n where n.company_id = $1 and n.id = any($2)
+				and (select e.deleted_at from events e where e.company_id = $1 and e.id = n.event_id) is null
 			union select k.id from unnest($3::uuid[], $4::timestamptz[]) n(event_id, starts_at)
 				cross join lateral (select id from event_dates
 					where company_id = $1 and event_id = n.event_id and starts_at = n.starts_at offset 0) k)

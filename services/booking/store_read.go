@@ -35,11 +35,12 @@ const (
 		b.method, coalesce(b.currency, ''), coalesce(b.gross, 0), coalesce(b.net, 0), coalesce(b.payment_reference, ''),
 		coalesce(b.credits_used, 0), b.customer_pass_id,
 		d.id, d.starts_at, d.timezone, d.duration_minutes, e.id, e.title, e.type,
-		coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, '')
+		coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, ''),
+		b.cancelled_at, coalesce(b.attendance, '')
 	from page p
 	cross join lateral (select b.id, b.position, b.is_cancelled, b.is_refunded, b.spaces, b.bought_for, b.pricing_option_id,
 			b.method, b.currency, b.gross, b.net, b.payment_reference, b.credits_used, b.customer_pass_id,
-			b.event_id, b.event_date_id from bookings b
+			b.event_id, b.event_date_id, b.cancelled_at, b.attendance from bookings b
 		where b.company_id = $1 and b.transaction_id = p.id offset 0) b
 	cross join lateral (select d.id, d.starts_at, d.timezone, d.duration_minutes from event_dates d
 		where d.company_id = $1 and d.id = b.event_date_id offset 0) d
@@ -145,12 +146,16 @@ func (l *listing) scanTransactions(rows pgx.Rows) error {
 		var t Transaction
 		var b Booking
 		var forWhom Customer
+		var cancelledAt *time.Time
 		p, d := &b.Payment, &b.Date
 		err := rows.Scan(&t.ID, &t.PurchasedAt, &t.Timezone, &t.Version,
 			&b.ID, &b.Cancelled, &b.Refunded, &b.Spaces, &forWhom.ID, &b.Option,
 			&p.Method, &p.Currency, &p.Gross, &p.Net, &p.Reference, &p.Credits, &p.CustomerPass,
 			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Event, &d.EventTitle, &d.EventType,
-			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email)
+			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, &cancelledAt, &b.Attendance)
+		if cancelledAt != nil {
+			b.CancelledAt = *cancelledAt
+		}
 		if err != nil {
 			return err
 		}

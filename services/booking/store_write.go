@@ -19,8 +19,8 @@ import (
 
 const (
 	lockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
-			e.id, e.title, e.type, e.status
-		from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id
+			e.id, e.title, e.type, case when d.draft then 'draft' else e.status end
+		from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id and e.deleted_at is null
 		where d.company_id = $1 and d.id = any($2) order by d.id for no key update of d`
 
 	offeredOptionsSQL = `select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points

@@ -44,7 +44,7 @@ func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grp
 	if err != nil {
 		return err
 	}
-	e := &export{server: s, company: company, shape: &shape, since: from}
+	e := &export{server: s, company: company, shape: &shape, since: from, sent: make(chan []byte, 1)}
 	for c := range e.chunks(ctx) {
 		if c.err != nil {
 			return c.err
@@ -52,6 +52,7 @@ func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grp
 		if err := out.Send(&customerv1.ExportCustomersResponse{Json: c.json, Count: int32(c.count)}); err != nil {
 			return err
 		}
+		e.reuse(c.json) // Send has copied it
 	}
 	// A channel that was closed because ctx ended is not the end of the customers.
 	return ctx.Err()
@@ -69,6 +70,9 @@ type export struct {
 	company id.Company
 	shape   *shape
 	since   time.Time // zero: all
+	// sent has the memory of a chunk that was sent, for one to come: an export
+	// writes many times what it needs at once.
+	sent chan []byte
 }
 
 // chunk is a stretch of the exported text, or why there is no more of it.
@@ -112,7 +116,7 @@ func (e *export) chunk(ctx context.Context, after id.Customer, rows int) chunk {
 		return chunk{err: err}
 	}
 	defer release()
-	c := chunk{json: make([]byte, 0, chunkSize+chunkSize/8), last: after}
+	c := chunk{json: e.buffer(), last: after}
 	c.err = e.server.store.export(ctx, e.company, after, rows, e.since, func(values [][]byte) (err error) {
 		if c.count > 0 || !after.IsZero() {
 			c.json = append(c.json, ',')
@@ -125,6 +129,23 @@ func (e *export) chunk(ctx context.Context, after id.Customer, rows int) chunk {
 		return nil
 	})
 	return c
+}
+
+// buffer returns memory for a chunk.
+func (e *export) buffer() []byte {
+	select {
+	case b := <-e.sent:
+		return b[:0]
+	default:
+		return make([]byte, 0, chunkSize+chunkSize/8)
+	}
+}
+
+func (e *export) reuse(b []byte) {
+	select {
+	case e.sent <- b:
+	default:
+	}
 }
 
 // The columns of exportSQL, by their place.

@@ -123,21 +123,22 @@ func (o order) cursor(token string) (cursor, error) {
 // page returns the statement of the page and one customer more, who tells
 // whether there is another page.
 func (l list) page(company id.Company) (sql string, args []any) {
+	after, f := l.after, l.filter
 	if l.order.by == byUpdated && !l.order.desc {
 		// Of two bounds PostgreSQL picks one to begin at: give it the later one.
-		if l.after.at.Before(l.filter.since) {
-			l.after = cursor{at: l.filter.since}
+		if after.at.Before(f.since) {
+			after = cursor{at: f.since}
 		}
-		l.filter.since = time.Time{}
+		f.since = time.Time{}
 	}
-	w := l.filter.where(company)
+	w := f.where(company)
 	direction, beyond := l.order.direction()
 	keys := "id" + direction
 	if l.order.by == "" {
-		w.add("id "+beyond+" %s", [16]byte(l.after.id))
+		w.add("id "+beyond+" %s", [16]byte(after.id))
 	} else {
 		keys = l.order.by + direction + ", " + keys
-		w.add("("+l.order.by+", id) "+beyond+" (%s, %s)", l.after.at, [16]byte(l.after.id))
+		w.add("("+l.order.by+", id) "+beyond+" (%s, %s)", after.at, [16]byte(after.id))
 	}
 	return "select " + columns + " from customers where " + w.sql + " order by " + keys +
 		" limit " + w.place(l.size+1) + " offset " + w.place(l.offset), w.args

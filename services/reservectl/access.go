@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -33,21 +34,24 @@ type access struct {
 	} `json:"grpc"`
 }
 
-// load completes what the flags say by what the file says.
+// load completes what the flags say by what the environment and the file say.
+// The environment is read here and not as the flags' defaults, which help prints.
 func (a *access) load() error {
+	if a.GRPC.ServiceToken == "" {
+		a.GRPC.ServiceToken = os.Getenv("RESERVATION_TOKEN")
+	}
+	if a.file == "" {
+		a.file = os.Getenv("RESERVATION_CREDENTIALS")
+	}
 	if a.file == "" {
 		if a.GRPC.ServiceToken == "" {
 			return usageError{errors.New("no credentials: set RESERVATION_CREDENTIALS or --credentials to a credentials.json, or give --token and the services' addresses")}
 		}
 		return nil
 	}
-	text, err := os.ReadFile(a.file)
+	f, err := readAccess(a.file)
 	if err != nil {
-		return fmt.Errorf("credentials: %w (is the platform running?)", err)
-	}
-	var f access
-	if err := json.Unmarshal(text, &f); err != nil {
-		return fmt.Errorf("credentials: %s: %w", a.file, err)
+		return err
 	}
 	for _, field := range []struct{ to, from *string }{
 		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
@@ -61,6 +65,26 @@ func (a *access) load() error {
 		a.GRPC.ServiceToken, a.GRPC.ServiceCredential = f.GRPC.ServiceToken, f.GRPC.ServiceCredential
 	}
 	return nil
+}
+
+// readAccess reads a credentials.json. No error shows what is in it.
+func readAccess(path string) (f access, err error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, fmt.Errorf("credentials: %s is not there; it is while the platform runs (make run)", path)
+	case errors.Is(err, fs.ErrPermission):
+		return f, fmt.Errorf("credentials: %s is not yours to read; it belongs to the user who runs the platform", path)
+	case err != nil:
+		return f, fmt.Errorf("credentials: %w", err)
+	}
+	if err := json.Unmarshal(text, &f); err != nil {
+		return f, fmt.Errorf("credentials: %s is not a credentials.json: %w", path, err)
+	}
+	if f.GRPC.ServiceToken == "" && f.GRPC.ServiceCredential.ID == "" {
+		return f, fmt.Errorf("credentials: %s is not a credentials.json: it has neither grpc.service_token nor grpc.service_credential", path)
+	}
+	return f, nil
 }
 
 // session is an open connection to one service, and the context of its calls.

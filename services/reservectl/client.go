@@ -37,7 +37,8 @@ func (a *app) clientCreate() *cobra.Command {
 	var days int32
 	c := &cobra.Command{
 		Use: "create", Short: "Create an API client; its secret is shown this once", Args: exactly(),
-		Example: `  reservectl client create --company comp_… --name "CRM" --scopes customers:read,bookings:read`,
+		Example: `  reservectl client create --company comp_… --name "CRM" --scopes customers:read,bookings:read
+  reservectl client create --company comp_… --name "Audit" --scopes bookings:read --expires-days 30`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("expires-days") {
 				req.ExpiresAfterDays = &days
@@ -62,6 +63,7 @@ func (a *app) clientCreate() *cobra.Command {
 func (a *app) clientList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the company's API clients", Args: exactly(),
+		Example: `  reservectl client list --company comp_… --output table`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withClients(c.Context(), func(ctx context.Context, clients authv1.ApiClientServiceClient) error {
 				var rows []row
@@ -118,6 +120,8 @@ func (a *app) clientDelete() *cobra.Command {
 func (a *app) clientChange(use, short string, change func(ctx context.Context, clients authv1.ApiClientServiceClient, id string) (row, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " CLIENT_ID", Short: short, Args: exactly("CLIENT_ID"),
+		Example:           "  reservectl client " + use + " m2m_… --company comp_…",
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withClients(c.Context(), func(ctx context.Context, clients authv1.ApiClientServiceClient) error {
 				changed, err := change(ctx, clients, args[0])

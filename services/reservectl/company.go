@@ -22,6 +22,9 @@ func (a *app) companyCreate() *cobra.Command {
 			}
 			defer s.close()
 			res, err := authv1.NewCompanyServiceClient(s.conn).CreateCompany(s.ctx, &req)
+			if hint := zoneHint(req.GetTimezone()); err != nil && hint != "" {
+				return hinted{err, hint}
+			}
 			if err != nil {
 				return err
 			}
@@ -32,6 +35,7 @@ func (a *app) companyCreate() *cobra.Command {
 	c.Flags().StringVar(&req.Timezone, "timezone", "", "its IANA time zone, as Europe/London")
 	c.Flags().StringVar(&req.Currency, "currency", "", "its currency: GBP, EUR or USD")
 	c.Flags().BoolVar(&req.UniqueCustomerEmails, "unique-emails", false, "no two customers may have the same e-mail address")
+	_ = c.RegisterFlagCompletionFunc("timezone", cobra.FixedCompletions(zoneRegions(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	_ = c.RegisterFlagCompletionFunc("currency", cobra.FixedCompletions([]string{"GBP", "EUR", "USD"}, cobra.ShellCompDirectiveNoFileComp))
 	return required(c, "name", "timezone", "currency")
 }
@@ -80,6 +84,7 @@ func (a *app) companyUpdate() *cobra.Command {
 func (a *app) companyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all companies", Args: exactly(),
+		Example: `  reservectl company list --output table`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.auth(c.Context())
 			if err != nil {

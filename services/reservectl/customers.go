@@ -3,7 +3,9 @@ package reservectl
 import (
 	"context"
 	"errors"
+	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,7 @@ func (a *app) customerCommand() *cobra.Command {
 }
 
 func (a *app) customerImport() *cobra.Command {
-	var format, refused string
+	var o importOptions
 	c := &cobra.Command{
 		Use: "import FILE", Short: "Import customers from a CSV or NDJSON file (- is standard input)", Args: exactly("FILE"),
 		Long: `Import customers from a CSV or NDJSON file.
@@ -25,7 +27,7 @@ func (a *app) customerImport() *cobra.Command {
 Each customer has a reference, its key in the system it comes from. A customer
 whose reference was imported before is left as it is: after a failure, run the
 same command again. Lines that are refused are written to a report, and the
-others are stored.
+others are stored; correct the report and import it like any other file.
 
 Columns, or members (also in camelCase or with underscores):
 
@@ -36,9 +38,10 @@ Columns, or members (also in camelCase or with underscores):
   mobile      may be empty
   archived    true or false
   created_at  date or date-time with offset; without it, now`,
-		Example: `  reservectl customer import --company comp_… customers.csv`,
+		Example: `  reservectl customer import --company comp_… customers.csv
+  reservectl customer import --company comp_… - --format ndjson < customers.ndjson`,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, err := a.openRecords(args[0], format)
+			in, rep, err := a.openImport(args[0], o, customerColumns())
 			if err != nil {
 				return err
 			}
@@ -55,84 +58,68 @@ Columns, or members (also in camelCase or with underscores):
 			if err != nil {
 				return err
 			}
-			next := func() (item[*customerv1.ImportedCustomer], error) {
+			next := func() (customerItem, error) {
 				r, err := in.next()
-				if err != nil {
-					return item[*customerv1.ImportedCustomer]{}, err
+				if errors.Is(err, io.EOF) {
+					return customerItem{}, err
 				}
-				customer, err := readCustomer(r)
-				return item[*customerv1.ImportedCustomer]{line: r.line, reference: customer.GetReference(), value: customer}, err
+				it := customerItem{lines: []record{r}}
+				if err != nil {
+					it.reference = r.get(customerReference()...)
+					return it, err
+				}
+				it.value, it.reference, err = readCustomer(r)
+				return it, err
 			}
-			return a.finish(importAll(next, x, &report{file: reportFile(refused, args[0])}, a.progress("customers", 0)))
+			return a.finish(importAll(s.ctx, next, x, rep, a.progress("customers", 0)))
 		},
 	}
-	importFlags(c, &format, &refused)
+	importFlags(c, &o)
 	return c
 }
 
-func importFlags(c *cobra.Command, format, refused *string) {
-	c.Flags().StringVar(format, "format", "", "csv or ndjson; without it, by the file's name")
-	c.Flags().StringVar(refused, "refused", "", "where to report refused lines; without it, FILE.refused.ndjson")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "ndjson"}, cobra.ShellCompDirectiveNoFileComp))
-	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"csv", "ndjson", "jsonl"}, cobra.ShellCompDirectiveFilterFileExt
+type customerItem = item[*customerv1.ImportedCustomer]
+
+func customerReference() []string { return []string{"reference", "id", "customerid"} }
+
+// customerColumns are the columns of a CSV file of customers.
+func customerColumns() columns {
+	return columns{
+		required: [][]string{customerReference(), {"firstname"}, {"lastname"}, {"email"}},
+		optional: []string{"mobile", "phone", "archived", "createdat"},
 	}
 }
 
-func reportFile(refused, path string) string {
-	switch {
-	case refused != "":
-		return refused
-	case path == "-":
-		return "import.refused.ndjson"
-	}
-	return path + ".refused.ndjson"
-}
-
-// finish prints an import's summary; refused lines make an exit status of their own.
-func (a *app) finish(sum summary, err error) error {
-	if err != nil {
-		return err
-	}
-	if err := a.printOne(sum.row()); err != nil {
-		return err
-	}
-	if sum.refused > 0 {
-		return errRefused
-	}
-	return nil
-}
-
-// readCustomer reads a customer from a line. What only the service can judge is
-// left to it.
-func readCustomer(r record) (*customerv1.ImportedCustomer, error) {
+// readCustomer reads a customer from a line, and its reference even where it is
+// refused. What only the service can judge is left to it.
+func readCustomer(r record) (*customerv1.ImportedCustomer, string, error) {
 	f := customerLine{
-		Reference: r.get("reference", "id", "customerid"), FirstName: r.get("firstname"), LastName: r.get("lastname"),
+		Reference: r.get(customerReference()...), FirstName: r.get("firstname"), LastName: r.get("lastname"),
 		Email: r.get("email"), Mobile: r.get("mobile", "phone"), CreatedAt: r.get("createdat"),
 	}
-	if r.json != nil {
+	if r.csv == nil {
 		if err := f.fromJSON(r); err != nil {
-			return nil, err
+			return nil, f.Reference, err
 		}
 	}
 	customer := &customerv1.ImportedCustomer{
 		Reference: f.Reference, FirstName: f.FirstName, LastName: f.LastName, Email: f.Email, Mobile: f.Mobile, Archived: f.Archived,
 	}
 	if archived := r.get("archived"); archived != "" {
-		value, err := strconv.ParseBool(archived)
+		value, err := strconv.ParseBool(strings.ToLower(archived))
 		if err != nil {
-			return customer, refusal{"archived", "type", "must be true or false"}
+			return nil, f.Reference, refusal{"archived", "type", "must be true or false"}
 		}
 		customer.Archived = value
 	}
 	if f.CreatedAt != "" {
 		at, err := parseMoment(f.CreatedAt, time.UTC)
 		if err != nil {
-			return customer, refusal{"created_at", "format", err.Error()}
+			return nil, f.Reference, refusal{"created_at", "format", err.Error()}
 		}
 		customer.CreatedAt = timestamppb.New(at)
 	}
-	return customer, nil
+	return customer, f.Reference, nil
 }
 
 // customerLine is a customer as it stands in a file.
@@ -146,41 +133,43 @@ func (f *customerLine) fromJSON(r record) error {
 	if err := r.decode(&raw); err != nil {
 		return err
 	}
-	for name, value := range raw {
-		var to *string
-		switch column(name) {
-		case "reference":
-			to = &f.Reference
-		case "id", "customerid":
-			if f.Reference == "" {
-				to = &f.Reference
-			}
-		case "firstname":
-			to = &f.FirstName
-		case "lastname":
-			to = &f.LastName
-		case "email":
-			to = &f.Email
-		case "mobile", "phone":
-			to = &f.Mobile
-		case "createdat":
-			to = &f.CreatedAt
-		case "archived":
-			archived, ok := value.(bool)
-			if !ok {
-				return refusal{"archived", "type", "must be true or false"}
-			}
-			f.Archived = archived
-		}
-		if to == nil || value == nil {
-			continue
-		}
-		text, ok := value.(string)
-		if !ok {
-			return refusal{name, "type", "must be a string"}
-		}
-		*to = text
+	if raw == nil {
+		return refusal{"line", "type", "must be a JSON object, not null"}
 	}
+	members := map[string]any{}
+	for name, value := range raw {
+		members[column(name)] = value
+	}
+	for _, m := range []struct {
+		to    *string
+		title string
+		names []string
+	}{
+		// The reference first: it says in the report which customer is refused.
+		{&f.Reference, "reference", customerReference()},
+		{&f.FirstName, "firstname", []string{"firstname"}},
+		{&f.LastName, "lastname", []string{"lastname"}},
+		{&f.Email, "email", []string{"email"}},
+		{&f.Mobile, "mobile", []string{"mobile", "phone"}},
+		{&f.CreatedAt, "created_at", []string{"createdat"}},
+	} {
+		for _, name := range m.names {
+			value := members[name]
+			if value == nil || *m.to != "" {
+				continue
+			}
+			text, ok := value.(string)
+			if !ok {
+				return refusal{m.title, "type", "must be a string"}
+			}
+			*m.to = strings.TrimSpace(text)
+		}
+	}
+	archived, ok := members["archived"].(bool)
+	if !ok && members["archived"] != nil {
+		return refusal{"archived", "type", "must be true or false"}
+	}
+	f.Archived = archived
 	return nil
 }
 

@@ -7,5 +7,7 @@
 //  2. A secret is printed once, where it is made, and nowhere else.
 //  3. An import can be run again after any failure: what is stored is skipped by
 //     its reference.
-//  4. Exit status 0: done; 1: failed; 2: wrong usage; 3: done, but lines were refused.
+//  4. A report of refused lines has the format of the file, holds each line as it
+//     stands with why, and can be corrected and imported itself.
+//  5. Exit status 0: done; 1: failed; 2: wrong usage; 3: done, but lines were refused.
 package reservectl

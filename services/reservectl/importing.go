@@ -1,27 +1,28 @@
 package reservectl
 
 import (
-	"bufio"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
 )
 
-// batchSize is how many items travel in one message, and are stored in one commit.
-const batchSize = 2000
+// A batch travels in one message and is stored in one commit.
+const (
+	batchSize  = 2000
+	batchBytes = 4 << 20 // well below what a message may have
+)
 
 // inFlight bounds the batches that are sent and not answered.
 const inFlight = 4
 
-// item is one thing to import, and the line it stands on.
-type item[T any] struct {
-	line      int
+// item is one thing to import, and the lines it stands on; made-up data stand
+// on none.
+type item[T proto.Message] struct {
+	lines     []record
 	reference string
 	value     T
 }
@@ -34,7 +35,7 @@ type outcome struct {
 }
 
 // exchange is the stream of one import: batches out, their outcomes back.
-type exchange[T any] struct {
+type exchange[T proto.Message] struct {
 	send      func([]T) error
 	receive   func() ([]outcome, error)
 	closeSend func() error
@@ -55,130 +56,118 @@ func (s summary) row() row {
 }
 
 // importAll reads items until io.EOF, sends them in batches, and notes what was
-// refused in a report. next returns a refusal for a line that cannot be sent.
-func importAll[T any](next func() (item[T], error), x exchange[T], rep *report, progress *progress) (summary, error) {
-	var sum summary
+// refused in a report. next returns a refusal for lines that cannot be sent.
+// The summary counts what was answered, also where there is an error. It returns
+// when ctx ends, and does not wait for next, which may wait for a person.
+func importAll[T proto.Message](ctx context.Context, next func() (item[T], error), x exchange[T], rep *report, p *progress) (summary, error) {
 	sent := make(chan []item[T], inFlight)
-	var g errgroup.Group
-	g.Go(func() error {
-		defer close(sent)
-		for {
-			batch, err := nextBatch(next, rep)
-			if len(batch) > 0 {
-				values := make([]T, len(batch))
-				for i := range batch {
-					values[i] = batch[i].value
-				}
-				sent <- batch
-				if sendErr := x.send(values); sendErr != nil {
-					return nil // the receiving side learns why
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				return x.closeSend()
-			}
-			if err != nil {
-				_ = x.closeSend()
-				return err
-			}
-		}
-	})
-	receive := func() error {
-		for batch := range sent {
-			outcomes, err := x.receive()
-			if err != nil {
-				return err
-			}
-			if len(outcomes) != len(batch) {
-				return fmt.Errorf("%d items were answered with %d results", len(batch), len(outcomes))
-			}
-			for i, o := range outcomes {
-				switch {
-				case o.refused != nil:
-					rep.refuse(batch[i].line, batch[i].reference, *o.refused)
-				case o.created:
-					sum.created++
-				default:
-					sum.existed++
-				}
-			}
-			progress.add(len(batch))
-		}
-		return nil
+	sender := make(chan error, 1)
+	gone := make(chan struct{}) // closed when nobody receives any more
+	go func() {
+		err := sendAll(next, x, rep, sent, gone)
+		close(sent)
+		sender <- err
+	}()
+	sum, err := receiveAll(ctx, x, rep, sent, p)
+	close(gone)
+	if err == nil {
+		err = <-sender
 	}
-	err := receive()
-	if err != nil {
-		for range sent { // lets the sender end
-		}
-	}
-	err = errors.Join(err, g.Wait())
-	progress.end()
-	sum.refused, sum.report = rep.count, rep.path()
+	p.end()
+	sum.refused, sum.report = rep.refusals(), rep.path()
 	sum.read = sum.created + sum.existed + sum.refused
 	return sum, errors.Join(err, rep.close())
 }
 
-// nextBatch reads up to batchSize items; lines that cannot be sent go to the report.
-func nextBatch[T any](next func() (item[T], error), rep *report) ([]item[T], error) {
-	batch := make([]item[T], 0, batchSize)
+// sendAll sends batches, each to the service and to those who await its answer.
+func sendAll[T proto.Message](next func() (item[T], error), x exchange[T], rep *report, sent chan<- []item[T], gone <-chan struct{}) error {
+	for ahead := (*item[T])(nil); ; {
+		var batch []item[T]
+		var err error
+		batch, ahead, err = nextBatch(next, ahead, rep)
+		if len(batch) > 0 {
+			values := make([]T, len(batch))
+			for i := range batch {
+				values[i] = batch[i].value
+			}
+			select {
+			case sent <- batch:
+			case <-gone:
+				return nil
+			}
+			if x.send(values) != nil {
+				return nil // the receiving side learns why
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return x.closeSend()
+		}
+		if err != nil {
+			return errors.Join(err, x.closeSend())
+		}
+	}
+}
+
+func receiveAll[T proto.Message](ctx context.Context, x exchange[T], rep *report, sent <-chan []item[T], p *progress) (sum summary, err error) {
+	for {
+		var batch []item[T]
+		var more bool
+		select {
+		case batch, more = <-sent:
+		case <-ctx.Done():
+			return sum, ctx.Err()
+		}
+		if !more {
+			return sum, nil
+		}
+		outcomes, err := x.receive()
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the service ended the import before its end")
+		}
+		if err != nil {
+			return sum, err
+		}
+		if len(outcomes) != len(batch) {
+			return sum, fmt.Errorf("%d items were answered with %d results", len(batch), len(outcomes))
+		}
+		for i, o := range outcomes {
+			switch {
+			case o.refused != nil:
+				rep.refuse(batch[i].reference, batch[i].lines, *o.refused)
+			case o.created:
+				sum.created++
+			default:
+				sum.existed++
+			}
+		}
+		p.add(len(batch))
+	}
+}
+
+// nextBatch reads items until the batch is full; lines that cannot be sent go to
+// the report. An item for which there is no room is the first of the next batch.
+func nextBatch[T proto.Message](next func() (item[T], error), first *item[T], rep *report) (batch []item[T], ahead *item[T], err error) {
+	batch = make([]item[T], 0, batchSize)
+	size := 0
+	if first != nil {
+		batch, size = append(batch, *first), proto.Size(first.value)
+	}
 	for len(batch) < batchSize {
 		it, err := next()
 		var refused refusal
 		switch {
 		case errors.As(err, &refused):
-			rep.refuse(it.line, it.reference, refused)
+			rep.refuse(it.reference, it.lines, refused)
 			continue
 		case err != nil:
-			return batch, err
+			return batch, nil, err
+		}
+		if size += proto.Size(it.value); size > batchBytes && len(batch) > 0 {
+			return batch, &it, nil
 		}
 		batch = append(batch, it)
 	}
-	return batch, nil
-}
-
-// report collects refused lines in a file, which is made with the first one.
-type report struct {
-	file  string
-	mu    sync.Mutex
-	count int
-	f     *os.File
-	w     *bufio.Writer
-	err   error
-}
-
-func (r *report) refuse(line int, reference string, why refusal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count++
-	if r.f == nil && r.err == nil {
-		if r.f, r.err = os.Create(r.file); r.err == nil {
-			r.w = bufio.NewWriter(r.f)
-		}
-	}
-	if r.err != nil {
-		return
-	}
-	text, err := json.Marshal(row{
-		{"line", line}, {"reference", reference}, {"field", why.field}, {"rule", why.rule}, {"message", why.message},
-	})
-	if err == nil {
-		_, err = r.w.Write(append(text, '\n'))
-	}
-	r.err = err
-}
-
-func (r *report) path() string {
-	if r.count == 0 {
-		return ""
-	}
-	return r.file
-}
-
-func (r *report) close() error {
-	if r.f == nil {
-		return r.err
-	}
-	return errors.Join(r.err, r.w.Flush(), r.f.Close())
+	return batch, nil, nil
 }
 
 // progress says on standard error how far a long command is.

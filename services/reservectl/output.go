@@ -1,6 +1,7 @@
 package reservectl
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,20 +21,35 @@ type member struct {
 
 // MarshalJSON writes the members in their order.
 func (r row) MarshalJSON() ([]byte, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range r {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		value, err := json.Marshal(m.value)
+		name, err := encode(m.name)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&b, "%q:%s", m.name, value)
+		value, err := encode(m.value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
 	}
 	b.WriteByte('}')
-	return []byte(b.String()), nil
+	return b.Bytes(), nil
+}
+
+// encode is json.Marshal that leaves &, < and > as people write them.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // printOne prints one object.
@@ -85,12 +101,10 @@ func (a *app) printAll(rows []row, none string) error {
 }
 
 func (a *app) printJSON(v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.out, string(text))
-	return err
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 func cell(v any) string {

@@ -3,7 +3,6 @@ package reservectl
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,39 +10,72 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
+)
+
+// The formats of an import file.
+const (
+	formatCSV    = "csv"
+	formatNDJSON = "ndjson"
 )
 
 // record is one line of an import file: a CSV row by column, or a JSON object.
 type record struct {
 	line int
-	csv  map[string]string // by normalised column name
-	json []byte
+	raw  []byte            // as it stands in the file, without the line's end
+	csv  map[string]string // by normalised column name; nil: NDJSON
+	row  []string          // of CSV that could be read: the values in their order
+}
+
+// refusal is why a line was not stored.
+type refusal struct{ field, rule, message string }
+
+func (r refusal) Error() string { return r.sentence() }
+
+// sentence is the message with the field before it; services send either.
+func (r refusal) sentence() string {
+	if r.field == "" || strings.HasPrefix(r.message, r.field) {
+		return r.message
+	}
+	return r.field + " " + r.message
 }
 
 // records reads an import file line by line.
 type records struct {
-	next  func() (record, error) // io.EOF at the end
+	// next returns io.EOF at the end, and a refusal for a line that cannot be
+	// read, beside what is known of it.
+	next  func() (record, error)
 	close func() error
-	name  string
+
+	path   string
+	format string
+	header []string // of CSV, as it stands in the file
+	comma  rune     // of CSV
+	// ignored are the columns that are not read, as they stand in the file.
+	ignored []string
 }
 
-// maxLine is the longest line of an NDJSON file, in bytes.
+// maxLine is the longest line of an import file, in bytes.
 const maxLine = 4 << 20
 
 // openRecords opens a CSV or NDJSON file; "-" is standard input. format is
-// "csv", "ndjson", or "" to go by the file's name.
-func (a *app) openRecords(path, format string) (*records, error) {
+// "csv", "ndjson", or "" to go by the file's name. known are the columns that a
+// CSV file may have.
+func (a *app) openRecords(path, format string, known columns) (*records, error) {
 	if format == "" {
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".csv":
-			format = "csv"
+			format = formatCSV
 		case ".ndjson", ".jsonl", ".json":
-			format = "ndjson"
+			format = formatNDJSON
 		default:
 			return nil, usageError{fmt.Errorf("%s: give --format csv or ndjson", path)}
 		}
 	}
-	r := &records{name: path, close: func() error { return nil }}
+	if format != formatCSV && format != formatNDJSON {
+		return nil, usageError{fmt.Errorf("--format must be csv or ndjson, not %q", format)}
+	}
+	r := &records{path: path, format: format, close: func() error { return nil }}
 	in := a.in
 	if path != "-" {
 		f, err := os.Open(path)
@@ -52,80 +84,86 @@ func (a *app) openRecords(path, format string) (*records, error) {
 		}
 		in, r.close = f, f.Close
 	}
-	var err error
-	switch format {
-	case "csv":
-		r.next, err = csvRecords(in)
-	case "ndjson":
-		r.next = jsonRecords(in)
-	default:
-		err = usageError{fmt.Errorf("--format must be csv or ndjson, not %q", format)}
-	}
-	if err != nil {
+	if err := r.read(in, known); err != nil {
 		_ = r.close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
 }
 
-func csvRecords(in io.Reader) (func() (record, error), error) {
-	buffered := bufio.NewReader(in)
-	if mark, err := buffered.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		_, _ = buffered.Discard(len(mark)) // spreadsheets write a byte order mark
+func (r *records) read(in io.Reader, known columns) error {
+	buffered := bufio.NewReaderSize(in, 64<<10)
+	if err := skipMark(buffered); err != nil {
+		return err
 	}
-	reader := csv.NewReader(buffered)
-	reader.FieldsPerRecord = -1
-	header, err := reader.Read()
-	if errors.Is(err, io.EOF) {
-		return func() (record, error) { return record{}, io.EOF }, nil
+	if r.format == formatCSV {
+		return r.readCSV(buffered, known)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
-	}
-	for i := range header {
-		header[i] = column(header[i])
-	}
-	return func() (record, error) {
-		fields, err := reader.Read()
-		if err != nil {
-			return record{}, err
-		}
-		line, _ := reader.FieldPos(0)
-		r := record{line: line, csv: make(map[string]string, len(header))}
-		for i, value := range fields {
-			if i < len(header) {
-				r.csv[header[i]] = strings.TrimSpace(value)
-			}
-		}
-		return r, nil
-	}, nil
+	return r.readNDJSON(buffered)
 }
 
-// column brings "First Name", "firstName" and "first_name" to "firstname".
-func column(name string) string {
-	return strings.Map(func(c rune) rune {
-		if c == ' ' || c == '_' || c == '-' || c == '.' {
-			return -1
-		}
-		return c
-	}, strings.ToLower(strings.TrimSpace(name)))
+// skipMark skips the byte order mark that spreadsheets write, and refuses the
+// marks of other encodings.
+func skipMark(in *bufio.Reader) error {
+	mark, _ := in.Peek(3)
+	switch {
+	case bytes.Equal(mark, []byte("\xef\xbb\xbf")):
+		_, err := in.Discard(len(mark))
+		return err
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
+		return errors.New("the file is UTF-16: save it as UTF-8 (a spreadsheet calls that \"CSV UTF-8\")")
+	}
+	return nil
 }
 
-func jsonRecords(in io.Reader) func() (record, error) {
-	scanner := bufio.NewScanner(in)
-	scanner.Buffer(make([]byte, 64<<10), maxLine)
+func (r *records) readNDJSON(in *bufio.Reader) error {
+	if first, _ := in.Peek(1); len(first) == 1 && first[0] == '[' {
+		return errors.New("the file is a JSON array; NDJSON has one object on each line (jq -c '.[]' makes it)")
+	}
 	line := 0
-	return func() (record, error) {
-		for scanner.Scan() {
-			line++
-			if text := bytes.TrimSpace(scanner.Bytes()); len(text) > 0 {
-				return record{line: line, json: bytes.Clone(text)}, nil
+	r.next = func() (record, error) {
+		for {
+			text, err := readLine(in)
+			if errors.Is(err, io.EOF) {
+				return record{}, err
 			}
+			line++
+			rec := record{line: line, raw: bytes.TrimSpace(text)}
+			if err != nil {
+				return rec, err
+			}
+			if len(rec.raw) == 0 {
+				continue
+			}
+			if !utf8.Valid(rec.raw) {
+				return rec, refusal{"line", "characters", "must be UTF-8"}
+			}
+			return rec, nil
 		}
-		if err := scanner.Err(); err != nil {
-			return record{}, fmt.Errorf("line %d: %w", line+1, err)
+	}
+	return nil
+}
+
+// readLine returns the next line; one that is too long is a refusal, with its
+// beginning.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if !long {
+			line = append(line, part...)
+			long = len(line) > maxLine
 		}
-		return record{}, io.EOF
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (!errors.Is(err, io.EOF) || len(line) == 0):
+			return nil, err
+		case long:
+			return line[:80], refusal{"line", "max_length", fmt.Sprintf("must be at most %d MiB", maxLine>>20)}
+		}
+		return line, nil
 	}
 }
 
@@ -141,13 +179,15 @@ func (r record) get(names ...string) string {
 
 // decode fills v from the JSON object.
 func (r record) decode(v any) error {
-	if err := json.Unmarshal(r.json, v); err != nil {
-		return refusal{field: "line", rule: "json", message: err.Error()}
+	err := json.Unmarshal(r.raw, v)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return refusal{wrongType.Field, "type", fmt.Sprintf("must not be a %s", wrongType.Value)}
+	case errors.As(err, &wrongType):
+		return refusal{"line", "type", fmt.Sprintf("must be a JSON object, not a %s", wrongType.Value)}
 	}
-	return nil
+	return refusal{"line", "json", "is not JSON: " + err.Error()}
 }
-
-// refusal is why a line was not stored.
-type refusal struct{ field, rule, message string }
-
-func (r refusal) Error() string { return r.field + " " + r.message }

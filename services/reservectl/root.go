@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,18 +42,42 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 		fmt.Fprintf(errOut, "reservectl: %v\n", err)
 		return exitUsage
 	}
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
 	fmt.Fprintf(errOut, "reservectl: %s\n", explain(err))
 	return exitFailed
 }
 
+// hinted is an error with what may be meant.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
 // explain says what a service refused, or what went wrong, in one line.
 func explain(err error) string {
+	var h hinted
+	errors.As(err, &h)
 	var f *fault.Error
-	if errors.As(err, &f) || fault.From(err).Kind != fault.Internal {
-		f = fault.From(err)
-		return f.Message + " (" + f.Reason + ")"
+	if !errors.As(err, &f) && fault.From(err).Kind == fault.Internal {
+		return err.Error() + h.hint
 	}
-	return err.Error()
+	f = fault.From(err)
+	message := f.Message
+	if len(f.Fields) > 1 {
+		all := make([]string, len(f.Fields))
+		for i, field := range f.Fields {
+			all[i] = refusal{field.Field, field.Rule, field.Message}.sentence()
+		}
+		message = strings.Join(all, "; ")
+	}
+	if f.Kind == fault.Unavailable {
+		h.hint += "; is the platform running, at this address?"
+	}
+	return message + " (" + f.Reason + ")" + h.hint
 }
 
 // app is what the commands share.
@@ -77,7 +101,11 @@ It finds the platform and its credential in a credentials.json, which
   export RESERVATION_CREDENTIALS=.run/credentials.json
   reservectl company create --name "Riverside Yoga" --timezone Europe/London --currency GBP
 
-Standard output is JSON, or a table on a terminal (--output says which).`,
+Standard output is JSON, or a table on a terminal (--output says which).
+Progress and errors go to standard error. The exit status is 0: done, 1: failed,
+2: typed wrongly, 3: done, but an import has refused some lines.`,
+		Example: `  reservectl company list
+  reservectl completion bash > /etc/bash_completion.d/reservectl`,
 		SilenceUsage: true, SilenceErrors: true, Version: service.Version(),
 		// Without these cobra itself refuses an unknown command, and not as a usageError.
 		Args: cobra.ArbitraryArgs, RunE: helpOrUnknown,
@@ -89,11 +117,11 @@ Standard output is JSON, or a table on a terminal (--output says which).`,
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.access.file, "credentials", os.Getenv("RESERVATION_CREDENTIALS"), "the credentials.json (or RESERVATION_CREDENTIALS)")
+	flags.StringVar(&a.access.file, "credentials", "", "the credentials.json (default: RESERVATION_CREDENTIALS)")
 	flags.StringVar(&a.access.GRPC.Auth, "auth", "", "address of the auth service, instead of the file's")
 	flags.StringVar(&a.access.GRPC.Customer, "customer", "", "address of the customer service, instead of the file's")
 	flags.StringVar(&a.access.GRPC.Booking, "booking", "", "address of the booking service, instead of the file's")
-	flags.StringVar(&a.access.GRPC.ServiceToken, "token", os.Getenv("RESERVATION_TOKEN"), "a service token, instead of the file's (or RESERVATION_TOKEN)")
+	flags.StringVar(&a.access.GRPC.ServiceToken, "token", "", "a service token, instead of the file's (default: RESERVATION_TOKEN, which other users of the machine do not see)")
 	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
 	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
@@ -103,7 +131,7 @@ Standard output is JSON, or a table on a terminal (--output says which).`,
 
 // group makes a command that only has commands below it.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, RunE: helpOrUnknown}
+	c := &cobra.Command{Use: use, Short: short, Example: commands[0].Example, RunE: helpOrUnknown}
 	c.AddCommand(commands...)
 	return c
 }

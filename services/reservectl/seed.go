@@ -1,6 +1,7 @@
 package reservectl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -27,8 +29,8 @@ func (a *app) seedCommand() *cobra.Command {
 		Use: "seed", Short: "Fill a company with load data", Args: exactly(),
 		Long: `Fill a company with made-up customers and two years of bookings, for load tests.
 
-The data goes through the same imports as a business's own, in batches that
-PostgreSQL takes by COPY. A repeat with the same prefix makes the same data and
+The data goes through the same imports as a business's own, in batches of some
+thousand that are each one commit of a few statements. A repeat with the same prefix makes the same data and
 so adds only what is missing; another prefix adds other data.`,
 		Example: `  reservectl seed --company comp_… --customers 211000 --bookings 1000000`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -61,41 +63,51 @@ func (a *app) seed(c *cobra.Command, s seeding) error {
 	if err != nil {
 		return err
 	}
-	rep := &report{file: s.prefix + ".refused.ndjson"}
-	madeCustomers, err := importAll(counted(s.customers, s.customer), people, rep, a.progress("customers", s.customers))
+	refusedCustomers := &report{file: s.prefix + "-customers.refused.ndjson", format: formatNDJSON}
+	madeCustomers, err := importAll(customers.ctx, counted(s.customers, s.customer), people, refusedCustomers, a.progress("customers", s.customers))
 	if err != nil {
+		a.sayCut(madeCustomers)
 		return err
 	}
-	bookings, err := a.bookings(c.Context())
+	madeBookings, err := a.seedBookings(c.Context(), s)
 	if err != nil {
+		a.sayCut(madeBookings)
 		return err
 	}
-	defer bookings.close()
-	purchases, err := transactionExchange(bookings.ctx, bookingv1.NewBookingServiceClient(bookings.conn))
-	if err != nil {
-		return err
-	}
-	// A day's resolution keeps a repeat on the same day the same.
-	today := time.Now().UTC().Truncate(24 * time.Hour)
-	madeBookings, err := importAll(counted(s.bookings, func(n int) (string, *bookingv1.ImportedTransaction) {
-		return s.purchase(n, today)
-	}), purchases, rep, a.progress("bookings", s.bookings))
-	if err != nil {
-		return err
-	}
+	refused := madeCustomers.refused + madeBookings.refused
 	err = a.printOne(row{
 		{"customers_created", madeCustomers.created}, {"customers_existed", madeCustomers.existed},
 		{"bookings_created", madeBookings.created}, {"bookings_existed", madeBookings.existed},
-		{"refused", rep.count}, {"seconds", float64(time.Since(began).Milliseconds()) / 1000},
+		{"refused", refused}, {"seconds", float64(time.Since(began).Milliseconds()) / 1000},
 	})
-	if err == nil && rep.count > 0 {
+	if err == nil && refused > 0 {
 		return errRefused
 	}
 	return err
 }
 
+func (a *app) seedBookings(ctx context.Context, s seeding) (summary, error) {
+	if s.bookings == 0 {
+		return summary{}, nil
+	}
+	bookings, err := a.bookings(ctx)
+	if err != nil {
+		return summary{}, err
+	}
+	defer bookings.close()
+	purchases, err := transactionExchange(bookings.ctx, bookingv1.NewBookingServiceClient(bookings.conn))
+	if err != nil {
+		return summary{}, err
+	}
+	// A day's resolution keeps a repeat on the same day the same.
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	next := counted(s.bookings, func(n int) (string, *bookingv1.ImportedTransaction) { return s.purchase(n, today) })
+	refused := &report{file: s.prefix + "-bookings.refused.ndjson", format: formatNDJSON}
+	return importAll(bookings.ctx, next, purchases, refused, a.progress("bookings", s.bookings))
+}
+
 // counted makes the items 0 to n-1.
-func counted[T any](n int, make func(int) (string, T)) func() (item[T], error) {
+func counted[T proto.Message](n int, make func(int) (string, T)) func() (item[T], error) {
 	next := 0
 	return func() (item[T], error) {
 		if next == n {
@@ -103,7 +115,7 @@ func counted[T any](n int, make func(int) (string, T)) func() (item[T], error) {
 		}
 		reference, value := make(next)
 		next++
-		return item[T]{line: next, reference: reference, value: value}, nil
+		return item[T]{reference: reference, value: value}, nil
 	}
 }
 

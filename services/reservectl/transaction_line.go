@@ -59,17 +59,15 @@ type bookingLine struct {
 // one booking from a CSV line.
 func readTransactionLine(r record) (transactionLine, error) {
 	var t transactionLine
-	if r.json != nil {
-		if err := r.decode(&t); err != nil {
-			return t, err
-		}
+	if r.csv == nil {
+		err := r.decode(&t)
 		if t.Reference == "" {
 			t.Reference = t.ID
 		}
-		return t, nil
+		return t, err
 	}
-	t.Reference = r.get("reference", "transaction", "transactionid", "id")
-	t.Customer = r.get("customer", "customerid", "customerreference", "purchasedby")
+	t.Reference = r.get(transactionReference()...)
+	t.Customer = r.get(customerColumn()...)
 	t.PurchaseDate = r.get("purchasedate", "purchasedat")
 	cells := csvCells{record: r}
 	var b bookingLine

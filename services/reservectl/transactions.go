@@ -18,7 +18,7 @@ func (a *app) transactionCommand() *cobra.Command {
 }
 
 func (a *app) transactionImport() *cobra.Command {
-	var format, refused string
+	var o importOptions
 	c := &cobra.Command{
 		Use: "import FILE", Short: "Import a history of purchases from a CSV or NDJSON file (- is standard input)", Args: exactly("FILE"),
 		Long: `Import a history of purchases from a CSV or NDJSON file.
@@ -26,7 +26,8 @@ func (a *app) transactionImport() *cobra.Command {
 Each purchase has a reference, its key in the system it comes from. A purchase
 whose reference was imported before is left as it is: after a failure, run the
 same command again. Lines that are refused are written to a report, and the
-others are stored. Imported history sends no webhooks.
+others are stored; correct the report and import it like any other file.
+Imported history sends no webhooks.
 
 NDJSON has one purchase a line, in the shape of Interface A:
 
@@ -47,9 +48,10 @@ credits_used, customer_pass_id, payment_reference.
 customer and bought_for are cust_ identifiers or references of imported
 customers. An event and its date are found by their references and start, or
 made. A date-time without an offset is in the event's or the company's zone.`,
-		Example: `  reservectl transaction import --company comp_… history.ndjson`,
+		Example: `  reservectl transaction import --company comp_… history.ndjson
+  reservectl transaction import --company comp_… history.csv --refused to-correct.csv`,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, err := a.openRecords(args[0], format)
+			in, rep, err := a.openImport(args[0], o, transactionColumns())
 			if err != nil {
 				return err
 			}
@@ -68,10 +70,10 @@ made. A date-time without an offset is in the event's or the company's zone.`,
 				return err
 			}
 			next := grouped(in.next, local)
-			return a.finish(importAll(next, x, &report{file: reportFile(refused, args[0])}, a.progress("purchases", 0)))
+			return a.finish(importAll(s.ctx, next, x, rep, a.progress("purchases", 0)))
 		},
 	}
-	importFlags(c, &format, &refused)
+	importFlags(c, &o)
 	return c
 }
 
@@ -95,41 +97,70 @@ func (a *app) companyZone(ctx context.Context) (*time.Location, error) {
 
 type transactionItem = item[*bookingv1.ImportedTransaction]
 
+// transactionColumns are the columns of a CSV file of purchases.
+func transactionColumns() columns {
+	return columns{
+		required: [][]string{
+			transactionReference(), customerColumn(), {"purchasedate", "purchasedat"}, {"method", "paymentmethod"},
+		},
+		optional: []string{
+			"spaces", "iscancelled", "isrefunded", "boughtfor", "boughtforid",
+			"eventreference", "eventid", "eventname", "event", "eventtitle", "eventtype",
+			"eventdateid", "eventdate", "datetime", "tz", "timezone", "duration", "capacity",
+			"pricingoptionid", "pricingoption", "pricingoptionname",
+			"currency", "base100grossprice", "gross", "base100netprice", "net", "creditsused", "customerpassid", "paymentreference",
+		},
+	}
+}
+
+func transactionReference() []string {
+	return []string{"reference", "transaction", "transactionid", "id"}
+}
+
+func customerColumn() []string {
+	return []string{"customer", "customerid", "customerreference", "purchasedby"}
+}
+
 // grouped turns lines into purchases: an NDJSON line is one, and CSV lines with
 // the same reference that follow each other are one.
 func grouped(next func() (record, error), local *time.Location) func() (transactionItem, error) {
 	var ahead *transactionItem
 	var aheadErr error
-	read := func() (transactionItem, bool, error) {
+	read := func() (transactionItem, error) {
 		r, err := next()
+		if errors.Is(err, io.EOF) {
+			return transactionItem{}, err
+		}
+		it := transactionItem{lines: []record{r}}
 		if err != nil {
-			return transactionItem{}, false, err
+			it.reference = r.get(transactionReference()...)
+			return it, err
 		}
 		line, err := readTransactionLine(r)
-		if err != nil {
-			return transactionItem{line: r.line, reference: line.Reference}, r.json == nil, err
+		if it.reference = line.Reference; err != nil {
+			return it, err
 		}
-		value, err := line.convert(local)
-		return transactionItem{line: r.line, reference: line.Reference, value: value}, r.json == nil, err
+		it.value, err = line.convert(local)
+		return it, err
 	}
 	return func() (transactionItem, error) {
 		var current transactionItem
 		var err error
-		rows := true
 		if ahead != nil {
 			current, err, ahead, aheadErr = *ahead, aheadErr, nil, nil
 		} else {
-			current, rows, err = read()
+			current, err = read()
 		}
-		if !rows || current.reference == "" || errors.Is(err, io.EOF) {
+		if current.reference == "" || current.lines[0].csv == nil {
 			return current, err
 		}
 		for {
-			following, _, followingErr := read()
-			if following.reference != current.reference || errors.Is(followingErr, io.EOF) {
+			following, followingErr := read()
+			if following.reference != current.reference {
 				ahead, aheadErr = &following, followingErr
 				return current, err
 			}
+			current.lines = append(current.lines, following.lines...)
 			// One refused line refuses its purchase: half of one is worse.
 			if err == nil {
 				err = followingErr

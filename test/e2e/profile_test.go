@@ -130,7 +130,7 @@ func (w *world) testProfile(t *testing.T) {
 		n := n.at(t, w)
 		for _, bad := range []string{
 			"cust_01jb4x9m3vf6ksn8w2d7pq5r0t", "cust_", "x", strings.TrimPrefix(id, "cust_"), "txn_" + strings.TrimPrefix(id, "cust_"),
-			strings.ToUpper(id), id + "0", id[:len(id)-1], "cust_8zzzzzzzzzzzzzzzzzzzzzzzzz", "cust_%00", "%F0%9F%98%80", "'%20or%201=1--", "..%2F..",
+			strings.ToUpper(id), strings.Replace(id, "_", "%255F", 1), id + "0", id[:len(id)-1], "cust_8zzzzzzzzzzzzzzzzzzzzzzzzz", "cust_%00", "%F0%9F%98%80", "'%20or%201=1--", "..%2F..",
 			strings.Repeat("x", 5000),
 		} {
 			n.get(t, profilePath(bad)).Refused(t, http.StatusNotFound, "NOT_FOUND")

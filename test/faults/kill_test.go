@@ -28,7 +28,6 @@ import (
 type writer struct {
 	part    string
 	company string // the only one that it writes to; "": it makes companies
-	rounds  int
 	// write makes the n-th thing, under a key of its own, and returns its identifier.
 	write func(ctx context.Context, op *harness.Operator, n int) (string, error)
 	// rows returns the identifiers of all things that the part has.
@@ -42,6 +41,10 @@ type writer struct {
 	keys int
 	yes  map[string]bool // identifiers that were answered
 }
+
+// kills is how often each part is killed: what is between a commit and its
+// event's publication takes a millisecond, and not every kill hits it.
+const kills = 20
 
 // concurrent is how many requests are under way when a part is killed.
 const concurrent = 4
@@ -60,7 +63,7 @@ func (w *world) writers(t *testing.T) []*writer {
 
 func (w *world) customerWriter(c *harness.Company) *writer {
 	return &writer{
-		part: "customer", company: c.ID, rounds: 6, subject: "customer.v1.customer_created",
+		part: "customer", company: c.ID, subject: "customer.v1.customer_created",
 		write: func(ctx context.Context, op *harness.Operator, n int) (string, error) {
 			res, err := op.Customers.CreateCustomer(keyed(op.As(ctx, c.ID), n), &customerv1.CreateCustomerRequest{
 				FirstName: "Zoë", LastName: fmt.Sprint("Number ", n), Email: "zoe@example.com",
@@ -103,7 +106,7 @@ func (w *world) bookingWriter(t *testing.T, c *harness.Company, customer string)
 	}
 	event := made.GetEvent()
 	return &writer{
-		part: "booking", company: c.ID, rounds: 7, subject: "booking.v1.booking_confirmed",
+		part: "booking", company: c.ID, subject: "booking.v1.booking_confirmed",
 		write: func(ctx context.Context, op *harness.Operator, n int) (string, error) {
 			res, err := op.Bookings.CreateTransaction(keyed(op.As(ctx, c.ID), n), &bookingv1.CreateTransactionRequest{
 				PurchaserId: customer, Lines: []*bookingv1.TransactionLine{{EventDateId: event.GetDates()[0].GetId(), Spaces: 2}},
@@ -149,7 +152,7 @@ func (w *world) passWriter(t *testing.T, c *harness.Company, customer string) *w
 		t.Fatal(err)
 	}
 	return &writer{
-		part: "pass", company: c.ID, rounds: 6, subject: "pass.v1.customer_pass_assigned",
+		part: "pass", company: c.ID, subject: "pass.v1.customer_pass_assigned",
 		write: func(ctx context.Context, op *harness.Operator, n int) (string, error) {
 			res, err := op.Passes.AssignCustomerPass(keyed(op.As(ctx, c.ID), n), &passv1.AssignCustomerPassRequest{
 				CustomerId: customer, PassTypeId: made.GetPassType().GetId(),
@@ -182,7 +185,7 @@ func (w *world) passWriter(t *testing.T, c *harness.Company, customer string) *w
 func (w *world) companyWriter() *writer {
 	const name = "Made under fire"
 	return &writer{
-		part: "auth", rounds: 6, subject: "auth.v1.company_created",
+		part: "auth", subject: "auth.v1.company_created",
 		write: func(ctx context.Context, op *harness.Operator, n int) (string, error) {
 			res, err := op.Companies.CreateCompany(keyed(op.As(ctx, ""), n), &authv1.CreateCompanyRequest{Name: name, Timezone: "Europe/London", Currency: "GBP"})
 			return res.GetCompany().GetId(), err
@@ -220,12 +223,12 @@ func (w *world) companyWriter() *writer {
 func (w *world) testKill(t *testing.T, x *writer) {
 	x.yes = map[string]bool{}
 	part := w.Part(x.part)
-	for range x.rounds {
+	for range kills {
 		// Connections of its own: those of an earlier round wait before they are
 		// taken up again.
 		op := w.Operator(t)
 		left := int64(1 + rand.IntN(40))
-		pause := time.Duration(rand.IntN(4)) * time.Millisecond // 0: at once
+		pause := max(0, time.Duration(rand.IntN(2000)-1000)*time.Microsecond) // 0: at once
 		var yeses atomic.Int64
 		killed := make(chan struct{})
 		kill := func() {
@@ -302,7 +305,7 @@ func (x *writer) once(ctx context.Context, w *world, op *harness.Operator) error
 func (x *writer) checkRows(t *testing.T, op *harness.Operator) {
 	t.Helper()
 	rows := x.rows(t, op)
-	t.Logf("%d kills, %d keys, %d rows", x.rounds, x.keys, len(rows))
+	t.Logf("%d kills, %d keys, %d rows", kills, x.keys, len(rows))
 	if err := x.compare("rows", rows); err != nil {
 		t.Error(err)
 	}

@@ -37,7 +37,7 @@ type Cluster struct {
 	env         map[string]string
 	credentials map[string]Credential // of the parts
 	parts       map[string]*Part
-	owner       map[string]string // database URLs of the owners, by part
+	owner, app  map[string]string // database URLs of the owners and the parts, by part
 }
 
 // Part is one part's process.
@@ -55,7 +55,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	Program(t, "auth", "customer", "booking", "pass", "gateway-a")
 	dir := TempDir(t)
 	c := &Cluster{
-		dir: dir, credentials: map[string]Credential{}, parts: map[string]*Part{}, owner: map[string]string{},
+		dir: dir, credentials: map[string]Credential{}, parts: map[string]*Part{}, owner: map[string]string{}, app: map[string]string{},
 		Postgres: StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
 		NATS:     StartNATS(t, filepath.Join(dir, "nats")),
 	}
@@ -65,7 +65,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		grpc string
 	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}} {
 		ownerURL, appURL := c.Postgres.database(t, part.name)
-		c.owner[part.name] = ownerURL
+		c.owner[part.name], c.app[part.name] = ownerURL, appURL
 		c.migrate(t, part.name, ownerURL)
 		c.add(t, part.name, part.name, map[string]string{"GRPC_ADDR": part.grpc, "DATABASE_URL": appURL})
 	}
@@ -144,6 +144,18 @@ func (c *Cluster) Part(name string) *Part { return c.parts[name] }
 
 // OwnerURL is the URL of the owner of a part's database.
 func (c *Cluster) OwnerURL(part string) string { return c.owner[part] }
+
+// AppURL is the URL by which a part itself reaches its database.
+func (c *Cluster) AppURL(part string) string { return c.app[part] }
+
+// Beside describes another process that runs beside the parts, with their
+// settings and its own; Start runs it.
+func (c *Cluster) Beside(t testing.TB, program string, own map[string]string) *Process {
+	t.Helper()
+	env := maps.Clone(c.env)
+	maps.Copy(env, own)
+	return newProcess(t, program, c.dir, env, Program(t, program))
+}
 
 // AwaitReady returns when the part takes requests.
 func (p *Part) AwaitReady(t testing.TB) {

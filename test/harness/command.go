@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -19,6 +20,8 @@ type Command struct {
 	Env     map[string]string
 	Input   string
 	Dir     string
+	// Account runs it; nil: that of this process.
+	Account *syscall.Credential
 }
 
 // Result is how a command ended.
@@ -31,11 +34,11 @@ type Result struct {
 // Run runs a command to its end, which must come in time.
 func Run(t testing.TB, c Command) Result {
 	t.Helper()
-	cmd := exec.Command(Program(t, c.Program), c.Args...)
+	cmd := exec.Command(programFor(t, c.Account, c.Program), c.Args...)
 	cmd.Env, cmd.Dir, cmd.Stdin = environment(c.Env), c.Dir, strings.NewReader(c.Input)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	r, err := spawn(cmd)
+	r, err := spawn(cmd, c.Account)
 	if err != nil {
 		t.Fatal(err)
 	}

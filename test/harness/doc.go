@@ -13,6 +13,9 @@
 //		…
 //	}
 //
+// Go's cache of test results does not see the programs, so these tests run with
+// -count=1.
+//
 // # Invariants
 //
 //  1. A program is built at most once by a test process, and not at all where

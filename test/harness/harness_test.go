@@ -192,7 +192,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Run("when the test process is sent "+sig.String(), func(t *testing.T) {
 			child := exec.Command(os.Args[0], "-test.run", "^TestChild$", "-test.timeout", "2m")
 			child.Env = append(os.Environ(), childDir+"="+dir, "TMPDIR="+dir)
-			p, err := spawn(child)
+			p, err := spawn(child, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

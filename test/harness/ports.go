@@ -38,6 +38,12 @@ func freePorts(t testing.TB) int {
 	return base
 }
 
+// FreeAddr reserves a loopback address for the rest of the process.
+func FreeAddr(t testing.TB) string {
+	t.Helper()
+	return loopback(freePorts(t))
+}
+
 func (p *ports) take() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,6 +36,8 @@ type Process struct {
 	env  []string
 	dir  string
 	log  string // file, kept over restarts
+	// account runs it; nil: that of this process.
+	account *syscall.Credential
 	// patience is how long it may take to end.
 	patience time.Duration
 
@@ -90,7 +92,7 @@ func (p *Process) Start(t testing.TB) {
 	defer log.Close()
 	cmd := exec.Command(p.path, p.args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, p.env, log, log
-	r, err := spawn(cmd)
+	r, err := spawn(cmd, p.account)
 	if err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
@@ -98,8 +100,9 @@ func (p *Process) Start(t testing.TB) {
 }
 
 // spawn starts cmd in a process group of its own, as a shell would.
-func spawn(cmd *exec.Cmd) (*running, error) {
+func spawn(cmd *exec.Cmd, account *syscall.Credential) (*running, error) {
 	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr.Credential = account
 	cmd.SysProcAttr.Setpgid = true
 	// A grandchild that outlives the program must not keep Wait on its output.
 	cmd.WaitDelay = 5 * time.Second
@@ -164,6 +167,33 @@ func (p *Process) Interrupt(t testing.TB) {
 	t.Helper()
 	p.signalGroup(syscall.SIGINT)
 	p.awaitEnd(t)
+}
+
+// Hurry is Ctrl-C twice, by somebody who does not want to wait.
+func (p *Process) Hurry(t testing.TB) {
+	t.Helper()
+	p.signalGroup(syscall.SIGINT)
+	p.signalGroup(syscall.SIGINT)
+	p.awaitEnd(t)
+}
+
+// AwaitFailure does something that makes the process end by itself, and returns
+// with what error it did.
+func (p *Process) AwaitFailure(t testing.TB, cause func() error) error {
+	t.Helper()
+	p.mu.Lock()
+	if p.running != nil {
+		p.running.asked = true
+	}
+	p.mu.Unlock()
+	if err := cause(); err != nil {
+		t.Fatal(err)
+	}
+	ended, err := p.wait(p.patience)
+	if err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+	return ended
 }
 
 func (p *Process) signalGroup(sig syscall.Signal) {

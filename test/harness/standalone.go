@@ -6,7 +6,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -17,6 +20,8 @@ type StandaloneOptions struct {
 	Dir string
 	// Env is added to its environment. DEMO is off unless it says otherwise.
 	Env map[string]string
+	// Account runs it; nil: that of this process. It must be able to make Dir.
+	Account *syscall.Credential
 }
 
 // Standalone is the platform in one process.
@@ -24,6 +29,8 @@ type Standalone struct {
 	*Process
 	Platform
 	Dir string
+	// PortBase is the first of its ten ports.
+	PortBase int
 	// Credentials is what credentials.json holds.
 	Credentials Credentials
 
@@ -64,14 +71,38 @@ func NewStandalone(t testing.TB, o StandaloneOptions) *Standalone {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(TempDir(t), "data")
 	}
+	base := freePorts(t)
 	env := map[string]string{
-		"DATA_DIR": o.Dir, "PORT_BASE": strconv.Itoa(freePorts(t)), "DEMO": "off", "LOG_LEVEL": "info",
+		"DATA_DIR": o.Dir, "PORT_BASE": strconv.Itoa(base), "DEMO": "off", "LOG_LEVEL": "info",
 	}
 	maps.Copy(env, o.Env)
-	return &Standalone{
-		Process: newProcess(t, "standalone", filepath.Dir(o.Dir), env, Program(t, "standalone", "reservectl")),
-		Dir:     o.Dir,
+	s := &Standalone{
+		Process: newProcess(t, "standalone", filepath.Dir(o.Dir), env, programFor(t, o.Account, "standalone", "reservectl")),
+		Dir:     o.Dir, PortBase: base,
 	}
+	if s.account = o.Account; s.account != nil {
+		s.env = slices.DeleteFunc(s.env, func(entry string) bool { return strings.HasPrefix(entry, "HOME=") })
+	}
+	return s
+}
+
+// programFor is Program for an account that may not be able to enter the
+// directory in which programs are built: it gets a copy.
+func programFor(t testing.TB, account *syscall.Credential, name string, more ...string) string {
+	t.Helper()
+	path := Program(t, name, more...)
+	if account == nil {
+		return path
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(TempDir(t), name)
+	if err := os.WriteFile(path, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // CredentialsFile is the path of credentials.json.

@@ -86,6 +86,62 @@ func (CredentialState) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{0}
 }
 
+// CredentialKind is what a credential is for.
+type CredentialKind int32
+
+const (
+	CredentialKind_CREDENTIAL_KIND_UNSPECIFIED CredentialKind = 0
+	// m2m_, on Interface A.
+	CredentialKind_CREDENTIAL_KIND_API_CLIENT CredentialKind = 1
+	// key_, on Interface B.
+	CredentialKind_CREDENTIAL_KIND_API_KEY CredentialKind = 2
+	// svc_, over gRPC.
+	CredentialKind_CREDENTIAL_KIND_SERVICE CredentialKind = 3
+)
+
+// Enum value maps for CredentialKind.
+var (
+	CredentialKind_name = map[int32]string{
+		0: "CREDENTIAL_KIND_UNSPECIFIED",
+		1: "CREDENTIAL_KIND_API_CLIENT",
+		2: "CREDENTIAL_KIND_API_KEY",
+		3: "CREDENTIAL_KIND_SERVICE",
+	}
+	CredentialKind_value = map[string]int32{
+		"CREDENTIAL_KIND_UNSPECIFIED": 0,
+		"CREDENTIAL_KIND_API_CLIENT":  1,
+		"CREDENTIAL_KIND_API_KEY":     2,
+		"CREDENTIAL_KIND_SERVICE":     3,
+	}
+)
+
+func (x CredentialKind) Enum() *CredentialKind {
+	p := new(CredentialKind)
+	*p = x
+	return p
+}
+
+func (x CredentialKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CredentialKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_auth_v1_auth_proto_enumTypes[1].Descriptor()
+}
+
+func (CredentialKind) Type() protoreflect.EnumType {
+	return &file_reservation_auth_v1_auth_proto_enumTypes[1]
+}
+
+func (x CredentialKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CredentialKind.Descriptor instead.
+func (CredentialKind) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{1}
+}
+
 // SigningKeyState is where a key is in its life.
 type SigningKeyState int32
 
@@ -126,11 +182,11 @@ func (x SigningKeyState) String() string {
 }
 
 func (SigningKeyState) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_auth_v1_auth_proto_enumTypes[1].Descriptor()
+	return file_reservation_auth_v1_auth_proto_enumTypes[2].Descriptor()
 }
 
 func (SigningKeyState) Type() protoreflect.EnumType {
-	return &file_reservation_auth_v1_auth_proto_enumTypes[1]
+	return &file_reservation_auth_v1_auth_proto_enumTypes[2]
 }
 
 func (x SigningKeyState) Number() protoreflect.EnumNumber {
@@ -139,7 +195,7 @@ func (x SigningKeyState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SigningKeyState.Descriptor instead.
 func (SigningKeyState) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{1}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{2}
 }
 
 // Company is a tenant.
@@ -3024,8 +3080,11 @@ type IssueTokenRequest struct {
 	// Service credentials only: how long the token is to live, at most a day;
 	// 0: one hour, which is what API clients always get.
 	LifetimeSeconds int32 `protobuf:"varint,6,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Of what kind the credential must be; one of another kind is answered like one
+	// that does not exist. Unspecified: any.
+	Kind          CredentialKind `protobuf:"varint,7,opt,name=kind,proto3,enum=reservation.auth.v1.CredentialKind" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *IssueTokenRequest) Reset() {
@@ -3098,6 +3157,13 @@ func (x *IssueTokenRequest) GetLifetimeSeconds() int32 {
 		return x.LifetimeSeconds
 	}
 	return 0
+}
+
+func (x *IssueTokenRequest) GetKind() CredentialKind {
+	if x != nil {
+		return x.Kind
+	}
+	return CredentialKind_CREDENTIAL_KIND_UNSPECIFIED
 }
 
 type IssueTokenResponse struct {
@@ -3807,7 +3873,7 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x1fDisableServiceCredentialRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"y\n" +
 	" DisableServiceCredentialResponse\x12U\n" +
-	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\"\xdc\x01\n" +
+	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\"\x95\x02\n" +
 	"\x11IssueTokenRequest\x12\x1b\n" +
 	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12#\n" +
 	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\x12\x14\n" +
@@ -3815,7 +3881,8 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x0eclient_address\x18\x04 \x01(\tR\rclientAddress\x12\x1d\n" +
 	"\n" +
 	"company_id\x18\x05 \x01(\tR\tcompanyId\x12)\n" +
-	"\x10lifetime_seconds\x18\x06 \x01(\x05R\x0flifetimeSeconds\"\x9f\x01\n" +
+	"\x10lifetime_seconds\x18\x06 \x01(\x05R\x0flifetimeSeconds\x127\n" +
+	"\x04kind\x18\a \x01(\x0e2#.reservation.auth.v1.CredentialKindR\x04kind\"\x9f\x01\n" +
 	"\x12IssueTokenResponse\x12!\n" +
 	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\x12\x1d\n" +
 	"\n" +
@@ -3856,7 +3923,12 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x1cCREDENTIAL_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17CREDENTIAL_STATE_ACTIVE\x10\x01\x12\x1d\n" +
 	"\x19CREDENTIAL_STATE_DISABLED\x10\x02\x12\x1c\n" +
-	"\x18CREDENTIAL_STATE_EXPIRED\x10\x03*\x90\x01\n" +
+	"\x18CREDENTIAL_STATE_EXPIRED\x10\x03*\x8b\x01\n" +
+	"\x0eCredentialKind\x12\x1f\n" +
+	"\x1bCREDENTIAL_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aCREDENTIAL_KIND_API_CLIENT\x10\x01\x12\x1b\n" +
+	"\x17CREDENTIAL_KIND_API_KEY\x10\x02\x12\x1b\n" +
+	"\x17CREDENTIAL_KIND_SERVICE\x10\x03*\x90\x01\n" +
 	"\x0fSigningKeyState\x12!\n" +
 	"\x1dSIGNING_KEY_STATE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SIGNING_KEY_STATE_PENDING\x10\x01\x12\x1c\n" +
@@ -3911,181 +3983,183 @@ func file_reservation_auth_v1_auth_proto_rawDescGZIP() []byte {
 	return file_reservation_auth_v1_auth_proto_rawDescData
 }
 
-var file_reservation_auth_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_reservation_auth_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_reservation_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_reservation_auth_v1_auth_proto_goTypes = []any{
 	(CredentialState)(0),                     // 0: reservation.auth.v1.CredentialState
-	(SigningKeyState)(0),                     // 1: reservation.auth.v1.SigningKeyState
-	(*Company)(nil),                          // 2: reservation.auth.v1.Company
-	(*CreateCompanyRequest)(nil),             // 3: reservation.auth.v1.CreateCompanyRequest
-	(*CreateCompanyResponse)(nil),            // 4: reservation.auth.v1.CreateCompanyResponse
-	(*GetCompanyRequest)(nil),                // 5: reservation.auth.v1.GetCompanyRequest
-	(*GetCompanyResponse)(nil),               // 6: reservation.auth.v1.GetCompanyResponse
-	(*UpdateCompanyRequest)(nil),             // 7: reservation.auth.v1.UpdateCompanyRequest
-	(*UpdateCompanyResponse)(nil),            // 8: reservation.auth.v1.UpdateCompanyResponse
-	(*ListCompaniesRequest)(nil),             // 9: reservation.auth.v1.ListCompaniesRequest
-	(*ListCompaniesResponse)(nil),            // 10: reservation.auth.v1.ListCompaniesResponse
-	(*ApiClient)(nil),                        // 11: reservation.auth.v1.ApiClient
-	(*CreateApiClientRequest)(nil),           // 12: reservation.auth.v1.CreateApiClientRequest
-	(*CreateApiClientResponse)(nil),          // 13: reservation.auth.v1.CreateApiClientResponse
-	(*GetApiClientRequest)(nil),              // 14: reservation.auth.v1.GetApiClientRequest
-	(*GetApiClientResponse)(nil),             // 15: reservation.auth.v1.GetApiClientResponse
-	(*ListApiClientsRequest)(nil),            // 16: reservation.auth.v1.ListApiClientsRequest
-	(*ListApiClientsResponse)(nil),           // 17: reservation.auth.v1.ListApiClientsResponse
-	(*UpdateApiClientRequest)(nil),           // 18: reservation.auth.v1.UpdateApiClientRequest
-	(*UpdateApiClientResponse)(nil),          // 19: reservation.auth.v1.UpdateApiClientResponse
-	(*RotateApiClientSecretRequest)(nil),     // 20: reservation.auth.v1.RotateApiClientSecretRequest
-	(*RotateApiClientSecretResponse)(nil),    // 21: reservation.auth.v1.RotateApiClientSecretResponse
-	(*DisableApiClientRequest)(nil),          // 22: reservation.auth.v1.DisableApiClientRequest
-	(*DisableApiClientResponse)(nil),         // 23: reservation.auth.v1.DisableApiClientResponse
-	(*EnableApiClientRequest)(nil),           // 24: reservation.auth.v1.EnableApiClientRequest
-	(*EnableApiClientResponse)(nil),          // 25: reservation.auth.v1.EnableApiClientResponse
-	(*DeleteApiClientRequest)(nil),           // 26: reservation.auth.v1.DeleteApiClientRequest
-	(*DeleteApiClientResponse)(nil),          // 27: reservation.auth.v1.DeleteApiClientResponse
-	(*ApiKey)(nil),                           // 28: reservation.auth.v1.ApiKey
-	(*CreateApiKeyRequest)(nil),              // 29: reservation.auth.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),             // 30: reservation.auth.v1.CreateApiKeyResponse
-	(*GetApiKeyRequest)(nil),                 // 31: reservation.auth.v1.GetApiKeyRequest
-	(*GetApiKeyResponse)(nil),                // 32: reservation.auth.v1.GetApiKeyResponse
-	(*ListApiKeysRequest)(nil),               // 33: reservation.auth.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),              // 34: reservation.auth.v1.ListApiKeysResponse
-	(*UpdateApiKeyRequest)(nil),              // 35: reservation.auth.v1.UpdateApiKeyRequest
-	(*UpdateApiKeyResponse)(nil),             // 36: reservation.auth.v1.UpdateApiKeyResponse
-	(*RotateApiKeySecretRequest)(nil),        // 37: reservation.auth.v1.RotateApiKeySecretRequest
-	(*RotateApiKeySecretResponse)(nil),       // 38: reservation.auth.v1.RotateApiKeySecretResponse
-	(*DisableApiKeyRequest)(nil),             // 39: reservation.auth.v1.DisableApiKeyRequest
-	(*DisableApiKeyResponse)(nil),            // 40: reservation.auth.v1.DisableApiKeyResponse
-	(*EnableApiKeyRequest)(nil),              // 41: reservation.auth.v1.EnableApiKeyRequest
-	(*EnableApiKeyResponse)(nil),             // 42: reservation.auth.v1.EnableApiKeyResponse
-	(*DeleteApiKeyRequest)(nil),              // 43: reservation.auth.v1.DeleteApiKeyRequest
-	(*DeleteApiKeyResponse)(nil),             // 44: reservation.auth.v1.DeleteApiKeyResponse
-	(*ServiceCredential)(nil),                // 45: reservation.auth.v1.ServiceCredential
-	(*CreateServiceCredentialRequest)(nil),   // 46: reservation.auth.v1.CreateServiceCredentialRequest
-	(*CreateServiceCredentialResponse)(nil),  // 47: reservation.auth.v1.CreateServiceCredentialResponse
-	(*ListServiceCredentialsRequest)(nil),    // 48: reservation.auth.v1.ListServiceCredentialsRequest
-	(*ListServiceCredentialsResponse)(nil),   // 49: reservation.auth.v1.ListServiceCredentialsResponse
-	(*RotateServiceCredentialRequest)(nil),   // 50: reservation.auth.v1.RotateServiceCredentialRequest
-	(*RotateServiceCredentialResponse)(nil),  // 51: reservation.auth.v1.RotateServiceCredentialResponse
-	(*DisableServiceCredentialRequest)(nil),  // 52: reservation.auth.v1.DisableServiceCredentialRequest
-	(*DisableServiceCredentialResponse)(nil), // 53: reservation.auth.v1.DisableServiceCredentialResponse
-	(*IssueTokenRequest)(nil),                // 54: reservation.auth.v1.IssueTokenRequest
-	(*IssueTokenResponse)(nil),               // 55: reservation.auth.v1.IssueTokenResponse
-	(*GetJwksRequest)(nil),                   // 56: reservation.auth.v1.GetJwksRequest
-	(*GetJwksResponse)(nil),                  // 57: reservation.auth.v1.GetJwksResponse
-	(*JsonWebKey)(nil),                       // 58: reservation.auth.v1.JsonWebKey
-	(*SigningKey)(nil),                       // 59: reservation.auth.v1.SigningKey
-	(*RotateSigningKeyRequest)(nil),          // 60: reservation.auth.v1.RotateSigningKeyRequest
-	(*RotateSigningKeyResponse)(nil),         // 61: reservation.auth.v1.RotateSigningKeyResponse
-	(*ListSigningKeysRequest)(nil),           // 62: reservation.auth.v1.ListSigningKeysRequest
-	(*ListSigningKeysResponse)(nil),          // 63: reservation.auth.v1.ListSigningKeysResponse
-	(*timestamppb.Timestamp)(nil),            // 64: google.protobuf.Timestamp
+	(CredentialKind)(0),                      // 1: reservation.auth.v1.CredentialKind
+	(SigningKeyState)(0),                     // 2: reservation.auth.v1.SigningKeyState
+	(*Company)(nil),                          // 3: reservation.auth.v1.Company
+	(*CreateCompanyRequest)(nil),             // 4: reservation.auth.v1.CreateCompanyRequest
+	(*CreateCompanyResponse)(nil),            // 5: reservation.auth.v1.CreateCompanyResponse
+	(*GetCompanyRequest)(nil),                // 6: reservation.auth.v1.GetCompanyRequest
+	(*GetCompanyResponse)(nil),               // 7: reservation.auth.v1.GetCompanyResponse
+	(*UpdateCompanyRequest)(nil),             // 8: reservation.auth.v1.UpdateCompanyRequest
+	(*UpdateCompanyResponse)(nil),            // 9: reservation.auth.v1.UpdateCompanyResponse
+	(*ListCompaniesRequest)(nil),             // 10: reservation.auth.v1.ListCompaniesRequest
+	(*ListCompaniesResponse)(nil),            // 11: reservation.auth.v1.ListCompaniesResponse
+	(*ApiClient)(nil),                        // 12: reservation.auth.v1.ApiClient
+	(*CreateApiClientRequest)(nil),           // 13: reservation.auth.v1.CreateApiClientRequest
+	(*CreateApiClientResponse)(nil),          // 14: reservation.auth.v1.CreateApiClientResponse
+	(*GetApiClientRequest)(nil),              // 15: reservation.auth.v1.GetApiClientRequest
+	(*GetApiClientResponse)(nil),             // 16: reservation.auth.v1.GetApiClientResponse
+	(*ListApiClientsRequest)(nil),            // 17: reservation.auth.v1.ListApiClientsRequest
+	(*ListApiClientsResponse)(nil),           // 18: reservation.auth.v1.ListApiClientsResponse
+	(*UpdateApiClientRequest)(nil),           // 19: reservation.auth.v1.UpdateApiClientRequest
+	(*UpdateApiClientResponse)(nil),          // 20: reservation.auth.v1.UpdateApiClientResponse
+	(*RotateApiClientSecretRequest)(nil),     // 21: reservation.auth.v1.RotateApiClientSecretRequest
+	(*RotateApiClientSecretResponse)(nil),    // 22: reservation.auth.v1.RotateApiClientSecretResponse
+	(*DisableApiClientRequest)(nil),          // 23: reservation.auth.v1.DisableApiClientRequest
+	(*DisableApiClientResponse)(nil),         // 24: reservation.auth.v1.DisableApiClientResponse
+	(*EnableApiClientRequest)(nil),           // 25: reservation.auth.v1.EnableApiClientRequest
+	(*EnableApiClientResponse)(nil),          // 26: reservation.auth.v1.EnableApiClientResponse
+	(*DeleteApiClientRequest)(nil),           // 27: reservation.auth.v1.DeleteApiClientRequest
+	(*DeleteApiClientResponse)(nil),          // 28: reservation.auth.v1.DeleteApiClientResponse
+	(*ApiKey)(nil),                           // 29: reservation.auth.v1.ApiKey
+	(*CreateApiKeyRequest)(nil),              // 30: reservation.auth.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),             // 31: reservation.auth.v1.CreateApiKeyResponse
+	(*GetApiKeyRequest)(nil),                 // 32: reservation.auth.v1.GetApiKeyRequest
+	(*GetApiKeyResponse)(nil),                // 33: reservation.auth.v1.GetApiKeyResponse
+	(*ListApiKeysRequest)(nil),               // 34: reservation.auth.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),              // 35: reservation.auth.v1.ListApiKeysResponse
+	(*UpdateApiKeyRequest)(nil),              // 36: reservation.auth.v1.UpdateApiKeyRequest
+	(*UpdateApiKeyResponse)(nil),             // 37: reservation.auth.v1.UpdateApiKeyResponse
+	(*RotateApiKeySecretRequest)(nil),        // 38: reservation.auth.v1.RotateApiKeySecretRequest
+	(*RotateApiKeySecretResponse)(nil),       // 39: reservation.auth.v1.RotateApiKeySecretResponse
+	(*DisableApiKeyRequest)(nil),             // 40: reservation.auth.v1.DisableApiKeyRequest
+	(*DisableApiKeyResponse)(nil),            // 41: reservation.auth.v1.DisableApiKeyResponse
+	(*EnableApiKeyRequest)(nil),              // 42: reservation.auth.v1.EnableApiKeyRequest
+	(*EnableApiKeyResponse)(nil),             // 43: reservation.auth.v1.EnableApiKeyResponse
+	(*DeleteApiKeyRequest)(nil),              // 44: reservation.auth.v1.DeleteApiKeyRequest
+	(*DeleteApiKeyResponse)(nil),             // 45: reservation.auth.v1.DeleteApiKeyResponse
+	(*ServiceCredential)(nil),                // 46: reservation.auth.v1.ServiceCredential
+	(*CreateServiceCredentialRequest)(nil),   // 47: reservation.auth.v1.CreateServiceCredentialRequest
+	(*CreateServiceCredentialResponse)(nil),  // 48: reservation.auth.v1.CreateServiceCredentialResponse
+	(*ListServiceCredentialsRequest)(nil),    // 49: reservation.auth.v1.ListServiceCredentialsRequest
+	(*ListServiceCredentialsResponse)(nil),   // 50: reservation.auth.v1.ListServiceCredentialsResponse
+	(*RotateServiceCredentialRequest)(nil),   // 51: reservation.auth.v1.RotateServiceCredentialRequest
+	(*RotateServiceCredentialResponse)(nil),  // 52: reservation.auth.v1.RotateServiceCredentialResponse
+	(*DisableServiceCredentialRequest)(nil),  // 53: reservation.auth.v1.DisableServiceCredentialRequest
+	(*DisableServiceCredentialResponse)(nil), // 54: reservation.auth.v1.DisableServiceCredentialResponse
+	(*IssueTokenRequest)(nil),                // 55: reservation.auth.v1.IssueTokenRequest
+	(*IssueTokenResponse)(nil),               // 56: reservation.auth.v1.IssueTokenResponse
+	(*GetJwksRequest)(nil),                   // 57: reservation.auth.v1.GetJwksRequest
+	(*GetJwksResponse)(nil),                  // 58: reservation.auth.v1.GetJwksResponse
+	(*JsonWebKey)(nil),                       // 59: reservation.auth.v1.JsonWebKey
+	(*SigningKey)(nil),                       // 60: reservation.auth.v1.SigningKey
+	(*RotateSigningKeyRequest)(nil),          // 61: reservation.auth.v1.RotateSigningKeyRequest
+	(*RotateSigningKeyResponse)(nil),         // 62: reservation.auth.v1.RotateSigningKeyResponse
+	(*ListSigningKeysRequest)(nil),           // 63: reservation.auth.v1.ListSigningKeysRequest
+	(*ListSigningKeysResponse)(nil),          // 64: reservation.auth.v1.ListSigningKeysResponse
+	(*timestamppb.Timestamp)(nil),            // 65: google.protobuf.Timestamp
 }
 var file_reservation_auth_v1_auth_proto_depIdxs = []int32{
-	64, // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
-	64, // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
-	2,  // 2: reservation.auth.v1.CreateCompanyResponse.company:type_name -> reservation.auth.v1.Company
-	2,  // 3: reservation.auth.v1.GetCompanyResponse.company:type_name -> reservation.auth.v1.Company
-	2,  // 4: reservation.auth.v1.UpdateCompanyResponse.company:type_name -> reservation.auth.v1.Company
-	2,  // 5: reservation.auth.v1.ListCompaniesResponse.companies:type_name -> reservation.auth.v1.Company
+	65, // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
+	65, // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
+	3,  // 2: reservation.auth.v1.CreateCompanyResponse.company:type_name -> reservation.auth.v1.Company
+	3,  // 3: reservation.auth.v1.GetCompanyResponse.company:type_name -> reservation.auth.v1.Company
+	3,  // 4: reservation.auth.v1.UpdateCompanyResponse.company:type_name -> reservation.auth.v1.Company
+	3,  // 5: reservation.auth.v1.ListCompaniesResponse.companies:type_name -> reservation.auth.v1.Company
 	0,  // 6: reservation.auth.v1.ApiClient.state:type_name -> reservation.auth.v1.CredentialState
-	64, // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
-	64, // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
-	64, // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
-	64, // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
-	11, // 11: reservation.auth.v1.CreateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	11, // 12: reservation.auth.v1.GetApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	11, // 13: reservation.auth.v1.ListApiClientsResponse.api_clients:type_name -> reservation.auth.v1.ApiClient
-	11, // 14: reservation.auth.v1.UpdateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	11, // 15: reservation.auth.v1.RotateApiClientSecretResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	11, // 16: reservation.auth.v1.DisableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	11, // 17: reservation.auth.v1.EnableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	65, // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
+	65, // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
+	65, // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
+	65, // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
+	12, // 11: reservation.auth.v1.CreateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12, // 12: reservation.auth.v1.GetApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12, // 13: reservation.auth.v1.ListApiClientsResponse.api_clients:type_name -> reservation.auth.v1.ApiClient
+	12, // 14: reservation.auth.v1.UpdateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12, // 15: reservation.auth.v1.RotateApiClientSecretResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12, // 16: reservation.auth.v1.DisableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12, // 17: reservation.auth.v1.EnableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	0,  // 18: reservation.auth.v1.ApiKey.state:type_name -> reservation.auth.v1.CredentialState
-	64, // 19: reservation.auth.v1.ApiKey.created_at:type_name -> google.protobuf.Timestamp
-	64, // 20: reservation.auth.v1.ApiKey.expires_at:type_name -> google.protobuf.Timestamp
-	64, // 21: reservation.auth.v1.ApiKey.rotated_at:type_name -> google.protobuf.Timestamp
-	64, // 22: reservation.auth.v1.ApiKey.last_used_at:type_name -> google.protobuf.Timestamp
-	28, // 23: reservation.auth.v1.CreateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	28, // 24: reservation.auth.v1.GetApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	28, // 25: reservation.auth.v1.ListApiKeysResponse.api_keys:type_name -> reservation.auth.v1.ApiKey
-	28, // 26: reservation.auth.v1.UpdateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	28, // 27: reservation.auth.v1.RotateApiKeySecretResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	28, // 28: reservation.auth.v1.DisableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	28, // 29: reservation.auth.v1.EnableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	65, // 19: reservation.auth.v1.ApiKey.created_at:type_name -> google.protobuf.Timestamp
+	65, // 20: reservation.auth.v1.ApiKey.expires_at:type_name -> google.protobuf.Timestamp
+	65, // 21: reservation.auth.v1.ApiKey.rotated_at:type_name -> google.protobuf.Timestamp
+	65, // 22: reservation.auth.v1.ApiKey.last_used_at:type_name -> google.protobuf.Timestamp
+	29, // 23: reservation.auth.v1.CreateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	29, // 24: reservation.auth.v1.GetApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	29, // 25: reservation.auth.v1.ListApiKeysResponse.api_keys:type_name -> reservation.auth.v1.ApiKey
+	29, // 26: reservation.auth.v1.UpdateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	29, // 27: reservation.auth.v1.RotateApiKeySecretResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	29, // 28: reservation.auth.v1.DisableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	29, // 29: reservation.auth.v1.EnableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
 	0,  // 30: reservation.auth.v1.ServiceCredential.state:type_name -> reservation.auth.v1.CredentialState
-	64, // 31: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
-	64, // 32: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
-	45, // 33: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	45, // 34: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
-	45, // 35: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	45, // 36: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	58, // 37: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
-	1,  // 38: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
-	64, // 39: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
-	64, // 40: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
-	64, // 41: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
-	59, // 42: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
-	59, // 43: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
-	3,  // 44: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
-	5,  // 45: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
-	7,  // 46: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
-	9,  // 47: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
-	12, // 48: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
-	14, // 49: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
-	16, // 50: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
-	18, // 51: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
-	20, // 52: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
-	22, // 53: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
-	24, // 54: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
-	26, // 55: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
-	29, // 56: reservation.auth.v1.ApiKeyService.CreateApiKey:input_type -> reservation.auth.v1.CreateApiKeyRequest
-	31, // 57: reservation.auth.v1.ApiKeyService.GetApiKey:input_type -> reservation.auth.v1.GetApiKeyRequest
-	33, // 58: reservation.auth.v1.ApiKeyService.ListApiKeys:input_type -> reservation.auth.v1.ListApiKeysRequest
-	35, // 59: reservation.auth.v1.ApiKeyService.UpdateApiKey:input_type -> reservation.auth.v1.UpdateApiKeyRequest
-	37, // 60: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:input_type -> reservation.auth.v1.RotateApiKeySecretRequest
-	39, // 61: reservation.auth.v1.ApiKeyService.DisableApiKey:input_type -> reservation.auth.v1.DisableApiKeyRequest
-	41, // 62: reservation.auth.v1.ApiKeyService.EnableApiKey:input_type -> reservation.auth.v1.EnableApiKeyRequest
-	43, // 63: reservation.auth.v1.ApiKeyService.DeleteApiKey:input_type -> reservation.auth.v1.DeleteApiKeyRequest
-	46, // 64: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
-	48, // 65: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
-	50, // 66: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
-	52, // 67: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
-	54, // 68: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
-	56, // 69: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
-	60, // 70: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
-	62, // 71: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
-	4,  // 72: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
-	6,  // 73: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
-	8,  // 74: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
-	10, // 75: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
-	13, // 76: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
-	15, // 77: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
-	17, // 78: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
-	19, // 79: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
-	21, // 80: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
-	23, // 81: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
-	25, // 82: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
-	27, // 83: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
-	30, // 84: reservation.auth.v1.ApiKeyService.CreateApiKey:output_type -> reservation.auth.v1.CreateApiKeyResponse
-	32, // 85: reservation.auth.v1.ApiKeyService.GetApiKey:output_type -> reservation.auth.v1.GetApiKeyResponse
-	34, // 86: reservation.auth.v1.ApiKeyService.ListApiKeys:output_type -> reservation.auth.v1.ListApiKeysResponse
-	36, // 87: reservation.auth.v1.ApiKeyService.UpdateApiKey:output_type -> reservation.auth.v1.UpdateApiKeyResponse
-	38, // 88: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:output_type -> reservation.auth.v1.RotateApiKeySecretResponse
-	40, // 89: reservation.auth.v1.ApiKeyService.DisableApiKey:output_type -> reservation.auth.v1.DisableApiKeyResponse
-	42, // 90: reservation.auth.v1.ApiKeyService.EnableApiKey:output_type -> reservation.auth.v1.EnableApiKeyResponse
-	44, // 91: reservation.auth.v1.ApiKeyService.DeleteApiKey:output_type -> reservation.auth.v1.DeleteApiKeyResponse
-	47, // 92: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
-	49, // 93: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
-	51, // 94: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
-	53, // 95: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
-	55, // 96: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
-	57, // 97: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
-	61, // 98: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
-	63, // 99: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
-	72, // [72:100] is the sub-list for method output_type
-	44, // [44:72] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	65, // 31: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
+	65, // 32: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
+	46, // 33: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	46, // 34: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
+	46, // 35: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	46, // 36: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	1,  // 37: reservation.auth.v1.IssueTokenRequest.kind:type_name -> reservation.auth.v1.CredentialKind
+	59, // 38: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
+	2,  // 39: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
+	65, // 40: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
+	65, // 41: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
+	65, // 42: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
+	60, // 43: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
+	60, // 44: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
+	4,  // 45: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
+	6,  // 46: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
+	8,  // 47: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
+	10, // 48: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
+	13, // 49: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
+	15, // 50: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
+	17, // 51: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
+	19, // 52: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
+	21, // 53: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
+	23, // 54: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
+	25, // 55: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
+	27, // 56: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
+	30, // 57: reservation.auth.v1.ApiKeyService.CreateApiKey:input_type -> reservation.auth.v1.CreateApiKeyRequest
+	32, // 58: reservation.auth.v1.ApiKeyService.GetApiKey:input_type -> reservation.auth.v1.GetApiKeyRequest
+	34, // 59: reservation.auth.v1.ApiKeyService.ListApiKeys:input_type -> reservation.auth.v1.ListApiKeysRequest
+	36, // 60: reservation.auth.v1.ApiKeyService.UpdateApiKey:input_type -> reservation.auth.v1.UpdateApiKeyRequest
+	38, // 61: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:input_type -> reservation.auth.v1.RotateApiKeySecretRequest
+	40, // 62: reservation.auth.v1.ApiKeyService.DisableApiKey:input_type -> reservation.auth.v1.DisableApiKeyRequest
+	42, // 63: reservation.auth.v1.ApiKeyService.EnableApiKey:input_type -> reservation.auth.v1.EnableApiKeyRequest
+	44, // 64: reservation.auth.v1.ApiKeyService.DeleteApiKey:input_type -> reservation.auth.v1.DeleteApiKeyRequest
+	47, // 65: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
+	49, // 66: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
+	51, // 67: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
+	53, // 68: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
+	55, // 69: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
+	57, // 70: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
+	61, // 71: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
+	63, // 72: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
+	5,  // 73: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
+	7,  // 74: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
+	9,  // 75: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
+	11, // 76: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
+	14, // 77: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
+	16, // 78: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
+	18, // 79: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
+	20, // 80: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
+	22, // 81: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
+	24, // 82: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
+	26, // 83: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
+	28, // 84: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
+	31, // 85: reservation.auth.v1.ApiKeyService.CreateApiKey:output_type -> reservation.auth.v1.CreateApiKeyResponse
+	33, // 86: reservation.auth.v1.ApiKeyService.GetApiKey:output_type -> reservation.auth.v1.GetApiKeyResponse
+	35, // 87: reservation.auth.v1.ApiKeyService.ListApiKeys:output_type -> reservation.auth.v1.ListApiKeysResponse
+	37, // 88: reservation.auth.v1.ApiKeyService.UpdateApiKey:output_type -> reservation.auth.v1.UpdateApiKeyResponse
+	39, // 89: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:output_type -> reservation.auth.v1.RotateApiKeySecretResponse
+	41, // 90: reservation.auth.v1.ApiKeyService.DisableApiKey:output_type -> reservation.auth.v1.DisableApiKeyResponse
+	43, // 91: reservation.auth.v1.ApiKeyService.EnableApiKey:output_type -> reservation.auth.v1.EnableApiKeyResponse
+	45, // 92: reservation.auth.v1.ApiKeyService.DeleteApiKey:output_type -> reservation.auth.v1.DeleteApiKeyResponse
+	48, // 93: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
+	50, // 94: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
+	52, // 95: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
+	54, // 96: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
+	56, // 97: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
+	58, // 98: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
+	62, // 99: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
+	64, // 100: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
+	73, // [73:101] is the sub-list for method output_type
+	45, // [45:73] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_reservation_auth_v1_auth_proto_init() }
@@ -4105,7 +4179,7 @@ func file_reservation_auth_v1_auth_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_auth_v1_auth_proto_rawDesc), len(file_reservation_auth_v1_auth_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   6,

@@ -751,14 +751,17 @@ func (x *PassPayment) GetCustomerPassId() string {
 // TransactionLine is one booking to make.
 type TransactionLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// date_ identifier.
+	// date_ identifier; empty: the only date of event_id that takes place.
 	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
 	// po- identifier of the same event; empty: its only one.
 	PricingOptionId string `protobuf:"bytes,2,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	// 1 to 1000; 0: 1.
 	Spaces int32 `protobuf:"varint,3,opt,name=spaces,proto3" json:"spaces,omitempty"`
 	// cust_ identifier; empty: the purchaser.
-	BoughtForId   string `protobuf:"bytes,4,opt,name=bought_for_id,json=boughtForId,proto3" json:"bought_for_id,omitempty"`
+	BoughtForId string `protobuf:"bytes,4,opt,name=bought_for_id,json=boughtForId,proto3" json:"bought_for_id,omitempty"`
+	// evt_ identifier; where it is given with event_date_id, the date must be one of
+	// this event.
+	EventId       string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -817,6 +820,13 @@ func (x *TransactionLine) GetSpaces() int32 {
 func (x *TransactionLine) GetBoughtForId() string {
 	if x != nil {
 		return x.BoughtForId
+	}
+	return ""
+}
+
+func (x *TransactionLine) GetEventId() string {
+	if x != nil {
+		return x.EventId
 	}
 	return ""
 }
@@ -3049,12 +3059,13 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\rdiscount_code\x18\x06 \x01(\tR\fdiscountCode\"Z\n" +
 	"\vPassPayment\x12!\n" +
 	"\fcredits_used\x18\x01 \x01(\x05R\vcreditsUsed\x12(\n" +
-	"\x10customer_pass_id\x18\x02 \x01(\tR\x0ecustomerPassId\"\x9d\x01\n" +
+	"\x10customer_pass_id\x18\x02 \x01(\tR\x0ecustomerPassId\"\xb8\x01\n" +
 	"\x0fTransactionLine\x12\"\n" +
 	"\revent_date_id\x18\x01 \x01(\tR\veventDateId\x12*\n" +
 	"\x11pricing_option_id\x18\x02 \x01(\tR\x0fpricingOptionId\x12\x16\n" +
 	"\x06spaces\x18\x03 \x01(\x05R\x06spaces\x12\"\n" +
-	"\rbought_for_id\x18\x04 \x01(\tR\vboughtForId\"\xc6\x02\n" +
+	"\rbought_for_id\x18\x04 \x01(\tR\vboughtForId\x12\x19\n" +
+	"\bevent_id\x18\x05 \x01(\tR\aeventId\"\xc6\x02\n" +
 	"\x18CreateTransactionRequest\x12!\n" +
 	"\fpurchaser_id\x18\x01 \x01(\tR\vpurchaserId\x12=\n" +
 	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineR\x05lines\x12+\n" +

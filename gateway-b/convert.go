@@ -1,0 +1,13 @@
+package gatewayb
+
+import (
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
+)
+
+func customer(c *customerv1.Customer) *edgebv1.Customer {
+	return &edgebv1.Customer{
+		Id: c.GetId(), FirstName: c.GetFirstName(), LastName: c.GetLastName(), Email: c.GetEmail(), Mobile: c.GetMobile(),
+		Archived: c.GetArchived(), CreatedAt: utc(c.GetCreatedAt()), UpdatedAt: utc(c.GetUpdatedAt()),
+	}
+}

@@ -1,0 +1,99 @@
+package gatewayb
+
+import (
+	"context"
+
+	"reservation.dev/platform/edge"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
+)
+
+// ListEvents is GET /events.
+func (f *facade) ListEvents(ctx context.Context, req *edgebv1.ListEventsRequest) (*edgebv1.ListEventsResponse, error) {
+	p, err := newPage(parameters{req.Page, req.PerPage, req.Cursor, req.Sort, req.UpdatedSince}, 4)
+	if err != nil {
+		return nil, err
+	}
+	list := &bookingv1.ListEventsRequest{
+		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: bookingv1.EventOrder(p.sort), WithDates: true,
+	}
+	if list.Type, err = enumParameter[bookingv1.EventType]("type", req.Type, eventTypes()); err != nil {
+		return nil, err
+	}
+	if list.Status, err = enumParameter[bookingv1.EventStatus]("status", req.Status, eventStatuses()); err != nil {
+		return nil, err
+	}
+	if list.StartsFrom, err = instantParameter("startsFrom", req.StartsFrom); err != nil {
+		return nil, err
+	}
+	if list.StartsBefore, err = instantParameter("startsBefore", req.StartsBefore); err != nil {
+		return nil, err
+	}
+	res, err := f.events.ListEvents(ctx, list)
+	if err != nil {
+		return nil, named(err, listNames())
+	}
+	out := &edgebv1.ListEventsResponse{Total: res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: next(res.GetNextPageToken())}
+	for _, e := range res.GetEvents() {
+		out.Events = append(out.Events, event(e))
+	}
+	return out, nil
+}
+
+// GetEvent is GET /events/{id}.
+func (f *facade) GetEvent(ctx context.Context, req *edgebv1.GetEventRequest) (*edgebv1.GetEventResponse, error) {
+	res, err := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: req.GetId()})
+	if err != nil {
+		return nil, err
+	}
+	edge.SetETag(ctx, res.GetEvent().GetVersion())
+	return &edgebv1.GetEventResponse{Event: event(res.GetEvent())}, nil
+}
+
+// CreateEvent is POST /events.
+func (f *facade) CreateEvent(ctx context.Context, req *edgebv1.CreateEventRequest) (*edgebv1.CreateEventResponse, error) {
+	create, names, err := newEvent(req.GetEvent())
+	if err != nil {
+		return nil, err
+	}
+	res, err := f.events.CreateEvent(ctx, create)
+	if err != nil {
+		return nil, named(err, names)
+	}
+	edge.SetETag(ctx, res.GetEvent().GetVersion())
+	created(ctx, "events", res.GetEvent().GetId())
+	return &edgebv1.CreateEventResponse{Event: event(res.GetEvent())}, nil
+}
+
+// UpdateEvent is PUT and PATCH /events/{id}.
+func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventRequest) (*edgebv1.UpdateEventResponse, error) {
+	update, err := eventUpdate(req.GetEvent())
+	if err != nil {
+		return nil, f.unlessMissing(ctx, req.GetId(), err)
+	}
+	update.Id, update.ExpectedVersion = req.GetId(), edge.ExpectedVersion(ctx)
+	res, err := f.events.UpdateEvent(ctx, update)
+	if err != nil {
+		return nil, named(err, onlyDateNames())
+	}
+	edge.SetETag(ctx, res.GetEvent().GetVersion())
+	return &edgebv1.UpdateEventResponse{Event: event(res.GetEvent())}, nil
+}
+
+// unlessMissing answers what is wrong with a request, unless the event that it
+// names does not exist, which is the greater fault.
+func (f *facade) unlessMissing(ctx context.Context, id string, wrong error) error {
+	if _, err := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id}); err != nil {
+		return err
+	}
+	return wrong
+}
+
+// DeleteEvent is DELETE /events/{id}.
+func (f *facade) DeleteEvent(ctx context.Context, req *edgebv1.DeleteEventRequest) (*edgebv1.DeleteEventResponse, error) {
+	_, err := f.events.DeleteEvent(ctx, &bookingv1.DeleteEventRequest{Id: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx)})
+	if err != nil {
+		return nil, err
+	}
+	return &edgebv1.DeleteEventResponse{Id: req.GetId(), Deleted: true}, nil
+}

@@ -1,0 +1,397 @@
+package gatewayb
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/ratelimit"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/service"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/platform/token/tokentest"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// gateway is Interface B on HTTP before small fakes of the services on gRPC.
+type gateway struct {
+	t        *testing.T
+	url      string
+	http     *http.Client
+	issuer   *tokentest.Issuer
+	company  id.Company
+	contract *openapitest.Contract
+	services *fakes
+	limiter  taker
+	log      *lockedBuffer
+}
+
+// unlimited lets everything pass.
+type unlimited struct{}
+
+func (unlimited) Take(_ context.Context, _ string, limit int) ratelimit.Decision {
+	return ratelimit.Decision{Allowed: true, Limit: limit, Remaining: limit - 1, Reset: time.Minute}
+}
+
+func newGateway(t *testing.T, limiter taker) *gateway {
+	t.Helper()
+	g := &gateway{
+		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi, base),
+		services: &fakes{}, limiter: limiter, log: &lockedBuffer{},
+	}
+	log := slog.New(slog.NewTextHandler(g.log, nil))
+	policy := rpc.Policy{authv1.TokenService_IssueToken_FullMethodName: rpc.Public}
+	for _, desc := range []struct {
+		name    string
+		methods []string
+	}{
+		{customerv1.CustomerService_ServiceDesc.ServiceName, []string{"ListCustomers", "GetCustomer", "CreateCustomer", "UpdateCustomer", "DeleteCustomer"}},
+		{bookingv1.EventService_ServiceDesc.ServiceName, []string{"ListEvents", "GetEvent", "CreateEvent", "UpdateEvent", "DeleteEvent"}},
+		{bookingv1.BookingService_ServiceDesc.ServiceName, []string{"ListRegistrations", "GetRegistration", "CreateTransaction", "CancelBooking"}},
+		{passv1.PassService_ServiceDesc.ServiceName, []string{"ListPassTypes", "GetPassType", "CreatePassType", "UpdatePassType", "ListCustomerPasses", "GetCustomerPass", "AssignCustomerPass", "UpdateCustomerPass"}},
+	} {
+		for _, method := range desc.methods {
+			policy["/"+desc.name+"/"+method] = rpc.AnyToken
+		}
+	}
+	srv := rpc.NewServer(rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: policy})
+	authv1.RegisterTokenServiceServer(srv, fakeTokens{fakes: g.services})
+	customerv1.RegisterCustomerServiceServer(srv, fakeCustomers{fakes: g.services})
+	bookingv1.RegisterEventServiceServer(srv, fakeEvents{fakes: g.services})
+	bookingv1.RegisterBookingServiceServer(srv, fakeBookings{fakes: g.services})
+	passv1.RegisterPassServiceServer(srv, fakePasses{fakes: g.services})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = srv.Serve(ln) }()
+	t.Cleanup(srv.Stop)
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+
+	host := &service.Host{Part: "gateway-b", Log: log, Metrics: prometheus.NewRegistry()}
+	handler, err := newHandler(t.Context(), host, g.issuer.Verifier, &Config{RateLimit: 100}, limiter, services{
+		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
+		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), passes: passv1.NewPassServiceClient(conn),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(handler)
+	t.Cleanup(web.Close)
+	g.url = web.URL
+	g.http = &http.Client{Transport: g.contract.Transport(t, web.Client().Transport)}
+	return g
+}
+
+// request describes one HTTP request of a test; its path is below the base.
+type request struct {
+	method, path, token, media, body string
+	header                           http.Header
+}
+
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+func (g *gateway) do(r request) answer {
+	g.t.Helper()
+	var body io.Reader
+	if r.body != "" {
+		body = strings.NewReader(r.body)
+	}
+	req, err := http.NewRequestWithContext(g.t.Context(), r.method, g.url+base+r.path, body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if r.header != nil {
+		req.Header = r.header.Clone()
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	if r.media == "" && r.body != "" {
+		r.media = "application/json"
+	}
+	if r.media != "" {
+		req.Header.Set("Content-Type", r.media)
+	}
+	res, err := g.http.Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, string(text)}
+}
+
+// token returns a token with all permissions.
+func (g *gateway) token() string { return g.issuer.Key(g.company, permissions()...) }
+
+func permissions() []string {
+	var all []string
+	for _, collection := range []string{"customers", "events", "registrations", "passes", "customer-passes"} {
+		all = append(all, collection+":read", collection+":write")
+	}
+	return all
+}
+
+// fakes answers every call with what was prepared for its answer's type, and keeps
+// what was asked.
+type fakes struct {
+	mu       sync.Mutex
+	answers  []proto.Message
+	err      error
+	asked    []proto.Message
+	metadata metadata.MD
+}
+
+// prepare makes the services answer with these.
+func (f *fakes) prepare(err error, answers ...proto.Message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err, f.answers, f.asked = err, answers, nil
+}
+
+// last returns the last request of a type.
+func last[T proto.Message](f *fakes) T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found T
+	for _, m := range f.asked {
+		if m, ok := m.(T); ok {
+			found = m
+		}
+	}
+	return found
+}
+
+func reply[T proto.Message](ctx context.Context, f *fakes, req proto.Message) (T, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, req)
+	f.metadata, _ = metadata.FromIncomingContext(ctx)
+	var none T
+	for _, m := range f.answers {
+		if m, ok := m.(T); ok {
+			return m, nil
+		}
+	}
+	if f.err != nil {
+		return none, f.err
+	}
+	return none, fault.Missing("resource")
+}
+
+type fakeTokens struct {
+	authv1.UnimplementedTokenServiceServer
+	*fakes
+}
+
+func (f fakeTokens) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
+	if req.GetClientSecret() != "right" {
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the credentials are not valid")
+	}
+	return reply[*authv1.IssueTokenResponse](ctx, f.fakes, req)
+}
+
+type fakeCustomers struct {
+	customerv1.UnimplementedCustomerServiceServer
+	*fakes
+}
+
+func (f fakeCustomers) ListCustomers(ctx context.Context, req *customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
+	return reply[*customerv1.ListCustomersResponse](ctx, f.fakes, req)
+}
+func (f fakeCustomers) GetCustomer(ctx context.Context, req *customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
+	return reply[*customerv1.GetCustomerResponse](ctx, f.fakes, req)
+}
+func (f fakeCustomers) CreateCustomer(ctx context.Context, req *customerv1.CreateCustomerRequest) (*customerv1.CreateCustomerResponse, error) {
+	return reply[*customerv1.CreateCustomerResponse](ctx, f.fakes, req)
+}
+func (f fakeCustomers) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCustomerRequest) (*customerv1.UpdateCustomerResponse, error) {
+	return reply[*customerv1.UpdateCustomerResponse](ctx, f.fakes, req)
+}
+func (f fakeCustomers) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
+	return reply[*customerv1.DeleteCustomerResponse](ctx, f.fakes, req)
+}
+
+type fakeEvents struct {
+	bookingv1.UnimplementedEventServiceServer
+	*fakes
+}
+
+func (f fakeEvents) ListEvents(ctx context.Context, req *bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
+	return reply[*bookingv1.ListEventsResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (*bookingv1.GetEventResponse, error) {
+	return reply[*bookingv1.GetEventResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequest) (*bookingv1.CreateEventResponse, error) {
+	return reply[*bookingv1.CreateEventResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequest) (*bookingv1.UpdateEventResponse, error) {
+	return reply[*bookingv1.UpdateEventResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequest) (*bookingv1.DeleteEventResponse, error) {
+	return reply[*bookingv1.DeleteEventResponse](ctx, f.fakes, req)
+}
+
+type fakeBookings struct {
+	bookingv1.UnimplementedBookingServiceServer
+	*fakes
+}
+
+func (f fakeBookings) ListRegistrations(ctx context.Context, req *bookingv1.ListRegistrationsRequest) (*bookingv1.ListRegistrationsResponse, error) {
+	return reply[*bookingv1.ListRegistrationsResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) GetRegistration(ctx context.Context, req *bookingv1.GetRegistrationRequest) (*bookingv1.GetRegistrationResponse, error) {
+	return reply[*bookingv1.GetRegistrationResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) CreateTransaction(ctx context.Context, req *bookingv1.CreateTransactionRequest) (*bookingv1.CreateTransactionResponse, error) {
+	return reply[*bookingv1.CreateTransactionResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) CancelBooking(ctx context.Context, req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
+	return reply[*bookingv1.CancelBookingResponse](ctx, f.fakes, req)
+}
+
+type fakePasses struct {
+	passv1.UnimplementedPassServiceServer
+	*fakes
+}
+
+func (f fakePasses) ListPassTypes(ctx context.Context, req *passv1.ListPassTypesRequest) (*passv1.ListPassTypesResponse, error) {
+	return reply[*passv1.ListPassTypesResponse](ctx, f.fakes, req)
+}
+func (f fakePasses) GetPassType(ctx context.Context, req *passv1.GetPassTypeRequest) (*passv1.GetPassTypeResponse, error) {
+	return reply[*passv1.GetPassTypeResponse](ctx, f.fakes, req)
+}
+func (f fakePasses) CreatePassType(ctx context.Context, req *passv1.CreatePassTypeRequest) (*passv1.CreatePassTypeResponse, error) {
+	return reply[*passv1.CreatePassTypeResponse](ctx, f.fakes, req)
+}
+func (f fakePasses) UpdatePassType(ctx context.Context, req *passv1.UpdatePassTypeRequest) (*passv1.UpdatePassTypeResponse, error) {
+	return reply[*passv1.UpdatePassTypeResponse](ctx, f.fakes, req)
+}
+func (f fakePasses) ListCustomerPasses(ctx context.Context, req *passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
+	return reply[*passv1.ListCustomerPassesResponse](ctx, f.fakes, req)
+}
+func (f fakePasses) GetCustomerPass(ctx context.Context, req *passv1.GetCustomerPassRequest) (*passv1.GetCustomerPassResponse, error) {
+	return reply[*passv1.GetCustomerPassResponse](ctx, f.fakes, req)
+}
+func (f fakePasses) AssignCustomerPass(ctx context.Context, req *passv1.AssignCustomerPassRequest) (*passv1.AssignCustomerPassResponse, error) {
+	return reply[*passv1.AssignCustomerPassResponse](ctx, f.fakes, req)
+}
+func (f fakePasses) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCustomerPassRequest) (*passv1.UpdateCustomerPassResponse, error) {
+	return reply[*passv1.UpdateCustomerPassResponse](ctx, f.fakes, req)
+}
+
+// lockedBuffer collects log lines of several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+var errBroken = errors.New("connection to 10.0.0.7 lost, password=hunter2")
+
+// What the services answer with; idOf makes an identifier's text.
+const idOf = "01jb4x9m3vf6ksn8w2d7pq5r0t"
+
+func at(s string) *timestamppb.Timestamp {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		panic(err)
+	}
+	return timestamppb.New(t)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func aCustomer() *customerv1.Customer {
+	return &customerv1.Customer{
+		Id: "cust_" + idOf, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com", Version: 3,
+		CreatedAt: at("2026-03-01T10:00:00Z"), UpdatedAt: at("2026-03-02T10:00:00Z"),
+	}
+}
+
+func anEvent(dates ...*bookingv1.EventDate) *bookingv1.Event {
+	return &bookingv1.Event{
+		Id: "evt_" + idOf, Title: "Morning Flow", Type: bookingv1.EventType_EVENT_TYPE_CLASS, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
+		Timezone: "Europe/London", Dates: dates, Version: 2, CreatedAt: at("2026-03-01T10:00:00Z"), UpdatedAt: at("2026-03-01T10:00:00Z"),
+		PricingOptions: []*bookingv1.PricingOption{{Id: "po-" + idOf, Name: "Drop-in", Price: 1250, Currency: "GBP", TaxRateBasisPoints: 1750}},
+	}
+}
+
+func aDate(start string, capacity *int32, booked int32) *bookingv1.EventDate {
+	return &bookingv1.EventDate{
+		Id: "date_" + idOf, StartsAt: at(start), DurationMinutes: 60, Timezone: "Europe/London", Capacity: capacity, Booked: booked,
+		Status: bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED,
+	}
+}
+
+func aRegistration() *bookingv1.Registration {
+	return &bookingv1.Registration{
+		TransactionId: "txn_" + idOf, Purchaser: &bookingv1.CustomerReference{Id: "cust_" + idOf, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com"},
+		CreatedAt: at("2026-03-01T10:00:00Z"),
+		Booking: &bookingv1.Booking{
+			Id: "booking_" + idOf, Spaces: 2, EventId: "evt_" + idOf, EventTitle: "Morning Flow", EventDateId: "date_" + idOf,
+			StartsAt: at("2026-03-30T08:30:00Z"), Timezone: "Europe/London", DurationMinutes: 60, PricingOptionId: "po-" + idOf,
+			Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 2500, Net: 2083, DiscountCode: "SPRING"}},
+		},
+	}
+}
+
+func aPassType() *passv1.PassType {
+	return &passv1.PassType{
+		Id: "pass_" + idOf, Title: "Ten Classes", TotalUses: 10, ValidityCount: 3, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 11_000,
+		Currency: "GBP", Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE, CreatedAt: at("2026-03-01T10:00:00Z"), UpdatedAt: at("2026-03-01T10:00:00Z"), Version: 1,
+	}
+}
+
+func aCustomerPass() *passv1.CustomerPass {
+	return &passv1.CustomerPass{
+		Id: "cp_" + idOf, CustomerId: "cust_" + idOf, PassTypeId: "pass_" + idOf, RemainingUses: 9, StartDate: "2026-03-01", ExpiryDate: "2026-06-01",
+		Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, Version: 4,
+	}
+}

@@ -1,0 +1,389 @@
+package gatewayb
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/ratelimit"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+func TestRoutesAreTheContract(t *testing.T) { // invariant 5
+	contract := openapitest.Load(t, openapi, base)
+	contract.CheckExamples(t)
+	var have []string
+	for _, r := range routes() {
+		have = append(have, r.Method+" "+strings.ReplaceAll(strings.TrimPrefix(r.Path, base), "{registration_id}", "{registrationId}"))
+	}
+	described := contract.Operations()
+	slices.Sort(have)
+	slices.Sort(described)
+	if !slices.Equal(have, described) {
+		t.Errorf("routes.go has %v\nopenapi.yaml has %v", have, described)
+	}
+}
+
+func pathOf(template string) string {
+	template = strings.TrimPrefix(template, base)
+	prefix := map[bool]string{true: "evt_", false: "cust_"}[strings.HasPrefix(template, "/events")]
+	switch {
+	case strings.HasPrefix(template, "/passes"):
+		prefix = "pass_"
+	case strings.HasPrefix(template, "/customer-passes"):
+		prefix = "cp_"
+	}
+	return strings.NewReplacer("{id}", prefix+idOf, "{registration_id}", "reg_"+idOf).Replace(template)
+}
+
+func TestAccess(t *testing.T) { // invariant 1
+	g := newGateway(t, unlimited{})
+	for _, r := range routes() {
+		if r.Scope == "" {
+			continue
+		}
+		req := request{method: r.Method, path: pathOf(r.Path)}
+		name := r.Method + " " + r.Path
+		t.Run(name+" needs a token of an API key", func(t *testing.T) {
+			tokens := map[string]string{
+				"": fault.ReasonUnauthorized, "nonsense": fault.ReasonUnauthorized, g.issuer.Client(g.company, r.Scope): fault.ReasonUnauthorized,
+				g.issuer.Sign(token.Claims{Kind: token.KindKey, Company: g.company, Scopes: []string{r.Scope}, IssuedAt: time.Now().Add(-2 * time.Hour)}): fault.ReasonTokenExpired,
+			}
+			for raw, code := range tokens {
+				req.token = raw
+				a := g.do(req)
+				if a.code != http.StatusUnauthorized || !strings.Contains(a.body, `"code":"`+code+`"`) || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+					t.Errorf("%.20q: got %d %s", raw, a.code, a.body)
+				}
+			}
+		})
+		t.Run(name+" names the missing permission", func(t *testing.T) {
+			others := slices.DeleteFunc(permissions(), func(p string) bool { return p == r.Scope })
+			req.token = g.issuer.Key(g.company, others...)
+			a := g.do(req)
+			if a.code != http.StatusForbidden || !strings.Contains(a.body, `"code":"FORBIDDEN"`) || !strings.Contains(a.body, r.Scope) {
+				t.Errorf("got %d %s", a.code, a.body)
+			}
+		})
+		t.Run(name+" answers what does not exist with 404", func(t *testing.T) {
+			if !strings.Contains(r.Path, "{") {
+				t.Skip("it names nothing")
+			}
+			g.services.prepare(nil)
+			req.token, req.body = g.token(), map[bool]string{true: `{"customerId":"cust_x"}`}[r.Method != http.MethodGet && r.Method != http.MethodDelete]
+			if a := g.do(req); a.code != http.StatusNotFound {
+				t.Errorf("got %d %s", a.code, a.body)
+			}
+			req.path = strings.ReplaceAll(req.path, idOf, strings.Repeat("x", 10_000))
+			if a := g.do(req); a.code != http.StatusNotFound {
+				t.Errorf("10 kB: got %d %s", a.code, a.body)
+			}
+		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	g := newGateway(t, unlimited{})
+	ask := func(body string) answer {
+		return g.do(request{method: http.MethodPost, path: "/auth/token", body: body})
+	}
+	g.services.prepare(nil, &authv1.IssueTokenResponse{AccessToken: "a.b.c", ExpiresIn: 3600, RateLimit: ptr(int32(7))})
+	t.Run("is given for a right key, whose own limit counts", func(t *testing.T) {
+		a := ask(`{"apiKey":"key_x","apiSecret":"right"}`)
+		if a.code != 200 || a.body != `{"token":"a.b.c","expiresIn":3600}` || a.header.Get("RateLimit-Limit") != "7" {
+			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		}
+		if asked := last[*authv1.IssueTokenRequest](g.services); asked.GetKind() != authv1.CredentialKind_CREDENTIAL_KIND_API_KEY || asked.GetClientAddress() == "" {
+			t.Errorf("asked %v", asked)
+		}
+	})
+	t.Run("is refused for a wrong one", func(t *testing.T) {
+		a := ask(`{"apiKey":"key_x","apiSecret":"wrong"}`)
+		if a.code != 401 || !strings.Contains(a.body, fault.ReasonInvalidCredentials) || a.header.Get("RateLimit-Limit") != "" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	for name, body := range map[string]string{"a number": `{"apiKey":5,"apiSecret":"x"}`, "no JSON": `apiKey=x`, "an empty body": ` `} {
+		t.Run("is 400 for "+name, func(t *testing.T) {
+			if a := ask(body); a.code != 400 {
+				t.Errorf("got %d %s", a.code, a.body)
+			}
+		})
+	}
+}
+
+// TestOperations sends one request of each kind, and looks at what the services
+// were asked and what came back; that it is as described is checked everywhere.
+func TestOperations(t *testing.T) {
+	g := newGateway(t, unlimited{})
+	twelve := int32(12)
+	event := anEvent(aDate("2026-03-30T08:30:00Z", &twelve, 3))
+	cancelled := aRegistration()
+	cancelled.Booking.IsCancelled, cancelled.Booking.CancelledAt = true, at("2026-03-02T10:00:00Z")
+	cancelled.Booking.Payment = &bookingv1.Booking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 2, CustomerPassId: "cp_" + idOf}}
+	answers := []proto.Message{
+		&customerv1.ListCustomersResponse{Customers: []*customerv1.Customer{aCustomer()}, Total: 41, NextPageToken: "next"},
+		&customerv1.GetCustomerResponse{Customer: aCustomer()}, &customerv1.CreateCustomerResponse{Customer: aCustomer()},
+		&customerv1.UpdateCustomerResponse{Customer: aCustomer()}, &customerv1.DeleteCustomerResponse{},
+		&bookingv1.ListEventsResponse{Events: []*bookingv1.Event{event}, Total: 1}, &bookingv1.GetEventResponse{Event: event},
+		&bookingv1.CreateEventResponse{Event: event}, &bookingv1.UpdateEventResponse{Event: event}, &bookingv1.DeleteEventResponse{},
+		&bookingv1.ListRegistrationsResponse{Registrations: []*bookingv1.Registration{aRegistration(), cancelled}, Total: 2},
+		&bookingv1.GetRegistrationResponse{Registration: aRegistration()},
+		&bookingv1.CreateTransactionResponse{Transaction: &bookingv1.Transaction{
+			Id: "txn_" + idOf, Purchaser: aRegistration().GetPurchaser(), PurchasedAt: at("2026-03-01T10:00:00Z"), Bookings: []*bookingv1.Booking{aRegistration().GetBooking()},
+		}},
+		&bookingv1.CancelBookingResponse{Changed: true, Outcome: &bookingv1.CancellationOutcome{Late: true, RefundDue: 1250}},
+		&passv1.ListPassTypesResponse{PassTypes: []*passv1.PassType{aPassType()}, Total: 1}, &passv1.GetPassTypeResponse{PassType: aPassType()},
+		&passv1.CreatePassTypeResponse{PassType: aPassType()}, &passv1.UpdatePassTypeResponse{PassType: aPassType()},
+		&passv1.ListCustomerPassesResponse{CustomerPasses: []*passv1.CustomerPass{aCustomerPass()}, Total: 1},
+		&passv1.GetCustomerPassResponse{CustomerPass: aCustomerPass()}, &passv1.AssignCustomerPassResponse{CustomerPass: aCustomerPass()},
+		&passv1.UpdateCustomerPassResponse{CustomerPass: aCustomerPass()},
+	}
+	const eventPath, registrations = "/events/evt_" + idOf, "/events/evt_" + idOf + "/registrations"
+	tests := []struct {
+		method, path, body string
+		code               int
+		want               []string // parts of the answer
+		asked              string   // the call's request, as text without blanks
+	}{
+		{"GET", "/customers?page=2&perPage=500&sort=-updatedAt&archived=false&email=Z%40x&updatedSince=2026-03-01T00:00:00%2B01:00", "", 200,
+			[]string{`"customers":[{"id":"cust_`, `"total":41,"page":2,"perPage":100,"nextCursor":"next"`, `"createdAt":"2026-03-01T10:00:00Z"`},
+			`page_size:100 offset:100 updated_since:{seconds:1772319600} order:CUSTOMER_ORDER_UPDATED_DESC archived:false email:"Z@x"`},
+		{"GET", "/customers?cursor=abc", "", 200, nil, `page_size:25 page_token:"abc" order:CUSTOMER_ORDER_CREATED`},
+		{"POST", "/customers", `{"firstName":"Zoë","lastName":"O'Brien","email":"zoe@example.com"}`, 201, []string{`"firstName":"Zoë"`}, `first_name:"Zoë" last_name:"O'Brien" email:"zoe@example.com"`},
+		{"PUT", "/customers/cust_" + idOf, `{"email":"a@b.c","archived":true,"mobile":null}`, 200, nil, `id:"cust_` + idOf + `" email:"a@b.c" archived:true`},
+		{"PATCH", "/customers/cust_" + idOf, `{"mobile":""}`, 200, nil, `id:"cust_` + idOf + `" mobile:""`},
+		{"DELETE", "/customers/cust_" + idOf, "", 200, []string{`{"id":"cust_` + idOf + `","deleted":true}`}, `id:"cust_` + idOf + `"`},
+		{"GET", "/events?type=workshop&status=published&startsFrom=2026-03-01T00:00:00Z", "", 200,
+			[]string{`"startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T09:30:00Z","duration":60,"capacity":12,"spotsTaken":3,"spotsAvailable":9`, `"price":12.5`, `"taxRate":17.5`, `"credits":null`},
+			`page_size:25 order:EVENT_ORDER_CREATED with_dates:true type:EVENT_TYPE_WORKSHOP status:EVENT_STATUS_PUBLISHED starts_from:{seconds:1772323200}`},
+		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T09:30:00","timezone":"Europe/London","duration":60,"capacity":0,"pricingOptions":[{"name":"B","price":12.5,"taxRate":20,"credits":1}]}`, 201, nil,
+			`title:"A" timezone:"Europe/London" dates:{duration_minutes:60 capacity:0 local_start:"2026-03-30T09:30:00"} pricing_options:{name:"B" price:1250 credits:1 tax_rate_basis_points:2000}`},
+		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T10:00:00Z","capacity":null}`, 201, nil, `title:"A" dates:{starts_at:{seconds:1774859400} duration_minutes:90}`},
+		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T09:30","duration":45,"recurrence":{"rule":"FREQ=DAILY;COUNT=3","exceptions":["2026-03-31"]}}`, 201, nil,
+			`title:"A" dates:{duration_minutes:45 local_start:"2026-03-30T09:30:00"} recurrence:{rule:"FREQ=DAILY;COUNT=3" local_start:"2026-03-30T09:30:00" exceptions:"2026-03-31"}`},
+		{"POST", "/events", `{"title":"A","type":"event","duration":30,"capacity":5,"dates":[{"startsAt":"2026-03-30T09:30:00"},{"startsAt":"2026-04-01T09:30:00","duration":60,"capacity":null}]}`, 201, nil,
+			`title:"A" type:EVENT_TYPE_EVENT dates:{duration_minutes:30 capacity:5 local_start:"2026-03-30T09:30:00"} dates:{duration_minutes:60 local_start:"2026-04-01T09:30:00"}`},
+		{"PUT", eventPath, `{"capacity":null,"status":"cancelled","freeCancellationMinutes":null,"pricingOptions":[{"id":"po-x","credits":null,"price":0}],"dates":[{"id":"date_x","capacity":3}]}`, 200, nil,
+			`id:"evt_` + idOf + `" status:EVENT_STATUS_CANCELLED free_cancellation_minutes:-1 dates:{id:"date_x" capacity:3} pricing_options:{id:"po-x" price:0 no_credits:true} only_date:{unlimited:true}`},
+		{"DELETE", eventPath, "", 200, []string{`"deleted":true`}, `id:"evt_` + idOf + `"`},
+		{"GET", registrations + "?status=cancelled&sort=-createdAt&eventDateId=date_x&customerId=cust_x", "", 200,
+			[]string{`"id":"reg_` + idOf + `"`, `"totalPaid":25,"currency":"GBP","paymentMethod":"CARD","passUsed":null`, `"discountCode":"SPRING"`, `"cancelledAt":null`,
+				`"status":"cancelled","totalPaid":0,"currency":"GBP","paymentMethod":"PASS","passUsed":"cp_` + idOf + `"`, `"cancelledAt":"2026-03-02T10:00:00Z"`, `"customerName":"Zoë O'Brien"`},
+			`event_id:"evt_` + idOf + `" page_size:25 order:REGISTRATION_ORDER_CREATED_DESC event_date_id:"date_x" cancelled:true customer_id:"cust_x"`},
+		{"POST", registrations, `{"customerId":"cust_x","spots":2,"payment":{"method":"PASS","customerPassId":"cp_x"}}`, 201, []string{`"spots":2`},
+			`purchaser_id:"cust_x" lines:{spaces:2 event_id:"evt_` + idOf + `"} payment_method:PAYMENT_METHOD_PASS customer_pass_id:"cp_x"`},
+		{"POST", registrations, `{"customerId":"cust_x","purchasedById":"cust_y","discountCode":"SPRING","payment":{"method":"CARD","reference":"pi_1"}}`, 201, nil,
+			`purchaser_id:"cust_y" lines:{spaces:1 bought_for_id:"cust_x" event_id:"evt_` + idOf + `"} payment_reference:"pi_1" payment_method:PAYMENT_METHOD_CARD discount_code:"SPRING"`},
+		{"DELETE", registrations + "/reg_" + idOf, "", 200, []string{`"deleted":true,"status":"cancelled","late":true,"creditsReturned":0,"refundDue":12.5`}, `booking_id:"booking_` + idOf + `"`},
+		{"GET", "/passes?status=archived", "", 200, []string{`"price":110,`, `"validityUnit":"month"`}, `page_size:25 order:PASS_ORDER_CREATED status:PASS_TYPE_STATUS_ARCHIVED`},
+		{"POST", "/passes", `{"title":"T","totalUses":10,"validityCount":3,"validityUnit":"month","price":99.9,"eligibleEventTypes":["class"]}`, 201, nil,
+			`title:"T" total_uses:10 validity_count:3 validity_unit:VALIDITY_UNIT_MONTH price:9990 eligible_event_types:"class"`},
+		{"PUT", "/passes/pass_" + idOf, `{"eligibleEventTypes":[],"status":"archived"}`, 200, nil, `id:"pass_` + idOf + `" eligible_event_types:{} status:PASS_TYPE_STATUS_ARCHIVED`},
+		{"GET", "/customer-passes?customerId=cust_x&passId=pass_x&status=expired", "", 200, []string{`"expiryDate":"2026-06-01","status":"active"`},
+			`customer_id:"cust_x" page_size:25 order:PASS_ORDER_CREATED pass_type_id:"pass_x" status:CUSTOMER_PASS_STATUS_EXPIRED`},
+		{"POST", "/customer-passes", `{"customerId":"cust_x","passId":"pass_x","startDate":"2026-03-01","payment":{"amount":100.01}}`, 201, nil,
+			`customer_id:"cust_x" pass_type_id:"pass_x" start_date:"2026-03-01" purchase:{gross:10001}`},
+		{"PUT", "/customer-passes/cp_" + idOf, `{"status":"paused","remainingUses":0,"reason":"x"}`, 200, nil, `id:"cp_` + idOf + `" remaining_uses:0 status:CUSTOMER_PASS_STATUS_PAUSED reason:"x"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) {
+			g.services.prepare(nil, answers...)
+			a := g.do(request{method: tt.method, path: tt.path, body: tt.body, token: g.token()})
+			if a.code != tt.code || a.header.Get("RateLimit-Remaining") != "99" {
+				t.Fatalf("got %d %s", a.code, a.body)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(a.body, want) {
+					t.Errorf("%s is missing in %s", want, a.body)
+				}
+			}
+			g.services.mu.Lock()
+			defer g.services.mu.Unlock()
+			asked := strings.ReplaceAll(fmt.Sprint(g.services.asked[len(g.services.asked)-1]), "  ", " ")
+			if asked != tt.asked {
+				t.Errorf("asked %s\nwant  %s", asked, tt.asked)
+			}
+			if location := a.header.Get("Location"); (location != "") != (tt.code == 201) || tt.code == 201 && !strings.HasPrefix(location, base+strings.SplitN(tt.path, "?", 2)[0]+"/") {
+				t.Errorf("Location %q", location)
+			}
+			for name := range g.services.metadata {
+				if strings.HasPrefix(name, "grpcgateway") {
+					t.Errorf("a header became metadata: %s", name)
+				}
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) { // invariant 4
+	g := newGateway(t, unlimited{})
+	const customers, events, registrations = "/customers", "/events", "/events/evt_" + idOf + "/registrations"
+	tests := map[string]struct {
+		request
+		err    error
+		code   int
+		reason string
+		fields string
+	}{
+		"an unknown path":          {request{path: "/nothing"}, nil, 404, fault.ReasonNotFound, ""},
+		"a wrong method":           {request{method: "DELETE", path: "/customers"}, nil, 405, fault.ReasonMethodNotAllowed, ""},
+		"page 0":                   {request{path: customers + "?page=0"}, nil, 400, fault.ReasonInvalidParameter, "page:min"},
+		"a page that is no number": {request{path: customers + "?page=one"}, nil, 400, fault.ReasonInvalidParameter, "page:type"},
+		"an empty page":            {request{path: customers + "?page="}, nil, 400, fault.ReasonInvalidParameter, "page:type"},
+		"perPage 0":                {request{path: customers + "?perPage=0"}, nil, 400, fault.ReasonInvalidParameter, "perPage:min"},
+		"perPage -5":               {request{path: customers + "?perPage=-5"}, nil, 400, fault.ReasonInvalidParameter, "perPage:min"},
+		"an unknown sort":          {request{path: customers + "?sort=name"}, nil, 400, fault.ReasonInvalidParameter, "sort:enum"},
+		"page and cursor":          {request{path: customers + "?page=2&cursor=x"}, nil, 400, fault.ReasonInvalidParameter, "page:exclusive"},
+		"a wrong updatedSince":     {request{path: customers + "?updatedSince=today"}, nil, 400, fault.ReasonInvalidParameter, "updatedSince:format"},
+		"a wrong archived":         {request{path: customers + "?archived=yes"}, nil, 400, fault.ReasonInvalidParameter, "archived:type"},
+		"an unknown type":          {request{path: events + "?type=party"}, nil, 400, fault.ReasonInvalidParameter, "type:enum"},
+		"a cursor of another list": {request{path: customers + "?cursor=x"}, fault.InvalidParameter("page_token", "format", "is not one"), 400, fault.ReasonInvalidParameter, "cursor:format"},
+		"malformed JSON":           {request{method: "POST", path: customers, body: `{"firstName":`}, nil, 400, fault.ReasonInvalidJSON, ""},
+		"a wrong media type":       {request{method: "POST", path: customers, body: `{}`, media: "text/plain"}, nil, 415, fault.ReasonUnsupportedMediaType, ""},
+		"a body over 1 MiB":        {request{method: "POST", path: customers, body: `{"firstName":"` + strings.Repeat("a", 1<<20) + `"}`}, nil, 413, fault.ReasonPayloadTooLarge, ""},
+		"wrong types":              {request{method: "POST", path: customers, body: `{"firstName":1,"archived":"x"}`}, nil, 400, fault.ReasonValidation, "firstName:type archived:type"},
+		"what the customer service says": {request{method: "POST", path: customers, body: `{}`},
+			fault.InvalidFields(fault.Field{Field: "first_name", Rule: "required", Message: "is required"}, fault.Field{Field: "email", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "firstName:required email:required"},
+		"an event without anything":  {request{method: "POST", path: events, body: `{}`}, nil, 400, fault.ReasonValidation, "title:required startsAt:required duration:required"},
+		"an event with wrong values": {request{method: "POST", path: events, body: `{"title":"A","type":"party","startsAt":"tomorrow","duration":60,"pricingOptions":[{"name":"x"}]}`}, nil, 400, fault.ReasonValidation, "type:enum startsAt:format pricingOptions[0].price:required"},
+		"an end before the start":    {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","endsAt":"2026-03-30T09:00:00Z"}`}, nil, 400, fault.ReasonValidation, "endsAt:min"},
+		"what the booking service says of the only date": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","duration":0}`},
+			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "range", Message: "must be 1 to 525600"}), 400, fault.ReasonValidation, "duration:range"},
+		"what the booking service says of a date": {request{method: "POST", path: events, body: `{"title":"A","dates":[{"startsAt":"2026-03-30T09:30:00Z","duration":0}]}`},
+			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "range", Message: "must be 1 to 525600"}, fault.Field{Field: "pricing_options[3].tax_rate_basis_points", Rule: "range", Message: "x"}), 400, fault.ReasonValidation, "dates[0].duration:range pricingOptions[3].taxRate:range"},
+		"a price with three decimals":          {request{method: "POST", path: "/passes", body: `{"price":1.001}`}, nil, 400, fault.ReasonValidation, "price:decimals"},
+		"an unknown validity unit":             {request{method: "POST", path: "/passes", body: `{"validityUnit":"decade"}`}, nil, 400, fault.ReasonValidation, "validityUnit:enum"},
+		"a customer pass without anything":     {request{method: "POST", path: "/customer-passes", body: `{}`}, nil, 400, fault.ReasonValidation, "customerId:required passId:required startDate:required"},
+		"a full event":                         {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.Refuse("EVENT_FULL", "full"), 400, "EVENT_FULL", ""},
+		"a pricing option that must be chosen": {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.InvalidFields(fault.Field{Field: "lines[0].pricing_option_id", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "pricingOptionId:required"},
+		"a stale If-Match":                     {request{method: "PUT", path: customers + "/cust_" + idOf, body: `{}`}, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "x"), 412, fault.ReasonVersionMismatch, ""},
+		"a used Idempotency-Key":               {request{method: "POST", path: customers, body: `{}`}, fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused, "x"), 409, fault.ReasonIdempotencyKeyReused, ""},
+		"a service that is away":               {request{path: customers}, fault.Away(errBroken), 503, fault.ReasonServiceUnavailable, ""},
+		"a service that fails":                 {request{path: customers}, errBroken, 500, fault.ReasonInternal, ""},
+	}
+	for name, tt := range tests {
+		t.Run("answers "+name, func(t *testing.T) {
+			g.services.prepare(tt.err)
+			if tt.method == "" {
+				tt.method = http.MethodGet
+			}
+			tt.token = g.token()
+			if tt.err == nil && strings.HasPrefix(tt.path, "/events/") {
+				g.services.prepare(nil, &bookingv1.GetEventResponse{Event: anEvent()})
+			}
+			a := g.do(tt.request)
+			var body struct {
+				Error struct {
+					Code, Message string
+					Details       struct {
+						Field, Rule string
+						Errors      []struct{ Field, Rule string }
+					}
+				}
+			}
+			if err := json.Unmarshal([]byte(a.body), &body); err != nil {
+				t.Fatalf("%v: %s", err, a.body)
+			}
+			var fields []string
+			for _, f := range body.Error.Details.Errors {
+				fields = append(fields, f.Field+":"+f.Rule)
+			}
+			if a.code != tt.code || body.Error.Code != tt.reason || body.Error.Message == "" || strings.Join(fields, " ") != tt.fields {
+				t.Errorf("got %d %s", a.code, a.body)
+			}
+			if len(fields) > 0 && body.Error.Details.Field+":"+body.Error.Details.Rule != fields[0] {
+				t.Errorf("details do not name the first failure: %s", a.body)
+			}
+			if strings.Contains(a.body, "hunter2") || strings.Contains(a.body, "10.0.0.7") {
+				t.Errorf("it tells what is none of a caller's business: %s", a.body)
+			}
+		})
+	}
+}
+
+func TestCancellation(t *testing.T) {
+	g := newGateway(t, unlimited{})
+	const path = "/registrations/reg_" + idOf
+	found := &bookingv1.GetRegistrationResponse{Registration: aRegistration()}
+	t.Run("of a registration of another event is 404", func(t *testing.T) {
+		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{Changed: true})
+		a := g.do(request{method: "DELETE", path: "/events/evt_" + strings.Repeat("0", 26) + path, token: g.token()})
+		if a.code != 404 || last[*bookingv1.CancelBookingRequest](g.services) != nil {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("again is ALREADY_CANCELLED", func(t *testing.T) {
+		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{})
+		a := g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token()})
+		if a.code != 400 || !strings.Contains(a.body, reasonAlreadyCancelled) {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+}
+
+func TestRateLimit(t *testing.T) { // invariant 3
+	bus := testkit.Bus(t)
+	one := newGateway(t, ratelimit.New(bus, ratelimit.Options{}))
+	two := newGateway(t, ratelimit.New(testkit.Bus(t), ratelimit.Options{}))
+	two.issuer = one.issuer
+	raw := one.token()
+	claims, err := one.issuer.Verifier.Verify(t.Context(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("lets exactly 100 of 150 pass over two gateways, and says so on each", func(t *testing.T) {
+		var mu sync.Mutex
+		codes := map[int]int{}
+		var wg sync.WaitGroup
+		for i := range 150 {
+			wg.Go(func() {
+				g := []*gateway{one, two}[i%2]
+				// The other gateway's verifier knows another issuer: what is counted is the key.
+				if err := (&limits{limiter: g.limiter, usual: 100}).check(t.Context(), http.Header{}, claims); err != nil {
+					mu.Lock()
+					codes[429]++
+					mu.Unlock()
+					return
+				}
+				mu.Lock()
+				codes[200]++
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		if codes[200] != 100 || codes[429] != 50 {
+			t.Errorf("got %v", codes)
+		}
+	})
+	t.Run("answers 429 with what to do", func(t *testing.T) {
+		one.services.prepare(nil, &customerv1.ListCustomersResponse{})
+		a := one.do(request{method: "GET", path: "/customers", token: raw})
+		if a.code != 429 || a.header.Get("Retry-After") == "" || a.header.Get("RateLimit-Limit") != "100" || a.header.Get("RateLimit-Remaining") != "0" ||
+			a.header.Get("RateLimit-Reset") == "" || !strings.Contains(a.body, fault.ReasonRateLimitExceeded) {
+			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		}
+	})
+	t.Run("is a key's own where it has one", func(t *testing.T) {
+		own := one.issuer.Sign(token.Claims{Kind: token.KindKey, Subject: "key_own", Company: one.company, Scopes: permissions(), RateLimit: 2})
+		for i := range 3 {
+			if a := one.do(request{method: "GET", path: "/customers", token: own}); (a.code == 429) != (i == 2) || a.header.Get("RateLimit-Limit") != "2" {
+				t.Errorf("%d: got %d %s", i, a.code, a.body)
+			}
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package edge
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/jsontext"
+	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
+)
+
+// value is a message that is one JSON value and not an object.
+type value struct {
+	append func(b []byte, m proto.Message) []byte
+	// read fills m from the value whose first token is tok. problem says what is
+	// wrong with it ("": nothing), and rule which rule that breaks.
+	read func(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error)
+	// nullable says that null is a value, and not like absent.
+	nullable bool
+}
+
+// valueFor returns how a message of reservation.edge.v1 is read and written; nil:
+// the message is an object.
+func valueFor(name protoreflect.FullName) *value {
+	switch name {
+	case "reservation.edge.v1.Amount":
+		return &value{
+			append: func(b []byte, m proto.Message) []byte { return appendDecimal(b, m.(*edgev1.Amount).GetMinor()) },
+			read:   decimalInto(math.MaxInt64, func(m proto.Message, n int64) { m.(*edgev1.Amount).Minor = n }),
+		}
+	case "reservation.edge.v1.Percentage":
+		return &value{
+			append: func(b []byte, m proto.Message) []byte {
+				return appendDecimal(b, int64(m.(*edgev1.Percentage).GetBasisPoints()))
+			},
+			read: decimalInto(math.MaxInt32, func(m proto.Message, n int64) { m.(*edgev1.Percentage).BasisPoints = int32(n) }),
+		}
+	case "reservation.edge.v1.NullableInt":
+		return &value{nullable: true, append: appendNullableInt, read: readNullableInt}
+	case "reservation.edge.v1.NullableText":
+		return &value{nullable: true, append: appendNullableText, read: readNullableText}
+	case "reservation.edge.v1.TextList":
+		return &value{append: appendTextList, read: readTextList}
+	}
+	return nil
+}
+
+func appendNullableInt(b []byte, m proto.Message) []byte {
+	if v := m.(*edgev1.NullableInt).Value; v != nil {
+		return strconv.AppendInt(b, int64(*v), 10)
+	}
+	return append(b, "null"...)
+}
+
+func readNullableInt(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
+	if tok == nil {
+		return "", "", nil
+	}
+	n, problem := integer(tok)
+	if problem == "" && (n < math.MinInt32 || n > math.MaxInt32) {
+		problem = "is out of range"
+	}
+	if problem != "" {
+		return ruleType, problem, d.rest(tok, depth)
+	}
+	v := int32(n)
+	m.(*edgev1.NullableInt).Value = &v
+	return "", "", nil
+}
+
+func appendNullableText(b []byte, m proto.Message) []byte {
+	if v := m.(*edgev1.NullableText).Value; v != nil {
+		return jsontext.AppendString(b, *v)
+	}
+	return append(b, "null"...)
+}
+
+func readNullableText(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
+	if tok == nil {
+		return "", "", nil
+	}
+	s, is := tok.(string)
+	if !is {
+		return ruleType, "must be a string or null", d.rest(tok, depth)
+	}
+	m.(*edgev1.NullableText).Value = &s
+	return "", "", nil
+}
+
+func appendTextList(b []byte, m proto.Message) []byte {
+	b = append(b, '[')
+	for i, s := range m.(*edgev1.TextList).GetValues() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = jsontext.AppendString(b, s)
+	}
+	return append(b, ']')
+}
+
+const ruleType = "type"
+
+func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
+	if tok != json.Delim('[') {
+		return ruleType, "must be an array", d.rest(tok, depth)
+	}
+	list := m.(*edgev1.TextList)
+	for d.dec.More() {
+		tok, err := d.dec.Token()
+		if err != nil {
+			return "", "", syntaxFault(err)
+		}
+		s, is := tok.(string)
+		if !is {
+			rule, problem = ruleType, "must be an array of strings"
+			if err := d.rest(tok, depth+1); err != nil {
+				return "", "", err
+			}
+			continue
+		}
+		list.Values = append(list.Values, s)
+	}
+	if _, err := d.dec.Token(); err != nil {
+		return "", "", syntaxFault(err)
+	}
+	return rule, problem, nil
+}
+
+// decimalInto reads a number with at most two decimals as hundredths.
+func decimalInto(most int64, set func(m proto.Message, n int64)) func(*decoder, json.Token, proto.Message, int) (string, string, error) {
+	return func(d *decoder, tok json.Token, m proto.Message, depth int) (string, string, error) {
+		num, is := tok.(json.Number)
+		if !is {
+			return ruleType, "must be a number", d.rest(tok, depth)
+		}
+		n, rule := hundredths(num.String())
+		switch {
+		case rule == "decimals":
+			return rule, "must have at most two decimals", nil
+		case rule != "" || n > most || n < -most:
+			return "range", "is out of range", nil
+		}
+		set(m, n)
+		return "", "", nil
+	}
+}
+
+// hundredths reads the text of a JSON number exactly. rule is the one that it
+// breaks: "decimals" with more than two decimals, "range" beyond an int64.
+func hundredths(text string) (n int64, rule string) {
+	rest, negative := strings.CutPrefix(text, "-")
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(rest), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	shift := 2 - len(fraction)
+	trimmed := strings.TrimRight(digits, "0")
+	shift += len(digits) - len(trimmed)
+	if trimmed == "" {
+		return 0, ""
+	}
+	if exponent != "" {
+		e, err := strconv.Atoi(exponent)
+		if err != nil || e > 1000 || e < -1000 {
+			if strings.HasPrefix(exponent, "-") {
+				return 0, "decimals"
+			}
+			return 0, "range"
+		}
+		shift += e
+	}
+	if shift < 0 {
+		return 0, "decimals"
+	}
+	if len(trimmed)+shift > 18 {
+		return 0, "range"
+	}
+	n, err := strconv.ParseInt(trimmed+strings.Repeat("0", shift), 10, 64)
+	if err != nil {
+		return 0, "range"
+	}
+	if negative {
+		n = -n
+	}
+	return n, ""
+}
+
+// appendDecimal writes hundredths as a JSON number, without trailing zeros.
+func appendDecimal(b []byte, n int64) []byte {
+	if n < 0 {
+		b = append(b, '-')
+		n = -n
+	}
+	b = strconv.AppendInt(b, n/100, 10)
+	switch cents := n % 100; {
+	case cents == 0:
+		return b
+	case cents%10 == 0:
+		return append(b, '.', byte('0'+cents/10))
+	default:
+		return append(b, '.', byte('0'+cents/10), byte('0'+cents%10))
+	}
+}
+
+// valueOf reads a message that is one value. ok is false where it is none, which
+// is then noted.
+func (d *decoder) valueOf(v *value, tok json.Token, m proto.Message, path string, depth int) (ok bool, err error) {
+	rule, problem, err := v.read(d, tok, m, depth)
+	if err == nil && problem != "" {
+		d.fields = append(d.fields, fault.Field{Field: path, Rule: rule, Message: problem})
+	}
+	return err == nil && problem == "", err
+}

@@ -1,0 +1,114 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/testkit"
+)
+
+// newCluster runs three NATS servers, which can keep three copies.
+func newCluster(t *testing.T) []*natsserver.Server {
+	t.Helper()
+	var ports []int
+	var routes []*url.URL
+	for range 3 {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
+		routes = append(routes, &url.URL{Scheme: "nats", Host: ln.Addr().String()})
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var servers []*natsserver.Server
+	for i, port := range ports {
+		s, err := natsserver.NewServer(&natsserver.Options{
+			ServerName: fmt.Sprint("server-", i), Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
+			Cluster: natsserver.ClusterOpts{Name: "cluster", Host: "127.0.0.1", Port: port},
+			Routes:  routes, JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 64 << 20,
+			NoLog: true, NoSigs: true, DisableJetStreamBanner: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		t.Cleanup(func() {
+			s.Shutdown()
+			s.WaitForShutdown()
+		})
+		servers = append(servers, s)
+	}
+	for _, s := range servers {
+		if !s.ReadyForConnections(20 * time.Second) {
+			t.Fatal("a server did not start")
+		}
+	}
+	testkit.Eventually(t, 30*time.Second, func() error {
+		for _, s := range servers {
+			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
+				return nil
+			}
+		}
+		return errors.New("the cluster has no leader")
+	})
+	return servers
+}
+
+func TestCluster(t *testing.T) { // invariants 1 and 5
+	servers := newCluster(t)
+	process := func(t *testing.T, server int) *Limiter {
+		t.Helper()
+		b, err := bus.Connect(t.Context(), bus.Config{URL: servers[server].ClientURL(), Prefix: "ratelimit", Replicas: 3}, testkit.Log(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.Close)
+		return newLimiter(t, b, 0)
+	}
+	var limiters []*Limiter
+	for i := range 4 {
+		limiters = append(limiters, process(t, i%2))
+	}
+	t.Run("has the stream made by several processes at once", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for _, l := range limiters {
+			wg.Go(func() { l.Take(t.Context(), "first", 100) })
+		}
+		wg.Wait()
+		for _, l := range limiters {
+			if n := metric(t, l, "ratelimit_decisions_total", "allowed"); n != 1 {
+				t.Errorf("%v were allowed", n)
+			}
+		}
+	})
+	t.Run("holds a limit exactly", func(t *testing.T) {
+		for i := range 5 {
+			if n := take(t, fmt.Sprint("key_", i), 100, 150, limiters...); n != 100 {
+				t.Errorf("%d of 150 passed", n)
+			}
+		}
+	})
+	t.Run("does not forget when a server is lost", func(t *testing.T) {
+		if n := take(t, "key_x", 100, 40, limiters...); n != 40 {
+			t.Fatalf("%d of 40 passed", n)
+		}
+		servers[2].Shutdown()
+		servers[2].WaitForShutdown()
+		fresh := process(t, 0) // which remembers nothing itself
+		back(t, fresh, 100)
+		if n := take(t, "key_x", 100, 100, fresh); n != 60 {
+			t.Errorf("%d passed, want those that were left of 100", n)
+		}
+	})
+}

@@ -1,0 +1,261 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/testkit"
+)
+
+func TestLimit(t *testing.T) { // invariants 1 and 7
+	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
+	t.Run("holds exactly over two processes with concurrent callers", func(t *testing.T) {
+		if n := take(t, "key_a", 100, 150, one, two); n != 100 {
+			t.Errorf("%d of 150 passed", n)
+		}
+		for _, l := range []*Limiter{one, two} {
+			d := l.Take(t.Context(), "key_a", 100)
+			if d.Allowed || d.Limit != 100 || d.Remaining != 0 || d.Reset <= 0 || d.Reset > Window+serverLag {
+				t.Errorf("got %+v", d)
+			}
+		}
+	})
+	t.Run("is each key's own", func(t *testing.T) {
+		if n := take(t, "key_b", 100, 120, one, two); n != 100 {
+			t.Errorf("%d of 120 passed", n)
+		}
+	})
+	t.Run("can be another for each key, first met by both at once", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for limit := 1; limit <= 12; limit++ {
+			wg.Go(func() {
+				if n := take(t, fmt.Sprint("key_of_", limit), limit, 2*limit+2, one, two); n != limit {
+					t.Errorf("%d of %d passed under a limit of %d", n, 2*limit+2, limit)
+				}
+			})
+		}
+		wg.Wait()
+	})
+	t.Run("is none when it is below one", func(t *testing.T) {
+		for _, limit := range []int{0, -1} {
+			if d := one.Take(t.Context(), "key_a", limit); d != (Decision{Allowed: true}) {
+				t.Errorf("got %+v", d)
+			}
+		}
+	})
+	t.Run("holds for a key that no subject can have", func(t *testing.T) {
+		if n := take(t, "a key.with * > \x00", 3, 8, one, two); n != 3 {
+			t.Errorf("%d of 8 passed", n)
+		}
+	})
+	t.Run("of another installation on the same server counts for itself", func(t *testing.T) {
+		other := newLimiter(t, testkit.Bus(t), 0) // another test, another prefix
+		if n := take(t, "key_a", 100, 10, other); n != 10 {
+			t.Errorf("%d of 10 passed", n)
+		}
+	})
+	t.Run("can change, and what has passed still counts", func(t *testing.T) {
+		if n := take(t, "key_c", 10, 10, one); n != 10 {
+			t.Fatalf("%d of 10 passed", n)
+		}
+		if n := take(t, "key_c", 5, 10, one); n != 0 {
+			t.Errorf("%d passed under a lower limit", n)
+		}
+		for i := range 10 {
+			if d := one.Take(t.Context(), "key_c", 15); d.Allowed != (i < 5) {
+				t.Errorf("under a higher limit, request %d got %+v", i+1, d)
+			}
+		}
+	})
+}
+
+func TestWindowSlides(t *testing.T) { // invariants 1 and 2
+	const window, limit = time.Second, 10
+	one, two := newLimiter(t, testkit.Bus(t), window), newLimiter(t, testkit.Bus(t), window)
+	run(t, one)
+	run(t, two)
+	var mu sync.Mutex
+	var begun, ended []time.Duration
+	var wg sync.WaitGroup
+	start := time.Now()
+	for i := range 4 {
+		l := []*Limiter{one, two}[i%2]
+		wg.Go(func() {
+			pace := time.NewTicker(7 * time.Millisecond)
+			defer pace.Stop()
+			for ; time.Since(start) < 4*window; <-pace.C {
+				asked := time.Since(start)
+				d := l.Take(t.Context(), "key_a", limit)
+				if d.Allowed {
+					mu.Lock()
+					begun, ended = append(begun, asked), append(ended, time.Since(start))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(begun)
+	slices.Sort(ended)
+	// The server's instant of each is between its two.
+	for i := limit; i < len(ended); i++ {
+		if ended[i]-begun[i-limit] < window {
+			t.Errorf("%d passed between %v and %v", limit+1, begun[i-limit], ended[i])
+		}
+	}
+	if len(ended) < 2*limit {
+		t.Errorf("only %d passed in four windows: room does not come back", len(ended))
+	}
+	if n := metric(t, one, "ratelimit_decisions_total", "allowed_alone", "refused_alone"); n != 0 {
+		t.Errorf("%v decisions were made alone", n)
+	}
+}
+
+func TestUnasked(t *testing.T) { // invariant 3
+	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
+	run(t, one)
+	run(t, two)
+	one.Take(t.Context(), "first", 5) // has the stream made
+	asked := published(t, one, 5)
+	for i := range 20 {
+		d := one.Take(t.Context(), "key_a", 5)
+		want := Decision{Allowed: i < 5, Limit: 5, Remaining: max(4-i, 0)}
+		reset := d.Reset
+		d.Reset = 0
+		if d != want || reset <= 0 || reset > Window+serverLag {
+			t.Errorf("request %d got %+v, reset in %v", i+1, d, reset)
+		}
+	}
+	if n := asked(); n != 5 {
+		t.Errorf("%d requests were published, want those that passed", n)
+	}
+	t.Run("a process that has heard it from another does not ask either", func(t *testing.T) {
+		testkit.Eventually(t, 5*time.Second, func() error { return heard(two, "key_a", 5) })
+		if d := two.Take(t.Context(), "key_a", 5); d.Allowed || d.Reset < Window/2 {
+			t.Errorf("got %+v", d)
+		}
+		if n := asked(); n != 5 {
+			t.Errorf("%d requests were published", n)
+		}
+	})
+	t.Run("a process that knows nothing asks, and then knows", func(t *testing.T) {
+		three := newLimiter(t, one.bus, 0)
+		for range 2 {
+			if d := three.Take(t.Context(), "key_a", 5); d.Allowed || d.Reset != serverLag {
+				t.Errorf("got %+v", d)
+			}
+		}
+		if n := asked(); n < 6 || n > 7 {
+			t.Errorf("%d requests were published", n)
+		}
+	})
+}
+
+// heard reports whether a limiter knows of so many requests.
+func heard(l *Limiter, key string, want int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if n, _ := l.keys.get(key, now).within(now, l.window); n != want {
+		return fmt.Errorf("it knows of %d requests", n)
+	}
+	return nil
+}
+
+func TestRemaining(t *testing.T) {
+	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
+	run(t, one)
+	run(t, two)
+	if n := take(t, "key_a", 100, 30, one); n != 30 {
+		t.Fatalf("%d of 30 passed", n)
+	}
+	testkit.Eventually(t, 5*time.Second, func() error { return heard(two, "key_a", 30) })
+	if d := two.Take(t.Context(), "key_a", 100); !d.Allowed || d.Remaining != 69 || d.Reset > Window {
+		t.Errorf("got %+v", d)
+	}
+	testkit.Eventually(t, 5*time.Second, func() error { return heard(one, "key_a", 31) })
+	if n := take(t, "key_a", 100, 100, one, two); n != 69 {
+		t.Errorf("%d passed, want as many as remained", n)
+	}
+}
+
+func TestManyKeys(t *testing.T) { // invariant 6
+	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
+	one.keys.most, two.keys.most = 500, 500
+	const keys = 3000
+	var wg sync.WaitGroup
+	counts := make([]int, keys)
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := worker; i < keys; i += 8 {
+				counts[i] = take(t, fmt.Sprint("key_", i), 2, 4, one, two)
+			}
+		})
+	}
+	wg.Wait()
+	for i, n := range counts {
+		if n != 2 {
+			t.Errorf("key %d: %d of 4 passed", i, n)
+		}
+	}
+	for _, l := range []*Limiter{one, two} {
+		if n := len(l.keys.entries); n > 500 {
+			t.Errorf("%d keys are remembered", n)
+		}
+	}
+	t.Run("of which none is remembered any more are still known to the server", func(t *testing.T) {
+		for i := range 100 {
+			if n := take(t, fmt.Sprint("key_", i), 2, 2, one, two); n != 0 {
+				t.Errorf("key %d: %d more passed", i, n)
+			}
+		}
+	})
+}
+
+func TestGivingUp(t *testing.T) { // invariant 4
+	l := newLimiter(t, testkit.Bus(t), 0)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the caller has gone"))
+	l.Take(ctx, "key_a", 5)
+	if metric(t, l, "ratelimit_fallback") != 0 || l.away != 0 {
+		t.Error("a caller who has gone is taken for NATS being away")
+	}
+	if d := l.Take(t.Context(), "key_b", 5); !d.Allowed || metric(t, l, "ratelimit_decisions_total", "allowed") != 1 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	l := newLimiter(b, testkit.Bus(b), 0)
+	run(b, l)
+	keys := make([]string, 1000)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("key_%026d", i)
+	}
+	b.Run("one after another", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			l.Take(b.Context(), keys[i%len(keys)], 1_000_000)
+		}
+	})
+	b.Run("at once", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetParallelism(16)
+		b.RunParallel(func(pb *testing.PB) {
+			for i := 0; pb.Next(); i++ {
+				l.Take(b.Context(), keys[i%len(keys)], 1_000_000)
+			}
+		})
+	})
+	b.Run("of a key that is full", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			l.Take(b.Context(), "key_full", 1)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package ratelimit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// shareInterval is how often the others are told what has passed here.
+	shareInterval = 250 * time.Millisecond
+	// mostShared bounds the keys of one message, to some 100 kB.
+	mostShared = 1000
+	// mostTold is the highest number of requests, and of milliseconds, in news.
+	mostTold = 1_000_000
+)
+
+// Run tells the other processes what has passed here and hears it from them,
+// until ctx ends.
+func (l *Limiter) Run(ctx context.Context) error {
+	sub, err := l.bus.Conn().Subscribe(l.shareSubject(), l.hear)
+	if err != nil {
+		return fmt.Errorf("rate limits of other processes: %w", err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	ticker := time.NewTicker(shareInterval)
+	defer ticker.Stop()
+	swept := l.now()
+	for {
+		select {
+		case <-ctx.Done():
+			l.tell()
+			return nil
+		case <-ticker.C:
+		}
+		l.tell()
+		if now := l.now(); now-swept > l.window/4 {
+			l.sweep(now)
+			swept = now
+		}
+	}
+}
+
+func (l *Limiter) sweep(now time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys.sweep(now)
+	l.metrics.keys.Set(float64(len(l.keys.entries)))
+}
+
+// shareSubject is no stream's: news that are lost are not worth repeating.
+func (l *Limiter) shareSubject() string { return l.bus.Prefix() + ".rate.shared" }
+
+// tell publishes what has passed since the last time: this process's name on a
+// line, then per key its requests and the age of the first in milliseconds.
+func (l *Limiter) tell() {
+	l.mu.Lock()
+	news, now := l.news, l.now()
+	l.news = nil
+	var messages [][]byte
+	var b *bytes.Buffer
+	for i, h := range news {
+		if i%mostShared == 0 {
+			b = bytes.NewBufferString(l.name + "\n")
+		}
+		fmt.Fprintln(b, h.key, h.unshared, (now - h.unsharedAt).Milliseconds())
+		h.unshared = 0
+		if i%mostShared == mostShared-1 || i == len(news)-1 {
+			messages = append(messages, b.Bytes())
+		}
+	}
+	l.mu.Unlock()
+	for _, m := range messages {
+		// What the library keeps for a lost connection would come too late.
+		if !l.bus.Connected() || l.bus.Conn().Publish(l.shareSubject(), m) != nil {
+			return
+		}
+	}
+}
+
+// hear notes what has passed elsewhere.
+func (l *Limiter) hear(m *nats.Msg) {
+	lines := bytes.Split(m.Data, []byte("\n"))
+	if string(lines[0]) == l.name {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	for _, line := range lines[1:] {
+		key, count, age, ok := news(line)
+		if ok {
+			l.keys.get(key, now).add(now-min(age, l.window), count, l.window)
+		}
+	}
+}
+
+// news reads a line of what is told.
+func news(line []byte) (key string, count int, age time.Duration, ok bool) {
+	fields := bytes.Fields(line)
+	if len(fields) != 3 || len(fields[0]) > longestToken+1 {
+		return "", 0, 0, false
+	}
+	count, errCount := strconv.Atoi(string(fields[1]))
+	ms, errAge := strconv.Atoi(string(fields[2]))
+	ok = errCount == nil && errAge == nil && 0 < count && count <= mostTold && 0 <= ms && ms <= mostTold
+	return string(fields[0]), count, time.Duration(ms) * time.Millisecond, ok
+}

@@ -1,0 +1,387 @@
+package booking
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
+)
+
+// ReasonHasRegistrations is why an event with bookings is not deleted, nor made a
+// draft again.
+const ReasonHasRegistrations = "EVENT_HAS_REGISTRATIONS"
+
+func eventCancelledFault() *fault.Error {
+	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
+}
+
+// eventChange is what a request changes of an event; what is nil, zero or "" stays.
+type eventChange struct {
+	title, description, timezone, location *string
+	eventType                              EventType
+	status                                 EventStatus
+	freeMinutes                            *int32 // always: cancelling is always free
+	dates                                  []dateChange
+	only                                   *dateChange
+	options                                []optionChange
+	version                                *int64
+}
+
+// always stands for no limit to free cancellation.
+const always = -1
+
+// optionChange changes a pricing option, or adds one.
+type optionChange struct {
+	id        id.PricingOption
+	adds      bool
+	name      *string
+	price     *int64
+	currency  *string
+	credits   *int32
+	noCredits bool
+	taxRate   *int32
+}
+
+// eventPlan is what becomes of an event: the event as it will be, and which parts
+// of it are to be stored and told.
+type eventPlan struct {
+	*Event
+	// said is what the event says of itself, its options included.
+	said           bool
+	cancels        bool
+	drafts         bool // its dates become drafts, or cease to be
+	rezones        bool
+	changedDates   []difference
+	addedDates     []EventDate
+	changedOptions []*PricingOption
+	addedOptions   []PricingOption
+}
+
+func (p *eventPlan) changes() bool {
+	return p.said || p.cancels || len(p.changedDates)+len(p.addedDates) > 0
+}
+
+// frees lists the dates at which places became free.
+func (p *eventPlan) frees() []id.EventDate {
+	var dates []id.EventDate
+	for _, d := range p.changedDates {
+		if d.frees {
+			dates = append(dates, d.date.ID)
+		}
+	}
+	return dates
+}
+
+// touchesDates reports a change for which the event's dates must be locked.
+func (c *eventChange) touchesDates() bool {
+	return c.only != nil || len(c.dates) > 0 || c.status != "" || c.timezone != nil
+}
+
+// check reports what is wrong whatever the event is.
+func (c *eventChange) check() error {
+	var faults fields
+	if faults.count("dates", len(c.dates), 0, maxDates) {
+		named := map[id.EventDate]bool{}
+		for i := range c.dates {
+			d := &c.dates[i]
+			d.check(&faults)
+			if !d.adds && named[d.id] {
+				faults.add(d.at+"id", "unique", "is changed twice")
+			}
+			named[d.id] = true
+		}
+	}
+	if c.only != nil {
+		c.only.check(&faults)
+		if len(c.dates) > 0 {
+			faults.add("only_date", "exclusive", "does not go with dates")
+		}
+	}
+	faults.count("pricing_options", len(c.options), 0, maxOptions)
+	for i, o := range c.options {
+		if o.credits != nil && o.noCredits {
+			faults.add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "does not go with credits")
+		}
+		for j := range i {
+			if !o.adds && c.options[j].id == o.id {
+				faults.add(fmt.Sprintf("pricing_options[%d].id", i), "unique", "is changed twice")
+			}
+		}
+	}
+	return faults.err()
+}
+
+// apply decides what becomes of e, which is changed in place.
+func (c *eventChange) apply(e *Event, company Company) (*eventPlan, error) {
+	if c.version != nil && *c.version != e.Version {
+		return nil, staleVersion(e.Version)
+	}
+	p := &eventPlan{Event: e}
+	cancelled := e.Status == Cancelled
+	var faults fields
+	if err := c.say(p, &faults); err != nil {
+		return nil, err
+	}
+	if err := c.changeOptions(p, company, &faults); err != nil {
+		return nil, err
+	}
+	if loc, err := zone.Load(e.Timezone); err == nil {
+		if err := c.changeDates(p, loc, &faults); err != nil {
+			return nil, err
+		}
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	if cancelled && p.changes() {
+		return nil, eventCancelledFault()
+	}
+	return p, nil
+}
+
+func staleVersion(current int64) *fault.Error {
+	return fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the event was changed meanwhile").
+		With("version", strconv.FormatInt(current, 10))
+}
+
+// say changes what the event says of itself.
+func (c *eventChange) say(p *eventPlan, f *fields) error {
+	e := p.Event
+	before := *e
+	for _, text := range []struct{ from, to *string }{
+		{c.title, &e.Title}, {c.description, &e.Description}, {c.timezone, &e.Timezone}, {c.location, &e.Location},
+	} {
+		if text.from != nil {
+			*text.to = *text.from
+		}
+	}
+	if c.eventType != "" {
+		e.Type = c.eventType
+	}
+	if m := c.freeMinutes; m != nil {
+		e.FreeMinutes = m
+		if *m == always {
+			e.FreeMinutes = nil
+		}
+	}
+	f.about(e)
+	p.rezones = e.Timezone != before.Timezone
+	p.said = p.rezones || e.Title != before.Title || e.Description != before.Description || e.Type != before.Type ||
+		e.Location != before.Location || !same(e.FreeMinutes, before.FreeMinutes)
+	if c.status == "" || c.status == e.Status {
+		return nil
+	}
+	if c.status == Cancelled {
+		p.cancels = true
+	} else {
+		p.said = true
+		p.drafts = e.Status == Draft || c.status == Draft
+	}
+	if c.status == Draft && e.Status != Cancelled && e.taken() {
+		return fault.Refuse(ReasonHasRegistrations, "the event has registrations")
+	}
+	e.Status = c.status
+	return nil
+}
+
+// taken reports places that are booked or held.
+func (e *Event) taken() bool {
+	return slices.ContainsFunc(e.Dates, func(d EventDate) bool { return d.Booked > 0 })
+}
+
+func same(a, b *int32) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+func (c *eventChange) changeOptions(p *eventPlan, company Company, f *fields) error {
+	e := p.Event
+	old := len(e.Options)
+	for i := range c.options {
+		o := &c.options[i]
+		if o.adds {
+			e.Options = append(e.Options, PricingOption{Currency: company.Currency})
+		}
+	}
+	added := old
+	changed := make(map[int]int, len(c.options)) // by their place in the event
+	for i := range c.options {
+		o := &c.options[i]
+		at := added
+		if o.adds {
+			added++
+			if o.price == nil {
+				f.add(fmt.Sprintf("pricing_options[%d].price", i), "required", "is required")
+			}
+		} else if at = slices.IndexFunc(e.Options[:old], func(p PricingOption) bool { return p.ID == o.id }); at < 0 {
+			return noSuchPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
+		}
+		before := e.Options[at]
+		o.change(&e.Options[at])
+		f.option(fmt.Sprintf("pricing_options[%d].", i), &e.Options[at])
+		changed[at] = i
+		if !o.adds && before.differs(&e.Options[at]) {
+			p.changedOptions = append(p.changedOptions, &e.Options[at])
+		}
+	}
+	f.namesOnce(e.Options, changed)
+	if len(e.Options) > maxOptions {
+		f.add("pricing_options", "max_items", fmt.Sprintf("must be at most %d with those in place", maxOptions))
+	}
+	p.addedOptions = e.Options[old:]
+	p.said = p.said || len(p.changedOptions)+len(p.addedOptions) > 0
+	return nil
+}
+
+// namesOnce reports options whose name another one has; changed holds the place in
+// the request of those that it names.
+func (f *fields) namesOnce(options []PricingOption, changed map[int]int) {
+	last := map[string]int{}
+	for at := range options {
+		other, taken := last[options[at].Name]
+		last[options[at].Name] = at
+		if !taken {
+			continue
+		}
+		if i, ok := changed[at]; ok {
+			f.nameTaken(i)
+		} else if i, ok := changed[other]; ok {
+			f.nameTaken(i)
+		}
+	}
+}
+
+func (o *optionChange) change(to *PricingOption) {
+	if o.name != nil {
+		to.Name = *o.name
+	}
+	if o.price != nil {
+		to.Price = *o.price
+	}
+	if o.currency != nil && *o.currency != "" {
+		to.Currency = *o.currency
+	}
+	if o.credits != nil {
+		to.Credits = o.credits
+	}
+	if o.noCredits {
+		to.Credits = nil
+	}
+	if o.taxRate != nil {
+		to.TaxRate = *o.taxRate
+	}
+}
+
+func (p *PricingOption) differs(other *PricingOption) bool {
+	return p.Name != other.Name || p.Price != other.Price || p.Currency != other.Currency ||
+		!same(p.Credits, other.Credits) || p.TaxRate != other.TaxRate
+}
+
+func noSuchPart(field, what string) error {
+	missing := fault.Missing(what)
+	missing.Fields = []fault.Field{{Field: field, Rule: "exists", Message: "does not exist"}}
+	return missing
+}
+
+func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, f *fields) error {
+	e := p.Event
+	changes := c.dates
+	if c.only != nil {
+		if len(e.Dates) != 1 {
+			f.add("only_date", "ambiguous", fmt.Sprintf("does not say which, because the event has %d dates", len(e.Dates)))
+			return nil
+		}
+		c.only.id = e.Dates[0].ID
+		changes = []dateChange{*c.only}
+	}
+	var adding []*dateChange
+	for i := range changes {
+		change := &changes[i]
+		if change.adds {
+			adding = append(adding, change)
+			continue
+		}
+		at := slices.IndexFunc(e.Dates, func(d EventDate) bool { return d.ID == change.id })
+		if at < 0 {
+			return noSuchPart(change.at+"id", "event date")
+		}
+		done, refusal := change.change(&e.Dates[at], loc, f)
+		if refusal != nil {
+			return refusal
+		}
+		if done.changed {
+			p.changedDates = append(p.changedDates, done)
+		}
+	}
+	for _, change := range adding {
+		p.addedDates = append(p.addedDates, change.date(change.start(loc)))
+	}
+	f.startsOnce(e.Dates, p.addedDates, changes, loc)
+	if len(p.addedDates) > 0 && len(e.Dates)+len(p.addedDates) > maxEventDates {
+		f.add("dates", "max_items", fmt.Sprintf("must be at most %d with those in place", maxEventDates))
+	}
+	return nil
+}
+
+// startsOnce reports changes to a start at which another date of the event is.
+func (f *fields) startsOnce(dates, added []EventDate, changes []dateChange, loc *time.Location) {
+	at := map[int64]int{}
+	for _, list := range [][]EventDate{dates, added} {
+		for i := range list {
+			at[list[i].StartsAt.Unix()]++
+		}
+	}
+	for i := range changes {
+		start := changes[i].start(loc)
+		if !start.IsZero() && at[start.Unix()] > 1 {
+			f.startTaken(&changes[i])
+			at[start.Unix()] = 0 // once is enough
+		}
+	}
+}
+
+// cancel takes an event off the offer, with its dates that are still to come.
+func (e *Event) cancel(now time.Time) {
+	e.Status = Cancelled
+	for i := range e.Dates {
+		if d := &e.Dates[i]; d.StartsAt.After(now) {
+			d.cancel()
+		}
+	}
+}
+
+// cancel takes a date off the offer. What was booked of it is cancelled before
+// anybody is told.
+func (d *EventDate) cancel() { d.Status, d.Booked = DateCancelled, 0 }
+
+// emptied shows cancelled dates as they are when the answer is given.
+func (e *Event) emptied() {
+	for i := range e.Dates {
+		if d := &e.Dates[i]; d.Status == DateCancelled {
+			d.Booked = 0
+		}
+	}
+}
+
+// upcoming lists the dates that cancelling the event at now cancels.
+func (e *Event) upcoming(now time.Time) []id.EventDate {
+	var dates []id.EventDate
+	for _, d := range e.Dates {
+		if d.Status == Scheduled && d.StartsAt.After(now) {
+			dates = append(dates, d.ID)
+		}
+	}
+	return dates
+}
+
+// occupied reports bookings for which an event is not deleted: any, until it is
+// cancelled, and then those that are still being cancelled. What took place is no
+// obstacle to deleting a cancelled event.
+func (e *Event) occupied() bool {
+	return slices.ContainsFunc(e.Dates, func(d EventDate) bool {
+		return d.Booked > 0 && (e.Status != Cancelled || d.Status == DateCancelled)
+	})
+}

@@ -1,0 +1,244 @@
+package booking
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/teambition/rrule-go"
+)
+
+// rule is an RRULE of RFC 5545 that was found to be one.
+type rule struct {
+	frequency rrule.Frequency
+	interval  int
+	count     int // 0: it ends by until
+	until     until
+	weekStart rrule.Weekday
+
+	setPositions, months, monthDays, yearDays, weeks, hours, minutes, seconds []int
+	weekdays                                                                  []rrule.Weekday
+
+	// exhausted is set by walls when it gave up.
+	exhausted bool
+}
+
+// until is the end of a rule, itself included: a wall time, or an instant.
+type until struct {
+	form form
+	at   time.Time // zero: the rule ends by count
+}
+
+// latest is a wall time that no occurrence up to the end comes after; zero: none.
+func (u until) latest(loc *time.Location) time.Time {
+	if u.at.IsZero() || u.form != instant {
+		return u.at
+	}
+	_, offset := u.at.In(loc).Zone()
+	// A clock change in between moves it by less than a day.
+	return u.at.Add(time.Duration(offset)*time.Second).AddDate(0, 0, 1)
+}
+
+// before reports an end before an occurrence, which is at an instant.
+func (u until) before(wall, at time.Time) bool {
+	switch {
+	case u.at.IsZero():
+		return false
+	case u.form == instant:
+		return u.at.Before(at)
+	}
+	return u.at.Before(wall)
+}
+
+var frequencies = []string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"}
+
+// maxInterval keeps the arithmetic of intervals far from overflowing.
+const maxInterval = 1_000_000
+
+// parseRule reads a rule in upper case. Every refusal says what to change.
+func parseRule(text string) (*rule, phrase) {
+	r := &rule{frequency: -1, interval: 1, weekStart: rrule.MO}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(strings.TrimSuffix(text, ";"), ";") {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok || name == "" || value == "" {
+			return nil, phrase{"format", fmt.Sprintf("has a part %q that is not NAME=VALUE", part)}
+		}
+		if seen[name] {
+			return nil, phrase{"unique", "has " + name + " twice"}
+		}
+		seen[name] = true
+		if wrong := r.set(name, value); wrong.rule != "" {
+			return nil, wrong
+		}
+	}
+	return r, r.check(seen)
+}
+
+func (r *rule) set(name, value string) (wrong phrase) {
+	switch name {
+	case "FREQ":
+		n := slices.Index(frequencies, value)
+		if n < 0 {
+			return phrase{"enum", "has an unknown FREQ: use DAILY, WEEKLY, MONTHLY, YEARLY, HOURLY, MINUTELY or SECONDLY"}
+		}
+		r.frequency = rrule.Frequency(n)
+	case "INTERVAL":
+		r.interval, wrong = number(name, value, 1, maxInterval)
+	case "COUNT":
+		r.count, wrong = number(name, value, 1, maxDates)
+	case "UNTIL":
+		r.until, wrong = parseUntil(value)
+	case "WKST":
+		r.weekStart, wrong = weekday(value)
+	case "BYDAY":
+		for text := range strings.SplitSeq(value, ",") {
+			var d rrule.Weekday
+			if d, wrong = nthWeekday(text); wrong.rule != "" {
+				return wrong
+			}
+			if !slices.Contains(r.weekdays, d) {
+				r.weekdays = append(r.weekdays, d)
+			}
+		}
+	case "BYSETPOS":
+		r.setPositions, wrong = numbers(name, value, 366, counted)
+	case "BYMONTH":
+		r.months, wrong = numbers(name, value, 12, named)
+	case "BYMONTHDAY":
+		r.monthDays, wrong = numbers(name, value, 31, counted)
+	case "BYYEARDAY":
+		r.yearDays, wrong = numbers(name, value, 366, counted)
+	case "BYWEEKNO":
+		r.weeks, wrong = numbers(name, value, 53, counted)
+	case "BYHOUR":
+		r.hours, wrong = numbers(name, value, 23, ofClock)
+	case "BYMINUTE":
+		r.minutes, wrong = numbers(name, value, 59, ofClock)
+	case "BYSECOND":
+		r.seconds, wrong = numbers(name, value, 59, ofClock)
+	default:
+		return phrase{"enum", fmt.Sprintf("has a part %q that RFC 5545 does not know", name)}
+	}
+	return wrong
+}
+
+// check finds what RFC 5545 does not allow together.
+func (r *rule) check(seen map[string]bool) phrase {
+	limits := func(part string, fits bool, why string) phrase {
+		if seen[part] && !fits {
+			return phrase{"format", "must not have " + part + " " + why}
+		}
+		return phrase{}
+	}
+	nth := slices.ContainsFunc(r.weekdays, numbered)
+	withinMonth := r.frequency == rrule.MONTHLY || seen["BYMONTH"]
+	times := max(len(r.hours), 1) * max(len(r.minutes), 1) * max(len(r.seconds), 1)
+	switch {
+	case r.frequency < 0:
+		return phrase{"required", "must have a FREQ, such as FREQ=WEEKLY"}
+	case seen["COUNT"] == seen["UNTIL"]:
+		return phrase{"required", "must end, either with a COUNT or with an UNTIL"}
+	case nth && (r.frequency > rrule.MONTHLY || seen["BYWEEKNO"]):
+		return phrase{"format", "must not number the days of BYDAY but with FREQ=MONTHLY or FREQ=YEARLY without BYWEEKNO"}
+	case nth && withinMonth && slices.ContainsFunc(r.weekdays, func(d rrule.Weekday) bool { return d.N() > 5 || d.N() < -5 }):
+		return phrase{"range", "must number the days of BYDAY from 1 to 5 or from -1 to -5 within a month"}
+	case r.frequency < rrule.HOURLY && times > maxDates:
+		return phrase{"max_items", fmt.Sprintf("must give at most %d times of a day", maxDates)}
+	}
+	for _, wrong := range []phrase{
+		limits("BYWEEKNO", r.frequency == rrule.YEARLY, "but with FREQ=YEARLY"),
+		limits("BYYEARDAY", r.frequency == rrule.YEARLY || r.frequency >= rrule.HOURLY, "with FREQ=DAILY, WEEKLY or MONTHLY"),
+		limits("BYMONTHDAY", r.frequency != rrule.WEEKLY, "with FREQ=WEEKLY"),
+		limits("BYSETPOS", r.choosing(), "without another part that begins with BY"),
+	} {
+		if wrong.rule != "" {
+			return wrong
+		}
+	}
+	return phrase{}
+}
+
+// choosing reports a part out of which BYSETPOS can choose.
+func (r *rule) choosing() bool {
+	return len(r.months)+len(r.monthDays)+len(r.yearDays)+len(r.weeks)+
+		len(r.weekdays)+len(r.hours)+len(r.minutes)+len(r.seconds) > 0
+}
+
+func number(name, value string, low, high int) (int, phrase) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < low || n > high {
+		return 0, phrase{"range", fmt.Sprintf("must have %s from %d to %d", name, low, high)}
+	}
+	return n, phrase{}
+}
+
+// numbering is how the numbers of a part begin.
+type numbering uint8
+
+const (
+	named   numbering = iota // from 1
+	counted                  // from 1, or from the end with -1
+	ofClock                  // from 0
+)
+
+// numbers reads a list of numbers, each once, in their order.
+func numbers(name, value string, high int, kind numbering) ([]int, phrase) {
+	var list []int
+	for text := range strings.SplitSeq(value, ",") {
+		n, err := strconv.Atoi(text)
+		switch {
+		case err != nil:
+			return nil, phrase{"format", "must have numbers in " + name + ", separated by commas"}
+		case kind == ofClock && (n < 0 || n > high):
+			return nil, phrase{"range", fmt.Sprintf("must have %s from 0 to %d", name, high)}
+		case kind == named && (n < 1 || n > high):
+			return nil, phrase{"range", fmt.Sprintf("must have %s from 1 to %d", name, high)}
+		case kind == counted && (n == 0 || n < -high || n > high):
+			return nil, phrase{"range", fmt.Sprintf("must have %s from 1 to %d or from -1 to -%d", name, high, high)}
+		}
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), phrase{}
+}
+
+func weekday(text string) (rrule.Weekday, phrase) {
+	for i, name := range []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"} {
+		if name == text {
+			return days()[i], phrase{}
+		}
+	}
+	return rrule.Weekday{}, phrase{"enum", fmt.Sprintf("has an unknown day %q: use MO, TU, WE, TH, FR, SA or SU", text)}
+}
+
+// nthWeekday reads MO, 2MO, +2MO or -1MO.
+func nthWeekday(text string) (rrule.Weekday, phrase) {
+	d, wrong := weekday(text[max(len(text)-2, 0):])
+	if wrong.rule != "" || len(text) <= 2 {
+		return d, wrong
+	}
+	n, err := strconv.Atoi(text[:len(text)-2])
+	if err != nil || n == 0 || n < -53 || n > 53 {
+		return d, phrase{"range", "must number the days of BYDAY from 1 to 53 or from -1 to -53"}
+	}
+	return d.Nth(n), phrase{}
+}
+
+// parseUntil reads a day, which is the whole of it, a local time, or an instant.
+func parseUntil(text string) (until, phrase) {
+	for layout, f := range map[string]form{"20060102": day, "20060102T150405": localTime, "20060102T150405Z": instant} {
+		if len(text) != len(layout) {
+			continue
+		}
+		if at, err := time.Parse(layout, text); err == nil && storable(at) {
+			if f == day {
+				at = at.AddDate(0, 0, 1).Add(-time.Second)
+			}
+			return until{form: f, at: at}, phrase{}
+		}
+	}
+	return until{}, phrase{"format", "must have an UNTIL such as 20261231, 20261231T093000 or 20261231T093000Z"}
+}

@@ -1,0 +1,445 @@
+package booking
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/zone"
+)
+
+// naive expands rules in another way: it goes through all days one by one and
+// asks of each period which of its days and times the rule wants. It knows DAILY,
+// WEEKLY, MONTHLY and YEARLY.
+type naive struct {
+	freq                         string
+	interval, count              int
+	weekStart                    time.Weekday
+	months, monthDays, positions []int
+	days                         []string // MO, 2TU, -1FR
+	hours, minutes               []int
+	until                        time.Time
+}
+
+var weekdays = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
+
+func (n *naive) String() string {
+	var out []string
+	add := func(name string, list []int) {
+		if len(list) > 0 {
+			out = append(out, name+"="+strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]"))
+		}
+	}
+	out = append(out, "FREQ="+n.freq, fmt.Sprintf("INTERVAL=%d", n.interval), "WKST="+weekdays[n.weekStart])
+	add("BYMONTH", n.months)
+	add("BYMONTHDAY", n.monthDays)
+	add("BYHOUR", n.hours)
+	add("BYMINUTE", n.minutes)
+	add("BYSETPOS", n.positions)
+	if len(n.days) > 0 {
+		out = append(out, "BYDAY="+strings.Join(n.days, ","))
+	}
+	if n.count > 0 {
+		out = append(out, fmt.Sprintf("COUNT=%d", n.count))
+	} else {
+		out = append(out, "UNTIL="+n.until.Format("20060102T150405"))
+	}
+	return strings.Join(out, ";")
+}
+
+// period is what comes again: the days of it are one set.
+func (n *naive) period(d, start time.Time) int {
+	weekOf := func(t time.Time) int {
+		back := (int(t.Weekday()) - int(n.weekStart) + 7) % 7
+		return int(t.AddDate(0, 0, -back).Unix() / (7 * secondsOfDay))
+	}
+	switch n.freq {
+	case "DAILY":
+		return int(d.Unix()/secondsOfDay - start.Unix()/secondsOfDay)
+	case "WEEKLY":
+		return weekOf(d) - weekOf(start)
+	case "MONTHLY":
+		return 12*(d.Year()-start.Year()) + int(d.Month()) - int(start.Month())
+	}
+	return d.Year() - start.Year()
+}
+
+func (n *naive) wants(d, start time.Time) bool {
+	month := time.Date(d.Year(), d.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	if len(n.months) > 0 && !slices.Contains(n.months, int(d.Month())) {
+		return false
+	}
+	if len(n.monthDays) > 0 && !slices.Contains(n.monthDays, d.Day()) && !slices.Contains(n.monthDays, d.Day()-month-1) {
+		return false
+	}
+	if len(n.days) > 0 {
+		return slices.ContainsFunc(n.days, func(text string) bool {
+			if !strings.HasSuffix(text, weekdays[d.Weekday()]) {
+				return false
+			}
+			nth, _ := strconv.Atoi(text[:len(text)-2])
+			fromStart, fromEnd := (d.Day()-1)/7+1, -((month-d.Day())/7 + 1)
+			return nth == 0 || nth == fromStart || nth == fromEnd
+		})
+	}
+	if len(n.monthDays) > 0 {
+		return true
+	}
+	switch n.freq {
+	case "WEEKLY":
+		return d.Weekday() == start.Weekday()
+	case "MONTHLY":
+		return d.Day() == start.Day()
+	case "YEARLY":
+		return d.Day() == start.Day() && (len(n.months) > 0 || d.Month() == start.Month())
+	}
+	return true
+}
+
+func (n *naive) expand(start time.Time) []time.Time {
+	var all, set []time.Time
+	var current int
+	flush := func() {
+		for i, t := range set {
+			if len(n.positions) == 0 || slices.Contains(n.positions, i+1) || slices.Contains(n.positions, i-len(set)) {
+				if !t.Before(start) && (n.until.IsZero() || !t.After(n.until)) && (n.count == 0 || len(all) < n.count) {
+					all = append(all, t)
+				}
+			}
+		}
+		set = nil
+	}
+	hours, minutes := orOf(n.hours, start.Hour()), orOf(n.minutes, start.Minute())
+	slices.Sort(hours)
+	slices.Sort(minutes)
+	first := start.AddDate(-1, 0, 0).Truncate(24 * time.Hour)
+	first = time.Date(first.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+	for d := first; d.Before(start.AddDate(12, 0, 0)) && (n.until.IsZero() || d.Before(n.until.AddDate(1, 1, 0))) && (n.count == 0 || len(all) < n.count); d = d.AddDate(0, 0, 1) {
+		p := n.period(d, start)
+		if p != current {
+			flush()
+			current = p
+		}
+		if p < 0 || p%n.interval != 0 || !n.wants(d, start) {
+			continue
+		}
+		for _, h := range hours {
+			for _, m := range minutes {
+				set = append(set, d.Add(time.Duration(h)*time.Hour+time.Duration(m)*time.Minute+time.Duration(start.Second())*time.Second))
+			}
+		}
+	}
+	flush()
+	return all
+}
+
+// naiveInstant looks at a clock in loc minute by minute until it shows wall or has
+// jumped over it.
+func naiveInstant(wall time.Time, loc *time.Location) time.Time {
+	shown := func(at time.Time) time.Time {
+		l := at.In(loc)
+		return time.Date(l.Year(), l.Month(), l.Day(), l.Hour(), l.Minute(), l.Second(), 0, time.UTC)
+	}
+	near := wall.Add(-15 * time.Hour)
+	for shown(near.Add(3 * time.Hour)).Before(wall) {
+		near = near.Add(time.Hour)
+	}
+	for at := near; ; at = at.Add(time.Minute) {
+		switch now := shown(at); {
+		case now.Equal(wall):
+			return at
+		case now.After(wall):
+			// What the clock would have shown without the change is wall.
+			before := at.Add(-time.Minute)
+			return before.Add(wall.Sub(shown(before)))
+		}
+	}
+}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+// some picks none, one or several, each once and in order.
+func some(r *rand.Rand, list ...int) []int {
+	if r.IntN(3) > 0 {
+		return nil
+	}
+	var out []int
+	for range 1 + r.IntN(3) {
+		out = append(out, pick(r, list...))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func randomRule(r *rand.Rand, start time.Time) *naive {
+	n := &naive{
+		freq: pick(r, "DAILY", "WEEKLY", "MONTHLY", "YEARLY"), interval: 1 + r.IntN(4), weekStart: time.Weekday(r.IntN(7)),
+		months: some(r, 1, 2, 3, 4, 10, 11, 12), hours: some(r, 0, 1, 2, 3, 9, 23), minutes: some(r, 0, 15, 30, 45),
+	}
+	if n.freq != "WEEKLY" {
+		n.monthDays = some(r, 1, 2, 13, 28, 29, 30, 31, -1, -2, -31)
+	}
+	for range r.IntN(4) {
+		d := pick(r, weekdays...)
+		// Within a year days are numbered of the months that BYMONTH names.
+		if n.freq == "MONTHLY" || n.freq == "YEARLY" && len(n.months) > 0 {
+			d = pick(r, "", "", "1", "+2", "5", "-1", "-5") + d
+		}
+		if !slices.Contains(n.days, d) {
+			n.days = append(n.days, d)
+		}
+	}
+	if len(n.days)+len(n.monthDays)+len(n.hours) > 0 {
+		n.positions = some(r, 1, 2, 3, -1, -2)
+	}
+	if r.IntN(2) == 0 {
+		n.count = 1 + r.IntN(60)
+	} else {
+		n.until = start.Add(time.Duration(r.IntN(900*24)) * time.Hour)
+	}
+	return n
+}
+
+func TestRecurrenceAgainstAnother(t *testing.T) {
+	for _, name := range []string{"Europe/London", "America/New_York", "Australia/Lord_Howe", "Asia/Tokyo", "UTC"} {
+		t.Run("rules give the dates that counting days gives, and wall time stays, in "+name+" (invariant 12)", func(t *testing.T) {
+			loc, err := zone.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			compared := 0
+			for range 120 {
+				start := time.Date(2024+r.IntN(3), time.Month(1+r.IntN(12)), 1+r.IntN(31), pick(r, 0, 1, 2, 9, 23), pick(r, 0, 15, 30), 0, 0, time.UTC)
+				n := randomRule(r, start)
+				var faults fields
+				got := faults.recurrence(&Recurrence{Rule: n.String(), Start: start.Format(wallLayout)}, name)
+				walls := n.expand(start)
+				var want []time.Time
+				for _, wall := range walls {
+					at := naiveInstant(wall, loc)
+					want = append(want, at)
+					if shown := at.In(loc).Format(wallLayout); shown != wall.Format(wallLayout) && shown < wall.Format(wallLayout) {
+						t.Fatalf("%s became the earlier %s", wall, shown)
+					}
+				}
+				slices.SortFunc(want, time.Time.Compare)
+				want = slices.CompactFunc(want, time.Time.Equal)
+				if n.count > 0 && len(walls) < n.count || len(want) > maxDates || len(want) == 0 {
+					if len(faults.list) == 0 && n.count == 0 {
+						t.Fatalf("%s from %s gives %d dates, not %d", n, start, len(got), len(want))
+					}
+					continue // it needs longer than the naive one looks, or is too long
+				}
+				if len(faults.list) > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
+					t.Fatalf("%s from %s gives %v %v\nwant %v", n, start, got, faults.list, want)
+				}
+				compared++
+			}
+			if compared < 60 {
+				t.Errorf("only %d rules were compared", compared)
+			}
+		})
+	}
+}
+
+// expanded lists the dates of a rule as a clock in the zone shows them.
+func expanded(t *testing.T, timezone, start, rule string, except ...string) []string {
+	t.Helper()
+	var faults fields
+	dates := faults.recurrence(&Recurrence{Rule: rule, Start: start, Exceptions: except}, timezone)
+	if len(faults.list) > 0 {
+		t.Fatalf("%s: %v", rule, faults.list)
+	}
+	loc, err := zone.Load(timezone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := make([]string, len(dates))
+	for i, d := range dates {
+		shown[i] = d.In(loc).Format("01-02 15:04 -0700")
+	}
+	return shown
+}
+
+func TestRecurrence(t *testing.T) {
+	tests := []struct {
+		behaviour, zone, start, rule string
+		except                       []string
+		want                         []string
+	}{
+		{"half past nine stays half past nine when summer begins", "Europe/London", "2026-03-22T09:30:00", "FREQ=WEEKLY;COUNT=3", nil,
+			[]string{"03-22 09:30 +0000", "03-29 09:30 +0100", "04-05 09:30 +0100"}},
+		{"a time that is skipped moves forward by the gap", "Europe/London", "2026-03-28T01:30:00", "FREQ=DAILY;COUNT=3", nil,
+			[]string{"03-28 01:30 +0000", "03-29 02:30 +0100", "03-30 01:30 +0100"}},
+		{"a time that comes twice is the first", "Europe/London", "2026-10-24T01:30:00", "FREQ=DAILY;COUNT=3", nil,
+			[]string{"10-24 01:30 +0100", "10-25 01:30 +0100", "10-26 01:30 +0000"}},
+		{"a gap of half an hour moves by half an hour", "Australia/Lord_Howe", "2026-10-04T02:15:00", "FREQ=DAILY;COUNT=2", nil,
+			[]string{"10-04 02:45 +1100", "10-05 02:15 +1100"}},
+		{"half an hour that comes twice is the first", "Australia/Lord_Howe", "2026-04-05T01:45:00", "FREQ=DAILY;COUNT=2", nil,
+			[]string{"04-05 01:45 +1100", "04-06 01:45 +1030"}},
+		{"two times that a change makes one are one date", "Europe/London", "2026-03-28T01:30:00", "FREQ=DAILY;BYHOUR=1,2;COUNT=4", nil,
+			[]string{"03-28 01:30 +0000", "03-28 02:30 +0000", "03-29 02:30 +0100"}},
+		{"a day that is left out is left out, and counts", "UTC", "2026-01-05T09:00:00", "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=4", []string{"2026-01-07"},
+			[]string{"01-05 09:00 +0000", "01-12 09:00 +0000", "01-14 09:00 +0000"}},
+		{"one time of a day is left out", "UTC", "2026-01-05T09:00:00", "FREQ=DAILY;BYHOUR=9,17;COUNT=3", []string{"2026-01-05T17:00:00", "2030-01-01"},
+			[]string{"01-05 09:00 +0000", "01-06 09:00 +0000"}},
+		{"a day as the end is the whole of it", "America/New_York", "2026-01-05T23:00:00", "FREQ=DAILY;UNTIL=20260106", nil,
+			[]string{"01-05 23:00 -0500", "01-06 23:00 -0500"}},
+		{"a local end is in the zone", "America/New_York", "2026-01-05T23:00:00", "FREQ=DAILY;UNTIL=20260106T225959", nil,
+			[]string{"01-05 23:00 -0500"}},
+		{"an instant as the end is an instant", "America/New_York", "2026-01-05T23:00:00", "FREQ=DAILY;UNTIL=20260107T040000Z", nil,
+			[]string{"01-05 23:00 -0500", "01-06 23:00 -0500"}},
+		{"the 31st is only in months that have it", "UTC", "2026-01-31T09:00:00", "FREQ=MONTHLY;COUNT=3", nil,
+			[]string{"01-31 09:00 +0000", "03-31 09:00 +0000", "05-31 09:00 +0000"}},
+		{"the last working day of a month", "UTC", "2026-01-01T09:00:00", "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1;COUNT=3", nil,
+			[]string{"01-30 09:00 +0000", "02-27 09:00 +0000", "03-31 09:00 +0000"}},
+		{"leap days", "UTC", "2024-02-29T09:00:00", "FREQ=YEARLY;COUNT=2", nil,
+			[]string{"02-29 09:00 +0000", "02-29 09:00 +0000"}},
+		{"a week of the year has the day of the start", "UTC", "2026-01-05T09:00:00", "FREQ=YEARLY;BYWEEKNO=20;COUNT=2", nil,
+			[]string{"05-11 09:00 +0000", "05-17 09:00 +0000"}},
+		{"every hour of some hours", "UTC", "2026-01-05T09:00:00", "FREQ=HOURLY;BYHOUR=9,10,16;COUNT=4", nil,
+			[]string{"01-05 09:00 +0000", "01-05 10:00 +0000", "01-05 16:00 +0000", "01-06 09:00 +0000"}},
+		{"every 45 minutes through midnight", "UTC", "2026-01-05T23:00:00", "FREQ=MINUTELY;INTERVAL=45;COUNT=3", nil,
+			[]string{"01-05 23:00 +0000", "01-05 23:45 +0000", "01-06 00:30 +0000"}},
+		{"every second that is a whole hour of Mondays", "UTC", "2026-01-04T23:00:00", "FREQ=SECONDLY;BYDAY=MO;BYMINUTE=0;BYSECOND=0;COUNT=2", nil,
+			[]string{"01-05 00:00 +0000", "01-05 01:00 +0000"}},
+		{"the last of the minutes of an hour", "UTC", "2026-01-05T09:00:00", "FREQ=HOURLY;BYMINUTE=10,20,30;BYSETPOS=-1;COUNT=2", nil,
+			[]string{"01-05 09:30 +0000", "01-05 10:30 +0000"}},
+		{"hours before 1970", "UTC", "1969-12-31T22:10:00", "FREQ=HOURLY;BYHOUR=0,23;COUNT=2", nil,
+			[]string{"12-31 23:10 +0000", "01-01 00:10 +0000"}},
+		{"small letters and the name are understood", "UTC", " 2026-01-05T09:00 ", " rrule:freq=daily;count=1; ", nil, []string{"01-05 09:00 +0000"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.behaviour+" (invariant 12)", func(t *testing.T) {
+			if got := expanded(t, tt.zone, tt.start, tt.rule, tt.except...); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("weeks of the year are those of ISO 8601", func(t *testing.T) {
+		var want []string
+		for d := time.Date(2020, 1, 1, 9, 0, 0, 0, time.UTC); d.Year() < 2045; d = d.AddDate(0, 0, 1) {
+			if _, week := d.ISOWeek(); week == 53 || week == 1 {
+				want = append(want, d.Format("01-02 15:04 -0700"))
+			}
+		}
+		got := expanded(t, "UTC", "2020-01-01T09:00:00", "FREQ=YEARLY;BYWEEKNO=1,53;BYDAY=MO,TU,WE,TH,FR,SA,SU;UNTIL=20441231")
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	})
+}
+
+func TestRecurrenceRefusals(t *testing.T) {
+	ok := Recurrence{Rule: "FREQ=DAILY;COUNT=2", Start: "2026-01-05T09:00:00"}
+	with := func(change func(*Recurrence)) Recurrence { r := ok; change(&r); return r }
+	rule := func(text string) Recurrence { return with(func(r *Recurrence) { r.Rule = text }) }
+	tests := []struct {
+		behaviour, field, fault string
+		r                       Recurrence
+	}{
+		{"no rule", "recurrence.rule", "required", rule(" ")},
+		{"no frequency", "recurrence.rule", "required", rule("COUNT=3")},
+		{"no end", "recurrence.rule", "required", rule("FREQ=DAILY")},
+		{"two ends", "recurrence.rule", "required", rule("FREQ=DAILY;COUNT=3;UNTIL=20270101")},
+		{"no date", "recurrence.rule", "required", rule("FREQ=DAILY;UNTIL=20250101")},
+		{"no date left", "recurrence.rule", "required", with(func(r *Recurrence) { r.Exceptions = []string{"2026-01-05", "2026-01-06"} })},
+		{"a day that never comes", "recurrence.rule", "range", rule("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31;COUNT=1")},
+		{"a day that never comes, day by day", "recurrence.rule", "range", rule("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31;COUNT=1")},
+		{"an hour that is never met", "recurrence.rule", "range", rule("FREQ=HOURLY;INTERVAL=24;BYHOUR=10;COUNT=1")},
+		{"a second that is never met", "recurrence.rule", "range", rule("FREQ=SECONDLY;INTERVAL=2;BYSECOND=1;COUNT=1")},
+		{"a place that is never filled", "recurrence.rule", "range", rule("FREQ=SECONDLY;BYDAY=MO;BYSETPOS=2;COUNT=1")},
+		{"a list that is never as long", "recurrence.rule", "range", rule("FREQ=DAILY;BYHOUR=1;BYSETPOS=2;COUNT=1")},
+		{"too many dates", "recurrence.rule", "range", rule("FREQ=DAILY;COUNT=1001")},
+		{"too many dates by their end", "recurrence.rule", "max_items", rule("FREQ=DAILY;UNTIL=20281231")},
+		{"too many dates of seconds", "recurrence.rule", "max_items", rule("FREQ=SECONDLY;UNTIL=20281231")},
+		{"a far end", "recurrence.rule", "range", rule("FREQ=YEARLY;UNTIL=99990101")},
+		{"a far count", "recurrence.rule", "range", rule("FREQ=YEARLY;COUNT=1000")},
+		{"more times of a day than dates", "recurrence.rule", "max_items",
+			rule("FREQ=DAILY;COUNT=1;BYHOUR=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17;BYMINUTE=0,1,2,3,4,5,6,7,8,9;BYSECOND=0,1,2,3,4,5")},
+		{"an unknown frequency", "recurrence.rule", "enum", rule("FREQ=OFTEN;COUNT=1")},
+		{"an unknown part", "recurrence.rule", "enum", rule("FREQ=DAILY;COUNT=1;BYEASTER=1")},
+		{"a part twice", "recurrence.rule", "unique", rule("FREQ=DAILY;COUNT=1;COUNT=2")},
+		{"a part without value", "recurrence.rule", "format", rule("FREQ=DAILY;COUNT=")},
+		{"an interval of none", "recurrence.rule", "range", rule("FREQ=DAILY;COUNT=1;INTERVAL=0")},
+		{"an interval beyond counting", "recurrence.rule", "range", rule("FREQ=WEEKLY;COUNT=2;INTERVAL=9223372036854775807")},
+		{"an hour of 24", "recurrence.rule", "range", rule("FREQ=DAILY;COUNT=1;BYHOUR=24")},
+		{"a month of 13", "recurrence.rule", "range", rule("FREQ=DAILY;COUNT=1;BYMONTH=13")},
+		{"a day of 0", "recurrence.rule", "range", rule("FREQ=MONTHLY;COUNT=1;BYMONTHDAY=0")},
+		{"a list of words", "recurrence.rule", "format", rule("FREQ=DAILY;COUNT=1;BYHOUR=nine")},
+		{"an unknown day", "recurrence.rule", "enum", rule("FREQ=WEEKLY;COUNT=1;BYDAY=XX")},
+		{"a numbered day of weeks", "recurrence.rule", "format", rule("FREQ=WEEKLY;COUNT=1;BYDAY=1MO")},
+		{"a sixth Monday of a month", "recurrence.rule", "range", rule("FREQ=MONTHLY;COUNT=1;BYDAY=6MO")},
+		{"weeks of the year in months", "recurrence.rule", "format", rule("FREQ=MONTHLY;COUNT=1;BYWEEKNO=1")},
+		{"days of the year in weeks", "recurrence.rule", "format", rule("FREQ=WEEKLY;COUNT=1;BYYEARDAY=1")},
+		{"days of the month in weeks", "recurrence.rule", "format", rule("FREQ=WEEKLY;COUNT=1;BYMONTHDAY=1")},
+		{"a choice out of nothing", "recurrence.rule", "format", rule("FREQ=DAILY;COUNT=1;BYSETPOS=1")},
+		{"a wrong end", "recurrence.rule", "format", rule("FREQ=DAILY;UNTIL=2026-12-31")},
+		{"a rule without end of its text", "recurrence.rule", "max_length", rule("FREQ=DAILY;COUNT=1;BYHOUR=1" + strings.Repeat(",1", 250))},
+		{"control characters", "recurrence.rule", "characters", rule("FREQ=DAILY;\x00COUNT=1")},
+		{"no start", "recurrence.local_start", "required", with(func(r *Recurrence) { r.Start = "" })},
+		{"a start with an offset", "recurrence.local_start", "format", with(func(r *Recurrence) { r.Start = "2026-01-05T09:00:00Z" })},
+		{"a start without a time", "recurrence.local_start", "format", with(func(r *Recurrence) { r.Start = "2026-01-05" })},
+		{"a start of the year 1", "recurrence.local_start", "range", with(func(r *Recurrence) { r.Start = "0001-01-01T00:00:00" })},
+		{"an exception that is no time", "recurrence.exceptions[1]", "format", with(func(r *Recurrence) { r.Exceptions = []string{"2026-01-05", "5 Jan"} })},
+		{"too many exceptions", "recurrence.exceptions", "max_items", with(func(r *Recurrence) { r.Exceptions = make([]string, 1001) })},
+	}
+	for _, tt := range tests {
+		t.Run(tt.behaviour+" is refused (invariant 12)", func(t *testing.T) {
+			var faults fields
+			dates := faults.recurrence(&tt.r, "Europe/London")
+			if len(faults.list) != 1 || faults.list[0].Field != tt.field || faults.list[0].Rule != tt.fault {
+				t.Errorf("got %v and %d dates", faults.list, len(dates))
+			}
+		})
+	}
+}
+
+// FuzzRecurrence looks for a rule that panics, gives a wrong number of dates, or
+// takes long.
+func FuzzRecurrence(f *testing.F) {
+	for _, rule := range []string{
+		"FREQ=SECONDLY;BYHOUR=9;BYMINUTE=0;BYSECOND=0;BYMONTH=2;BYMONTHDAY=31;COUNT=1000", "FREQ=SECONDLY;INTERVAL=86401;BYHOUR=9;BYMINUTE=0;BYSECOND=1;COUNT=9",
+		"FREQ=MINUTELY;INTERVAL=7;BYDAY=MO;BYHOUR=3;BYMINUTE=1;COUNT=999", "FREQ=HOURLY;INTERVAL=24;BYHOUR=1;UNTIL=21251231",
+		"FREQ=YEARLY;BYDAY=53MO,-53SU,TU;BYSETPOS=-366,366;COUNT=5", "FREQ=YEARLY;BYMONTH=1,2;BYDAY=5MO,-5FR;COUNT=5",
+		"FREQ=YEARLY;BYWEEKNO=53,-53,1,-1;WKST=SU;COUNT=50", "FREQ=YEARLY;BYYEARDAY=366,-366;BYWEEKNO=9;COUNT=2",
+		"FREQ=DAILY;INTERVAL=1000000;COUNT=2", "FREQ=MONTHLY;BYMONTHDAY=-31,31;BYDAY=-5SU;BYSETPOS=1;UNTIL=20991231T235959Z",
+		"FREQ=WEEKLY;WKST=TH;BYDAY=SU,MO;BYSETPOS=-2;COUNT=10", "FREQ=DAILY;BYHOUR=1,2;BYMINUTE=0,30;BYSETPOS=-4;COUNT=1000",
+	} {
+		for _, zone := range []string{"Europe/London", "Australia/Lord_Howe"} {
+			f.Add(rule, "2026-01-31T09:30:00", zone, "2026-02-01")
+		}
+	}
+	f.Fuzz(func(t *testing.T, rule, start, timezone, except string) {
+		began := time.Now()
+		var faults fields
+		r := &Recurrence{Rule: rule, Start: start, Exceptions: []string{except}}
+		dates := faults.recurrence(r, timezone)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("took %s", took)
+		}
+		if _, err := zone.Load(timezone); err != nil {
+			return
+		}
+		if (len(dates) == 0) == (len(faults.list) == 0) || len(dates) > maxDates {
+			t.Fatalf("%d dates, %v", len(dates), faults.list)
+		}
+		for i := 1; i < len(dates); i++ {
+			if !dates[i-1].Before(dates[i]) {
+				t.Fatalf("%s comes before %s", dates[i-1], dates[i])
+			}
+		}
+		if len(dates) == 0 {
+			return
+		}
+		again := *r
+		if more := faults.recurrence(&again, timezone); !slices.EqualFunc(more, dates, time.Time.Equal) || again.Rule != r.Rule || again.Start != r.Start {
+			t.Fatalf("its normal form %v gives %d dates, not %d", again, len(more), len(dates))
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package reservectl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// columns are what the header of a CSV file may have, in normalised names.
+type columns struct {
+	required [][]string // each by one of its names
+	optional []string
+}
+
+// Columns that a report adds begin with this, and are not read.
+const reportColumn = "refused"
+
+// header returns the normalised names of a header, "" for those to ignore, and
+// the ignored ones as they stand.
+func (c columns) header(header []string) (normal, ignored []string, err error) {
+	names := c.names()
+	normal = make([]string, len(header))
+	at := map[string]string{}
+	for i, title := range header {
+		name := column(title)
+		if name == "" || strings.HasPrefix(name, reportColumn) {
+			continue
+		}
+		if !slices.Contains(names, name) {
+			ignored = append(ignored, title)
+			continue
+		}
+		if other, twice := at[name]; twice {
+			return nil, nil, fmt.Errorf("the header has the column %q twice (%q and %q)", name, other, title)
+		}
+		at[name], normal[i] = title, name
+	}
+	var missing []string
+	for _, alternatives := range c.required {
+		if !slices.ContainsFunc(alternatives, func(name string) bool { return at[name] != "" }) {
+			missing = append(missing, alternatives[0])
+		}
+	}
+	if len(missing) > 0 {
+		return nil, nil, fmt.Errorf("the header has no column %s; it has %s", strings.Join(missing, ", "), quoted(header))
+	}
+	return normal, ignored, nil
+}
+
+// names are all names of c.
+func (c columns) names() []string {
+	return append(slices.Concat(c.required...), c.optional...)
+}
+
+// nearest returns the column that a title was likely to mean, or "".
+func (c columns) nearest(title string) string {
+	name := column(title)
+	best, least := "", 3
+	for _, known := range c.names() {
+		if d := distance(name, known); d < least && d <= len(known)/2 {
+			best, least = known, d
+		}
+	}
+	return best
+}
+
+// column brings "First Name", "firstName" and "first_name" to "firstname".
+func column(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c == ' ' || c == '_' || c == '-' || c == '.' {
+			return -1
+		}
+		return c
+	}, strings.ToLower(strings.TrimSpace(name)))
+}
+
+func quoted(names []string) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// distance counts the changes of one letter that make a from b.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range y {
+			cost := diagonal
+			if x[i] != y[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(y)]
+}

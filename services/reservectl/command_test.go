@@ -1,0 +1,244 @@
+package reservectl
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands are all commands, with the words that call them.
+func commands(c *cobra.Command, words ...string) map[string]*cobra.Command {
+	all := map[string]*cobra.Command{strings.Join(words, " "): c}
+	for _, sub := range c.Commands() {
+		for name, command := range commands(sub, append(append([]string{}, words...), sub.Name())...) {
+			all[name] = command
+		}
+	}
+	return all
+}
+
+func TestHelp(t *testing.T) {
+	all := commands(newRoot(nil, nil, nil))
+	if len(all) < 15 {
+		t.Fatalf("%d commands", len(all))
+	}
+	for name, c := range all {
+		t.Run("reservectl "+name+" explains itself with an example", func(t *testing.T) {
+			out := ok(t, append(strings.Fields(name), "--help")...)
+			if c.Short == "" || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:\n  reservectl ") {
+				t.Errorf("got %s", out)
+			}
+			c.Flags().VisitAll(func(f *pflag.Flag) {
+				if f.Usage == "" {
+					t.Errorf("--%s has no help", f.Name)
+				}
+			})
+		})
+	}
+	t.Run("help shows no secret of the environment", func(t *testing.T) {
+		t.Setenv("RESERVATION_TOKEN", rawToken)
+		for name := range all {
+			if out := ok(t, append(strings.Fields(name), "--help")...); strings.Contains(out, rawToken) {
+				t.Errorf("%q: %s", name, out)
+			}
+		}
+	})
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		t.Run("completion for "+shell, func(t *testing.T) {
+			if out := ok(t, "completion", shell); !strings.Contains(out, "reservectl") || len(out) < 1000 {
+				t.Errorf("got %s", out)
+			}
+		})
+	}
+	for _, tt := range []struct{ typed, want string }{
+		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\n:4"},
+		{"company create --currency ", "GBP\nEUR\nUSD\n:4"},
+		{"company create --timezone Eur", "Europe/"},
+		{"customer import ", "csv\nndjson\njsonl\njson\n:8"},
+		{"transaction import x.csv ", ":4"},
+		{"customer import --format ", "csv\nndjson\n:4"},
+		{"--output ", "auto\njson\ntable\n:4"},
+		{"client rot", "rotate"},
+	} {
+		t.Run("completion of "+tt.typed, func(t *testing.T) {
+			words := strings.Split(tt.typed, " ")
+			if out := ok(t, append([]string{"__complete"}, words...)...); !strings.Contains(out, tt.want) {
+				t.Errorf("got %q, want %q", out, tt.want)
+			}
+		})
+	}
+}
+
+// Invariant 5.
+func TestUsage(t *testing.T) {
+	w := newWorld(t)
+	file := w.write(t, "x.csv", "")
+	for _, tt := range []struct {
+		name, args, want string
+		code             int
+	}{
+		{"an unknown command", "frobnicate", `unknown command "frobnicate"`, 2},
+		{"an unknown command of a group", "client frobnicate", "unknown command", 2},
+		{"an unknown flag", "company list --frobnicate", "unknown flag: --frobnicate; see reservectl company list --help", 2},
+		{"flags that are missing, all at once", "company create --name X", "--timezone is required\n--currency is required", 2},
+		{"an argument that is missing", "client rotate", "CLIENT_ID", 2},
+		{"an argument too many", "company list x", "0 argument", 2},
+		{"an output that is none", "company list -o xml", "json, table or auto", 2},
+		{"a company that is none", "client list --company nonsense", "comp_…", 2},
+		{"days that are no number", "client create --name X --scopes a --expires-days soon", "--expires-days", 2},
+		{"days beyond all numbers", "client create --name X --scopes a --expires-days 99999999999", "--expires-days", 2},
+		{"a negative number of customers", "seed --customers -1", "must not be negative", 2},
+		{"bookings without customers", "seed --customers 0 --bookings 5", "need customers", 2},
+		{"a file of no known format", "customer import customers.xlsx", "--format csv or ndjson", 2},
+		{"a format that is none", "customer import --format xml " + file, "must be csv or ndjson", 2},
+		{"a file that is not there", "customer import nowhere.csv", "nowhere.csv", 1},
+		{"a report over the file itself", "customer import --refused " + file + " " + file, "give another one", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := run(t, "", strings.Fields(tt.args)...)
+			if r.code != tt.code || !strings.HasPrefix(r.errOut, "reservectl: ") || !strings.Contains(r.errOut, tt.want) || r.out != "" {
+				t.Errorf("exit status %d, %q, %q", r.code, r.out, r.errOut)
+			}
+		})
+	}
+}
+
+// Invariant 1.
+func TestOutput(t *testing.T) {
+	w := newWorld(t)
+	t.Run("JSON leaves names as people write them", func(t *testing.T) {
+		out := ok(t, "company", "list")
+		if !strings.Contains(out, `"name": "Jóga & Þór 瑜伽"`) || !json.Valid([]byte(out)) {
+			t.Errorf("got %s", out)
+		}
+	})
+	t.Run("a table has a header and a line each", func(t *testing.T) {
+		lines := strings.Split(strings.TrimSpace(ok(t, "company", "list", "-o", "table")), "\n")
+		if len(lines) != 2 || !strings.HasPrefix(lines[0], "ID") || !strings.Contains(lines[1], "Jóga & Þór 瑜伽") {
+			t.Errorf("got %q", lines)
+		}
+	})
+	t.Run("all pages of a list are printed", func(t *testing.T) {
+		w.companies = append(w.companies, w.companies[0], w.companies[0])
+		var list []any
+		if err := json.Unmarshal([]byte(ok(t, "company", "list")), &list); err != nil || len(list) != 3 {
+			t.Errorf("got %v, %v", list, err)
+		}
+	})
+	t.Run("nothing is an empty list, or a sentence beside an empty table", func(t *testing.T) {
+		w.companies = nil
+		if out := ok(t, "company", "list"); out != "[]\n" {
+			t.Errorf("got %q", out)
+		}
+		if r := run(t, "", "company", "list", "-o", "table"); r.code != 0 || r.out != "" || !strings.Contains(r.errOut, "no companies yet") {
+			t.Errorf("got %+v", r)
+		}
+	})
+}
+
+func TestCompany(t *testing.T) {
+	w := newWorld(t)
+	t.Run("a name of any script arrives as it was typed", func(t *testing.T) {
+		out := ok(t, "company", "create", "--name", "Ёга «Ом» 🧘", "--timezone", "Asia/Tokyo", "--currency", "EUR")
+		if w.made.GetName() != "Ёга «Ом» 🧘" || !strings.Contains(out, "Ёга «Ом» 🧘") || !strings.Contains(out, companyID) {
+			t.Errorf("sent %v, printed %s", w.made, out)
+		}
+	})
+	for typed, want := range map[string]string{
+		"europe/london": "did you mean Europe/London?", "London": "did you mean Europe/London?", "new york": "did you mean America/New_York?",
+		"Buenos Aires": "did you mean America/Buenos_Aires?", "utc": "did you mean UTC?", "Europe/Atlantis": "(VALIDATION_ERROR)\n",
+	} {
+		t.Run("what is wrong is said all at once, with a suggestion for "+typed, func(t *testing.T) {
+			r := run(t, "", "company", "create", "--name", "refused", "--timezone", typed, "--currency", "XYZ")
+			if r.code != 1 || !strings.Contains(r.errOut, want) || !strings.Contains(r.errOut, "currency must be GBP, EUR or USD") {
+				t.Errorf("exit status %d: %s", r.code, r.errOut)
+			}
+		})
+	}
+}
+
+// Invariant 2.
+func TestSecrets(t *testing.T) {
+	w := newWorld(t)
+	t.Run("a new client's secret is printed where it is made", func(t *testing.T) {
+		if out := ok(t, "client", "create", "--name", "Þ & co", "--scopes", "a,b"); !strings.Contains(out, secret) {
+			t.Errorf("got %s", out)
+		}
+		if w.client.ExpiresAfterDays != nil || len(w.client.GetScopes()) != 2 || w.client.GetName() != "Þ & co" {
+			t.Errorf("sent %v", w.client)
+		}
+	})
+	t.Run("what may be wrong with the days is for the service to say", func(t *testing.T) {
+		for _, days := range []string{"0", "-5"} {
+			ok(t, "client", "create", "--name", "X", "--scopes", "a", "--expires-days="+days)
+			if w.client.ExpiresAfterDays == nil {
+				t.Errorf("%s days were taken for none", days)
+			}
+		}
+	})
+	t.Run("a list shows no secret, and no error does", func(t *testing.T) {
+		for _, args := range []string{"client list", "client list -o table", "client rotate m2m_1", "company create --name refused --timezone x --currency y"} {
+			r := run(t, "", strings.Fields(args)...)
+			for _, hidden := range []string{secret, rawToken} {
+				if strings.Contains(r.out+r.errOut, hidden) {
+					t.Errorf("%s: %s %s", args, r.out, r.errOut)
+				}
+			}
+		}
+	})
+}
+
+func TestCredentials(t *testing.T) {
+	w := newWorld(t)
+	good, err := os.ReadFile(w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := w.write(t, "private.json", string(good))
+	if err := os.Chmod(private, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, file, want string
+		code             int
+	}{
+		{"none given", "", "set RESERVATION_CREDENTIALS or --credentials", 2},
+		{"missing", filepath.Join(w.dir, "nowhere.json"), "nowhere.json is not there; it is while the platform runs", 1},
+		{"not readable", private, "is not yours to read", 1},
+		{"a directory", w.dir, "is a directory", 1},
+		{"empty", w.write(t, "empty.json", ""), "is not a credentials.json", 1},
+		{"cut short", w.write(t, "cut.json", string(good[:len(good)-9])), "is not a credentials.json", 1},
+		{"something else", w.write(t, "else.json", `{"secret":"`+secret+`"}`), "has neither grpc.service_token nor", 1},
+		{"of a platform that has gone", w.write(t, "gone.json", `{"company_id":"`+companyID+`","grpc":{"auth":"127.0.0.1:1","service_token":"`+rawToken+`"}}`), "UNAVAILABLE", 1},
+		{"without the service's address", w.write(t, "part.json", `{"grpc":{"customer":"127.0.0.1:1","service_token":"`+rawToken+`"}}`), "the address of the auth service is not known", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.file == private && os.Geteuid() == 0 {
+				return // root may read everything; the end-to-end tests have another user
+			}
+			t.Setenv("RESERVATION_CREDENTIALS", tt.file)
+			r := run(t, "", "company", "list")
+			if r.code != tt.code || !strings.Contains(r.errOut, tt.want) || strings.Contains(r.errOut, secret) || strings.Contains(r.errOut, rawToken) {
+				t.Errorf("exit status %d: %s", r.code, r.errOut)
+			}
+		})
+	}
+	t.Run("a flag goes before the environment", func(t *testing.T) {
+		t.Setenv("RESERVATION_CREDENTIALS", filepath.Join(w.dir, "nowhere.json"))
+		ok(t, "company", "list", "--credentials", w.file)
+	})
+	t.Run("a token of the environment and an address do instead", func(t *testing.T) {
+		var f access
+		if err := json.Unmarshal(good, &f); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("RESERVATION_CREDENTIALS", "")
+		t.Setenv("RESERVATION_TOKEN", rawToken)
+		ok(t, "company", "list", "--auth", f.GRPC.Auth)
+	})
+}

@@ -1,0 +1,202 @@
+package reservectl
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// report collects refused lines in a file, which is made with the first one. It
+// has the format of the file that is imported, and in it each refused line with
+// why, so that it can be corrected and imported itself.
+type report struct {
+	file   string
+	format string
+	header []string // of CSV
+	comma  rune
+
+	mu    sync.Mutex
+	count int
+	f     *os.File
+	w     *bufio.Writer
+	err   error
+}
+
+// The columns that a CSV report puts before those of the file.
+func reportHeader() []string {
+	return []string{"refused_line", "refused_reference", "refused_field", "refused_message"}
+}
+
+// newReport returns the report of an import; file is where, or "" for beside
+// the imported file.
+func newReport(in *records, file string) (*report, error) {
+	if file == "" {
+		name := "import"
+		if in.path != "-" {
+			name = strings.TrimSuffix(in.path, filepath.Ext(in.path))
+		}
+		file = name + ".refused." + in.format
+	}
+	from, err := os.Stat(in.path)
+	to, toErr := os.Stat(file)
+	if in.path != "-" && err == nil && toErr == nil && os.SameFile(from, to) {
+		return nil, usageError{errors.New("--refused names the file that is imported: give another one")}
+	}
+	return &report{file: file, format: in.format, header: in.header, comma: in.comma}, nil
+}
+
+// refuse notes that one item, which stands on some lines, is not stored. An item
+// that stands on none was made up.
+func (r *report) refuse(reference string, lines []record, why refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	if r.f == nil && r.err == nil {
+		r.err = r.create()
+	}
+	if len(lines) == 0 {
+		lines = []record{{}}
+	}
+	for _, line := range lines {
+		if r.err != nil {
+			return
+		}
+		if r.format == formatCSV {
+			r.err = r.writeCSV(reference, line, why)
+		} else {
+			r.err = r.writeJSON(reference, line, why)
+		}
+	}
+}
+
+func (r *report) create() (err error) {
+	if r.f, err = os.OpenFile(r.file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
+	r.w = bufio.NewWriter(r.f)
+	if r.format != formatCSV {
+		return nil
+	}
+	return r.writeRow(append(reportHeader(), r.header[r.own():]...))
+}
+
+// own counts the columns that an earlier report has put before the header.
+func (r *report) own() int {
+	n := 0
+	for n < len(r.header) && strings.HasPrefix(column(r.header[n]), reportColumn) {
+		n++
+	}
+	return n
+}
+
+func (r *report) writeRow(values []string) error {
+	w := csv.NewWriter(r.w)
+	w.Comma = r.comma
+	if err := w.Write(values); err != nil {
+		return err
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func (r *report) writeCSV(reference string, line record, why refusal) error {
+	values := []string{strconv.Itoa(line.line), reference, why.field, why.sentence()}
+	if line.row != nil {
+		return r.writeRow(append(values, line.row[min(r.own(), len(line.row)):]...))
+	}
+	// What could not be read stands as it does in the file.
+	var start bytes.Buffer
+	w := csv.NewWriter(&start)
+	w.Comma = r.comma
+	if err := w.Write(values); err != nil {
+		return err
+	}
+	w.Flush()
+	text := append(bytes.TrimRight(start.Bytes(), "\n"), string(r.comma)...)
+	_, err := r.w.Write(append(append(text, line.raw...), '\n'))
+	return err
+}
+
+func (r *report) writeJSON(reference string, line record, why refusal) error {
+	reason := row{
+		{"line", line.line}, {"reference", reference}, {"field", why.field}, {"rule", why.rule}, {"message", why.sentence()},
+	}
+	members, text := originalOf(line.raw)
+	if text != "" {
+		reason = append(reason, member{"text", text})
+	}
+	object, err := encode(append(row{{reportColumn, reason}}, members...))
+	if err != nil {
+		return err
+	}
+	_, err = r.w.Write(append(object, '\n'))
+	return err
+}
+
+// originalOf returns what was imported: the members of an object but for those
+// of an earlier report, or the text of what is none.
+func originalOf(raw []byte) (members row, text string) {
+	if len(raw) == 0 {
+		return nil, ""
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if !json.Valid(raw) || raw[0] != '{' {
+		return nil, strings.ToValidUTF8(string(raw), "\uFFFD")
+	}
+	_, _ = d.Token() // it is the opening brace
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil { // it is valid
+			break
+		}
+		if name != reportColumn {
+			members = append(members, member{fmt.Sprint(name), value})
+			continue
+		}
+		var earlier struct {
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(value, &earlier) == nil {
+			text = earlier.Text
+		}
+	}
+	if len(members) > 0 {
+		text = ""
+	}
+	return members, text
+}
+
+// refusals is how many items were refused.
+func (r *report) refusals() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
+}
+
+// path is the file, or "" where nothing was refused.
+func (r *report) path() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == 0 {
+		return ""
+	}
+	return r.file
+}
+
+func (r *report) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.f == nil {
+		return r.err
+	}
+	return errors.Join(r.err, r.w.Flush(), r.f.Close())
+}

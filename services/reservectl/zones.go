@@ -1,0 +1,53 @@
+package reservectl
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"reservation.dev/platform/zone"
+)
+
+// zoneRegions are the beginnings of the names of time zones.
+func zoneRegions() []string {
+	return []string{
+		"Europe/", "America/", "Asia/", "Africa/", "Australia/", "Pacific/", "Atlantic/", "Indian/", "Antarctica/",
+		"America/Argentina/", "America/Indiana/", "America/Kentucky/", "UTC",
+	}
+}
+
+// zoneHint says which time zone a name that is none may mean, or "".
+func zoneHint(name string) string {
+	if _, err := zone.Load(name); err == nil {
+		return ""
+	}
+	name = titled(name)
+	candidates := []string{name, strings.ToUpper(name)}
+	city := name[strings.LastIndexByte(name, '/')+1:]
+	for _, region := range zoneRegions() {
+		candidates = append(candidates, region+city)
+	}
+	for _, candidate := range candidates {
+		if _, err := zone.Load(candidate); err == nil {
+			return fmt.Sprintf("; did you mean %s?", candidate)
+		}
+	}
+	return ""
+}
+
+// titled brings "new york" to "New_York", as zones are written.
+func titled(name string) string {
+	begins := true
+	return strings.Map(func(c rune) rune {
+		if c == ' ' {
+			c = '_'
+		}
+		if begins {
+			c = unicode.ToUpper(c)
+		} else {
+			c = unicode.ToLower(c)
+		}
+		begins = !unicode.IsLetter(c)
+		return c
+	}, strings.TrimSpace(name))
+}

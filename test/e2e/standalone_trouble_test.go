@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"reservation.dev/test/harness"
+)
+
+// TestStandaloneRefusals is what keeps an instance from starting: each is said
+// in words that name the setting, and leaves no process.
+func TestStandaloneRefusals(t *testing.T) {
+	taken, base := takenPort(t)
+	file := filepath.Join(harness.TempDir(t), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	closed := filepath.Join(harness.TempDir(t), "closed")
+	if err := os.Mkdir(closed, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	free := strconv.Itoa(base)
+	for _, tt := range []struct {
+		name    string
+		env     map[string]string
+		account *syscall.Credential
+		want    []string
+	}{
+		{"a port of a service that is taken", map[string]string{"PORT_BASE": strconv.Itoa(taken - 5)}, nil,
+			[]string{"port " + strconv.Itoa(taken) + " (gRPC of booking)", "PORT_BASE"}},
+		{"the port of PostgreSQL", map[string]string{"PORT_BASE": strconv.Itoa(taken - 8)}, nil,
+			[]string{"port " + strconv.Itoa(taken) + " (PostgreSQL)", "PORT_BASE"}},
+		{"a data directory that cannot be written to", map[string]string{"DATA_DIR": closed, "PORT_BASE": free}, nobody(t),
+			[]string{closed, "DATA_DIR", "permission denied"}},
+		{"one that cannot be made", map[string]string{"DATA_DIR": filepath.Join(closed, "data"), "PORT_BASE": free}, nobody(t),
+			[]string{closed, "DATA_DIR", "permission denied"}},
+		{"one that is a file", map[string]string{"DATA_DIR": file, "PORT_BASE": free}, nil, []string{file, "DATA_DIR"}},
+		{"a database server that is away", map[string]string{"DATABASE_URL": "postgres://u:s3cret@127.0.0.1:1/x", "PORT_BASE": free}, nil,
+			[]string{"DATABASE_URL", "connection refused"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(harness.TempDir(t), "data")
+			if tt.env["DATA_DIR"] == "" {
+				tt.env["DATA_DIR"] = dir
+			}
+			r := harness.Run(t, harness.Command{Program: "standalone", Env: tt.env, Account: tt.account})
+			for _, want := range tt.want {
+				if !strings.Contains(r.Errors, want) {
+					t.Errorf("%q is not said", want)
+				}
+			}
+			if r.Code != 1 || strings.Contains(r.Errors, "s3cret") || t.Failed() {
+				t.Errorf("exit status %d: %s", r.Code, r.Errors)
+			}
+			harness.NothingLeft(t, tt.env["DATA_DIR"])
+		})
+	}
+}
+
+// takenPort listens on a port, with free ones around it, and returns it and the
+// first of ten free ones.
+func takenPort(t *testing.T) (taken, base int) {
+	t.Helper()
+	base = harness.NewStandalone(t, harness.StandaloneOptions{}).PortBase
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(harness.NewStandalone(t, harness.StandaloneOptions{}).PortBase+8)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().(*net.TCPAddr).Port, base
+}
+
+// nobody is an account that owns nothing; nil for tests that root does not run.
+func nobody(t *testing.T) *syscall.Credential {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+// TestStandaloneOfAnybody runs as an ordinary user who has no home, and is
+// treated badly.
+func TestStandaloneOfAnybody(t *testing.T) {
+	parent := harness.TempDir(t)
+	account := nobody(t)
+	if account != nil {
+		if err := os.Chown(parent, int(account.Uid), int(account.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := harness.NewStandalone(t, harness.StandaloneOptions{Dir: filepath.Join(parent, "data"), Account: account})
+	s.Start(t)
+	s.AwaitReady(t)
+	t.Run("others cannot read what it keeps secret", func(t *testing.T) {
+		for _, name := range []string{"credentials.json", "state.json"} {
+			info, err := os.Stat(filepath.Join(s.Dir, name))
+			if err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v, %v", name, info, err)
+			}
+		}
+	})
+	company := s.Operator(t).NewCompany(t, "Europe/London")
+	client := company.NewClient(t)
+	t.Run("a second Ctrl-C changes nothing about an orderly end", func(t *testing.T) {
+		s.Hurry(t)
+		harness.NothingLeft(t, s.Dir)
+	})
+	t.Run("nor does SIGTERM", func(t *testing.T) {
+		s.Start(t)
+		s.AwaitReady(t)
+		s.Stop(t)
+		harness.NothingLeft(t, s.Dir)
+	})
+	t.Run("it ends with its database, and says so", func(t *testing.T) {
+		s.Start(t)
+		s.AwaitReady(t)
+		pid := postmaster(t, s.Dir)
+		if err := s.AwaitFailure(t, func() error { return syscall.Kill(pid, syscall.SIGKILL) }); err == nil {
+			t.Error("it ended without an error")
+		}
+		if !strings.Contains(s.Log(), "ended by itself") {
+			t.Error(s.Log())
+		}
+		harness.NothingLeft(t, s.Dir)
+	})
+	t.Run("and what was stored is there after all of that", func(t *testing.T) {
+		s.Start(t)
+		s.AwaitReady(t)
+		s.A(t).Token(t, client)
+	})
+	t.Run("asked to end while it starts, it ends without an error", func(t *testing.T) {
+		s.Stop(t)
+		for _, patience := range []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second} {
+			s.Start(t)
+			<-time.After(patience) // how far it came is what differs
+			s.Interrupt(t)
+			harness.NothingLeft(t, s.Dir)
+		}
+	})
+}
+
+// postmaster is the process of the private PostgreSQL server of a data directory.
+func postmaster(t *testing.T, dir string) int {
+	t.Helper()
+	for _, process := range harness.Leftovers(t, dir) {
+		id, command, _ := strings.Cut(process, " ")
+		if strings.Contains(command, "/postgres -D ") {
+			pid, err := strconv.Atoi(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatalf("no PostgreSQL among %q", harness.Leftovers(t, dir))
+	return 0
+}

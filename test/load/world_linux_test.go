@@ -1,0 +1,236 @@
+// Package load measures what requests to a running platform cost, as ratios to
+// what they cost command m: one hand-written process over the same databases.
+// Ratios carry over from machine to machine where times do not.
+//
+// Each iteration of a benchmark is one round: some load on the platform and the
+// same load on m, in turns, so that a busy machine is busy for both. CPU counts
+// the gateway, the service and PostgreSQL, or m and PostgreSQL; what makes the
+// load is not counted.
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pgserver"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+const (
+	// listed is how many customers the company with the long list has.
+	listed = 211_000
+	// buyers have purchases of each, with bookings of each: a page of 30 of them
+	// is some 38 kB.
+	buyers    = 200
+	purchases = 60
+	bookings  = 2
+)
+
+// world is the platform and m beside it.
+type world struct {
+	*harness.Cluster
+	m     *harness.Process
+	mURL  string
+	token string
+	// customers of the company with the long list; buyers of the other.
+	customers, buyers []string
+	buyersToken       string
+}
+
+func newWorld(b *testing.B) *world {
+	w := &world{Cluster: harness.StartCluster(b, harness.ClusterOptions{Durable: pgserver.Fast})}
+	op := w.Operator(b)
+	c := op.NewCompany(b, "Europe/London")
+	w.token = w.A(b).Token(b, c.NewClient(b))
+	w.customers = w.fill(b, c.ID)
+	c = op.NewCompany(b, "Europe/London")
+	w.buyersToken = w.A(b).Token(b, c.NewClient(b))
+	w.buyers = c.ImportCustomers(b, "buyer", buyers)
+	w.sell(b, c)
+	for _, part := range []string{"customer", "booking"} {
+		w.vacuum(b, part)
+	}
+	addr := harness.FreeAddr(b)
+	w.mURL = "http://" + addr
+	w.m = w.Beside(b, "m", map[string]string{
+		"HTTP_ADDR": addr, "CUSTOMER_DATABASE_URL": w.AppURL("customer"), "BOOKING_DATABASE_URL": w.AppURL("booking"),
+	})
+	w.m.Start(b)
+	a := harness.NewA(b, w.mURL)
+	harness.Eventually(b, time.Minute, func() error {
+		_, err := a.Try(b.Context(), harness.Request{Path: "/"})
+		return err
+	})
+	return w
+}
+
+func (w *world) owner(b *testing.B, part string) *pgx.Conn {
+	b.Helper()
+	conn, err := pgx.Connect(b.Context(), w.OwnerURL(part))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return conn
+}
+
+func (w *world) vacuum(b *testing.B, part string) {
+	conn := w.owner(b, part)
+	defer conn.Close(context.WithoutCancel(b.Context()))
+	if _, err := conn.Exec(b.Context(), `vacuum (analyze)`); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// fill gives a company its customers, with identifiers in the order of time, as
+// they have, and returns those of some.
+func (w *world) fill(b *testing.B, company string) []string {
+	conn := w.owner(b, "customer")
+	defer conn.Close(context.WithoutCancel(b.Context()))
+	c, err := id.Parse[id.Company](company)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rows, err := conn.Query(b.Context(), `with added as (
+		insert into customers (company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
+		select $1, (lpad(to_hex(1700000000000 + i), 12, '0') || '7' || substr(md5(i::text), 1, 3) || '8' || substr(md5(i::text), 4, 15))::uuid,
+			'Zoë ' || i, 'O''Brien-Ångström', 'somebody' || i || '@example.com', '+44 7700 900123', i % 50 = 0, 1, now(), now()
+		from generate_series(1, $2) i returning id)
+		select id from added where random() < 0.1`, [16]byte(c), listed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[id.Customer])
+	if err != nil {
+		b.Fatal(err)
+	}
+	texts := make([]string, len(ids))
+	for i, c := range ids {
+		texts[i] = c.String()
+	}
+	return texts
+}
+
+// sell imports the buyers' purchases.
+func (w *world) sell(b *testing.B, c *harness.Company) {
+	began := time.Date(2025, 1, 6, 9, 0, 0, 0, time.UTC)
+	var transactions []*bookingv1.ImportedTransaction
+	for i, buyer := range w.buyers {
+		for n := range purchases {
+			t := &bookingv1.ImportedTransaction{
+				Reference: fmt.Sprint(i, "-", n), Customer: buyer, PurchasedAt: timestamppb.New(began.Add(time.Duration(n) * time.Hour)),
+			}
+			for k := range bookings {
+				lesson := (i + n + k) % 500
+				t.Bookings = append(t.Bookings, &bookingv1.ImportedBooking{
+					Spaces: 1, PricingOptionName: "Drop-in",
+					Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: &bookingv1.ImportedDate{
+						EventReference: fmt.Sprint("class", lesson), Title: "Morning Vinyasa " + strconv.Itoa(lesson),
+						Type:     bookingv1.EventType_EVENT_TYPE_CLASS,
+						StartsAt: timestamppb.New(began.AddDate(0, 0, lesson)), Timezone: "Europe/London", DurationMinutes: 60,
+					}},
+					Payment: &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1200, Net: 1000}},
+				})
+			}
+			transactions = append(transactions, t)
+		}
+	}
+	c.ImportTransactions(b, transactions...)
+}
+
+// side is one of the two that are compared.
+type side struct {
+	url   string
+	parts []int // process ids
+}
+
+func (w *world) platform(service string) side {
+	return side{url: w.BaseURL, parts: []int{w.Part("gateway-a-1").PID(), w.Part(service).PID()}}
+}
+
+func (w *world) baseline() side { return side{url: w.mURL, parts: []int{w.m.PID()}} }
+
+// cpu is the processor time that a side and PostgreSQL have used so far.
+func (w *world) cpu(b *testing.B, s side) time.Duration {
+	b.Helper()
+	server := w.Postgres.PID(b)
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", server, server))
+	if err != nil {
+		b.Fatal(err)
+	}
+	sum := used(b, server)
+	for _, child := range strings.Fields(string(children)) {
+		pid, err := strconv.Atoi(child)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += used(b, pid)
+	}
+	for _, pid := range s.parts {
+		sum += used(b, pid)
+	}
+	return sum
+}
+
+// used is the processor time of a process and of its children that have ended.
+func used(b *testing.B, pid int) time.Duration {
+	const tick = time.Second / 100 // what the kernel tells programs, on every architecture of ours
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if os.IsNotExist(err) {
+		return 0 // a session that ended between the two looks
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	var ticks int
+	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+		n, err := strconv.Atoi(string(field))
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * tick
+}
+
+// highWater is the most memory that a process has had since the last reset, in bytes.
+func highWater(b *testing.B, pid int) int {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, mark, _ := strings.Cut(string(status), "VmHWM:")
+	fields := strings.Fields(mark)
+	if len(fields) == 0 {
+		b.Fatalf("no high water mark in %s", status)
+	}
+	kB, err := strconv.Atoi(fields[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return kB << 10
+}
+
+func request(ctx context.Context, url, token string) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return req, nil
+}
