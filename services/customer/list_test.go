@@ -217,6 +217,7 @@ func TestListRefusals(t *testing.T) {
 		{"page_token", "format", &customerv1.ListCustomersRequest{PageToken: tokens[byID] + "A"}},
 		{"page_token", "format", &customerv1.ListCustomersRequest{Order: created1st, PageToken: token(math.MinInt64)}},
 		{"page_token", "format", &customerv1.ListCustomersRequest{Order: created1st, PageToken: token(math.MaxInt64)}},
+		{"page_token", "format", &customerv1.ListCustomersRequest{Order: created1st, PageToken: token(math.MinInt64 / 2)}},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("refuses %v for %s:%s", test.req, test.field, test.rule), func(t *testing.T) {
