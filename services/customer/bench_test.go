@@ -3,6 +3,7 @@ package customer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 
@@ -69,5 +70,49 @@ func BenchmarkGet(b *testing.B) {
 		if _, err := d.client.GetCustomer(ctx, &customerv1.GetCustomerRequest{Id: made.GetId()}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkList is a page of a small and of a large company, from within the
+// list; the two should cost the same.
+func BenchmarkList(b *testing.B) {
+	for _, n := range []int{10_000, 500_000} {
+		d := open(b)
+		d.fill(n)
+		for _, o := range orders() {
+			b.Run(fmt.Sprintf("%s of %d", o, n), func(b *testing.B) {
+				req := &customerv1.ListCustomersRequest{PageSize: 100, Order: o}
+				res, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{PageSize: 1, Offset: int64(n / 2), Order: o})
+				if err != nil {
+					b.Fatal(err)
+				}
+				req.PageToken = res.GetNextPageToken()
+				ctx := d.ctx()
+				for b.Loop() {
+					if _, err := d.client.ListCustomers(ctx, req); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkCreate is what the check for a unique address costs.
+func BenchmarkCreate(b *testing.B) {
+	for _, unique := range []bool{false, true} {
+		b.Run(fmt.Sprintf("unique %t", unique), func(b *testing.B) {
+			d := open(b)
+			d.companies.unique = unique
+			d.fill(100_000)
+			ctx := d.ctx()
+			n := 0
+			for b.Loop() {
+				n++
+				if _, err := d.createWith(ctx, fmt.Sprintf("new.%d@example.com", n)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

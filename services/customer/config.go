@@ -8,7 +8,9 @@ import (
 
 // Config holds the settings of the customer service.
 type Config struct {
-	Base service.Base
+	Base       service.Base
+	Credential service.Credential
+	AuthAddr   string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"address of the auth service's gRPC"`
 }
 
 // Validate reports every wrong setting.

@@ -1,10 +1,12 @@
 package customer
 
 import (
+	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -42,10 +44,61 @@ func changeOf(req *customerv1.UpdateCustomerRequest) Change {
 	return Change{FirstName: req.FirstName, LastName: req.LastName, Email: req.Email, Mobile: req.Mobile, Archived: req.Archived}
 }
 
-// since returns the instant of an optional timestamp; zero: none.
-func since(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
-		return time.Time{}
+// orderOf gives each order its columns.
+func orderOf(o customerv1.CustomerOrder) (order, bool) {
+	switch o {
+	case customerv1.CustomerOrder_CUSTOMER_ORDER_UNSPECIFIED:
+		return order{code: 0}, true
+	case customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED:
+		return order{code: 1, by: byCreated}, true
+	case customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC:
+		return order{code: 2, by: byCreated, desc: true}, true
+	case customerv1.CustomerOrder_CUSTOMER_ORDER_UPDATED:
+		return order{code: 3, by: byUpdated}, true
+	case customerv1.CustomerOrder_CUSTOMER_ORDER_UPDATED_DESC:
+		return order{code: 4, by: byUpdated, desc: true}, true
 	}
-	return t.AsTime()
+	return order{}, false
+}
+
+// listOf checks a request for a page.
+func listOf(req *customerv1.ListCustomersRequest) (list, error) {
+	l := list{offset: req.GetOffset(), size: int(req.GetPageSize()), filter: filter{archived: req.Archived, email: req.GetEmail()}}
+	switch {
+	case l.size == 0:
+		l.size = defaultPage
+	case l.size < 0 || l.size > maxPage:
+		return l, fault.InvalidParameter("page_size", "range", fmt.Sprintf("must be 1 to %d", maxPage))
+	}
+	if l.offset < 0 {
+		return l, fault.InvalidParameter("offset", "range", "must be 0 or more")
+	}
+	var known bool
+	if l.order, known = orderOf(req.GetOrder()); !known {
+		return l, fault.InvalidParameter("order", "enum", "is not an order")
+	}
+	l.after = l.order.start()
+	if err := l.filter.check(); err != nil {
+		return l, err
+	}
+	var err error
+	if l.filter.since, err = since(req.GetUpdatedSince()); err != nil || req.GetPageToken() == "" {
+		return l, err
+	}
+	if l.offset != 0 {
+		return l, fault.InvalidParameter("offset", "exclusive", "does not go with page_token")
+	}
+	l.after, err = l.order.cursor(req.GetPageToken())
+	return l, err
+}
+
+// since returns the instant of an optional timestamp; zero: none.
+func since(t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
+		return time.Time{}, nil
+	}
+	if !t.IsValid() {
+		return time.Time{}, fault.InvalidParameter("updated_since", "format", "is not an instant")
+	}
+	return t.AsTime(), nil
 }

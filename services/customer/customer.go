@@ -158,8 +158,14 @@ func (c *Customer) Delete(now time.Time) {
 	c.DeletedAt = &c.UpdatedAt
 }
 
+// touch dates a change. The dates of a customer's changes rise with the versions
+// even when the clocks of two processes differ: lists in the order of changes
+// rely on that.
 func (c *Customer) touch(now time.Time) {
 	c.Version++
+	if !now.After(c.UpdatedAt) {
+		now = c.UpdatedAt.Add(time.Microsecond)
+	}
 	c.UpdatedAt = now
 }
 

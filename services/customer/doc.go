@@ -19,4 +19,15 @@
 //     refused line stores nothing, and the lines beside it are stored.
 //  6. A company sees and changes its own customers only: an identifier of another
 //     company is answered like one that does not exist.
+//  7. A list followed by its tokens has everyone who is there throughout once,
+//     while others come, change and go. In the order of changes a customer who
+//     changes moves: forwards, and is met again in the newer version; backwards,
+//     and may be met no more. A page costs the same at any size of the company.
+//  8. In a company that asks for unique e-mail addresses nobody gets one that
+//     another customer has, in whatever case and from however many writers at
+//     once. What was double before stays. It holds from the moment that the copy
+//     of the company says so.
+//  9. The copy of a company never goes back to an older version. A company that
+//     is met before its event is fetched from auth; auth being away stops only
+//     the first write of such a company.
 package customer

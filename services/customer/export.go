@@ -41,10 +41,11 @@ func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grp
 	}
 	ctx, cancel := context.WithCancel(out.Context())
 	defer cancel()
-	e := &export{
-		server: s, company: company, shape: &shape, since: since(req.GetUpdatedSince()),
-		sent: make(chan []byte, 1),
+	from, err := since(req.GetUpdatedSince())
+	if err != nil {
+		return err
 	}
+	e := &export{server: s, company: company, shape: &shape, since: from, sent: make(chan []byte, 1)}
 	for c := range e.chunks(ctx) {
 		if c.err != nil {
 			return c.err

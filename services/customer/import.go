@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -71,24 +72,29 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	}
 	var isNew map[id.Customer]bool
 	var known map[string]id.Customer
+	var taken map[string]bool // references of customers whose address somebody has
 	release, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-		isNew, known = nil, nil
+	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		isNew, known, taken = nil, nil, nil
 		if len(list) == 0 {
 			return nil
 		}
-		if isNew, err = s.store.importNew(ctx, tx, company, list, now); err != nil {
+		if taken, err = s.store.takeEmails(ctx, tx, company, list); err != nil {
+			return err
+		}
+		free := slices.DeleteFunc(slices.Clone(list), func(c Customer) bool { return taken[*c.Reference] })
+		if isNew, err = s.store.importNew(ctx, tx, company, free, now); err != nil {
 			return err
 		}
 		if known, err = s.store.byReference(ctx, tx, company, references); err != nil {
 			return err
 		}
 		var events []outbox.Event
-		for _, c := range list {
+		for _, c := range free {
 			if isNew[c.ID] {
 				events = append(events, created(company, c))
 			}
@@ -100,6 +106,10 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	}
 	for _, r := range results {
 		if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+			continue
+		}
+		if taken[r.GetReference()] {
+			refuse(r, emailExists())
 			continue
 		}
 		customer := known[r.GetReference()]

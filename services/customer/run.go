@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/customer/migrations"
@@ -31,11 +32,19 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer kit.Close()
+	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer authConn.Close()
+
 	srv := kit.GRPC(Policy())
-	customerv1.RegisterCustomerServiceServer(srv, NewServer(kit.DB, kit.Outbox))
+	companies := NewCompanyClient(authConn, cfg.Credential.Source(authConn))
+	customerv1.RegisterCustomerServiceServer(srv, NewServer(kit.DB, kit.Outbox, companies))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
+	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

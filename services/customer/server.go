@@ -19,8 +19,9 @@ import (
 type Server struct {
 	customerv1.UnimplementedCustomerServiceServer
 
-	store  *store
-	outbox *outbox.Outbox
+	store     *store
+	outbox    *outbox.Outbox
+	companies Companies
 	// bulk holds a token per import or export that is using the database, so that
 	// they leave connections to everyone else.
 	bulk  chan struct{}
@@ -32,10 +33,11 @@ type Server struct {
 // the same time.
 const bulkAtOnce = 2
 
-// NewServer returns a server on db, which appends its events to box.
-func NewServer(db *pg.DB, box *outbox.Outbox) *Server {
+// NewServer returns a server on db, which appends its events to box and asks
+// companies for those that it does not know yet.
+func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies) *Server {
 	return &Server{
-		store: &store{db: db}, outbox: box, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
+		store: &store{db: db}, outbox: box, companies: companies, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
 	}
 }
 
@@ -70,10 +72,13 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, s.instant()
 	c.UpdatedAt = c.CreatedAt
 	var resp *customerv1.CreateCustomerResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp = &customerv1.CreateCustomerResponse{}
 		return idem.Do(ctx, tx, req, resp, func() error {
 			resp.Customer = message(c)
+			if err := s.store.takeEmail(ctx, tx, company, c, ""); err != nil {
+				return err
+			}
 			if err := s.store.insert(ctx, tx, company, c); err != nil {
 				return err
 			}
@@ -145,7 +150,7 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 		return nil, err
 	}
 	var resp *customerv1.UpdateCustomerResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp = &customerv1.UpdateCustomerResponse{}
 		return idem.Do(ctx, tx, req, resp, func() error {
 			c, err := s.update(ctx, tx, company, customer, change, req.ExpectedVersion)
@@ -168,8 +173,14 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	if err := c.expect(expected); err != nil {
 		return c, err
 	}
+	former := c.Email
 	if !c.Apply(change, s.instant()) {
 		return c, nil
+	}
+	if c.Email != former {
+		if err := s.store.takeEmail(ctx, tx, company, c, former); err != nil {
+			return c, err
+		}
 	}
 	if err := s.store.save(ctx, tx, company, c); err != nil {
 		return c, err
@@ -238,35 +249,20 @@ func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomer
 	if err != nil {
 		return nil, err
 	}
-	size := int(req.GetPageSize())
-	switch {
-	case size == 0:
-		size = defaultPage
-	case size < 0 || size > maxPage:
-		return nil, fault.InvalidParameter("page_size", "range", fmt.Sprintf("must be 1 to %d", maxPage))
+	l, err := listOf(req)
+	if err != nil {
+		return nil, err
 	}
-	if req.GetOffset() < 0 {
-		return nil, fault.InvalidParameter("offset", "range", "must be 0 or more")
-	}
-	var after id.UUID
-	if req.GetPageToken() != "" {
-		if req.GetOffset() != 0 {
-			return nil, fault.InvalidParameter("offset", "exclusive", "does not go with page_token")
-		}
-		if after, err = id.ParseUUID(req.GetPageToken()); err != nil {
-			return nil, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-		}
-	}
-	list, total, err := s.store.page(ctx, company, after, req.GetOffset(), size+1, since(req.GetUpdatedSince()))
+	page, total, err := s.store.page(ctx, company, l)
 	if err != nil {
 		return nil, err
 	}
 	resp := &customerv1.ListCustomersResponse{Total: total}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].ID.UUID().String()
+	if len(page) > l.size {
+		page = page[:l.size]
+		resp.NextPageToken = l.order.token(page[l.size-1])
 	}
-	for _, c := range list {
+	for _, c := range page {
 		resp.Customers = append(resp.Customers, message(c))
 	}
 	return resp, nil

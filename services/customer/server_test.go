@@ -37,21 +37,22 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // desk is the service on gRPC and PostgreSQL, for one company.
 type desk struct {
-	t       testing.TB
-	db      *pg.DB
-	server  *Server
-	client  customerv1.CustomerServiceClient
-	issuer  *tokentest.Issuer
-	company id.Company
+	t         testing.TB
+	db        *pg.DB
+	server    *Server
+	client    customerv1.CustomerServiceClient
+	issuer    *tokentest.Issuer
+	companies *fakeCompanies
+	company   id.Company
 }
 
 func open(t testing.TB) *desk {
 	t.Helper()
 	d := &desk{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), company: id.New[id.Company](),
+		issuer: tokentest.New(t), companies: &fakeCompanies{}, company: id.New[id.Company](),
 	}
-	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now))
+	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.companies)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	customerv1.RegisterCustomerServiceServer(srv, d.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -261,8 +262,17 @@ func TestArchiveAndDelete(t *testing.T) {
 			t.Errorf("total %d, events %d", d.total(), d.events(subjectUpdated))
 		}
 	})
+	t.Run("deleting with a stale version changes nothing", func(t *testing.T) { // invariant 2
+		_, err := d.client.DeleteCustomer(d.ctx(), &customerv1.DeleteCustomerRequest{Id: made.GetId(), ExpectedVersion: ptr(int64(1))})
+		if f := fault.From(err); f.Kind != fault.VersionMismatch || f.Reason != fault.ReasonVersionMismatch {
+			t.Errorf("got %v", err)
+		}
+		if d.total() != 1 || d.events(subjectDeleted) != 0 {
+			t.Errorf("total %d, events %d", d.total(), d.events(subjectDeleted))
+		}
+	})
 	t.Run("deleting is for good, for every reader", func(t *testing.T) { // invariant 3
-		if _, err := d.client.DeleteCustomer(d.ctx(), &customerv1.DeleteCustomerRequest{Id: made.GetId()}); err != nil {
+		if _, err := d.client.DeleteCustomer(d.ctx(), &customerv1.DeleteCustomerRequest{Id: made.GetId(), ExpectedVersion: ptr(int64(2))}); err != nil {
 			t.Fatal(err)
 		}
 		if d.total() != 0 || d.events(subjectDeleted) != 1 {
@@ -332,61 +342,6 @@ func TestAnotherCompany(t *testing.T) { // invariant 6
 	if text, err := d.export(stranger, nil); err != nil || text != "" {
 		t.Errorf("export: got %s, %v", text, err)
 	}
-}
-
-func TestList(t *testing.T) {
-	d := open(t)
-	var want []string
-	for i := range 25 {
-		want = append(want, d.create(fmt.Sprint("C", i)).GetId())
-	}
-	slices.Sort(want)
-	t.Run("pages by token and by offset see every customer once, by id", func(t *testing.T) {
-		var byToken, byOffset []string
-		for req := (&customerv1.ListCustomersRequest{PageSize: 7}); ; {
-			res, err := d.client.ListCustomers(d.ctx(), req)
-			if err != nil || res.GetTotal() != 25 {
-				t.Fatalf("got %v, %v", res, err)
-			}
-			for _, c := range res.GetCustomers() {
-				byToken = append(byToken, c.GetId())
-			}
-			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-				break
-			}
-		}
-		for offset := int64(0); offset < 30; offset += 7 {
-			res, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{PageSize: 7, Offset: offset})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range res.GetCustomers() {
-				byOffset = append(byOffset, c.GetId())
-			}
-		}
-		if !slices.Equal(byToken, want) || !slices.Equal(byOffset, want) {
-			t.Errorf("got %v and %v, want %v", byToken, byOffset, want)
-		}
-	})
-	t.Run("can be of what has changed since", func(t *testing.T) {
-		res, err := d.client.UpdateCustomer(d.ctx(), &customerv1.UpdateCustomerRequest{Id: want[3], FirstName: ptr("new")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{UpdatedSince: res.GetCustomer().GetUpdatedAt()})
-		if err != nil || list.GetTotal() != 1 || len(list.GetCustomers()) != 1 || list.GetCustomers()[0].GetId() != want[3] {
-			t.Errorf("got %v, %v", list, err)
-		}
-	})
-	t.Run("refuses what is out of range", func(t *testing.T) {
-		for _, req := range []*customerv1.ListCustomersRequest{
-			{PageSize: -1}, {PageSize: 1001}, {Offset: -1}, {PageToken: "x"}, {PageToken: id.NewUUID().String(), Offset: 1},
-		} {
-			if _, err := d.client.ListCustomers(d.ctx(), req); !fault.Is(err, fault.Invalid) {
-				t.Errorf("%v: got %v", req, err)
-			}
-		}
-	})
 }
 
 func members() []*customerv1.ExportMember {

@@ -96,40 +96,23 @@ const slots = 16
 
 func slot() int16 { return int16(rand.IntN(slots)) }
 
-const (
-	totalSQL = `select coalesce(sum(live), 0)::bigint from customer_counts where company_id = $1`
+const totalSQL = `select coalesce(sum(live), 0)::bigint from customer_counts where company_id = $1`
 
-	pageSQL = `select ` + columns + ` from customers
-		where company_id = $1 and deleted_at is null and id > $2 order by id offset $3 limit $4`
-
-	totalSinceSQL = `select count(*) from customers where company_id = $1 and deleted_at is null and updated_at >= $2`
-
-	pageSinceSQL = `select ` + columns + ` from customers
-		where company_id = $1 and deleted_at is null and id > $2 and updated_at >= $5 order by id offset $3 limit $4`
-)
-
-// page returns customers after one, by id, and how many match in all.
-func (s *store) page(ctx context.Context, company id.Company, after id.UUID, offset int64, limit int, since time.Time) (list []Customer, total int64, err error) {
-	collect := func(rows pgx.Rows) (err error) {
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[Customer])
-		return err
-	}
-	count := func(rows pgx.Rows) error {
-		rows.Next()
-		return rows.Scan(&total)
-	}
-	queries := []pg.Query{
-		{SQL: pageSQL, Args: []any{company, [16]byte(after), offset, limit}, Scan: collect},
-		{SQL: totalSQL, Args: []any{company}, Scan: count},
-	}
-	if !since.IsZero() {
-		queries = []pg.Query{
-			{SQL: pageSinceSQL, Args: []any{company, [16]byte(after), offset, limit, since}, Scan: collect},
-			{SQL: totalSinceSQL, Args: []any{company, since}, Scan: count},
-		}
-	}
-	err = s.db.Read(ctx, pg.For(company), queries...)
-	return list, total, pg.Fault(err, nil)
+// page returns the customers of a page and one more if there is one, and how
+// many match in all.
+func (s *store) page(ctx context.Context, company id.Company, l list) (page []Customer, total int64, err error) {
+	pageSQL, pageArgs := l.page(company)
+	countSQL, countArgs := l.total(company)
+	err = s.db.Read(ctx, pg.For(company),
+		pg.Query{SQL: pageSQL, Args: pageArgs, Scan: func(rows pgx.Rows) (err error) {
+			page, err = pgx.CollectRows(rows, pgx.RowToStructByName[Customer])
+			return err
+		}},
+		pg.Query{SQL: countSQL, Args: countArgs, Scan: func(rows pgx.Rows) error {
+			rows.Next()
+			return rows.Scan(&total)
+		}})
+	return page, total, pg.Fault(err, nil)
 }
 
 // The columns of an export; the column constants name them by their place.

@@ -100,7 +100,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		Scopes []string `json:"scopes"`
 	}
 	var entries []entry
-	for _, name := range []string{"operator", "booking", "pass"} {
+	for _, name := range []string{"operator", "booking", "customer", "pass"} {
 		credential := Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		c.credentials[name] = credential
 		entries = append(entries, entry{Credential: credential, Name: name, Scopes: []string{"platform:admin"}})

@@ -992,7 +992,9 @@ type ListCustomersRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How many to skip, for callers that page by number; not with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Only customers changed at or after this instant.
+	// Only customers changed at or after this instant. Who keeps a copy up to date
+	// lists them in the order CUSTOMER_ORDER_UPDATED: then a page costs the same
+	// however many there are, and none is missed that changes meanwhile.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// Unspecified: by id.
 	Order CustomerOrder `protobuf:"varint,5,opt,name=order,proto3,enum=reservation.customer.v1.CustomerOrder" json:"order,omitempty"`

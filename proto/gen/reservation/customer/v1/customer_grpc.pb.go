@@ -39,7 +39,9 @@ const (
 //
 // CustomerService keeps the customers of the caller's company.
 type CustomerServiceClient interface {
-	// CreateCustomer adds a customer. Scope: customers:write.
+	// CreateCustomer adds a customer. In a company that asks for unique e-mail
+	// addresses, one that another customer has, in whatever case, is
+	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Scope: customers:write.
 	CreateCustomer(ctx context.Context, in *CreateCustomerRequest, opts ...grpc.CallOption) (*CreateCustomerResponse, error)
 	// GetCustomer returns one customer, archived or not; a deleted one is
 	// NOT_FOUND. Scope: customers:read or profile:read.
@@ -48,8 +50,10 @@ type CustomerServiceClient interface {
 	// once, in no particular order. Deleted ones are returned with deleted_at where
 	// include_deleted is set. Scope: customers:read.
 	BatchGetCustomers(ctx context.Context, in *BatchGetCustomersRequest, opts ...grpc.CallOption) (*BatchGetCustomersResponse, error)
-	// UpdateCustomer changes the fields that are set. Scope: customers:write or
-	// profile:write.
+	// UpdateCustomer changes the fields that are set. An address that another
+	// customer has is refused as by CreateCustomer; the customer's own may stay,
+	// even if others have it from before the company asked.
+	// Scope: customers:write or profile:write.
 	UpdateCustomer(ctx context.Context, in *UpdateCustomerRequest, opts ...grpc.CallOption) (*UpdateCustomerResponse, error)
 	// ArchiveCustomer hides a customer from the business's daily lists, or brings
 	// the customer back; a repeat changes nothing. Scope: customers:write.
@@ -57,7 +61,7 @@ type CustomerServiceClient interface {
 	// DeleteCustomer deletes softly: the customer is gone for every reader, and
 	// past bookings keep the name. A repeat is NOT_FOUND. Scope: customers:write.
 	DeleteCustomer(ctx context.Context, in *DeleteCustomerRequest, opts ...grpc.CallOption) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the non-deleted customers, by id.
+	// ListCustomers returns a page of the non-deleted customers.
 	// Scope: customers:read.
 	ListCustomers(ctx context.Context, in *ListCustomersRequest, opts ...grpc.CallOption) (*ListCustomersResponse, error)
 	// ExportCustomers streams all non-deleted customers, by id, as JSON text that
@@ -68,7 +72,9 @@ type CustomerServiceClient interface {
 	// ImportCustomers takes any number of customers. A customer whose reference
 	// was imported before is left as it is, so that an import can be repeated
 	// after a failure. Each batch that is sent is stored as a whole and answered
-	// with one result per customer. Scope: customers:write.
+	// with one result per customer. In a company that asks for unique e-mail
+	// addresses a new customer with a taken one is refused (field email, rule
+	// unique). Scope: customers:write.
 	ImportCustomers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportCustomersRequest, ImportCustomersResponse], error)
 }
 
@@ -188,7 +194,9 @@ type CustomerService_ImportCustomersClient = grpc.BidiStreamingClient[ImportCust
 //
 // CustomerService keeps the customers of the caller's company.
 type CustomerServiceServer interface {
-	// CreateCustomer adds a customer. Scope: customers:write.
+	// CreateCustomer adds a customer. In a company that asks for unique e-mail
+	// addresses, one that another customer has, in whatever case, is
+	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Scope: customers:write.
 	CreateCustomer(context.Context, *CreateCustomerRequest) (*CreateCustomerResponse, error)
 	// GetCustomer returns one customer, archived or not; a deleted one is
 	// NOT_FOUND. Scope: customers:read or profile:read.
@@ -197,8 +205,10 @@ type CustomerServiceServer interface {
 	// once, in no particular order. Deleted ones are returned with deleted_at where
 	// include_deleted is set. Scope: customers:read.
 	BatchGetCustomers(context.Context, *BatchGetCustomersRequest) (*BatchGetCustomersResponse, error)
-	// UpdateCustomer changes the fields that are set. Scope: customers:write or
-	// profile:write.
+	// UpdateCustomer changes the fields that are set. An address that another
+	// customer has is refused as by CreateCustomer; the customer's own may stay,
+	// even if others have it from before the company asked.
+	// Scope: customers:write or profile:write.
 	UpdateCustomer(context.Context, *UpdateCustomerRequest) (*UpdateCustomerResponse, error)
 	// ArchiveCustomer hides a customer from the business's daily lists, or brings
 	// the customer back; a repeat changes nothing. Scope: customers:write.
@@ -206,7 +216,7 @@ type CustomerServiceServer interface {
 	// DeleteCustomer deletes softly: the customer is gone for every reader, and
 	// past bookings keep the name. A repeat is NOT_FOUND. Scope: customers:write.
 	DeleteCustomer(context.Context, *DeleteCustomerRequest) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the non-deleted customers, by id.
+	// ListCustomers returns a page of the non-deleted customers.
 	// Scope: customers:read.
 	ListCustomers(context.Context, *ListCustomersRequest) (*ListCustomersResponse, error)
 	// ExportCustomers streams all non-deleted customers, by id, as JSON text that
@@ -217,7 +227,9 @@ type CustomerServiceServer interface {
 	// ImportCustomers takes any number of customers. A customer whose reference
 	// was imported before is left as it is, so that an import can be repeated
 	// after a failure. Each batch that is sent is stored as a whole and answered
-	// with one result per customer. Scope: customers:write.
+	// with one result per customer. In a company that asks for unique e-mail
+	// addresses a new customer with a taken one is refused (field email, rule
+	// unique). Scope: customers:write.
 	ImportCustomers(grpc.BidiStreamingServer[ImportCustomersRequest, ImportCustomersResponse]) error
 	mustEmbedUnimplementedCustomerServiceServer()
 }

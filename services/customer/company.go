@@ -1,0 +1,69 @@
+package customer
+
+import (
+	"context"
+	"errors"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// Company is what the customer service needs to know of a tenant, as of a
+// version.
+type Company struct {
+	ID           id.Company
+	UniqueEmails bool // no two customers may have the same address
+	Version      int64
+}
+
+// Companies is what the customer service asks of the auth service. Errors are
+// faults; a company that does not exist is fault.NotFound.
+type Companies interface {
+	Company(ctx context.Context, company id.Company) (Company, error)
+}
+
+// errNewCompany is of a company that the copy does not know yet.
+var errNewCompany = errors.New("the copy has no such company")
+
+// inCompany runs fn in one transaction of the company. A company that fn finds
+// to be new is fetched and kept, and fn runs again. fn must be repeatable.
+func (s *Server) inCompany(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
+	err := s.store.inTx(ctx, company, fn)
+	if !errors.Is(err, errNewCompany) {
+		return err
+	}
+	fetched, err := s.companies.Company(ctx, company)
+	if err != nil {
+		return err
+	}
+	if err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return s.store.keepCompanies(ctx, tx, []Company{fetched})
+	}); err != nil {
+		return err
+	}
+	return s.store.inTx(ctx, company, fn)
+}
+
+// What is older than the copy changes nothing, in whatever order news comes.
+const keepCompaniesSQL = `insert into companies as c (company_id, unique_emails, version)
+	select * from unnest($1::uuid[], $2::boolean[], $3::bigint[])
+	on conflict (company_id) do update set unique_emails = excluded.unique_emails, version = excluded.version
+		where c.version < excluded.version`
+
+// keepCompanies stores news about companies.
+func (s *store) keepCompanies(ctx context.Context, tx *pg.Tx, news []Company) error {
+	newest := map[id.Company]Company{}
+	for _, c := range news {
+		if known, ok := newest[c.ID]; !ok || known.Version < c.Version {
+			newest[c.ID] = c
+		}
+	}
+	var ids []id.Company
+	var unique []bool
+	var versions []int64
+	for _, c := range newest {
+		ids, unique, versions = append(ids, c.ID), append(unique, c.UniqueEmails), append(versions, c.Version)
+	}
+	_, err := tx.Exec(ctx, keepCompaniesSQL, ids, unique, versions)
+	return err
+}

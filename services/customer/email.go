@@ -1,0 +1,113 @@
+package customer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// Where a company asks for unique addresses, who takes one locks it until the end
+// of the transaction and then looks whether somebody has it. A unique index would
+// not do: an address that two customers had before the company asked stays, and
+// asking must not mean to go through all customers. Many addresses at once would
+// fill PostgreSQL's table of locks; who takes many locks the company instead,
+// and who takes one shares that lock.
+const (
+	companyKey = `hashtextextended('customer-emails ' || $1::uuid, 0)`
+	addressKey = `hashtextextended('customer-email ' || $1::uuid || ' ' || lower($2::text), 0)`
+
+	// A statement of its own: the one after it sees what the one who had the lock
+	// before has committed.
+	lockAddressSQL = `select unique_emails, case when unique_emails
+			then pg_advisory_xact_lock_shared(` + companyKey + `)::text || pg_advisory_xact_lock(` + addressKey + `)::text end
+		from companies where company_id = $1`
+
+	// Another spelling of the address that a customer has is not taken anew.
+	addressTakenSQL = `select lower($2::text) <> lower($3::text) and exists (select from customers
+		where company_id = $1 and deleted_at is null and email_key = lower($2::text) and id <> $4)`
+
+	lockAddressesSQL = `select unique_emails, case when unique_emails then pg_advisory_xact_lock(` + companyKey + `)::text end
+		from companies where company_id = $1`
+
+	addressesTakenSQL = `select n.reference from (
+			select reference, lower(email) as key, row_number() over (partition by lower(email) order by line) as nth
+			from unnest($2::text[], $3::text[]) with ordinality as n (reference, email, line)) n
+		where n.nth > 1 or exists (select from customers c where c.company_id = $1 and c.deleted_at is null and c.email_key = n.key)`
+)
+
+// ReasonEmailExists is the reason of a fault about an address that another
+// customer of the company has.
+const ReasonEmailExists = "EMAIL_ALREADY_EXISTS"
+
+func emailExists() *fault.Error {
+	f := fault.Refuse(ReasonEmailExists, "another customer has this e-mail address")
+	f.Fields = []fault.Field{{Field: "email", Rule: "unique", Message: "belongs to another customer"}}
+	return f
+}
+
+// takeEmail refuses an address that another customer has, where the company asks
+// for unique ones, and keeps others from taking it until tx ends. former is the
+// address that the customer had; "" for a new one.
+func (s *store) takeEmail(ctx context.Context, tx *pg.Tx, company id.Company, c Customer, former string) error {
+	var unique, taken bool
+	var locked *string
+	batch := &pgx.Batch{}
+	batch.Queue(lockAddressSQL, company, c.Email).QueryRow(func(row pgx.Row) error { return row.Scan(&unique, &locked) })
+	batch.Queue(addressTakenSQL, company, c.Email, former, c.ID).QueryRow(func(row pgx.Row) error { return row.Scan(&taken) })
+	err := tx.SendBatch(ctx, batch).Close()
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return errNewCompany
+	case err != nil:
+		return err
+	case unique && taken:
+		return emailExists()
+	}
+	return nil
+}
+
+// takeEmails does the same for new customers, and returns the references of those
+// who are refused: the first customer of a list who has an address gets it.
+func (s *store) takeEmails(ctx context.Context, tx *pg.Tx, company id.Company, list []Customer) (refused map[string]bool, err error) {
+	var unique bool
+	var locked *string
+	err = tx.QueryRow(ctx, lockAddressesSQL, company).Scan(&unique, &locked)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, errNewCompany
+	}
+	if err != nil || !unique {
+		return nil, err
+	}
+	references, emails := make([]string, len(list)), make([]string, len(list))
+	for i, c := range list {
+		references[i], emails[i] = *c.Reference, c.Email
+	}
+	known, err := s.byReference(ctx, tx, company, references)
+	if err != nil {
+		return nil, err
+	}
+	references, emails = references[:0], emails[:0]
+	for _, c := range list {
+		if _, stored := known[*c.Reference]; !stored {
+			references, emails = append(references, *c.Reference), append(emails, c.Email)
+		}
+	}
+	rows, err := tx.Query(ctx, addressesTakenSQL, company, references, emails)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	refused = make(map[string]bool, len(taken))
+	for _, reference := range taken {
+		refused[reference] = true
+	}
+	return refused, nil
+}

@@ -1,0 +1,190 @@
+package customer
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+// order is how a list is sorted. Customers that compare equal are sorted by id.
+type order struct {
+	code byte   // of the order in a cursor
+	by   string // the column before the id; "": none
+	desc bool
+}
+
+// direction returns the SQL of the direction, and what is behind a row in it.
+func (o order) direction() (sql, beyond string) {
+	if o.desc {
+		return " desc", "<"
+	}
+	return "", ">"
+}
+
+// at is the instant by which a customer is sorted.
+func (o order) at(c Customer) time.Time {
+	if o.by == byUpdated {
+		return c.UpdatedAt
+	}
+	return c.CreatedAt
+}
+
+const (
+	byCreated = "created_at"
+	byUpdated = "updated_at"
+)
+
+// filter is what the customers of a list have in common; zero: nothing.
+type filter struct {
+	archived *bool
+	email    string
+	since    time.Time // of the last change
+}
+
+func (f filter) isZero() bool { return f.archived == nil && f.email == "" && f.since.IsZero() }
+
+// check trims the filter and refuses what no customer can have and PostgreSQL
+// would not take.
+func (f *filter) check() error {
+	f.email = strings.TrimSpace(f.email)
+	switch {
+	case utf8.RuneCountInString(f.email) > maxEmail:
+		return fault.InvalidParameter("email", "max_length", fmt.Sprintf("must be at most %d characters", maxEmail))
+	case !utf8.ValidString(f.email) || strings.ContainsFunc(f.email, unicode.IsControl):
+		return fault.InvalidParameter("email", "characters", "must not contain control characters")
+	}
+	return nil
+}
+
+// list is one page of a list.
+type list struct {
+	order  order
+	filter filter
+	after  cursor
+	offset int64
+	size   int
+}
+
+// cursor is where a page ends: the list goes on behind it. It is a place in the
+// order, not a customer, so that it stays good when the customer goes.
+type cursor struct {
+	at time.Time
+	id id.UUID
+}
+
+// cursorLen is that of an order, microseconds since 1970 and an identifier.
+const cursorLen = 1 + 8 + 16
+
+// token writes the cursor behind a customer.
+func (o order) token(c Customer) string {
+	raw := append(make([]byte, 0, cursorLen), o.code)
+	raw = binary.BigEndian.AppendUint64(raw, uint64(o.at(c).UnixMicro()))
+	customer := c.ID.UUID()
+	return base64.RawURLEncoding.EncodeToString(append(raw, customer[:]...))
+}
+
+// start is the cursor before all customers. A list has it for want of another:
+// a bound in every statement leads the planner to the index of the order, also
+// before the table has statistics.
+func (o order) start() cursor {
+	if !o.desc {
+		return cursor{}
+	}
+	c := cursor{at: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
+	for i := range c.id {
+		c.id[i] = 0xff
+	}
+	return c
+}
+
+// cursor reads a token, which another order does not take.
+func (o order) cursor(token string) (cursor, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) != cursorLen {
+		return cursor{}, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
+	}
+	if raw[0] != o.code {
+		return cursor{}, fault.InvalidParameter("page_token", "order", "is of a list in another order")
+	}
+	c := cursor{at: time.UnixMicro(int64(binary.BigEndian.Uint64(raw[1:9]))), id: id.UUID(raw[9:])}
+	if year := c.at.UTC().Year(); year < 1 || year > 9999 {
+		return c, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
+	}
+	return c, nil
+}
+
+// page returns the statement of the page and one customer more, who tells
+// whether there is another page.
+func (l list) page(company id.Company) (sql string, args []any) {
+	after, f := l.after, l.filter
+	if l.order.by == byUpdated && !l.order.desc {
+		// Of two bounds PostgreSQL picks one to begin at: give it the later one.
+		if after.at.Before(f.since) {
+			after = cursor{at: f.since}
+		}
+		f.since = time.Time{}
+	}
+	w := f.where(company)
+	direction, beyond := l.order.direction()
+	keys := "id" + direction
+	if l.order.by == "" {
+		w.add("id "+beyond+" %s", [16]byte(after.id))
+	} else {
+		keys = l.order.by + direction + ", " + keys
+		w.add("("+l.order.by+", id) "+beyond+" (%s, %s)", after.at, [16]byte(after.id))
+	}
+	return "select " + columns + " from customers where " + w.sql + " order by " + keys +
+		" limit " + w.place(l.size+1) + " offset " + w.place(l.offset), w.args
+}
+
+// total returns the statement of how many customers match: the kept counter, or
+// a count that reads an index alone.
+func (l list) total(company id.Company) (sql string, args []any) {
+	if l.filter.isZero() {
+		return totalSQL, []any{company}
+	}
+	w := l.filter.where(company)
+	return "select count(*) from customers where " + w.sql, w.args
+}
+
+func (f filter) where(company id.Company) *conditions {
+	w := &conditions{sql: "company_id = $1 and deleted_at is null", args: []any{company}}
+	if f.archived != nil {
+		w.add("archived = %s", *f.archived)
+	}
+	if f.email != "" {
+		w.add("email_key = lower(%s)", f.email)
+	}
+	if !f.since.IsZero() {
+		w.add("updated_at >= %s", f.since)
+	}
+	return w
+}
+
+// conditions is the where clause of a statement, and its arguments.
+type conditions struct {
+	sql  string
+	args []any
+}
+
+// place adds an argument and returns its placeholder.
+func (c *conditions) place(arg any) string {
+	c.args = append(c.args, arg)
+	return fmt.Sprintf("$%d", len(c.args))
+}
+
+// add joins a condition, in which each %s stands for the next argument.
+func (c *conditions) add(sql string, args ...any) {
+	places := make([]any, len(args))
+	for i, arg := range args {
+		places[i] = c.place(arg)
+	}
+	c.sql += " and " + fmt.Sprintf(sql, places...)
+}

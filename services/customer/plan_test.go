@@ -1,0 +1,214 @@
+package customer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+	"reservation.dev/services/customer/migrations"
+)
+
+// plan is a node of EXPLAIN's JSON.
+type plan struct {
+	Type    string  `json:"Node Type"`
+	Table   string  `json:"Relation Name"`
+	Index   string  `json:"Index Name"`
+	Rows    float64 `json:"Actual Rows"`
+	Removed float64 `json:"Rows Removed by Filter"`
+	Loops   float64 `json:"Actual Loops"`
+	Hit     float64 `json:"Shared Hit Blocks"`
+	Read    float64 `json:"Shared Read Blocks"`
+	Plans   []plan  `json:"Plans"`
+}
+
+func (p plan) walk(visit func(plan)) {
+	visit(p)
+	for _, child := range p.Plans {
+		child.walk(visit)
+	}
+}
+
+func (p plan) String() string {
+	text, _ := json.MarshalIndent(p, "", " ")
+	return string(text)
+}
+
+// explain runs a statement as the service does, under the company's policies, and
+// returns how it was executed. A generic plan is one made without knowing the
+// arguments, as a long-lived connection has it.
+func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args []any) plan {
+	t.Helper()
+	var out []struct{ Plan plan }
+	err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+		var names, values []string
+		for _, a := range args {
+			name, value := literal(a)
+			names, values = append(names, name), append(values, value)
+		}
+		for _, statement := range []string{
+			"set local plan_cache_mode = " + mode,
+			"prepare probe (" + strings.Join(names, ", ") + ") as " + sql,
+		} {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		defer tx.Exec(ctx, "deallocate probe")
+		var text []byte
+		execute := "explain (analyze, buffers, format json) execute probe (" + strings.Join(values, ", ") + ")"
+		// The first run reads the catalogue.
+		for range 2 {
+			if err := tx.QueryRow(ctx, execute).Scan(&text); err != nil {
+				return err
+			}
+		}
+		return json.Unmarshal(text, &out)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0].Plan
+}
+
+func literal(a any) (typ, value string) {
+	switch a := a.(type) {
+	case id.Company:
+		return "uuid", fmt.Sprintf("'%x'", a[:])
+	case [16]byte:
+		return "uuid", fmt.Sprintf("'%x'", a[:])
+	case time.Time:
+		return "timestamptz", "'" + a.UTC().Format(time.RFC3339Nano) + "'"
+	case string:
+		return "text", "'" + a + "'"
+	case bool:
+		return "boolean", fmt.Sprint(a)
+	}
+	return "bigint", fmt.Sprint(a)
+}
+
+func TestListPlans(t *testing.T) { // invariant 7
+	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()})
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	owner, err := pgx.Connect(t.Context(), ownerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { owner.Close(context.Background()) })
+	small, large := id.New[id.Company](), id.New[id.Company]()
+
+	// The oldest half is archived, as it is in an old business.
+	fill := func(company id.Company, n int) {
+		err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `insert into customers (company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
+				select $1, gen_random_uuid(), 'Zoë', 'O''Brien', 'zoe.' || g || '@example.com', '', g <= $2::int / 2, 1,
+					to_timestamp(1700000000 + g), to_timestamp(1710000000 + g * 7919 % 1000003)
+				from generate_series(1, $2::int) g`, company, n)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(small, 2_000)
+	fill(large, 60_000)
+
+	type statement struct {
+		name string
+		list list
+		rows float64 // how many the list has to go through
+	}
+	var statements []statement
+	const size = 100
+	for code := range int32(len(orders())) {
+		o, _ := orderOf(orders()[code])
+		filters := map[string]filter{"all": {}, "archived": {archived: ptr(true)}, "not archived": {archived: ptr(false)}}
+		if o.by == byUpdated {
+			filters["changed since"] = filter{since: time.Unix(1_710_100_000, 0)}
+			filters["archived and changed since"] = filter{archived: ptr(true), since: time.Unix(1_710_100_000, 0)}
+		}
+		for name, f := range filters {
+			l := list{order: o, filter: f, after: o.start(), size: size}
+			statements = append(statements, statement{fmt.Sprintf("the first page of %s by %s, desc %t", name, o.by, o.desc), l, size + 1})
+			middle := l
+			middle.after = cursor{at: time.Unix(1_700_001_100, 0)}
+			middle.after.id[0] = 0x01
+			if o.by == byUpdated {
+				middle.after.at = time.Unix(1_710_500_000, 0)
+			}
+			statements = append(statements, statement{fmt.Sprintf("a page of %s by %s, desc %t, from within", name, o.by, o.desc), middle, size + 1})
+		}
+		l := list{order: o, filter: filter{email: "zoe.77@EXAMPLE.com"}, after: o.start(), size: size}
+		statements = append(statements, statement{fmt.Sprintf("those with an address by %s, desc %t", o.by, o.desc), l, 1})
+	}
+	for _, analyzed := range []bool{false, true} {
+		if analyzed {
+			// Vacuum marks a page as visible to all once its commits are on disk.
+			testkit.Eventually(t, 30*time.Second, func() error {
+				if _, err := owner.Exec(t.Context(), `vacuum (analyze, disable_page_skipping) customers`); err != nil {
+					return err
+				}
+				var pages, visible int
+				err := owner.QueryRow(t.Context(), `select relpages, relallvisible from pg_class where relname = 'customers'`).Scan(&pages, &visible)
+				if err == nil && visible < pages {
+					err = fmt.Errorf("%d of %d pages are visible to all", visible, pages)
+				}
+				return err
+			})
+		}
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			for _, s := range statements {
+				// Without statistics the planner does not know which filter is the
+				// better one.
+				if !analyzed && !s.list.filter.isZero() {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, %s, analyzed %t, goes through the page alone", s.name, mode, analyzed), func(t *testing.T) {
+					var blocks [2]float64
+					for i, company := range []id.Company{small, large} {
+						sql, args := s.list.page(company)
+						p := explain(t, db, company, mode, sql, args)
+						p.walk(func(n plan) {
+							if n.Type == "Seq Scan" && n.Table == "customers" {
+								t.Error("reads the whole table")
+							}
+							if through := (n.Rows + n.Removed) * n.Loops; through > s.rows {
+								t.Errorf("%s on %s goes through %.0f rows", n.Type, n.Index, through)
+							}
+						})
+						blocks[i] = p.Hit + p.Read
+						if t.Failed() {
+							t.Fatal(sql, p)
+						}
+					}
+					if blocks[1] > 1.5*blocks[0]+4 {
+						t.Errorf("touches %.0f blocks, in the small company %.0f", blocks[1], blocks[0])
+					}
+				})
+			}
+		}
+	}
+	t.Run("a count of what matches in one of many companies reads an index alone", func(t *testing.T) {
+		for _, f := range []filter{{archived: ptr(false)}, {since: time.Unix(1_710_500_000, 0)}, {email: "zoe.77@example.com"}} {
+			sql, args := list{filter: f}.total(small)
+			p := explain(t, db, small, "force_custom_plan", sql, args)
+			only := false
+			p.walk(func(n plan) { only = only || n.Type == "Index Only Scan" })
+			if !only {
+				t.Errorf("%s: %s", sql, p)
+			}
+		}
+	})
+}
