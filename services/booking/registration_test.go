@@ -64,7 +64,7 @@ func TestRegistrations(t *testing.T) {
 	}
 	// What is not confirmed is nobody's to see.
 	pending := w.register(ann, &bookingv1.TransactionLine{EventDateId: first})
-	w.exec(`update transactions set status = 'pending' where id = (select transaction_id from bookings where id = $1)`, idOf[id.Booking](t, pending[0]))
+	w.exec(`update transactions set status = 'pending', expires_at = now() + interval '1 hour' where id = (select transaction_id from bookings where id = $1)`, idOf[id.Booking](t, pending[0]))
 
 	in := func(places ...int) (ids []string) {
 		for _, n := range places {

@@ -79,6 +79,7 @@ func (a *app) keyCreate() *cobra.Command {
 func (a *app) keyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the company's API keys", Args: exactly(),
+		Example: "  reservectl key list --company comp_… --output table",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withKeys(c.Context(), func(ctx context.Context, keys authv1.ApiKeyServiceClient) error {
 				var rows []row
@@ -161,6 +162,7 @@ func (a *app) keyDelete() *cobra.Command {
 func (a *app) keyChange(use, short string, change func(ctx context.Context, keys authv1.ApiKeyServiceClient, id string) (row, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " API_KEY", Short: short, Args: exactly("API_KEY"),
+		Example: "  reservectl key " + use + " key_… --company comp_…",
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withKeys(c.Context(), func(ctx context.Context, keys authv1.ApiKeyServiceClient) error {
 				changed, err := change(ctx, keys, args[0])
