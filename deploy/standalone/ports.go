@@ -22,9 +22,14 @@ const (
 	lastPort     = portAdmin
 )
 
-// addr returns the address of a port.
+// addr returns the address of a port. What the operators' port tells is nobody
+// else's, so that it is opened on this machine alone.
 func (s *Settings) addr(offset int) string {
-	return net.JoinHostPort(s.Host, strconv.Itoa(s.PortBase+offset))
+	host := s.Host
+	if offset == portAdmin {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(s.PortBase+offset))
 }
 
 // checkPorts says which ports cannot be opened, before anything is started for
