@@ -17,8 +17,15 @@ func appendFault(b []byte, f *fault.Error) []byte {
 	if f.Kind == fault.Forbidden {
 		code = reasonForbidden
 	}
+	details := edge.Details(f)
+	for name := range f.Meta {
+		if public := camel(name); public != name {
+			details[public] = details[name]
+			delete(details, name)
+		}
+	}
 	text, err := json.Marshal(map[string]any{
-		"error": map[string]any{"code": code, "message": f.Message, "details": edge.Details(f)},
+		"error": map[string]any{"code": code, "message": f.Message, "details": details},
 	})
 	if err != nil { // strings and maps of strings: cannot happen
 		return append(b, `{"error":{"code":"INTERNAL_ERROR","message":"internal error","details":{}}}`...)

@@ -327,6 +327,13 @@ func TestCancellation(t *testing.T) {
 			t.Errorf("got %d %s", a.code, a.body)
 		}
 	})
+	t.Run("facts of a refusal have this interface's names", func(t *testing.T) {
+		g.services.prepare(fault.Refuse("EVENT_FULL", "full").With("event_date_id", "date_x"), &bookingv1.GetEventResponse{Event: anEvent()})
+		a := g.do(request{method: "POST", path: "/events/evt_" + idOf + "/registrations", body: `{"customerId":"cust_x"}`, token: g.token()})
+		if !strings.Contains(a.body, `"details":{"eventDateId":"date_x"}`) {
+			t.Errorf("got %s", a.body)
+		}
+	})
 	t.Run("again is ALREADY_CANCELLED", func(t *testing.T) {
 		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{})
 		a := g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token()})

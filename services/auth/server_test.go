@@ -11,11 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"reservation.dev/platform/bus"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/testkit"
@@ -150,145 +148,6 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 		if err != nil || time.Since(used) > 2*time.Minute || used.Second() != 0 {
 			t.Errorf("got %v, %v", got, err)
 		}
-	})
-}
-
-func TestRevocation(t *testing.T) { // invariant 3
-	w := newWorld(t)
-	one, two := w.start(), w.start()
-	company := one.company()
-	changes := map[string]func(clientID string) error{
-		"rotating": func(clientID string) error {
-			_, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID})
-			return err
-		},
-		"disabling": func(clientID string) error {
-			_, err := one.clients.DisableApiClient(one.as(company), &authv1.DisableApiClientRequest{Id: clientID})
-			return err
-		},
-		"deleting": func(clientID string) error {
-			_, err := one.clients.DeleteApiClient(one.as(company), &authv1.DeleteApiClientRequest{Id: clientID})
-			return err
-		},
-		"taking a scope away": func(clientID string) error {
-			_, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: []string{"profile:read"}})
-			return err
-		},
-	}
-	for name, change := range changes {
-		t.Run("by "+name+" reaches every process within a second, also one that starts later", func(t *testing.T) {
-			clientID, secret := one.client(company)
-			raw := two.token(clientID, secret)
-			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
-				soon(t, func() error { _, err := v.Verify(t.Context(), raw); return err })
-			}
-			if err := change(clientID); err != nil {
-				t.Fatal(err)
-			}
-			later := w.newVerifier(testkit.Bus(w.t))
-			if err := later.WaitReady(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			for i, v := range []*token.Verifier{one.verifier, two.verifier, later} {
-				soon(t, func() error {
-					if _, err := v.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
-						return fmt.Errorf("verifier %d: %w", i, errors.Join(errors.New("the token is still accepted"), err))
-					}
-					return nil
-				})
-			}
-			if name == "deleting" || name == "disabling" || name == "rotating" {
-				_, err := two.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret})
-				if fault.From(err).Reason != fault.ReasonInvalidCredentials {
-					t.Errorf("the old secret got %v", err)
-				}
-			}
-		})
-	}
-	t.Run("is not undone by an older one that comes late", func(t *testing.T) {
-		clientID, secret := one.client(company)
-		raw := one.token(clientID, secret)
-		for range 2 {
-			if _, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		soon(t, func() error {
-			if _, err := two.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
-				return errors.New("the token is still accepted")
-			}
-			return nil
-		})
-		// What a process that died had in its hands.
-		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			return one.server.outbox.Append(ctx, tx,
-				outbox.Event{Subject: subjectRevoked + clientID, Payload: &authv1.CredentialRevoked{Subject: clientID, MinGeneration: 1}},
-				outbox.Event{Subject: subjectKeysChanged, Payload: &authv1.SigningKeysChanged{Version: 0}})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		testkit.Eventually(t, 10*time.Second, func() error {
-			last := map[string]int64{}
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			err := testkit.Bus(w.t).Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
-				if said, err := wordOf(m); err == nil {
-					last[m.Subject] = said.order
-				}
-			}, cancel)
-			if last[subjectRevoked+clientID] < 3 || last[subjectKeysChanged] < 1 {
-				return fmt.Errorf("the last words are %v (%w)", last, errors.Join(err, errors.New("too old")))
-			}
-			return nil
-		})
-		later := w.newVerifier(testkit.Bus(w.t))
-		if err := later.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := later.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
-			t.Errorf("a verifier that starts later says %v", err)
-		}
-	})
-	t.Run("is not needed for a wider scope", func(t *testing.T) {
-		clientID, secret := one.client(company, "profile:read")
-		raw := one.token(clientID, secret)
-		if _, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: interfaceAScopes()}); err != nil {
-			t.Fatal(err)
-		}
-		c, err := one.verifier.Verify(t.Context(), raw)
-		if err != nil || c.Generation != 1 {
-			t.Errorf("got %v, %v", c, err)
-		}
-	})
-	t.Run("ends with a new secret: the client gets tokens again", func(t *testing.T) {
-		clientID, _ := one.client(company)
-		res, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID})
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw := one.token(clientID, res.GetClientSecret())
-		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), raw); return err })
-	})
-	t.Run("of a disabled client is not undone by enabling it", func(t *testing.T) {
-		clientID, secret := one.client(company)
-		raw := one.token(clientID, secret)
-		for range 2 {
-			if _, err := one.clients.DisableApiClient(one.as(company), &authv1.DisableApiClientRequest{Id: clientID}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := one.clients.EnableApiClient(one.as(company), &authv1.EnableApiClientRequest{Id: clientID}); err != nil {
-			t.Fatal(err)
-		}
-		fresh := one.token(clientID, secret)
-		soon(t, func() error {
-			if _, err := one.verifier.Verify(t.Context(), raw); err == nil {
-				return errors.New("the old token is accepted")
-			}
-			_, err := one.verifier.Verify(t.Context(), fresh)
-			return err
-		})
 	})
 }
 

@@ -1,0 +1,166 @@
+package pass
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/testkit"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+func TestPassLists(t *testing.T) {
+	d := open(t)
+	ctx := d.as(d.company)
+	customer := d.customer()
+	now := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
+	d.server.now = func() time.Time { return now }
+	byStatus := map[passv1.CustomerPassStatus]string{}
+	add := func(status passv1.CustomerPassStatus, start string, change func(p *passv1.CustomerPass)) {
+		now = now.Add(time.Second)
+		res, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: d.passType().GetId(), StartDate: start})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change != nil {
+			change(res.GetCustomerPass())
+		}
+		byStatus[status] = res.GetCustomerPass().GetId()
+	}
+	none := int32(0)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "2026-05-01", nil)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING, "2026-06-02", nil)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED, "2026-05-01", func(p *passv1.CustomerPass) {
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &none})
+	})
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED, "2026-01-01", nil)
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "2026-05-01", func(p *passv1.CustomerPass) {
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED})
+	})
+	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "2026-05-01", func(p *passv1.CustomerPass) {
+		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
+	})
+	for status, want := range byStatus {
+		t.Run("filter by the status as it is read: "+status.String(), func(t *testing.T) {
+			res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Status: status})
+			if err != nil || res.GetTotal() != 1 || len(res.GetCustomerPasses()) != 1 || res.GetCustomerPasses()[0].GetId() != want || res.GetCustomerPasses()[0].GetStatus() != status {
+				t.Errorf("got %v, %v", res, err)
+			}
+		})
+	}
+	for order := range passv1.PassOrder_name {
+		t.Run("are followed by cursor in the order "+passv1.PassOrder_name[order], func(t *testing.T) {
+			whole, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, got []string
+			for _, p := range whole.GetCustomerPasses() {
+				want = append(want, p.GetId())
+			}
+			for req := (&passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order), PageSize: 2}); ; {
+				res, err := d.client.ListCustomerPasses(ctx, req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range res.GetCustomerPasses() {
+					got = append(got, p.GetId())
+				}
+				if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+					break
+				}
+				other := &passv1.ListCustomerPassesRequest{Order: (req.GetOrder() + 1) % 5, PageToken: req.GetPageToken()}
+				if _, err := d.client.ListCustomerPasses(ctx, other); !fault.Is(err, fault.Invalid) {
+					t.Errorf("another order took the token: %v", err)
+				}
+			}
+			if len(got) != 6 || !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			skipped, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order), Offset: 4})
+			if err != nil || len(skipped.GetCustomerPasses()) != 2 || skipped.GetCustomerPasses()[0].GetId() != want[4] || skipped.GetTotal() != 6 {
+				t.Errorf("got %v, %v", skipped, err)
+			}
+		})
+	}
+	t.Run("filter by type, customer and change", func(t *testing.T) {
+		p := d.get(byStatus[passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED])
+		res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PassTypeId: p.GetPassTypeId(), CustomerId: customer, UpdatedSince: p.GetUpdatedAt()})
+		if err != nil || res.GetTotal() != 1 || res.GetCustomerPasses()[0].GetId() != p.GetId() {
+			t.Errorf("got %v, %v", res, err)
+		}
+		types, err := d.client.ListPassTypes(ctx, &passv1.ListPassTypesRequest{Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED})
+		if err != nil || types.GetTotal() != 0 {
+			t.Errorf("got %v, %v", types, err)
+		}
+	})
+}
+
+func (d *desk) analyze() {
+	d.t.Helper()
+	admin, err := pgx.ParseConfig(testkit.AdminURL(d.t))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	admin.Database = d.db.Pool().Config().ConnConfig.Database
+	conn, err := pgx.ConnectConfig(d.t.Context(), admin)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(d.t.Context()))
+	if _, err := conn.Exec(d.t.Context(), `analyze`); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func TestListPlans(t *testing.T) {
+	d := open(t)
+	customer := d.customer()
+	d.give(customer, nil)
+	err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `insert into customer_passes (company_id, id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
+			select company_id, gen_random_uuid(), customer_id, pass_type_id, 0, start_date, expiry_date, status, 1,
+				created_at + g * interval '1 s', updated_at + g * interval '1 s'
+			from customer_passes, generate_series(1, 20000) g`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.analyze()
+	for order := range passv1.PassOrder_name {
+		t.Run(passv1.PassOrder_name[order], func(t *testing.T) {
+			first, err := newList(passv1.PassOrder(order), "", 0, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first.where = of(d.company)
+			page, _, err := d.server.store.customerPasses(t.Context(), d.company, first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := page[49]
+			l, err := newList(passv1.PassOrder(order), first.token(last.CreatedAt, last.UpdatedAt, last.ID.UUID()), 0, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.where = of(d.company)
+			sql, args := l.page(customerPassColumns, "customer_passes")
+			var plan []string
+			err = d.db.Read(t.Context(), pg.For(d.company), pg.Query{SQL: "explain (costs off) " + sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
+				plan, err = pgx.CollectRows(rows, pgx.RowTo[string])
+				return err
+			}})
+			text := strings.Join(plan, "\n")
+			if err != nil || !strings.Contains(text, "Index") || strings.Contains(text, "Sort") || strings.Contains(text, "Seq Scan") {
+				t.Errorf("%v\n%s", err, text)
+			}
+		})
+	}
+}
