@@ -30,7 +30,7 @@ var (
 )
 
 func TestReasons(t *testing.T) {
-	files := sources(t, "platform", "services", "gateway-a")
+	files := sources(t, "platform", "services", "gateway-a", "gateway-b")
 	values := constants(files)
 	inCode := reasons(files, values)
 	table := map[string][]string{}
@@ -66,15 +66,18 @@ func TestReasons(t *testing.T) {
 		for reason, row := range table {
 			for kind := range inCode[reason].kinds {
 				f := fault.New(kinds[kind], reason, "")
-				if status := strconv.Itoa(edge.StatusOf(f)); row[1] != "–" && row[1] != status {
-					t.Errorf("%s is %s on Interface A, the table says %s", reason, status, row[1])
+				status := strconv.Itoa(edge.StatusOf(f))
+				for i, name := range []string{"A", "B"} {
+					if says := row[1+i]; says != "–" && says != status {
+						t.Errorf("%s is %s on Interface %s, the table says %s", reason, status, name, says)
+					}
 				}
 				want := "–"
 				if inCode[reason].beyond {
 					want = fault.Status(f).Code().String()
 				}
-				if row[2] != want {
-					t.Errorf("%s is %s in gRPC, the table says %s", reason, want, row[2])
+				if row[3] != want {
+					t.Errorf("%s is %s in gRPC, the table says %s", reason, want, row[3])
 				}
 			}
 		}
@@ -111,7 +114,7 @@ func TestRules(t *testing.T) {
 				inCode[s] = true
 			}
 		}
-		for path, file := range sources(t, "platform", "services", "gateway-a") {
+		for path, file := range sources(t, "platform", "services", "gateway-a", "gateway-b") {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.CallExpr:
@@ -192,7 +195,7 @@ func constants(files map[string]*ast.File) map[string]string {
 func reasons(files map[string]*ast.File, values map[string]string) map[string]given {
 	all := map[string]given{}
 	for path, file := range files {
-		atEdge := strings.HasPrefix(path, "gateway-a/") || strings.HasPrefix(path, "platform/edge/")
+		atEdge := strings.HasPrefix(path, "gateway-") || strings.HasPrefix(path, "platform/edge/")
 		note := func(kind, reason ast.Expr) {
 			value, ok := text(reason)
 			if !ok {
