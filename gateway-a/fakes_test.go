@@ -19,8 +19,10 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/ratelimit"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/testkit/openapitest"
 	"reservation.dev/platform/token/tokentest"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -74,7 +76,7 @@ func newGateway(t *testing.T) *gateway {
 	t.Cleanup(func() { _ = conn.Close() })
 
 	host := &service.Host{Part: "gateway-a", Log: log, Metrics: prometheus.NewRegistry()}
-	handler, err := newHandler(t.Context(), host, g.issuer.Verifier, nil, services{
+	handler, err := newHandler(t.Context(), host, g.issuer.Verifier, nil, ratelimit.New(testkit.Bus(t), ratelimit.Options{}), services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		bookings: bookingv1.NewBookingServiceClient(conn),
 	})

@@ -15,12 +15,15 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/testkit/openapitest"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	contract := openapitest.Load(t, openapi, "")
@@ -550,4 +553,26 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRateLimit(t *testing.T) {
+	g := newGateway(t)
+	get := func(raw string) answer {
+		return g.do(request{method: http.MethodGet, path: "/customers?page=0", token: raw})
+	}
+	g.customers.answer = &customerv1.Customer{Id: id.New[id.Customer]().String()}
+	t.Run("there is none unless a client has its own", func(t *testing.T) {
+		if a := get(g.token()); a.code != 200 || a.header.Get("RateLimit-Limit") != "" {
+			t.Errorf("got %d %v", a.code, a.header)
+		}
+	})
+	t.Run("a client's own is kept, and said", func(t *testing.T) {
+		limited := g.issuer.Sign(token.Claims{Kind: token.KindClient, Company: g.company, Subject: "m2m_limited", Scopes: []string{"customers:read"}, RateLimit: 2})
+		for i := range 3 {
+			a := get(limited)
+			if (a.code == http.StatusTooManyRequests) != (i == 2) || a.header.Get("RateLimit-Limit") != "2" || (a.header.Get("Retry-After") != "") != (i == 2) {
+				t.Errorf("%d: got %d %s %v", i, a.code, a.body, a.header)
+			}
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/ratelimit"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/token"
@@ -66,7 +67,11 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 
 	verifier := token.NewVerifier(cfg.Token, time.Now)
-	handler, err := newHandler(ctx, h, verifier, cfg.Proxies, services{
+	limiter := ratelimit.New(b, ratelimit.Options{Log: h.Log})
+	if err := limiter.Collect(h.Metrics); err != nil {
+		return err
+	}
+	handler, err := newHandler(ctx, h, verifier, cfg.Proxies, limiter, services{
 		tokens:    authv1.NewTokenServiceClient(authConn),
 		customers: customerv1.NewCustomerServiceClient(customerConn),
 		bookings:  bookingv1.NewBookingServiceClient(bookingConn),
@@ -77,6 +82,7 @@ func Run(ctx context.Context, h *service.Host) error {
 
 	g := service.NewGroup(ctx, h.Log)
 	g.Go("token verifier", func(ctx context.Context) error { return verifier.Run(ctx, b) })
+	g.Go("rate limit", limiter.Run)
 	g.Go("http", func(ctx context.Context) error {
 		return edge.ListenAndServe(ctx, cfg.Addr, handler, cfg.Drain, func(addr net.Addr) {
 			h.Log.Info("http", "addr", addr.String())
@@ -94,14 +100,17 @@ type services struct {
 }
 
 // newHandler returns Interface A over the given services.
-func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, proxies edge.Proxies, s services) (http.Handler, error) {
+func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, proxies edge.Proxies, limiter edge.Taker, s services) (http.Handler, error) {
+	// A client without a limit of its own has none.
+	counted := &edge.Limits{Limiter: limiter}
 	e, err := edge.New(edge.Options{
-		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Kind: token.KindClient, Routes: routes(), AppendFault: appendFault,
+		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Kind: token.KindClient, Routes: routes(),
+		Limit: counted.Check, AppendFault: appendFault,
 	})
 	if err != nil {
 		return nil, err
 	}
-	tokenHandler := &tokens{edge: e, client: s.tokens, proxies: proxies}
+	tokenHandler := &tokens{edge: e, client: s.tokens, proxies: proxies, limits: counted}
 	listHandler := &customers{edge: e, client: s.customers}
 	err = errors.Join(
 		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{customers: s.customers, bookings: s.bookings}),

@@ -20,6 +20,7 @@ type tokens struct {
 	edge    *edge.Edge
 	client  authv1.TokenServiceClient
 	proxies edge.Proxies
+	limits  *edge.Limits
 }
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
@@ -71,6 +72,9 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.Issue
 	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
 	res, err := t.client.IssueToken(r.Context(), req)
 	if err != nil {
+		return err
+	}
+	if err := t.limits.Take(r.Context(), w.Header(), req.GetClientId(), int(res.GetRateLimit())); err != nil {
 		return err
 	}
 	t.edge.Write(w, http.StatusOK, &edgeav1.TokenResponse{

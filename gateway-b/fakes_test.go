@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/ratelimit"
@@ -44,7 +45,7 @@ type gateway struct {
 	company  id.Company
 	contract *openapitest.Contract
 	services *fakes
-	limiter  taker
+	limiter  edge.Taker
 	log      *lockedBuffer
 }
 
@@ -55,7 +56,7 @@ func (unlimited) Take(_ context.Context, _ string, limit int) ratelimit.Decision
 	return ratelimit.Decision{Allowed: true, Limit: limit, Remaining: limit - 1, Reset: time.Minute}
 }
 
-func newGateway(t *testing.T, limiter taker) *gateway {
+func newGateway(t *testing.T, limiter edge.Taker) *gateway {
 	t.Helper()
 	g := &gateway{
 		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi, base),

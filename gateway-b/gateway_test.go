@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/ratelimit"
 	"reservation.dev/platform/testkit"
@@ -361,7 +362,7 @@ func TestRateLimit(t *testing.T) { // invariant 3
 			wg.Go(func() {
 				g := []*gateway{one, two}[i%2]
 				// The other gateway's verifier knows another issuer: what is counted is the key.
-				if err := (&limits{limiter: g.limiter, usual: 100}).check(t.Context(), http.Header{}, claims); err != nil {
+				if err := (&edge.Limits{Limiter: g.limiter, Usual: 100}).Check(t.Context(), http.Header{}, claims); err != nil {
 					mu.Lock()
 					codes[429]++
 					mu.Unlock()

@@ -109,17 +109,12 @@ type services struct {
 	passes    passv1.PassServiceClient
 }
 
-// taker decides over requests; it is a *ratelimit.Limiter.
-type taker interface {
-	Take(ctx context.Context, key string, limit int) ratelimit.Decision
-}
-
 // newHandler returns Interface B over the given services.
-func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, cfg *Config, limiter taker, s services) (http.Handler, error) {
-	counted := &limits{limiter: limiter, usual: cfg.RateLimit}
+func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, cfg *Config, limiter edge.Taker, s services) (http.Handler, error) {
+	counted := &edge.Limits{Limiter: limiter, Usual: cfg.RateLimit}
 	e, err := edge.New(edge.Options{
 		Name: "b", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Kind: token.KindKey, Routes: routes(),
-		Limit: counted.check, AppendFault: appendFault,
+		Limit: counted.Check, AppendFault: appendFault,
 	})
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type tokens struct {
 	edge    *edge.Edge
 	client  authv1.TokenServiceClient
 	proxies edge.Proxies
-	limits  *limits
+	limits  *edge.Limits
 }
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
@@ -41,7 +41,7 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return named(err, map[string]string{"client_id": "apiKey", "client_secret": "apiSecret"})
 	}
-	if err := t.limits.take(r.Context(), w.Header(), req.GetApiKey(), int(res.GetRateLimit())); err != nil {
+	if err := t.limits.Take(r.Context(), w.Header(), req.GetApiKey(), int(res.GetRateLimit())); err != nil {
 		return err
 	}
 	t.edge.Write(w, http.StatusOK, &edgebv1.TokenResponse{Token: res.GetAccessToken(), ExpiresIn: res.GetExpiresIn()})

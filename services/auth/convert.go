@@ -26,7 +26,7 @@ func clientMessage(c Credential, now time.Time) *authv1.ApiClient {
 	return &authv1.ApiClient{
 		Id: c.Subject(), Name: c.Name, Description: c.Description, Scopes: c.Scopes, State: stateOf(c, now),
 		CreatedAt: timestamppb.New(c.CreatedAt), ExpiresAt: optional(c.ExpiresAt), RotatedAt: timestamppb.New(c.RotatedAt),
-		LastUsedAt: optional(c.LastUsedAt), Version: c.Version,
+		LastUsedAt: optional(c.LastUsedAt), RateLimit: c.RateLimit, Version: c.Version,
 	}
 }
 

@@ -26,9 +26,10 @@ func (s *Server) CreateApiClient(ctx context.Context, req *authv1.CreateApiClien
 	c := Credential{
 		Company: company, Kind: kindClient, Name: check.text("name", req.GetName(), 1, maxName),
 		Description: check.text("description", req.GetDescription(), 0, maxDescription),
-		Scopes:      check.scopes("scopes", req.GetScopes(), interfaceAScopes()),
+		Scopes:      check.scopes("scopes", req.GetScopes(), interfaceAScopes()), RateLimit: req.RateLimit,
 	}
 	c.ExpiresAt = check.expiry(req.ExpiresAfterDays, s.instant())
+	check.rateLimit(req.RateLimit, 1)
 	if err := check.err(); err != nil {
 		return nil, err
 	}
@@ -122,6 +123,7 @@ func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClien
 	if len(req.GetScopes()) > 0 {
 		scopes = check.scopes("scopes", req.GetScopes(), interfaceAScopes())
 	}
+	check.rateLimit(req.RateLimit, 0)
 	if err := check.err(); err != nil {
 		return nil, err
 	}
@@ -132,10 +134,11 @@ func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClien
 		if req.Description != nil {
 			c.Description = description
 		}
-		if scopes != nil {
-			if c.rescope(scopes) {
-				c.revoke(now)
-			}
+		narrower := scopes != nil && c.rescope(scopes)
+		// The limit is in the tokens, so that another one takes new tokens.
+		limited := req.RateLimit != nil && c.relimit(req.GetRateLimit())
+		if narrower || limited {
+			c.revoke(now)
 		}
 		return true
 	})

@@ -34,7 +34,7 @@ func (a *app) withClients(ctx context.Context, f func(ctx context.Context, clien
 
 func (a *app) clientCreate() *cobra.Command {
 	var req authv1.CreateApiClientRequest
-	var days int32
+	var days, limit int32
 	c := &cobra.Command{
 		Use: "create", Short: "Create an API client; its secret is shown this once", Args: exactly(),
 		Example: `  reservectl client create --company comp_… --name "CRM" --scopes customers:read,bookings:read
@@ -42,6 +42,9 @@ func (a *app) clientCreate() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("expires-days") {
 				req.ExpiresAfterDays = &days
+			}
+			if c.Flags().Changed("rate-limit") {
+				req.RateLimit = &limit
 			}
 			return a.withClients(c.Context(), func(ctx context.Context, clients authv1.ApiClientServiceClient) error {
 				res, err := clients.CreateApiClient(ctx, &req)
@@ -56,6 +59,7 @@ func (a *app) clientCreate() *cobra.Command {
 	c.Flags().StringVar(&req.Description, "description", "", "notes")
 	c.Flags().StringSliceVar(&req.Scopes, "scopes", nil, "what it may do: "+strings.Join(knownScopes, ", "))
 	c.Flags().Int32Var(&days, "expires-days", 0, "days until it expires; without it, never")
+	c.Flags().Int32Var(&limit, "rate-limit", 0, "requests it may make in any 60 seconds; without it, any number")
 	_ = c.RegisterFlagCompletionFunc("scopes", cobra.FixedCompletions(knownScopes, cobra.ShellCompDirectiveNoFileComp))
 	return required(c, "name", "scopes")
 }

@@ -751,8 +751,10 @@ type ApiClient struct {
 	// When the present secret was issued.
 	RotatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=rotated_at,json=rotatedAt,proto3" json:"rotated_at,omitempty"`
 	// When a token was last issued, to the minute; unset: never.
-	LastUsedAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
-	Version       int64                  `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
+	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
+	Version    int64                  `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
+	// Requests in any 60 seconds; unset: any number.
+	RateLimit     *int32 `protobuf:"varint,11,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -857,6 +859,13 @@ func (x *ApiClient) GetVersion() int64 {
 	return 0
 }
 
+func (x *ApiClient) GetRateLimit() int32 {
+	if x != nil && x.RateLimit != nil {
+		return *x.RateLimit
+	}
+	return 0
+}
+
 type CreateApiClientRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -865,8 +874,10 @@ type CreateApiClientRequest struct {
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// 1 to 3650; unset: no expiry.
 	ExpiresAfterDays *int32 `protobuf:"varint,4,opt,name=expires_after_days,json=expiresAfterDays,proto3,oneof" json:"expires_after_days,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// 1 to 10000 requests in any 60 seconds; unset: any number.
+	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateApiClientRequest) Reset() {
@@ -923,6 +934,13 @@ func (x *CreateApiClientRequest) GetScopes() []string {
 func (x *CreateApiClientRequest) GetExpiresAfterDays() int32 {
 	if x != nil && x.ExpiresAfterDays != nil {
 		return *x.ExpiresAfterDays
+	}
+	return 0
+}
+
+func (x *CreateApiClientRequest) GetRateLimit() int32 {
+	if x != nil && x.RateLimit != nil {
+		return *x.RateLimit
 	}
 	return 0
 }
@@ -1179,7 +1197,9 @@ type UpdateApiClientRequest struct {
 	Name        *string                `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	Description *string                `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	// Replaces all scopes where it is not empty.
-	Scopes        []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// 0: any number. Another limit revokes the tokens issued before.
+	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1240,6 +1260,13 @@ func (x *UpdateApiClientRequest) GetScopes() []string {
 		return x.Scopes
 	}
 	return nil
+}
+
+func (x *UpdateApiClientRequest) GetRateLimit() int32 {
+	if x != nil && x.RateLimit != nil {
+		return *x.RateLimit
+	}
+	return 0
 }
 
 type UpdateApiClientResponse struct {
@@ -3174,7 +3201,7 @@ type IssueTokenResponse struct {
 	ExpiresIn int32 `protobuf:"varint,2,opt,name=expires_in,json=expiresIn,proto3" json:"expires_in,omitempty"`
 	// The granted scopes, separated by spaces.
 	Scope string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Of an API key that has a limit of its own: requests in any 60 seconds.
+	// Of a credential that has a limit of its own: requests in any 60 seconds.
 	RateLimit     *int32 `protobuf:"varint,4,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3700,7 +3727,7 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"{\n" +
 	"\x15ListCompaniesResponse\x12:\n" +
 	"\tcompanies\x18\x01 \x03(\v2\x1c.reservation.auth.v1.CompanyR\tcompanies\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xae\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe1\x03\n" +
 	"\tApiClient\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -3716,13 +3743,19 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\flast_used_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"lastUsedAt\x12\x18\n" +
 	"\aversion\x18\n" +
-	" \x01(\x03R\aversion\"\xb0\x01\n" +
+	" \x01(\x03R\aversion\x12\"\n" +
+	"\n" +
+	"rate_limit\x18\v \x01(\x05H\x00R\trateLimit\x88\x01\x01B\r\n" +
+	"\v_rate_limit\"\xe3\x01\n" +
 	"\x16CreateApiClientRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x16\n" +
 	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x121\n" +
-	"\x12expires_after_days\x18\x04 \x01(\x05H\x00R\x10expiresAfterDays\x88\x01\x01B\x15\n" +
-	"\x13_expires_after_days\"}\n" +
+	"\x12expires_after_days\x18\x04 \x01(\x05H\x00R\x10expiresAfterDays\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01B\x15\n" +
+	"\x13_expires_after_daysB\r\n" +
+	"\v_rate_limit\"}\n" +
 	"\x17CreateApiClientResponse\x12=\n" +
 	"\n" +
 	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\x12#\n" +
@@ -3739,14 +3772,17 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x16ListApiClientsResponse\x12?\n" +
 	"\vapi_clients\x18\x01 \x03(\v2\x1e.reservation.auth.v1.ApiClientR\n" +
 	"apiClients\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x99\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcc\x01\n" +
 	"\x16UpdateApiClientRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12%\n" +
 	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\x16\n" +
-	"\x06scopes\x18\x04 \x03(\tR\x06scopesB\a\n" +
+	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\"\n" +
+	"\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01B\a\n" +
 	"\x05_nameB\x0e\n" +
-	"\f_description\"X\n" +
+	"\f_descriptionB\r\n" +
+	"\v_rate_limit\"X\n" +
 	"\x17UpdateApiClientResponse\x12=\n" +
 	"\n" +
 	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\".\n" +
@@ -4168,6 +4204,7 @@ func file_reservation_auth_v1_auth_proto_init() {
 		return
 	}
 	file_reservation_auth_v1_auth_proto_msgTypes[5].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[9].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[10].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[16].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[26].OneofWrappers = []any{}
