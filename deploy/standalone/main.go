@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -145,7 +144,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 		announced = true
 		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
-			c.InterfaceB.APIBaseURL, strings.TrimSuffix(c.InterfaceB.APIBaseURL, "/api/v1"),
+			c.InterfaceB.APIBaseURL, "http://"+s.addr(portB),
 			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.Admin, credentialsPath)
 		return nil
 	})
