@@ -111,7 +111,7 @@ func (w *world) reconcile() {
 	}
 }
 
-func TestPurchaseByPass(t *testing.T) { // invariant 12
+func TestPurchaseByPass(t *testing.T) { // invariant 15
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 5)
@@ -318,7 +318,7 @@ func (w *world) hold(purchaser id.Customer, e *bookingv1.Event, spaces int32, co
 	return resp.GetHold()
 }
 
-func TestHolds(t *testing.T) { // invariant 13
+func TestHolds(t *testing.T) { // invariant 16
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 10)
@@ -418,7 +418,7 @@ func percent(code string, basisPoints int32) *bookingv1.CreateDiscountCodeReques
 	return &bookingv1.CreateDiscountCodeRequest{Code: code, Reduction: &bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: basisPoints}}
 }
 
-func TestDiscounts(t *testing.T) { // invariant 14
+func TestDiscounts(t *testing.T) { // invariant 17
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	event := func(price int64) *bookingv1.Event {
