@@ -39,7 +39,7 @@ func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, da
 		customers: map[id.Customer]knownCustomer{}, codes: map[string]*discountCode{},
 	}
 	queries := []pg.Query{
-		pg.Query{SQL: knownCustomersSQL, Args: []any{company, customers}, Scan: each(func(rows pgx.Rows) error {
+		{SQL: knownCustomersSQL, Args: []any{company, customers}, Scan: each(func(rows pgx.Rows) error {
 			var c knownCustomer
 			if err := c.scan(rows); err != nil {
 				return err
@@ -47,9 +47,9 @@ func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, da
 			of.customers[c.ID] = c
 			return nil
 		})},
-		pg.Query{SQL: offeredOptionsSQL, Args: []any{company, dates}, Scan: scanOptions(of.options)},
+		{SQL: offeredOptionsSQL, Args: []any{company, dates}, Scan: scanOptions(of.options)},
 		// Last, so that the lock is held no longer than it must be.
-		pg.Query{SQL: lockDatesSQL, Args: []any{company, dates}, Scan: each(func(rows pgx.Rows) error {
+		{SQL: lockDatesSQL, Args: []any{company, dates}, Scan: each(func(rows pgx.Rows) error {
 			var d offeredDate
 			if err := d.scan(rows); err != nil {
 				return err
