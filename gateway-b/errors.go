@@ -13,9 +13,12 @@ const reasonForbidden = "FORBIDDEN"
 
 // appendFault writes the error body of Interface B.
 func appendFault(b []byte, f *fault.Error) []byte {
-	code := f.Reason
+	code, message := f.Reason, f.Message
 	if f.Kind == fault.Forbidden {
 		code = reasonForbidden
+		if permission := f.Meta["scope"]; permission != "" {
+			message = "the API key lacks the permission " + permission
+		}
 	}
 	details := edge.Details(f)
 	for name := range f.Meta {
@@ -25,7 +28,7 @@ func appendFault(b []byte, f *fault.Error) []byte {
 		}
 	}
 	text, err := json.Marshal(map[string]any{
-		"error": map[string]any{"code": code, "message": f.Message, "details": details},
+		"error": map[string]any{"code": code, "message": message, "details": details},
 	})
 	if err != nil { // strings and maps of strings: cannot happen
 		return append(b, `{"error":{"code":"INTERNAL_ERROR","message":"internal error","details":{}}}`...)

@@ -10,6 +10,16 @@
 //	create ──▶ confirmed                                                     ├─ either, both or
 //	                 └───────── refund ─────────▶ is_refunded ────────────────┘  none; never back
 //
+// What has places before it is confirmed is in no list. A purchase by pass is
+// pending while its credits are taken (redemption.go); what is not confirmed in
+// time gives its places back (release.go).
+//
+//	pay by pass ──▶ pending ── credits taken ──▶ confirmed
+//	                   ├────── refused ────────▶ released
+//	                   └────── time is up ─────▶ undoing ──▶ released
+//	hold ──▶ held ── paid ──▶ confirmed, or pending
+//	           └──── time is up, or by hand ──▶ released
+//
 // Names come from a copy of the customers which customer.* events keep; a
 // customer met for the first time is fetched from the customer service. So
 // reads, and purchases by known customers, need no other service.
@@ -48,4 +58,11 @@
 //  14. A page of events or registrations that is followed by its cursor holds each
 //     row once that was there all the time, whatever is added and removed
 //     meanwhile, and costs the same in a table of any size.
+//  15. A purchase by pass ends confirmed, with its credits taken once, or undone,
+//     with none taken and its places free, whatever fails or dies in between; its
+//     payments and the pass service's redemptions reconcile.
+//  16. A hold has its places until it is confirmed, released or expires; then they
+//     are free, once. It becomes a purchase once, and never after its time.
+//  17. A discount code is never used more often than it may, whatever the
+//     concurrency; a use by a purchase that does not come about is given back.
 package booking

@@ -50,7 +50,9 @@ func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransa
 	if err != nil || done {
 		return resp, err
 	}
-	err = s.payByPass(ctx, company, t, o.payment.pass, func(ctx context.Context, tx *pg.Tx, confirm func() error) error {
+	// A caller who leaves does not leave his places behind.
+	refused := func(ctx context.Context) error { return s.release(ctx, company.ID, t.ID, pending) }
+	err = s.payByPass(ctx, company, t, o.payment.pass, refused, func(ctx context.Context, tx *pg.Tx, confirm func() error) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
 			if err := confirm(); err != nil {
 				return err
@@ -115,16 +117,16 @@ var errBeingUndone = fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress
 	"an earlier attempt of this request is being undone").After(2 * time.Second)
 
 // payByPass takes the credits of a pending transaction and confirms it. within
-// runs confirm in the transaction that it is given.
+// runs confirm in the transaction that it is given; refused undoes what is pending
+// when the pass does not pay.
 func (s *Server) payByPass(ctx context.Context, company Company, t *Transaction, pass id.CustomerPass,
-	within func(ctx context.Context, tx *pg.Tx, confirm func() error) error,
+	refused func(ctx context.Context) error, within func(ctx context.Context, tx *pg.Tx, confirm func() error) error,
 ) error {
 	paid, err := s.passes.Redeem(ctx, company.ID, t, pass)
 	if err != nil {
 		f := fault.From(err)
 		if f.Kind == fault.Refused || f.Kind == fault.NotFound {
-			// A caller who leaves does not leave his places behind.
-			if undo := s.release(context.WithoutCancel(ctx), company.ID, t.ID, pending); undo != nil {
+			if undo := refused(context.WithoutCancel(ctx)); undo != nil {
 				return undo
 			}
 		}
@@ -146,7 +148,10 @@ var errNotPending = errors.New("the transaction is not pending any more")
 const (
 	confirmSQL = `update transactions set status = 'confirmed', expires_at = null where company_id = $1 and id = $2 and status = 'pending'`
 
-	nameUsedPassSQL = `update bookings set customer_pass_id = $3 where company_id = $1 and transaction_id = $2 and method = 'PASS'`
+	// A hold was priced for a card.
+	paidByPassSQL = `update bookings b set method = 'PASS', customer_pass_id = $3, credits_used = n.credits, currency = null, gross = null,
+			net = null, payment_reference = null
+		from unnest($4::uuid[], $5::integer[]) n(id, credits) where b.company_id = $1 and b.transaction_id = $2 and b.id = n.id`
 )
 
 // confirmPending makes a pending transaction one that everybody sees.
@@ -158,10 +163,13 @@ func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Compa
 	if tag.RowsAffected() == 0 {
 		return errNotPending
 	}
+	ids, credits := make([]id.Booking, len(t.Bookings)), make([]int32, len(t.Bookings))
 	for i := range t.Bookings {
-		t.Bookings[i].Payment.CustomerPass = pass
+		p := &t.Bookings[i].Payment
+		p.CustomerPass = pass
+		ids[i], credits[i] = t.Bookings[i].ID, p.Credits
 	}
-	if _, err := tx.Exec(ctx, nameUsedPassSQL, company, t.ID, pass); err != nil {
+	if _, err := tx.Exec(ctx, paidByPassSQL, company, t.ID, pass, ids, credits); err != nil {
 		return err
 	}
 	return s.appendConfirmed(ctx, tx, company, t)

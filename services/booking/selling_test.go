@@ -111,7 +111,7 @@ func (w *world) reconcile() {
 	}
 }
 
-func TestPurchaseByPass(t *testing.T) { // invariant 12
+func TestPurchaseByPass(t *testing.T) { // invariant 15
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 5)
@@ -318,7 +318,7 @@ func (w *world) hold(purchaser id.Customer, e *bookingv1.Event, spaces int32, co
 	return resp.GetHold()
 }
 
-func TestHolds(t *testing.T) { // invariant 13
+func TestHolds(t *testing.T) { // invariant 16
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 10)
@@ -370,6 +370,19 @@ func TestHolds(t *testing.T) { // invariant 13
 			}
 		}
 	})
+	t.Run("stay as they are when a pass does not pay, and can be paid otherwise", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		poor := w.customer(w.company, "Poor")
+		w.passes.give(poor, 1)
+		h := w.hold(poor, e, 2, "")
+		if _, err := confirm(h.GetId(), byPass); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 2 {
+			t.Errorf("got %v, %d booked", err, w.booked(e))
+		}
+		paid, err := confirm(h.GetId(), 0)
+		if err != nil || paid.GetBookings()[0].GetCard().GetGross() != 2000 || w.booked(e) != 2 {
+			t.Errorf("got %v, %v", paid, err)
+		}
+	})
 	t.Run("are released by hand, once", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
@@ -418,7 +431,7 @@ func percent(code string, basisPoints int32) *bookingv1.CreateDiscountCodeReques
 	return &bookingv1.CreateDiscountCodeRequest{Code: code, Reduction: &bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: basisPoints}}
 }
 
-func TestDiscounts(t *testing.T) { // invariant 14
+func TestDiscounts(t *testing.T) { // invariant 17
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	event := func(price int64) *bookingv1.Event {
