@@ -395,3 +395,21 @@ func TestRateLimit(t *testing.T) { // invariant 3
 		}
 	})
 }
+
+func TestPages(t *testing.T) {
+	g := newGateway(t, unlimited{})
+	for _, path := range []string{"/openapi.yaml", "/docs", base + "/openapi.yaml", base + "/docs"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, res.Status)
+		}
+	}
+}

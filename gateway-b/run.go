@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/bus"
@@ -129,5 +130,16 @@ func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, 
 	if err != nil {
 		return nil, err
 	}
-	return e.Handler(edge.Pages("Reservation platform: Interface B", openapi)), nil
+	return withPages(e.Handler(edge.Pages("Reservation platform: Interface B", openapi))), nil
+}
+
+// withPages serves the description below the base path too, where whoever knows
+// that alone looks for it.
+func withPages(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path, ok := strings.CutPrefix(r.URL.Path, base); ok && (path == "/openapi.yaml" || path == "/docs" || path == "/docs/") {
+			r.URL.Path = path
+		}
+		next.ServeHTTP(w, r)
+	})
 }
