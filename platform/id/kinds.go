@@ -29,8 +29,6 @@ type (
 	CustomerPass = ID[customerPassKind]
 	// DiscountCode lowers the price of a transaction.
 	DiscountCode = ID[discountCodeKind]
-	// WaitlistEntry is somebody who waits for places of a date.
-	WaitlistEntry = ID[waitlistEntryKind]
 )
 
 type (
@@ -47,7 +45,6 @@ type (
 	passTypeKind          struct{}
 	customerPassKind      struct{}
 	discountCodeKind      struct{}
-	waitlistEntryKind     struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -63,4 +60,3 @@ func (pricingOptionKind) Prefix() string     { return "po-" }
 func (passTypeKind) Prefix() string          { return "pass_" }
 func (customerPassKind) Prefix() string      { return "cp_" }
 func (discountCodeKind) Prefix() string      { return "disc_" }
-func (waitlistEntryKind) Prefix() string     { return "wait_" }

@@ -154,11 +154,6 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, boo
 		if err := s.owe(ctx, tx, company.ID, returns); err != nil {
 			return err
 		}
-		if done.frees > 0 {
-			if err := s.promote(ctx, tx, company.ID, []id.EventDate{b.Date.ID}); err != nil {
-				return err
-			}
-		}
 		return s.append(ctx, tx, company.ID, now, event(snapshotToProto(t, b)))
 	})
 	if err == nil {

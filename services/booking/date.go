@@ -97,8 +97,6 @@ func (f *fields) startTaken(c *dateChange) {
 type difference struct {
 	date    EventDate // as it will be
 	changed bool
-	// frees says that places became free for those who wait.
-	frees bool
 }
 
 // change applies a checked change to a date. What is booked stays within the
@@ -120,8 +118,8 @@ func (c *dateChange) change(d *EventDate, loc *time.Location, f *fields) (differ
 			f.add(c.at+"capacity", "min", fmt.Sprintf("must be at least %d, which are booked", d.Booked))
 		}
 	}
-	done := difference{date: *d, frees: d.places() > before.places()}
-	done.changed = done.frees || d.places() < before.places() || !d.StartsAt.Equal(before.StartsAt) || d.Minutes != before.Minutes
+	done := difference{date: *d}
+	done.changed = d.places() != before.places() || !d.StartsAt.Equal(before.StartsAt) || d.Minutes != before.Minutes
 	if done.changed && before.Status == DateCancelled {
 		return done, fault.Refuse(ReasonEventCancelled, "the event date is cancelled").With("event_date_id", d.ID.String())
 	}

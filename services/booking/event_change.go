@@ -65,17 +65,6 @@ func (p *eventPlan) changes() bool {
 	return p.said || p.cancels || len(p.changedDates)+len(p.addedDates) > 0
 }
 
-// frees lists the dates at which places became free.
-func (p *eventPlan) frees() []id.EventDate {
-	var dates []id.EventDate
-	for _, d := range p.changedDates {
-		if d.frees {
-			dates = append(dates, d.date.ID)
-		}
-	}
-	return dates
-}
-
 // touchesDates reports a change for which the event's dates must be locked.
 func (c *eventChange) touchesDates() bool {
 	return c.only != nil || len(c.dates) > 0 || c.status != "" || c.timezone != nil

@@ -88,7 +88,7 @@ func (s *Server) releaseIn(ctx context.Context, tx *pg.Tx, company id.Company, a
 	if err := pipeline(ctx, tx, queries...); err != nil {
 		return 0, err
 	}
-	return len(ids), s.promote(ctx, tx, company, dates)
+	return len(ids), nil
 }
 
 const holdsOfDateSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'held' and t.id in (

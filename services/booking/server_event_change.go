@@ -89,13 +89,7 @@ func (s *Server) carryOut(ctx context.Context, tx *pg.Tx, company id.Company, p 
 		e.cancel(e.UpdatedAt)
 		events = append(events, eventCancelled(e, ""))
 	}
-	if err := s.append(ctx, tx, company, e.UpdatedAt, events...); err != nil {
-		return err
-	}
-	if frees := p.frees(); len(frees) > 0 && !p.cancels {
-		return s.promote(ctx, tx, company, frees)
-	}
-	return nil
+	return s.append(ctx, tx, company, e.UpdatedAt, events...)
 }
 
 // AddEventDates implements EventService.
@@ -177,13 +171,7 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		if err := s.store.saveDate(ctx, tx, company.ID, e, done); err != nil {
 			return err
 		}
-		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.date)); err != nil {
-			return err
-		}
-		if done.frees {
-			return s.promote(ctx, tx, company.ID, []id.EventDate{done.date.ID})
-		}
-		return nil
+		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.date))
 	})
 	var taken *fault.Error
 	if errors.As(err, &taken) {

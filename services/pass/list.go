@@ -55,6 +55,9 @@ func newList(order passv1.PassOrder, token string, offset int64, size int32) (li
 	l.after = &cursor{id: id.UUID(raw[9:])}
 	if order != passv1.PassOrder_PASS_ORDER_UNSPECIFIED {
 		l.after.at = time.UnixMicro(int64(binary.BigEndian.Uint64(raw[1:])))
+		if year := l.after.at.UTC().Year(); year < 1 || year > 9999 { // PostgreSQL does not know every instant
+			return l, fault.InvalidParameter("page_token", "format", "is not one that this list returned")
+		}
 	}
 	return l, nil
 }

@@ -2,6 +2,9 @@ package pass
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -162,5 +165,17 @@ func TestListPlans(t *testing.T) {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
+	}
+}
+
+func TestForgedCursor(t *testing.T) {
+	d := open(t)
+	for _, micros := range []int64{math.MinInt64, -4.6e18, 4.6e18, math.MaxInt64} {
+		raw := append([]byte{byte(passv1.PassOrder_PASS_ORDER_CREATED)}, binary.BigEndian.AppendUint64(nil, uint64(micros))...)
+		token := base64.RawURLEncoding.EncodeToString(append(raw, make([]byte, 16)...))
+		_, err := d.client.ListCustomerPasses(d.as(d.company), &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder_PASS_ORDER_CREATED, PageToken: token})
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("%d: got %v", micros, err)
+		}
 	}
 }

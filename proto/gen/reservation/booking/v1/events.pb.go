@@ -424,96 +424,6 @@ func (x *EventDateCancelled) GetVersion() int64 {
 	return 0
 }
 
-// WaitlistOffered is published as waitlist_offered.
-type WaitlistOffered struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WaitlistOffered) Reset() {
-	*x = WaitlistOffered{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WaitlistOffered) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WaitlistOffered) ProtoMessage() {}
-
-func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WaitlistOffered.ProtoReflect.Descriptor instead.
-func (*WaitlistOffered) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
-	if x != nil {
-		return x.Entry
-	}
-	return nil
-}
-
-// WaitlistPassedOver is published as waitlist_passed_over.
-type WaitlistPassedOver struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WaitlistPassedOver) Reset() {
-	*x = WaitlistPassedOver{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WaitlistPassedOver) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WaitlistPassedOver) ProtoMessage() {}
-
-func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WaitlistPassedOver.ProtoReflect.Descriptor instead.
-func (*WaitlistPassedOver) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
-	if x != nil {
-		return x.Entry
-	}
-	return nil
-}
-
 // AttendanceRecorded is published as attendance_recorded.
 type AttendanceRecorded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -524,7 +434,7 @@ type AttendanceRecorded struct {
 
 func (x *AttendanceRecorded) Reset() {
 	*x = AttendanceRecorded{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +446,7 @@ func (x *AttendanceRecorded) String() string {
 func (*AttendanceRecorded) ProtoMessage() {}
 
 func (x *AttendanceRecorded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +459,7 @@ func (x *AttendanceRecorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttendanceRecorded.ProtoReflect.Descriptor instead.
 func (*AttendanceRecorded) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{9}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AttendanceRecorded) GetBooking() *BookingSnapshot {
@@ -569,7 +479,7 @@ type BookingConfirmed struct {
 
 func (x *BookingConfirmed) Reset() {
 	*x = BookingConfirmed{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -581,7 +491,7 @@ func (x *BookingConfirmed) String() string {
 func (*BookingConfirmed) ProtoMessage() {}
 
 func (x *BookingConfirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -594,7 +504,7 @@ func (x *BookingConfirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingConfirmed.ProtoReflect.Descriptor instead.
 func (*BookingConfirmed) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{10}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BookingConfirmed) GetBooking() *BookingSnapshot {
@@ -614,7 +524,7 @@ type BookingCancelled struct {
 
 func (x *BookingCancelled) Reset() {
 	*x = BookingCancelled{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -626,7 +536,7 @@ func (x *BookingCancelled) String() string {
 func (*BookingCancelled) ProtoMessage() {}
 
 func (x *BookingCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -639,7 +549,7 @@ func (x *BookingCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingCancelled.ProtoReflect.Descriptor instead.
 func (*BookingCancelled) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{11}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BookingCancelled) GetBooking() *BookingSnapshot {
@@ -659,7 +569,7 @@ type BookingRefunded struct {
 
 func (x *BookingRefunded) Reset() {
 	*x = BookingRefunded{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -671,7 +581,7 @@ func (x *BookingRefunded) String() string {
 func (*BookingRefunded) ProtoMessage() {}
 
 func (x *BookingRefunded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -684,7 +594,7 @@ func (x *BookingRefunded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingRefunded.ProtoReflect.Descriptor instead.
 func (*BookingRefunded) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{12}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BookingRefunded) GetBooking() *BookingSnapshot {
@@ -709,7 +619,7 @@ type BookingSnapshot struct {
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -721,7 +631,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -734,7 +644,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -776,7 +686,7 @@ var File_reservation_booking_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\x1a%reservation/booking/v1/waitlist.proto\"C\n" +
+	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\"C\n" +
 	"\fEventCreated\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\x7f\n" +
 	"\x0fEventDatesAdded\x12\x19\n" +
@@ -800,11 +710,7 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x125\n" +
 	"\x04date\x18\x02 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x03R\aversion\"N\n" +
-	"\x0fWaitlistOffered\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"Q\n" +
-	"\x12WaitlistPassedOver\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"W\n" +
+	"\aversion\x18\x04 \x01(\x03R\aversion\"W\n" +
 	"\x12AttendanceRecorded\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"U\n" +
 	"\x10BookingConfirmed\x12A\n" +
@@ -832,7 +738,7 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
@@ -841,40 +747,35 @@ var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCancelled)(nil),        // 4: reservation.booking.v1.EventCancelled
 	(*EventDateUpdated)(nil),      // 5: reservation.booking.v1.EventDateUpdated
 	(*EventDateCancelled)(nil),    // 6: reservation.booking.v1.EventDateCancelled
-	(*WaitlistOffered)(nil),       // 7: reservation.booking.v1.WaitlistOffered
-	(*WaitlistPassedOver)(nil),    // 8: reservation.booking.v1.WaitlistPassedOver
-	(*AttendanceRecorded)(nil),    // 9: reservation.booking.v1.AttendanceRecorded
-	(*BookingConfirmed)(nil),      // 10: reservation.booking.v1.BookingConfirmed
-	(*BookingCancelled)(nil),      // 11: reservation.booking.v1.BookingCancelled
-	(*BookingRefunded)(nil),       // 12: reservation.booking.v1.BookingRefunded
-	(*BookingSnapshot)(nil),       // 13: reservation.booking.v1.BookingSnapshot
-	(*Event)(nil),                 // 14: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 15: reservation.booking.v1.EventDate
-	(*WaitlistEntry)(nil),         // 16: reservation.booking.v1.WaitlistEntry
-	(*CustomerReference)(nil),     // 17: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
-	(*Booking)(nil),               // 19: reservation.booking.v1.Booking
+	(*AttendanceRecorded)(nil),    // 7: reservation.booking.v1.AttendanceRecorded
+	(*BookingConfirmed)(nil),      // 8: reservation.booking.v1.BookingConfirmed
+	(*BookingCancelled)(nil),      // 9: reservation.booking.v1.BookingCancelled
+	(*BookingRefunded)(nil),       // 10: reservation.booking.v1.BookingRefunded
+	(*BookingSnapshot)(nil),       // 11: reservation.booking.v1.BookingSnapshot
+	(*Event)(nil),                 // 12: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 13: reservation.booking.v1.EventDate
+	(*CustomerReference)(nil),     // 14: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*Booking)(nil),               // 16: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	14, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	15, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	14, // 2: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
-	15, // 3: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
-	15, // 4: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
-	16, // 5: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	16, // 6: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	13, // 7: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	13, // 8: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	13, // 9: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	13, // 10: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	17, // 11: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	18, // 12: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	19, // 13: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	12, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	13, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	12, // 2: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	13, // 3: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	13, // 4: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	11, // 5: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	11, // 6: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	11, // 7: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	11, // 8: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	14, // 9: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	15, // 10: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	16, // 11: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -884,14 +785,13 @@ func file_reservation_booking_v1_events_proto_init() {
 	}
 	file_reservation_booking_v1_booking_proto_init()
 	file_reservation_booking_v1_event_proto_init()
-	file_reservation_booking_v1_waitlist_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
