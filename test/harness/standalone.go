@@ -44,6 +44,9 @@ type Credentials struct {
 		ClientID     string `json:"client_id"`
 		ClientSecret string `json:"client_secret"`
 	} `json:"interface_a"`
+	InterfaceB struct {
+		BaseURL string `json:"api_base_url"`
+	} `json:"interface_b"`
 	GRPC struct {
 		Auth              string     `json:"auth"`
 		Customer          string     `json:"customer"`
