@@ -39,7 +39,7 @@ func (l *Limits) Take(ctx context.Context, h http.Header, key string, limit int)
 		return nil
 	}
 	d := l.Limiter.Take(ctx, key, limit)
-	reset := seconds(d.Reset)
+	reset := min(seconds(d.Reset), int(ratelimit.Window/time.Second))
 	h.Set("RateLimit-Limit", strconv.Itoa(d.Limit))
 	h.Set("RateLimit-Remaining", strconv.Itoa(d.Remaining))
 	h.Set("RateLimit-Reset", strconv.Itoa(reset))
