@@ -29,7 +29,7 @@ const (
 
 	passPaymentsSQL = `select t.id, b.id, b.customer_pass_id, case when b.is_refunded then 0 else b.credits_used end
 		from transactions t join bookings b on b.company_id = t.company_id and b.transaction_id = t.id
-		where t.company_id = $1 and t.status = 'confirmed' and b.method = 'PASS' and b.customer_pass_id is not null
+		where t.company_id = $1 and t.status = 'confirmed' and t.source = 'live' and b.method = 'PASS' and b.customer_pass_id is not null
 		order by t.id, b.id`
 
 	paymentChunk = 1000

@@ -26,6 +26,7 @@ type access struct {
 		Auth              string `json:"auth"`
 		Customer          string `json:"customer"`
 		Booking           string `json:"booking"`
+		Pass              string `json:"pass"`
 		ServiceToken      string `json:"service_token"`
 		ServiceCredential struct {
 			ID     string `json:"id"`
@@ -55,7 +56,7 @@ func (a *access) load() error {
 	}
 	for _, field := range []struct{ to, from *string }{
 		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
-		{&a.GRPC.Booking, &f.GRPC.Booking},
+		{&a.GRPC.Booking, &f.GRPC.Booking}, {&a.GRPC.Pass, &f.GRPC.Pass},
 	} {
 		if *field.to == "" {
 			*field.to = *field.from
@@ -140,7 +141,7 @@ func (a *app) token(ctx context.Context) (string, time.Time, error) {
 	return res.GetAccessToken(), expires, nil
 }
 
-// auth, customers and bookings load the access and open a session.
+// auth, customers, bookings and passes load the access and open a session.
 func (a *app) auth(ctx context.Context) (*session, error) {
 	if err := a.access.load(); err != nil {
 		return nil, err
@@ -160,6 +161,13 @@ func (a *app) bookings(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	return a.dial(ctx, "booking", a.access.GRPC.Booking)
+}
+
+func (a *app) passes(ctx context.Context) (*session, error) {
+	if err := a.access.load(); err != nil {
+		return nil, err
+	}
+	return a.dial(ctx, "pass", a.access.GRPC.Pass)
 }
 
 // company returns the company to act for.

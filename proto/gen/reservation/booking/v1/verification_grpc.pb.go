@@ -37,7 +37,8 @@ type VerificationServiceClient interface {
 	VerifyBookings(ctx context.Context, in *VerifyBookingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyBookingsResponse], error)
 	// ExportPassPayments streams what confirmed bookings took from customer passes
 	// and have not given back, by transaction and booking, for comparison with the
-	// ledger of the pass service.
+	// ledger of the pass service. What was imported was paid in an earlier system
+	// and is left out.
 	ExportPassPayments(ctx context.Context, in *ExportPassPaymentsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportPassPaymentsResponse], error)
 }
 
@@ -101,7 +102,8 @@ type VerificationServiceServer interface {
 	VerifyBookings(*VerifyBookingsRequest, grpc.ServerStreamingServer[VerifyBookingsResponse]) error
 	// ExportPassPayments streams what confirmed bookings took from customer passes
 	// and have not given back, by transaction and booking, for comparison with the
-	// ledger of the pass service.
+	// ledger of the pass service. What was imported was paid in an earlier system
+	// and is left out.
 	ExportPassPayments(*ExportPassPaymentsRequest, grpc.ServerStreamingServer[ExportPassPaymentsResponse]) error
 	mustEmbedUnimplementedVerificationServiceServer()
 }

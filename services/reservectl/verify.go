@@ -1,0 +1,200 @@
+package reservectl
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// errDifferences ends a verification that found something.
+var errDifferences = errors.New("there are numbers that do not follow from the rows; see above")
+
+func (a *app) verifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify", Short: "Recompute places, credits and totals, and report every difference", Args: exactly(),
+		Long: `verify recomputes what the platform keeps beside its rows: the places of every
+date against its bookings and its capacity, the uses of discount codes, the uses
+of passes against their ledger, the totals of lists, and what bookings hold of
+passes against what passes gave. It changes nothing.
+
+A purchase that is under way while it runs may show as a difference that a second
+run does not find. The exit status is 1 where there are differences.`,
+		Example: "  reservectl verify --company comp_…",
+		RunE:    func(c *cobra.Command, _ []string) error { return a.verify(c.Context()) },
+	}
+}
+
+// verification is what one run found.
+type verification struct {
+	checked     int64
+	differences []row
+}
+
+func (v *verification) add(what, id string, stored, computed int64) {
+	v.differences = append(v.differences, row{{"what", what}, {"id", id}, {"stored", stored}, {"computed", computed}})
+}
+
+func (a *app) verify(ctx context.Context) error {
+	bookings, err := a.bookings(ctx)
+	if err != nil {
+		return err
+	}
+	defer bookings.close()
+	passes, err := a.passes(ctx)
+	if err != nil {
+		return err
+	}
+	defer passes.close()
+	var v verification
+	booked, sold := bookingv1.NewVerificationServiceClient(bookings.conn), passv1.NewPassServiceClient(passes.conn)
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{
+		{"places, discounts and events", func() error { return v.bookings(bookings.ctx, booked) }},
+		{"passes and their ledger", func() error { return v.passes(passes.ctx, sold) }},
+		{"bookings against passes", func() error { return v.payments(bookings.ctx, passes.ctx, booked, sold) }},
+	} {
+		fmt.Fprintln(a.errOut, "verifying "+step.name)
+		if err := step.run(); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	fmt.Fprintf(a.errOut, "%d numbers were checked, %d differ\n", v.checked, len(v.differences))
+	if err := a.printAll(v.differences, "no differences"); err != nil {
+		return err
+	}
+	if len(v.differences) > 0 {
+		return errDifferences
+	}
+	return nil
+}
+
+func (v *verification) bookings(ctx context.Context, client bookingv1.VerificationServiceClient) error {
+	stream, err := client.VerifyBookings(ctx, &bookingv1.VerifyBookingsRequest{})
+	if err != nil {
+		return err
+	}
+	return each(stream.Recv, func(res *bookingv1.VerifyBookingsResponse) {
+		v.checked += res.GetChecked()
+		if d := res.GetDifference(); d != nil {
+			v.add(d.GetWhat(), d.GetId(), d.GetStored(), d.GetComputed())
+		}
+	})
+}
+
+func (v *verification) passes(ctx context.Context, client passv1.PassServiceClient) error {
+	stream, err := client.VerifyPasses(ctx, &passv1.VerifyPassesRequest{})
+	if err != nil {
+		return err
+	}
+	return each(stream.Recv, func(res *passv1.VerifyPassesResponse) {
+		v.checked += res.GetChecked()
+		if d := res.GetDifference(); d != nil {
+			v.add(d.GetWhat(), d.GetId(), d.GetStored(), d.GetComputed())
+		}
+	})
+}
+
+// payments walks along what bookings hold and what passes gave, both in the order
+// of transactions and bookings, and compares them pair by pair.
+func (v *verification) payments(bookingCtx, passCtx context.Context, booked bookingv1.VerificationServiceClient, sold passv1.PassServiceClient) error {
+	held, err := booked.ExportPassPayments(bookingCtx, &bookingv1.ExportPassPaymentsRequest{})
+	if err != nil {
+		return err
+	}
+	given, err := sold.ExportRedemptions(passCtx, &passv1.ExportRedemptionsRequest{})
+	if err != nil {
+		return err
+	}
+	left := &cursor[*bookingv1.BookedCredits]{next: func() ([]*bookingv1.BookedCredits, error) {
+		res, err := held.Recv()
+		return res.GetPayments(), err
+	}}
+	right := &cursor[*passv1.RedeemedCredits]{next: func() ([]*passv1.RedeemedCredits, error) {
+		res, err := given.Recv()
+		return res.GetRedemptions(), err
+	}}
+	for {
+		l, lok, err := left.peek()
+		if err != nil {
+			return err
+		}
+		r, rok, err := right.peek()
+		if err != nil {
+			return err
+		}
+		if !lok && !rok {
+			return nil
+		}
+		order := cmp.Or(cmp.Compare(l.GetTransactionId(), r.GetRedemptionId()), cmp.Compare(l.GetBookingId(), r.GetItemId()))
+		if !rok || lok && order < 0 {
+			order = -1
+		} else if !lok || order > 0 {
+			order = 1
+		}
+		v.checked++
+		var id string
+		var stored, computed int64
+		if order <= 0 {
+			id, stored = l.GetBookingId(), int64(l.GetCredits())
+			left.advance()
+		}
+		if order >= 0 {
+			id, computed = r.GetItemId(), int64(r.GetCredits())
+			right.advance()
+		}
+		if stored != computed {
+			v.add("booking.credits", id, stored, computed)
+		}
+	}
+}
+
+// cursor walks along a stream of chunks.
+type cursor[T any] struct {
+	next  func() ([]T, error)
+	chunk []T
+	ended bool
+}
+
+// peek returns the present item; false: there is none any more.
+func (c *cursor[T]) peek() (item T, ok bool, err error) {
+	for len(c.chunk) == 0 && !c.ended {
+		chunk, err := c.next()
+		if errors.Is(err, io.EOF) {
+			c.ended = true
+			break
+		}
+		if err != nil {
+			return item, false, err
+		}
+		c.chunk = chunk
+	}
+	if len(c.chunk) == 0 {
+		return item, false, nil
+	}
+	return c.chunk[0], true, nil
+}
+
+func (c *cursor[T]) advance() { c.chunk = c.chunk[1:] }
+
+// each calls do for every message of a stream.
+func each[T any](recv func() (T, error), do func(T)) error {
+	for {
+		res, err := recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		do(res)
+	}
+}
