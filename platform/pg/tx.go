@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -118,10 +119,23 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := tx.Tx.Commit(end); err != nil {
+		if uncertain(err) {
+			return fmt.Errorf("%w: %w", ErrUncertain, err)
+		}
 		return fmt.Errorf("commit: %w", err)
 	}
 	committed = true
 	return nil
+}
+
+// ErrUncertain is a commit whose answer was lost: whoever repeats what it did may
+// do it twice.
+var ErrUncertain = errors.New("whether the transaction was committed is not known")
+
+// uncertain reports a failed commit that PostgreSQL did not refuse.
+func uncertain(err error) bool {
+	var pe *pgconn.PgError
+	return !errors.Is(err, pgx.ErrTxCommitRollback) && (!errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P"))
 }
 
 // repeatable reports a transaction that PostgreSQL gave up in favour of another,

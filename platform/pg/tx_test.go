@@ -55,8 +55,22 @@ func TestInTx(t *testing.T) {
 			_ = add(company, 4, "again")(ctx, tx)
 			return nil
 		})
-		if !errors.Is(err, pgx.ErrTxCommitRollback) || has(4) {
+		if !errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, pg.ErrUncertain) || has(4) {
 			t.Fatal(err, has(4))
+		}
+	})
+	t.Run("a commit whose answer is lost says so", func(t *testing.T) {
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+			if err := add(company, 6, "six")(ctx, tx); err != nil {
+				return err
+			}
+			return tx.Conn().PgConn().Conn().Close()
+		})
+		if !errors.Is(err, pg.ErrUncertain) {
+			t.Errorf("got %v", err)
+		}
+		if f := fault.From(pg.Fault(err, nil)); f.Kind != fault.Unavailable {
+			t.Errorf("a caller is told %v", f)
 		}
 	})
 	t.Run("the database used beside the open transaction is refused", func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
 	"reservation.dev/platform/testkit"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -274,6 +275,23 @@ func TestDesk(t *testing.T) {
 		}
 		if err := <-bad; !errors.Is(err, trouble) {
 			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a commit that may be stored is not tried again (invariant 2)", func(t *testing.T) {
+		d, commits := gate()
+		_, first := buyer(d, t.Context(), date)
+		alone := <-commits
+		_, second := buyer(d, t.Context(), date)
+		waiting(t, d, date, 1)
+		_, third := buyer(d, t.Context(), date)
+		waiting(t, d, date, 2)
+		alone.answer <- nil
+		<-first
+		(<-commits).answer <- fault.Away(fmt.Errorf("%w: connection lost", pg.ErrUncertain))
+		for _, got := range []chan error{second, third} {
+			if err := <-got; !fault.Is(err, fault.Unavailable) {
+				t.Errorf("got %v", err)
+			}
 		}
 	})
 	t.Run("who leaves while waiting buys nothing, and the others do", func(t *testing.T) {

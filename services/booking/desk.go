@@ -2,12 +2,14 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
 )
 
 const (
@@ -160,7 +162,7 @@ func (d *desk) next(key deskKey) []*ticket {
 }
 
 // settle makes one commit of a batch. A batch that errs is tried one by one, so
-// that the trouble of one is not everybody's.
+// that the trouble of one is not everybody's; not so one that may be stored.
 func (d *desk) settle(key deskKey, batch []*ticket) {
 	present := batch[:0]
 	for _, t := range batch {
@@ -176,7 +178,7 @@ func (d *desk) settle(key deskKey, batch []*ticket) {
 	err := d.commit(key, present)
 	for _, t := range present {
 		t.err = err
-		if err != nil && len(present) > 1 {
+		if err != nil && len(present) > 1 && !errors.Is(err, pg.ErrUncertain) {
 			t.err = d.commit(key, []*ticket{t})
 		}
 		close(t.done)

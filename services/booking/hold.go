@@ -136,7 +136,6 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 func (s *Server) confirmHold(ctx context.Context, company Company, which id.Transaction, how paying) (*Transaction, error) {
 	var t *Transaction
 	needsCredits := false
-	var until time.Time // of the hold, to which a refusal goes back
 	err := s.store.inTx(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		needsCredits = false
 		h, err := s.store.lockHold(ctx, tx, company.ID, which)
@@ -150,26 +149,29 @@ func (s *Server) confirmHold(ctx context.Context, company Company, which id.Tran
 			return err
 		case h.status == pending && how.method == Pass:
 			needsCredits = true
-			if t, err = s.store.unconfirmed(ctx, tx, company.ID, which, pending); err != nil {
+			if _, err := tx.Exec(ctx, joinPendingSQL, company.ID, which); err != nil {
 				return err
 			}
-			return s.inCredits(ctx, tx, company.ID, t)
+			t, err = s.store.unconfirmed(ctx, tx, company.ID, which, pending)
+			if err == nil && t.Bookings[0].Payment.Method != Pass {
+				return errBeingUndone // it was begun by an earlier release of this service
+			}
+			return err
 		case h.status == pending || h.status == undoing:
 			return errBeingUndone
 		case h.status == released || !now.Before(h.expiresAt):
 			return fault.Refuse(ReasonHoldExpired, "the hold has expired, its places are given back")
+		}
+		if err := s.store.takesPlace(ctx, tx, company.ID, which); err != nil {
+			return err
 		}
 		if t, err = s.store.unconfirmed(ctx, tx, company.ID, which, held); err != nil {
 			return err
 		}
 		t.PurchasedAt = now.Truncate(time.Second)
 		if how.method == Pass {
-			needsCredits, until = true, h.expiresAt
-			if err := s.inCredits(ctx, tx, company.ID, t); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, heldToPendingSQL, company.ID, t.ID, now.Add(pendingTime), t.PurchasedAt)
-			return err
+			needsCredits = true
+			return s.holdByPass(ctx, tx, company.ID, t, now)
 		}
 		for i := range t.Bookings {
 			t.Bookings[i].Payment.Reference = how.reference
@@ -182,16 +184,7 @@ func (s *Server) confirmHold(ctx context.Context, company Company, which id.Tran
 	if err != nil || !needsCredits {
 		return t, err
 	}
-	refused := func(ctx context.Context) error {
-		if until.IsZero() {
-			return s.release(ctx, company.ID, t.ID, pending)
-		}
-		return s.store.inTx(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
-			_, err := tx.Exec(ctx, pendingToHeldSQL, company.ID, t.ID, until)
-			return err
-		})
-	}
-	err = s.payByPass(ctx, company, t, how.pass, refused, func(_ context.Context, _ *pg.Tx, confirm func() error) error { return confirm() })
+	err = s.payByPass(ctx, company, t, how.pass, func(_ context.Context, _ *pg.Tx, confirm func() error) error { return confirm() })
 	return t, err
 }
 
@@ -204,10 +197,15 @@ const (
 	heldCreditsSQL = `select b.id, o.credits from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
 		where b.company_id = $1 and b.transaction_id = $2`
 
-	heldToPendingSQL = `update transactions set status = 'pending', expires_at = $3, purchased_at = $4 where company_id = $1 and id = $2`
+	heldToPassSQL = `with paid as (update bookings b set method = 'PASS', credits_used = n.credits, currency = null, gross = null, net = null,
+				payment_reference = null from unnest($5::uuid[], $6::integer[]) n(id, credits)
+			where b.company_id = $1 and b.transaction_id = $2 and b.id = n.id)
+		update transactions set status = 'pending', held_until = expires_at, expires_at = $3, purchased_at = $4, held_prices = (
+				select jsonb_agg(jsonb_build_object('id', b.id, 'currency', b.currency, 'gross', b.gross, 'net', b.net))
+				from bookings b where b.company_id = $1 and b.transaction_id = $2)
+			where company_id = $1 and id = $2`
 
-	// A pass that does not pay leaves the hold as it was.
-	pendingToHeldSQL = `update transactions set status = 'held', expires_at = $3 where company_id = $1 and id = $2 and status = 'pending'`
+	joinPendingSQL = `update transactions set held_until = null, held_prices = null where company_id = $1 and id = $2`
 )
 
 type lockedHold struct {
@@ -224,9 +222,8 @@ func (s *store) lockHold(ctx context.Context, tx *pg.Tx, company id.Company, whi
 	return h, err
 }
 
-// inCredits prices the bookings of a hold in credits. They are stored so when the
-// credits are taken.
-func (s *Server) inCredits(ctx context.Context, tx *pg.Tx, company id.Company, t *Transaction) error {
+// holdByPass turns a hold into a pending purchase by pass.
+func (s *Server) holdByPass(ctx context.Context, tx *pg.Tx, company id.Company, t *Transaction, now time.Time) error {
 	perSpace := map[id.Booking]*int32{}
 	err := pipeline(ctx, tx, pg.Query{SQL: heldCreditsSQL, Args: []any{company, t.ID}, Scan: each(func(rows pgx.Rows) error {
 		var b id.Booking
@@ -238,11 +235,10 @@ func (s *Server) inCredits(ctx context.Context, tx *pg.Tx, company id.Company, t
 	if err != nil {
 		return err
 	}
+	var ids []id.Booking
+	var credits []int32
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
-		if b.Payment.Method == Pass {
-			continue
-		}
 		if b.Payment.Code != "" {
 			return fault.Refuse(ReasonDiscountInvalid, "a hold with a discount is paid by card").With("why", "method")
 		}
@@ -251,6 +247,8 @@ func (s *Server) inCredits(ctx context.Context, tx *pg.Tx, company id.Company, t
 			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", b.Option.String())
 		}
 		b.Payment = Payment{Method: Pass, Credits: *price * b.Spaces}
+		ids, credits = append(ids, b.ID), append(credits, b.Payment.Credits)
 	}
-	return nil
+	_, err = tx.Exec(ctx, heldToPassSQL, company, t.ID, now.Add(pendingTime), t.PurchasedAt, ids, credits)
+	return err
 }

@@ -22,6 +22,8 @@ type fakePasses struct {
 	// before is asked before and after before each call does its work: an error of
 	// before prevents it, one of after hides that it was done.
 	before, after func(call string) error
+	// refused is called after a redemption was refused, before anybody hears of it.
+	refused func()
 }
 
 func newFakePasses() *fakePasses {
@@ -38,6 +40,12 @@ func (f *fakePasses) give(customer id.Customer, credits int32) id.CustomerPass {
 	pass := id.New[id.CustomerPass]()
 	f.left[pass], f.owner[customer] = credits, pass
 	return pass
+}
+
+func (f *fakePasses) set(pass id.CustomerPass, credits int32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left[pass] = credits
 }
 
 func (f *fakePasses) credits(pass id.CustomerPass) int32 {
@@ -95,6 +103,9 @@ func (f *fakePasses) Redeem(_ context.Context, _ id.Company, t *Transaction, pas
 		f.from[t.ID], f.taken[t.ID] = pass, items
 		return nil
 	})
+	if fault.Is(err, fault.Refused) && f.refused != nil {
+		f.refused()
+	}
 	return pass, err
 }
 

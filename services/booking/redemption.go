@@ -19,7 +19,8 @@ import (
 //
 //	take the places, pending ──▶ take the credits ──▶ confirm, with its events
 //	                                   │ refused
-//	                                   └─────────────▶ give the places back
+//	                                   └─────────────▶ cancel the redemption, give the places back;
+//	                                                   or make it the hold again that it was
 //
 // Taking the credits is idempotent by the transaction's identifier. A purchase
 // that stays pending is finished by a repetition under its idempotency key, or
@@ -42,6 +43,9 @@ type Passes interface {
 // longer than all calls of one may take.
 const pendingTime = 30 * time.Second
 
+// undoWait is how long a refused request takes to undo what it has begun.
+const undoWait = 3 * time.Second
+
 // purchaseByPass settles an order that is paid with credits.
 func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransactionRequest, company Company, o order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
@@ -50,9 +54,7 @@ func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransa
 	if err != nil || done {
 		return resp, err
 	}
-	// A caller who leaves does not leave his places behind.
-	refused := func(ctx context.Context) error { return s.release(ctx, company.ID, t.ID, pending) }
-	err = s.payByPass(ctx, company, t, o.payment.pass, refused, func(ctx context.Context, tx *pg.Tx, confirm func() error) error {
+	err = s.payByPass(ctx, company, t, o.payment.pass, func(ctx context.Context, tx *pg.Tx, confirm func() error) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
 			if err := confirm(); err != nil {
 				return err
@@ -117,41 +119,99 @@ var errBeingUndone = fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress
 	"an earlier attempt of this request is being undone").After(2 * time.Second)
 
 // payByPass takes the credits of a pending transaction and confirms it. within
-// runs confirm in the transaction that it is given; refused undoes what is pending
-// when the pass does not pay.
+// runs confirm in the transaction that it is given.
 func (s *Server) payByPass(ctx context.Context, company Company, t *Transaction, pass id.CustomerPass,
-	refused func(ctx context.Context) error, within func(ctx context.Context, tx *pg.Tx, confirm func() error) error,
+	within func(ctx context.Context, tx *pg.Tx, confirm func() error) error,
 ) error {
 	paid, err := s.passes.Redeem(ctx, company.ID, t, pass)
-	if err != nil {
-		f := fault.From(err)
-		if f.Kind == fault.Refused || f.Kind == fault.NotFound {
-			if undo := refused(context.WithoutCancel(ctx)); undo != nil {
-				return undo
-			}
+	if err == nil {
+		err = s.store.inTx(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+			return within(ctx, tx, func() error { return s.confirmPending(ctx, tx, company.ID, t, paid) })
+		})
+		if errors.Is(err, errNotPending) {
+			// It took so long that it was undone meanwhile, or a repetition was faster.
+			return fault.Away(err)
+		}
+		if fault.Is(err, fault.Refused) {
+			// The credits are taken, and the date is cancelled.
+			return errors.Join(s.undo(ctx, company.ID, t.ID), err)
 		}
 		return err
 	}
-	err = s.store.inTx(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
-		return within(ctx, tx, func() error { return s.confirmPending(ctx, tx, company.ID, t, paid) })
-	})
-	if errors.Is(err, errNotPending) {
-		// It took so long that it was undone meanwhile, or a repetition was faster.
-		return fault.Away(err)
+	if f := fault.From(err); f.Kind != fault.Refused && f.Kind != fault.NotFound && f.Kind != fault.Invalid {
+		return err // what it did is not known
+	}
+	back, undo := s.backToHold(ctx, company.ID, t.ID)
+	if undo == nil && !back {
+		undo = s.undo(ctx, company.ID, t.ID)
+	}
+	if undo != nil {
+		return undo
 	}
 	return err
+}
+
+const (
+	backToHoldSQL = `update transactions set status = 'held', expires_at = held_until, held_until = null, held_prices = null
+		where company_id = $1 and id = $2 and status = 'pending' and held_until is not null`
+
+	backToCardSQL = `update bookings b set method = 'CARD', currency = n.currency, gross = n.gross, net = n.net, credits_used = null
+		from transactions t, jsonb_to_recordset(t.held_prices) n(id uuid, currency text, gross bigint, net bigint)
+		where t.company_id = $1 and t.id = $2 and t.status = 'pending' and t.held_until is not null
+			and b.company_id = $1 and b.transaction_id = $2 and b.id = n.id`
+
+	lockPendingSQL = `select from transactions where company_id = $1 and id = $2 for no key update`
+
+	undoSQL = `update transactions set status = 'undoing', expires_at = $3 where company_id = $1 and id = $2 and status = 'pending'`
+)
+
+// backToHold makes a pending transaction the hold that it was, and says whether it
+// did: not when it never was one, nor when there are several attempts to pay it.
+func (s *Server) backToHold(ctx context.Context, company id.Company, t id.Transaction) (back bool, err error) {
+	err = s.store.inTx(context.WithoutCancel(ctx), company, func(ctx context.Context, tx *pg.Tx) error {
+		args := []any{company, t}
+		return pipeline(ctx, tx, pg.Query{SQL: lockPendingSQL, Args: args}, pg.Query{SQL: backToCardSQL, Args: args},
+			pg.Query{SQL: backToHoldSQL, Args: args, Scan: func(rows pgx.Rows) error {
+				rows.Close()
+				back = rows.CommandTag().RowsAffected() > 0
+				return nil
+			}})
+	})
+	return back, err
+}
+
+// undo gives the places of a pending transaction back, and what another attempt to
+// pay it takes or has taken. A caller who leaves does not leave his places behind.
+func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWait)
+	defer cancel()
+	mine := false
+	err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		tag, err := tx.Exec(ctx, undoSQL, company, t, s.now().Add(undoTime))
+		mine = tag.RowsAffected() > 0
+		return err
+	})
+	if err != nil || !mine {
+		return err
+	}
+	if s.passes.Cancel(ctx, company, t) != nil {
+		return nil // whoever looks for what is due goes on
+	}
+	return s.release(ctx, company, t, undoing)
 }
 
 // errNotPending reports a transaction whose state has changed under its purchase.
 var errNotPending = errors.New("the transaction is not pending any more")
 
 const (
-	confirmSQL = `update transactions set status = 'confirmed', expires_at = null where company_id = $1 and id = $2 and status = 'pending'`
+	// A date that was cancelled while somebody paid for it is not booked.
+	cancelledDatesSQL = `select count(*) from bookings b join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
+		where b.company_id = $1 and b.transaction_id = $2 and d.status = 'cancelled'`
 
-	// A hold was priced for a card.
-	paidByPassSQL = `update bookings b set method = 'PASS', customer_pass_id = $3, credits_used = n.credits, currency = null, gross = null,
-			net = null, payment_reference = null
-		from unnest($4::uuid[], $5::integer[]) n(id, credits) where b.company_id = $1 and b.transaction_id = $2 and b.id = n.id`
+	confirmSQL = `update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null
+		where company_id = $1 and id = $2 and status = 'pending'`
+
+	nameUsedPassSQL = `update bookings set customer_pass_id = $3 where company_id = $1 and transaction_id = $2 and method = 'PASS'`
 )
 
 // confirmPending makes a pending transaction one that everybody sees.
@@ -163,16 +223,25 @@ func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Compa
 	if tag.RowsAffected() == 0 {
 		return errNotPending
 	}
-	ids, credits := make([]id.Booking, len(t.Bookings)), make([]int32, len(t.Bookings))
-	for i := range t.Bookings {
-		p := &t.Bookings[i].Payment
-		p.CustomerPass = pass
-		ids[i], credits[i] = t.Bookings[i].ID, p.Credits
+	if err := s.store.takesPlace(ctx, tx, company, t.ID); err != nil {
+		return err
 	}
-	if _, err := tx.Exec(ctx, paidByPassSQL, company, t.ID, pass, ids, credits); err != nil {
+	for i := range t.Bookings {
+		t.Bookings[i].Payment.CustomerPass = pass
+	}
+	if _, err := tx.Exec(ctx, nameUsedPassSQL, company, t.ID, pass); err != nil {
 		return err
 	}
 	return s.appendConfirmed(ctx, tx, company, t)
+}
+
+// takesPlace refuses a transaction whose dates are cancelled.
+func (s *store) takesPlace(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) error {
+	var cancelled int64
+	if err := tx.QueryRow(ctx, cancelledDatesSQL, company, t).Scan(&cancelled); err != nil || cancelled == 0 {
+		return err
+	}
+	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 }
 
 // appendConfirmed publishes the bookings of a transaction that has become visible.
@@ -182,7 +251,7 @@ func (s *Server) appendConfirmed(ctx context.Context, tx *pg.Tx, company id.Comp
 
 const (
 	begunSQL = `select transaction_id, request_hash from purchase_keys k where company_id = $1 and caller = $2 and key = $3
-		and exists (select from transactions t where t.company_id = $1 and t.id = k.transaction_id and t.status <> 'released')`
+		and exists (select from transactions t where t.company_id = $1 and t.id = k.transaction_id and t.status in ('pending', 'undoing'))`
 
 	beginsSQL = `insert into purchase_keys (company_id, caller, key, request_hash, transaction_id, created_at) values ($1, $2, $3, $4, $5, $6)
 		on conflict (company_id, caller, key) do update set request_hash = excluded.request_hash,
@@ -190,7 +259,7 @@ const (
 )
 
 // begun returns the transaction that an earlier request under the same key has
-// begun; zero: there is none.
+// begun and not finished; zero: there is none.
 func (s *store) begun(ctx context.Context, tx *pg.Tx, company id.Company, req *bookingv1.CreateTransactionRequest) (id.Transaction, error) {
 	caller, key, hash, err := idem.Request(ctx, req)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,11 +28,13 @@ const (
 
 	lockDatesAloneSQL = `select id from event_dates where company_id = $1 and id = any($2) order by id for no key update`
 
+	lockUsedCodesSQL = `select id from discount_codes where company_id = $1 and id = any($2) order by id for no key update`
+
 	givePlacesSQL = `update event_dates d set booked = d.booked - n.spaces from unnest($2::uuid[], $3::integer[]) n(id, spaces)
 		where d.company_id = $1 and d.id = n.id`
 
 	giveUsesSQL = `update discount_codes c set uses = c.uses - n.uses
-		from (select x.id, count(*)::integer as uses from unnest($2::uuid[]) x(id) group by x.id order by x.id) n
+		from (select x.id, count(*)::integer as uses from unnest($2::uuid[]) x(id) group by x.id) n
 		where c.company_id = $1 and c.id = n.id`
 )
 
@@ -83,7 +85,8 @@ func (s *Server) releaseIn(ctx context.Context, tx *pg.Tx, company id.Company, a
 		{SQL: givePlacesSQL, Args: []any{company, dates, spaces}},
 	}
 	if len(codes) > 0 {
-		queries = append(queries, pg.Query{SQL: giveUsesSQL, Args: []any{company, codes}})
+		args := []any{company, codes}
+		queries = append(queries, pg.Query{SQL: lockUsedCodesSQL, Args: args}, pg.Query{SQL: giveUsesSQL, Args: args})
 	}
 	if err := pipeline(ctx, tx, queries...); err != nil {
 		return 0, err
@@ -154,6 +157,8 @@ const (
 	expiriesEvery = time.Second
 	// expiryBatch is how many expired transactions share a commit.
 	expiryBatch = 200
+	// callsAtOnce is how many calls of the pass service wait for it at a time.
+	callsAtOnce = 8
 	// undoTime is how long an undoing belongs to the process that does it.
 	undoTime = 30 * time.Second
 	// keptReleased is how long what was released is kept.
@@ -180,20 +185,46 @@ const (
 
 // Expire gives back what has expired, undoes purchases by pass that a crash left,
 // and sees to it that credits which are owed get back, until ctx ends. Any number
-// of processes may do it at once.
+// of processes may do it at once. A pass service that is slow holds up nothing but
+// what waits for it.
 func (s *Server) Expire(ctx context.Context, log *slog.Logger) error {
+	var wg sync.WaitGroup
+	for _, due := range []func(context.Context) error{s.expireHolds, s.undoPending, s.returnDue, s.removeReleased} {
+		wg.Go(func() { repeat(ctx, log, due) })
+	}
+	wg.Wait()
+	return nil
+}
+
+func repeat(ctx context.Context, log *slog.Logger, due func(context.Context) error) {
 	ticker := time.NewTicker(expiriesEvery)
 	defer ticker.Stop()
 	for {
-		if err := s.expireOnce(ctx); err != nil && ctx.Err() == nil {
+		if err := due(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "what has expired could not be released, it is tried again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticker.C:
 		}
 	}
+}
+
+// atOnce does f for each of all, some of them at a time.
+func atOnce[T any](all []T, f func(T) error) error {
+	faults := make([]error, len(all))
+	turns := make(chan struct{}, callsAtOnce)
+	var wg sync.WaitGroup
+	for n, one := range all {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			faults[n] = f(one)
+		})
+	}
+	wg.Wait()
+	return errors.Join(faults...)
 }
 
 // owned is a transaction of some company.
@@ -239,15 +270,12 @@ func (s *Server) undoPending(ctx context.Context) error {
 	if err != nil {
 		return s.store.fault(err)
 	}
-	var faults []error
-	for _, o := range due {
-		err := s.passes.Cancel(ctx, o.company, o.id)
-		if err == nil {
-			err = s.release(ctx, o.company, o.id, undoing)
+	return atOnce(due, func(o owned) error {
+		if err := s.passes.Cancel(ctx, o.company, o.id); err != nil {
+			return err
 		}
-		faults = append(faults, err)
-	}
-	return errors.Join(faults...)
+		return s.release(ctx, o.company, o.id, undoing)
+	})
 }
 
 func (s *Server) removeReleased(ctx context.Context) error {
@@ -376,9 +404,5 @@ func (s *Server) returnDue(ctx context.Context) error {
 	if err != nil {
 		return s.store.fault(err)
 	}
-	var faults []error
-	for _, r := range slices.Clone(due) {
-		faults = append(faults, s.returnOne(ctx, r))
-	}
-	return errors.Join(faults...)
+	return atOnce(due, func(r creditReturn) error { return s.returnOne(ctx, r) })
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +16,6 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/testkit"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -591,118 +588,5 @@ func TestLinesByEvent(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
-	}
-}
-
-// TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at
-// once while the pass service fails now and then, and holds the books to it.
-func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
-	w := newWorld(t)
-	eight := int32(8)
-	events := []*bookingv1.Event{w.passEvent(&eight, time.Hour, nil), w.passEvent(&eight, time.Hour, nil), w.passEvent(nil, time.Hour, nil)}
-	req := percent("TEN", 1000)
-	req.MaxUses = proto.Int32(10)
-	w.code(req)
-	var customers []id.Customer
-	for i := range 6 {
-		c := w.customer(w.company, fmt.Sprint("C", i))
-		w.passes.give(c, 15)
-		customers = append(customers, c)
-		w.mustBook(w.ctx, c, events[2], 1) // now the copy has everyone
-	}
-	var faults atomic.Int64
-	flaky := func(string) error {
-		if faults.Add(1)%7 == 0 {
-			return errPassAway
-		}
-		return nil
-	}
-	w.passes.before, w.passes.after = flaky, flaky
-	servers := []*Server{w.server}
-	for range 2 {
-		servers = append(servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes))
-	}
-	var skew atomic.Int64
-	for _, s := range servers {
-		s.now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
-	}
-	ctx := w.serverSide()
-	expected := []string{ReasonEventFull, ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, ReasonEventPast}
-	var wg sync.WaitGroup
-	for worker := range 24 {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(worker), 7))
-			s := servers[worker%len(servers)]
-			for range 12 {
-				buyer, e := customers[r.IntN(len(customers))], events[r.IntN(len(events))]
-				lines := []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: int32(1 + r.IntN(2))}}
-				var bought *bookingv1.Transaction
-				var err error
-				switch r.IntN(6) {
-				case 0, 1:
-					var resp *bookingv1.CreateTransactionResponse
-					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), PaymentMethod: byPass, Lines: lines})
-					bought = resp.GetTransaction()
-				case 2:
-					var resp *bookingv1.CreateTransactionResponse
-					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), DiscountCode: "TEN", Lines: lines})
-					bought = resp.GetTransaction()
-				case 3:
-					var resp *bookingv1.CreateTransactionResponse
-					lines = append(lines, &bookingv1.TransactionLine{EventId: events[r.IntN(3)].GetId()})
-					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), Lines: lines})
-					bought = resp.GetTransaction()
-				default:
-					var held *bookingv1.HoldPlacesResponse
-					held, err = s.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: buyer.String(), Lines: lines, Minutes: 1})
-					if err != nil {
-						break
-					}
-					switch r.IntN(3) {
-					case 0:
-						_, err = s.ReleaseHold(ctx, &bookingv1.ReleaseHoldRequest{HoldId: held.GetHold().GetId()})
-					case 1:
-						var resp *bookingv1.ConfirmHoldResponse
-						resp, err = s.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: held.GetHold().GetId(), PaymentMethod: bookingv1.PaymentMethod(r.IntN(3))})
-						bought = resp.GetTransaction()
-					}
-				}
-				if err != nil && !slices.Contains(expected, fault.From(err).Reason) {
-					t.Errorf("%v", err)
-				}
-				if bought != nil && r.IntN(3) > 0 {
-					if _, err := s.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: bought.GetBookings()[0].GetId()}); err != nil {
-						t.Error(err)
-					}
-				}
-				if r.IntN(10) == 0 {
-					_ = s.expireOnce(t.Context()) // the pass service fails now and then
-				}
-			}
-		})
-	}
-	wg.Wait()
-	w.verify() // with pending ones and holds
-	w.passes.before, w.passes.after = nil, nil
-	for range 5 { // what is owed or undone is tried again after a while
-		skew.Add(int64(5 * time.Minute))
-		for _, s := range servers {
-			if err := s.expireOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if n := one[int64](w, `select count(*) from transactions where status not in ('confirmed', 'released')`); n != 0 {
-		t.Errorf("%d transactions are neither confirmed nor released", n)
-	}
-	if n := one[int64](w, `select count(*) from credit_returns`); n != 0 {
-		t.Errorf("%d credits are still owed", n)
-	}
-	w.verify()
-	w.reconcile()
-	for pass, left := range w.passes.left {
-		if left < 0 {
-			t.Errorf("pass %s has %d credits", pass, left)
-		}
 	}
 }

@@ -1,0 +1,246 @@
+package booking
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+// TestTwoPayersOfOnePurchase lets a repetition pay while the first attempt is
+// refused: whatever order their steps come in, credits and places reconcile.
+func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 0)
+	e := w.passEvent(nil, time.Hour, nil)
+	w.mustBook(w.ctx, mia, e, 1) // now the copy has her
+	req := &bookingv1.CreateTransactionRequest{
+		PurchaserId: mia.String(), PaymentMethod: byPass, Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 2}},
+	}
+	ctx := idem.WithKey(w.serverSide(), "twice", "caller")
+	redeemed, confirm, second := make(chan struct{}), make(chan struct{}), make(chan error)
+	var once sync.Once
+	w.passes.refused = func() {
+		// The first has been refused and has not acted on it yet.
+		once.Do(func() {
+			w.passes.set(pass, 10)
+			w.passes.after = func(call string) error {
+				if call == "redeem" {
+					close(redeemed)
+					<-confirm
+				}
+				return nil
+			}
+			go func() {
+				_, err := w.server.CreateTransaction(ctx, req)
+				second <- err
+			}()
+			<-redeemed
+		})
+	}
+	if _, err := w.server.CreateTransaction(ctx, req); fault.From(err).Reason != "PASS_EXHAUSTED" {
+		t.Fatalf("got %v", err)
+	}
+	close(confirm)
+	err := <-second
+	w.passes.after = nil
+	w.settleDown()
+	want := int32(10)
+	if err == nil {
+		want = 8
+	}
+	if w.passes.credits(pass) != want || w.booked(e) != 1+10-want {
+		t.Errorf("%v: %d credits are left, %d places booked", err, w.passes.credits(pass), w.booked(e))
+	}
+	t.Run("and a later repetition acts once", func(t *testing.T) {
+		for range 2 {
+			if _, err := w.server.CreateTransaction(ctx, req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w.passes.credits(pass) != 8 || w.booked(e) != 3 {
+			t.Errorf("%d credits are left, %d places booked", w.passes.credits(pass), w.booked(e))
+		}
+	})
+	w.verify()
+	w.reconcile()
+}
+
+// settleDown lets the time of everything that is unfinished pass.
+func (w *world) settleDown() {
+	w.t.Helper()
+	for n := range 4 {
+		w.server.now = func() time.Time { return time.Now().Add(time.Duration(n+1) * 5 * time.Minute) }
+		if err := w.server.expireOnce(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.server.now = time.Now
+}
+
+func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 1)
+	w.code(percent("HALF", 5000))
+	confirm := func(h *bookingv1.Hold, method bookingv1.PaymentMethod) (*bookingv1.Transaction, error) {
+		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method})
+		return resp.GetTransaction(), err
+	}
+	t.Run("that is refused leaves the hold as it was", func(t *testing.T) {
+		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		for range 2 {
+			if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 2 {
+				t.Fatalf("got %v, %d booked", err, w.booked(e))
+			}
+		}
+		paid, err := confirm(h, 0)
+		if err != nil || !proto.Equal(paid.GetBookings()[0].GetCard(), h.GetBookings()[0].GetCard()) || paid.GetBookings()[0].GetCard().GetGross() != 2000 {
+			t.Errorf("got %v, %v\nwant %v", paid, err, h)
+		}
+	})
+	t.Run("can be tried again with more credits", func(t *testing.T) {
+		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" {
+			t.Fatalf("got %v", err)
+		}
+		w.passes.set(pass, 2)
+		if _, err := confirm(h, byPass); err != nil || w.passes.credits(pass) != 0 {
+			t.Errorf("got %v, %d credits", err, w.passes.credits(pass))
+		}
+	})
+	t.Run("that is refused keeps the time at which the hold expires", func(t *testing.T) {
+		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" {
+			t.Fatalf("got %v", err)
+		}
+		which, _ := id.Parse[id.Transaction](h.GetId())
+		if until := one[time.Time](w, `select expires_at from transactions where id = $1`, which); !until.Equal(h.GetExpiresAt().AsTime()) {
+			t.Errorf("it expires at %v, not at %v", until, h.GetExpiresAt().AsTime())
+		}
+	})
+	t.Run("of another attempt is undone, because nobody knows what the first did", func(t *testing.T) {
+		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		w.passes.before = func(string) error { return errPassAway }
+		if _, err := confirm(h, byPass); !fault.Is(err, fault.Unavailable) {
+			t.Fatalf("got %v", err)
+		}
+		w.passes.before = nil
+		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 0 {
+			t.Errorf("got %v, %d booked", err, w.booked(e))
+		}
+	})
+	t.Run("with a discount is refused, and by card it is kept", func(t *testing.T) {
+		e := w.passEvent(nil, time.Hour, nil)
+		h := w.hold(mia, e, 2, "HALF")
+		if _, err := confirm(h, byPass); fault.From(err).Reason != ReasonDiscountInvalid {
+			t.Errorf("got %v", err)
+		}
+		if paid, err := confirm(h, 0); err != nil || paid.GetBookings()[0].GetCard().GetGross() != 1000 {
+			t.Errorf("got %v, %v", paid, err)
+		}
+	})
+	w.settleDown()
+	w.verify()
+	w.reconcile()
+}
+
+// TestPayingForACancelledDate cancels a date while somebody is paying for it.
+func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
+	cancel := func(w *world, e *bookingv1.Event) {
+		if _, err := w.events.CancelEventDate(w.ctx, &bookingv1.CancelEventDateRequest{Id: e.GetDates()[0].GetId()}); err != nil {
+			w.t.Error(err)
+		}
+	}
+	t.Run("by pass gives credits and places back", func(t *testing.T) {
+		w := newWorld(t)
+		mia := w.customer(w.company, "Mia")
+		pass := w.passes.give(mia, 3)
+		e := w.passEvent(nil, time.Hour, nil)
+		w.passes.after = func(call string) error {
+			if call == "redeem" {
+				cancel(w, e)
+			}
+			return nil
+		}
+		_, err := w.byPass(w.ctx, mia, e, 2)
+		if fault.From(err).Reason != ReasonEventCancelled || w.passes.credits(pass) != 3 || w.booked(e) != 0 {
+			t.Errorf("got %v, %d credits, %d booked", err, w.passes.credits(pass), w.booked(e))
+		}
+		if err := w.server.finishClosings(t.Context()); err != nil || one[int64](w, `select count(*) from event_dates where closing`) != 0 {
+			t.Errorf("it is still closing, %v", err)
+		}
+		w.verify()
+		w.reconcile()
+	})
+	t.Run("by card is refused", func(t *testing.T) {
+		w := newWorld(t)
+		mia := w.customer(w.company, "Mia")
+		e := w.passEvent(nil, time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		w.exec(`update event_dates set status = 'cancelled', closing = true`) // and nobody has emptied it yet
+		_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()})
+		if fault.From(err).Reason != ReasonEventCancelled {
+			t.Errorf("got %v", err)
+		}
+		if err := w.server.finishClosings(t.Context()); err != nil || w.booked(e) != 0 {
+			t.Errorf("%v, %d booked", err, w.booked(e))
+		}
+		w.verify()
+	})
+}
+
+func TestAKeyIsForgotten(t *testing.T) {
+	t.Run("a purchase by pass under a key that has expired is a new one", func(t *testing.T) {
+		w := newWorld(t)
+		mia := w.customer(w.company, "Mia")
+		pass := w.passes.give(mia, 3)
+		e := w.passEvent(nil, time.Hour, nil)
+		ctx := withKey(w.ctx, "old")
+		for n := range 2 {
+			if _, err := w.byPass(ctx, mia, e, 1); err != nil || w.passes.credits(pass) != 2-int32(n) {
+				t.Fatalf("got %v, %d credits", err, w.passes.credits(pass))
+			}
+			w.exec(`update idempotency_keys set expires_at = now() - interval '1 minute'`)
+		}
+	})
+}
+
+// TestASilentPassService holds up nothing but payments by pass.
+func TestASilentPassService(t *testing.T) { // invariant 16
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	w.passes.give(mia, 3)
+	e := w.passEvent(ptr[int32](2), time.Hour, nil)
+	w.passes.after = func(call string) error { return errors.New("lost") }
+	if _, err := w.byPass(w.ctx, mia, e, 1); err == nil {
+		t.Fatal("it was booked")
+	}
+	w.hold(mia, e, 1, "")
+	silent := make(chan struct{})
+	asked := make(chan struct{})
+	w.passes.before = func(string) error { close(asked); <-silent; return errPassAway }
+	w.server.now = func() time.Time { return time.Now().Add(20 * time.Minute) }
+	done := make(chan error)
+	go func() { done <- w.server.undoPending(t.Context()) }()
+	<-asked
+	if err := w.server.expireHolds(t.Context()); err != nil || w.booked(e) != 1 {
+		t.Errorf("%v, %d booked", err, w.booked(e))
+	}
+	close(silent)
+	if err := <-done; err == nil {
+		t.Error("it was undone")
+	}
+}
