@@ -29,6 +29,8 @@ type (
 	CustomerPass = ID[customerPassKind]
 	// DiscountCode lowers the price of a transaction.
 	DiscountCode = ID[discountCodeKind]
+	// WaitlistEntry identifies somebody who waits for places of a date: wait_.
+	WaitlistEntry = ID[waitlistEntryKind]
 )
 
 type (
@@ -45,6 +47,7 @@ type (
 	passTypeKind          struct{}
 	customerPassKind      struct{}
 	discountCodeKind      struct{}
+	waitlistEntryKind     struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -60,3 +63,4 @@ func (pricingOptionKind) Prefix() string     { return "po-" }
 func (passTypeKind) Prefix() string          { return "pass_" }
 func (customerPassKind) Prefix() string      { return "cp_" }
 func (discountCodeKind) Prefix() string      { return "disc_" }
+func (waitlistEntryKind) Prefix() string     { return "wait_" }

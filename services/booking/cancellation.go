@@ -154,7 +154,10 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, boo
 		if err := s.owe(ctx, tx, company.ID, returns); err != nil {
 			return err
 		}
-		return s.append(ctx, tx, company.ID, now, event(snapshotToProto(t, b)))
+		if err := s.append(ctx, tx, company.ID, now, event(snapshotToProto(t, b))); err != nil || done.frees == 0 {
+			return err
+		}
+		return s.promote(ctx, tx, company.ID, b.Date.ID)
 	})
 	if err == nil {
 		s.giveBack(ctx, returns)

@@ -20,6 +20,9 @@
 //	hold ──▶ held ── paid ──▶ confirmed, or pending
 //	           └──── time is up, or by hand ──▶ released
 //
+// Who finds a date full can wait for it; what becomes free is offered to, or booked
+// for, those who wait (waitlist.go).
+//
 // Names come from a copy of the customers which customer.* events keep; a
 // customer met for the first time is fetched from the customer service. So
 // reads, and purchases by known customers, need no other service.
@@ -65,4 +68,9 @@
 //     are free, once. It becomes a purchase once, and never after its time.
 //  17. A discount code is never used more often than it may, whatever the
 //     concurrency; a use by a purchase that does not come about is given back.
+//  18. Places that become free go first to those who wait for the date, in the
+//     order of their joining, in the commit that frees them. Who is passed over
+//     does not fit, or was refused, is told why, and keeps the place in the order.
+//  19. Who waits is served once: an entry ends with one booking, or with none; an
+//     open offer has its places, and no other entry has any.
 package booking

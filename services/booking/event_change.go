@@ -65,6 +65,21 @@ func (p *eventPlan) changes() bool {
 	return p.said || p.cancels || len(p.changedDates)+len(p.addedDates) > 0
 }
 
+// offers lists the dates that may have places for those who wait: those that
+// changed, or all when they cease to be drafts.
+func (p *eventPlan) offers() []id.EventDate {
+	var dates []id.EventDate
+	for _, d := range p.changedDates {
+		dates = append(dates, d.date.ID)
+	}
+	if p.drafts {
+		for i := range p.Dates {
+			dates = append(dates, p.Dates[i].ID)
+		}
+	}
+	return distinct(dates)
+}
+
 // touchesDates reports a change for which the event's dates must be locked.
 func (c *eventChange) touchesDates() bool {
 	return c.only != nil || len(c.dates) > 0 || c.status != "" || c.timezone != nil

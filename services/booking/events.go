@@ -20,17 +20,21 @@ import (
 // What is published.
 
 const (
-	subjectEventCreated     = "booking.v1.event_created"
-	subjectEventDatesAdded  = "booking.v1.event_dates_added"
-	subjectEventUpdated     = "booking.v1.event_updated"
-	subjectEventDeleted     = "booking.v1.event_deleted"
-	subjectEventCancelled   = "booking.v1.event_cancelled"
-	subjectDateUpdated      = "booking.v1.event_date_updated"
-	subjectDateCancelled    = "booking.v1.event_date_cancelled"
-	subjectAttendance       = "booking.v1.attendance_recorded"
-	subjectBookingConfirmed = "booking.v1.booking_confirmed"
-	subjectBookingCancelled = "booking.v1.booking_cancelled"
-	subjectBookingRefunded  = "booking.v1.booking_refunded"
+	subjectEventCreated       = "booking.v1.event_created"
+	subjectEventDatesAdded    = "booking.v1.event_dates_added"
+	subjectEventUpdated       = "booking.v1.event_updated"
+	subjectEventDeleted       = "booking.v1.event_deleted"
+	subjectEventCancelled     = "booking.v1.event_cancelled"
+	subjectDateUpdated        = "booking.v1.event_date_updated"
+	subjectDateCancelled      = "booking.v1.event_date_cancelled"
+	subjectAttendance         = "booking.v1.attendance_recorded"
+	subjectBookingConfirmed   = "booking.v1.booking_confirmed"
+	subjectBookingCancelled   = "booking.v1.booking_cancelled"
+	subjectBookingRefunded    = "booking.v1.booking_refunded"
+	subjectWaitlistJoined     = "booking.v1.waitlist_joined"
+	subjectWaitlistOffered    = "booking.v1.waitlist_offered"
+	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
+	subjectWaitlistEnded      = "booking.v1.waitlist_ended"
 )
 
 func eventCreated(e *bookingv1.Event) outbox.Event {
@@ -88,6 +92,29 @@ func bookingRefunded(b *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: b}}
 }
 
+func waitlistJoined(w *waiter, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistJoined, Payload: &bookingv1.WaitlistJoined{Entry: w.told(now)}}
+}
+
+func waitlistOffered(w *waiter, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistOffered, Payload: &bookingv1.WaitlistOffered{Entry: w.told(now)}}
+}
+
+func waitlistPassedOver(w *waiter, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistPassedOver, Payload: &bookingv1.WaitlistPassedOver{Entry: w.told(now)}}
+}
+
+func waitlistEnded(w *waiter, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistEnded, Payload: &bookingv1.WaitlistEnded{Entry: w.told(now)}}
+}
+
+// told is an entry as events have it: its position is that of a moment.
+func (w *waiter) told(now time.Time) *bookingv1.WaitlistEntry {
+	e := w.toProto(now)
+	e.Position = 0
+	return e
+}
+
 // append adds events of the company to the commit of tx.
 func (s *Server) append(ctx context.Context, tx *pg.Tx, company id.Company, at time.Time, events ...outbox.Event) error {
 	for i := range events {
@@ -136,6 +163,9 @@ func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
 		}
 		if len(customers) > 0 {
 			if err := keepCustomers(ctx, tx, customers); err != nil {
+				return err
+			}
+			if err := leaveWaiting(ctx, tx, customers); err != nil {
 				return err
 			}
 		}

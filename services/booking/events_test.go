@@ -101,8 +101,52 @@ func TestGoldenEvents(t *testing.T) {
 		subjectDateUpdated: &bookingv1.EventDateUpdated{}, subjectDateCancelled: &bookingv1.EventDateCancelled{},
 		subjectAttendance: &bookingv1.AttendanceRecorded{},
 	}
+	w.wantGolden("booking.v1.%", payloads)
+}
+
+func TestGoldenWaitlistEvents(t *testing.T) {
+	w := newWorld(t)
+	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
+	serial := byte(0)
+	w.server.now = func() time.Time { return at }
+	w.server.newID = func() id.UUID { serial++; return id.UUID{0x01, 0x9c, 15: serial} }
+	known := func(n byte) id.Customer {
+		return w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+			ID: id.Customer{0x01, 0x9c, 15: n}, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com",
+		}})
+	}
+	one := int32(1)
+	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+		Title: "Sunrise yoga", Dates: []*bookingv1.NewEventDate{{
+			StartsAt: timestamppb.New(time.Date(2026, 3, 29, 8, 30, 0, 0, time.UTC)), DurationMinutes: 60, Capacity: &one}},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, Credits: &one}},
+	})
+	bought := w.mustBook(w.ctx, known(0xf1), e, 1)
+	var entries []*bookingv1.WaitlistEntry
+	for n, spaces := range []int32{2, 1} {
+		entry, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: spaces}, known(0xf2+byte(n)), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, entry)
+	}
+	w.cancel(bought)
+	if _, err := w.waitlist.LeaveWaitlist(w.ctx, &bookingv1.LeaveWaitlistRequest{Id: entries[1].GetId()}); err != nil {
+		t.Fatal(err)
+	}
+	w.exec(`delete from outbox where id in (select id from outbox where subject = $1 order by id limit 1)`, subjectWaitlistJoined)
+	w.wantGolden("booking.v1.waitlist%", map[string]proto.Message{
+		subjectWaitlistJoined: &bookingv1.WaitlistJoined{}, subjectWaitlistOffered: &bookingv1.WaitlistOffered{},
+		subjectWaitlistPassedOver: &bookingv1.WaitlistPassedOver{}, subjectWaitlistEnded: &bookingv1.WaitlistEnded{},
+	})
+}
+
+// wantGolden compares the events in the outbox, one of each subject, with the
+// golden files.
+func (w *world) wantGolden(subjects string, payloads map[string]proto.Message) {
+	t := w.t.(*testing.T)
 	found := 0
-	err = w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: each(func(rows pgx.Rows) error {
+	err := w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox where subject like $1`, Args: []any{subjects}, Scan: each(func(rows pgx.Rows) error {
 		var subject string
 		var payload []byte
 		if err := rows.Scan(&subject, &payload); err != nil {

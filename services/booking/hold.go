@@ -191,7 +191,8 @@ func (s *Server) confirmHold(ctx context.Context, company Company, which id.Tran
 const (
 	lockHoldSQL = `select status, coalesce(expires_at, 'epoch') from transactions where company_id = $1 and id = $2 for no key update`
 
-	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4 where company_id = $1 and transaction_id = $2)
+	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4 where company_id = $1 and transaction_id = $2),
+			waited as (` + bookWaiterSQL + `)
 		update transactions set status = 'confirmed', expires_at = null, purchased_at = $3 where company_id = $1 and id = $2`
 
 	heldCreditsSQL = `select b.id, o.credits from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id

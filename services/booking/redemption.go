@@ -134,7 +134,7 @@ func (s *Server) payByPass(ctx context.Context, company Company, t *Transaction,
 		}
 		if fault.Is(err, fault.Refused) {
 			// The credits are taken, and the date is cancelled.
-			return errors.Join(s.undo(ctx, company.ID, t.ID), err)
+			return errors.Join(s.undo(ctx, company.ID, t.ID, err), err)
 		}
 		return err
 	}
@@ -143,7 +143,7 @@ func (s *Server) payByPass(ctx context.Context, company Company, t *Transaction,
 	}
 	back, undo := s.backToHold(ctx, company.ID, t.ID)
 	if undo == nil && !back {
-		undo = s.undo(ctx, company.ID, t.ID)
+		undo = s.undo(ctx, company.ID, t.ID, err)
 	}
 	if undo != nil {
 		return undo
@@ -182,13 +182,17 @@ func (s *Server) backToHold(ctx context.Context, company id.Company, t id.Transa
 
 // undo gives the places of a pending transaction back, and what another attempt to
 // pay it takes or has taken. A caller who leaves does not leave his places behind.
-func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction) error {
+// Somebody who waited for the places is told why they are not booked.
+func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWait)
 	defer cancel()
 	mine := false
 	err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		tag, err := tx.Exec(ctx, undoSQL, company, t, s.now().Add(undoTime))
 		mine = tag.RowsAffected() > 0
+		if err == nil && mine {
+			_, err = tx.Exec(ctx, refuseWaiterSQL, company, t, whyNot(why))
+		}
 		return err
 	})
 	if err != nil || !mine {
@@ -208,7 +212,8 @@ const (
 	cancelledDatesSQL = `select count(*) from bookings b join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
 		where b.company_id = $1 and b.transaction_id = $2 and d.status = 'cancelled'`
 
-	confirmSQL = `update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null
+	confirmSQL = `with waited as (` + bookWaiterSQL + `)
+		update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null
 		where company_id = $1 and id = $2 and status = 'pending'`
 
 	nameUsedPassSQL = `update bookings set customer_pass_id = $3 where company_id = $1 and transaction_id = $2 and method = 'PASS'`

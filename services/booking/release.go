@@ -39,7 +39,7 @@ const (
 )
 
 // release takes the places of a transaction away, if it still has the status. Its
-// discount code can be used once more.
+// discount code can be used once more, and its places go to those who wait.
 func (s *Server) release(ctx context.Context, company id.Company, t id.Transaction, from ...status) error {
 	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := s.releaseIn(ctx, tx, company, []id.Transaction{t}, from...)
@@ -88,10 +88,12 @@ func (s *Server) releaseIn(ctx context.Context, tx *pg.Tx, company id.Company, a
 		args := []any{company, codes}
 		queries = append(queries, pg.Query{SQL: lockUsedCodesSQL, Args: args}, pg.Query{SQL: giveUsesSQL, Args: args})
 	}
+	var waited []*waiter
+	queries = append(queries, pg.Query{SQL: releaseWaitersSQL, Args: []any{company, ids, s.now()}, Scan: scanWaiters(&waited)})
 	if err := pipeline(ctx, tx, queries...); err != nil {
 		return 0, err
 	}
-	return len(ids), nil
+	return len(ids), s.promoteReleased(ctx, tx, company, dates, waited)
 }
 
 const holdsOfDateSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'held' and t.id in (
@@ -189,7 +191,7 @@ const (
 // what waits for it.
 func (s *Server) Expire(ctx context.Context, log *slog.Logger) error {
 	var wg sync.WaitGroup
-	for _, due := range []func(context.Context) error{s.expireHolds, s.undoPending, s.returnDue, s.removeReleased} {
+	for _, due := range []func(context.Context) error{s.expireHolds, s.undoPending, s.returnDue, s.removeReleased, s.retryWaiting} {
 		wg.Go(func() { repeat(ctx, log, due) })
 	}
 	wg.Wait()
@@ -234,7 +236,7 @@ type owned struct {
 }
 
 func (s *Server) expireOnce(ctx context.Context) error {
-	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx))
+	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.retryWaiting(ctx))
 }
 
 // expireHolds releases holds whose time is up.

@@ -55,6 +55,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterBookingServiceServer(srv, server)
 	bookingv1.RegisterEventServiceServer(srv, server)
 	bookingv1.RegisterDiscountServiceServer(srv, server)
+	bookingv1.RegisterWaitlistServiceServer(srv, server)
 	bookingv1.RegisterVerificationServiceServer(srv, server)
 
 	g := service.NewGroup(ctx, h.Log)

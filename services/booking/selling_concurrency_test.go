@@ -15,6 +15,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
 	"reservation.dev/platform/testkit"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -52,7 +53,8 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 		s.now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 	}
 	ctx := w.serverSide()
-	expected := []string{ReasonEventFull, ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, ReasonEventPast}
+	expected := []string{ReasonEventFull, ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, ReasonEventPast,
+		ReasonEventNotFull, ReasonAlreadyWaiting, ReasonNotOffered}
 	var wg sync.WaitGroup
 	for worker := range 24 {
 		wg.Go(func() {
@@ -63,7 +65,7 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 				lines := []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: int32(1 + r.IntN(2))}}
 				var bought *bookingv1.Transaction
 				var err error
-				switch r.IntN(8) {
+				switch r.IntN(10) {
 				case 6: // two attempts of one request at once, and a third after them
 					req := &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), PaymentMethod: byPass, Lines: lines}
 					keyed := idem.WithKey(ctx, fmt.Sprint(worker, "-", n), "buyer")
@@ -81,6 +83,30 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 					}})
 					if fault.Is(err, fault.Invalid) {
 						err = nil
+					}
+				case 8: // by either method, for an offer or at once
+					var joined *bookingv1.JoinWaitlistResponse
+					joined, err = s.JoinWaitlist(ctx, &bookingv1.JoinWaitlistRequest{
+						EventDateId: e.GetDates()[0].GetId(), CustomerId: buyer.String(), Spaces: int32(1 + r.IntN(2)),
+						Mode: byBooking, PaymentMethod: bookingv1.PaymentMethod(r.IntN(3)),
+					})
+					if err == nil && r.IntN(3) == 0 {
+						_, err = s.LeaveWaitlist(ctx, &bookingv1.LeaveWaitlistRequest{Id: joined.GetEntry().GetId()})
+					}
+				case 9:
+					_, err = s.JoinWaitlist(ctx, &bookingv1.JoinWaitlistRequest{
+						EventDateId: e.GetDates()[0].GetId(), CustomerId: buyer.String(), OfferMinutes: 1,
+					})
+					list, listErr := s.ListWaitlist(ctx, &bookingv1.ListWaitlistRequest{EventDateId: e.GetDates()[0].GetId()})
+					if listErr != nil {
+						t.Error(listErr)
+					}
+					for _, entry := range list.GetEntries() {
+						if err == nil && entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED {
+							var resp *bookingv1.AcceptOfferResponse
+							resp, err = s.AcceptOffer(ctx, &bookingv1.AcceptOfferRequest{Id: entry.GetId(), PaymentMethod: bookingv1.PaymentMethod(r.IntN(3))})
+							bought = resp.GetTransaction()
+						}
 					}
 				case 0, 1:
 					var resp *bookingv1.CreateTransactionResponse
@@ -146,10 +172,38 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 		t.Errorf("%d credits are still owed", n)
 	}
 	w.verify()
+	w.waitlistInStep()
 	w.reconcile()
 	for pass, left := range w.passes.left {
 		if left < 0 {
 			t.Errorf("pass %s has %d credits", pass, left)
 		}
+	}
+}
+
+// waitlistInStep checks that nobody waits for places that are free and fit, but for
+// those whose pass was refused, and that what an entry has is its own.
+func (w *world) waitlistInStep() {
+	w.t.Helper()
+	off, err := pg.Rows[string](w.t.Context(), w.db, pg.AllCompanies(), `
+		select format('%s waits for %s of %s free places: %s', w.id, w.spaces, d.capacity - d.booked, w.passed_over_reason)
+		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		where w.state = 'waiting' and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			and coalesce(w.passed_over_reason, '') not like 'PASS_%'
+		union all
+		select format('%s is %s with a transaction that is %s, of %s of %s spaces', w.id, w.state, t.status, sum(b.spaces), w.spaces)
+		from waitlist_entries w join transactions t on t.company_id = w.company_id and t.id = w.transaction_id
+		join bookings b on b.company_id = t.company_id and b.transaction_id = t.id
+		group by w.company_id, w.id, t.company_id, t.id having sum(b.spaces) <> w.spaces or not case w.state
+			when 'booked' then t.status = 'confirmed' when 'booking' then t.status in ('pending', 'undoing')
+			else t.status in ('held', 'pending', 'undoing') end`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, line := range off {
+		w.t.Error(line)
+	}
+	if n := one[int64](w, `select count(*) from waitlist_entries where state = 'booked'`); n == 0 {
+		w.t.Error("nobody who waited was booked")
 	}
 }

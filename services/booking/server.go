@@ -21,6 +21,7 @@ type Server struct {
 	bookingv1.UnimplementedBookingServiceServer
 	bookingv1.UnimplementedEventServiceServer
 	bookingv1.UnimplementedDiscountServiceServer
+	bookingv1.UnimplementedWaitlistServiceServer
 	bookingv1.UnimplementedVerificationServiceServer
 
 	store     *store
@@ -64,6 +65,11 @@ func Policy() rpc.Policy {
 		bookingv1.DiscountService_UpdateDiscountCode_FullMethodName:     "discounts:write",
 		bookingv1.DiscountService_GetDiscountCode_FullMethodName:        "discounts:read",
 		bookingv1.DiscountService_ListDiscountCodes_FullMethodName:      "discounts:read",
+		bookingv1.WaitlistService_JoinWaitlist_FullMethodName:           "bookings:write",
+		bookingv1.WaitlistService_LeaveWaitlist_FullMethodName:          "bookings:write",
+		bookingv1.WaitlistService_AcceptOffer_FullMethodName:            "bookings:write",
+		bookingv1.WaitlistService_GetWaitlistEntry_FullMethodName:       "bookings:read",
+		bookingv1.WaitlistService_ListWaitlist_FullMethodName:           "bookings:read",
 		bookingv1.VerificationService_VerifyBookings_FullMethodName:     "platform:admin|bookings:read",
 		bookingv1.VerificationService_ExportPassPayments_FullMethodName: "platform:admin|bookings:read",
 		bookingv1.BookingService_RefundBooking_FullMethodName:           "bookings:write",

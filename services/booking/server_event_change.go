@@ -89,7 +89,10 @@ func (s *Server) carryOut(ctx context.Context, tx *pg.Tx, company id.Company, p 
 		e.cancel(e.UpdatedAt)
 		events = append(events, eventCancelled(e, ""))
 	}
-	return s.append(ctx, tx, company, e.UpdatedAt, events...)
+	if err := s.append(ctx, tx, company, e.UpdatedAt, events...); err != nil || e.Status != Published {
+		return err
+	}
+	return s.promote(ctx, tx, company, p.offers()...)
 }
 
 // AddEventDates implements EventService.
@@ -171,7 +174,10 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		if err := s.store.saveDate(ctx, tx, company.ID, e, done); err != nil {
 			return err
 		}
-		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.date))
+		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.date)); err != nil {
+			return err
+		}
+		return s.promote(ctx, tx, company.ID, done.date.ID)
 	})
 	var taken *fault.Error
 	if errors.As(err, &taken) {

@@ -22,6 +22,7 @@ func newStore(db *pg.DB) *store {
 	return &store{db: db, constraints: map[string]*fault.Error{
 		"event_dates_start":      startTaken(),
 		"discount_codes_by_code": codeTaken(),
+		"waitlist_entries_once":  alreadyWaiting(),
 		"event_dates_capacity":   fault.Refuse(ReasonEventFull, "the event does not have that many spaces left"),
 	}}
 }

@@ -32,7 +32,35 @@ func TestTenancy(t *testing.T) {
 		})
 		return err
 	}
+	entry, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 5}, ann, e)
+	if err != nil {
+		t.Fatal(err)
+	}
 	calls := map[string]func() error{
+		"JoinWaitlist of our date": func() error {
+			_, err := w.waitlist.JoinWaitlist(them, &bookingv1.JoinWaitlistRequest{EventDateId: entry.GetEventDateId(), CustomerId: zoe.String()})
+			return err
+		},
+		"JoinWaitlist with their customer": func() error {
+			_, err := w.waitlist.JoinWaitlist(us, &bookingv1.JoinWaitlistRequest{EventDateId: entry.GetEventDateId(), CustomerId: zoe.String(), Spaces: 5})
+			return err
+		},
+		"LeaveWaitlist": func() error {
+			_, err := w.waitlist.LeaveWaitlist(them, &bookingv1.LeaveWaitlistRequest{Id: entry.GetId()})
+			return err
+		},
+		"GetWaitlistEntry": func() error {
+			_, err := w.waitlist.GetWaitlistEntry(them, &bookingv1.GetWaitlistEntryRequest{Id: entry.GetId()})
+			return err
+		},
+		"ListWaitlist": func() error {
+			_, err := w.waitlist.ListWaitlist(them, &bookingv1.ListWaitlistRequest{EventDateId: entry.GetEventDateId()})
+			return err
+		},
+		"AcceptOffer": func() error {
+			_, err := w.waitlist.AcceptOffer(them, &bookingv1.AcceptOfferRequest{Id: entry.GetId()})
+			return err
+		},
 		"CreateTransaction of their customer on our date": func() error { return line(us, zoe.String(), date) },
 		"CreateTransaction of their customer on their date, as us": func() error {
 			return line(us, zoe.String(), their.GetDates()[0].GetId())

@@ -24,6 +24,12 @@ const (
 			where t.company_id = $1 and t.discount_code_id = c.id and t.status <> 'released'), null::integer
 		from discount_codes c where c.company_id = $1`
 
+	// What an open offer, or a purchase for somebody who waited, has.
+	verifyWaitlistSQL = `select w.id, w.spaces::bigint, coalesce((select sum(b.spaces) from bookings b join transactions t
+				on t.company_id = b.company_id and t.id = b.transaction_id
+			where b.company_id = $1 and b.transaction_id = w.transaction_id and t.status in ('held', 'pending', 'undoing')), 0)::bigint, null::integer
+		from waitlist_entries w where w.company_id = $1 and w.state in ('offered', 'booking')`
+
 	verifyEventsSQL = `select coalesce((select events from event_totals where company_id = $1), 0),
 		(select count(*) from events where company_id = $1 and deleted_at is null)`
 
@@ -70,6 +76,9 @@ func (s *Server) VerifyBookings(_ *bookingv1.VerifyBookingsRequest, out grpc.Ser
 		return err
 	}
 	if err := check(verifyCodesSQL, "discount_code.uses", func(u id.UUID) string { return id.DiscountCode(u).String() }); err != nil {
+		return err
+	}
+	if err := check(verifyWaitlistSQL, "waitlist_entry.spaces", func(u id.UUID) string { return id.WaitlistEntry(u).String() }); err != nil {
 		return err
 	}
 	err = s.stream(ctx, company.ID, verifyEventsSQL, func(rows pgx.Rows) error {

@@ -41,6 +41,7 @@ type world struct {
 	passes    *fakePasses
 	discounts bookingv1.DiscountServiceClient
 	verifier  bookingv1.VerificationServiceClient
+	waitlist  bookingv1.WaitlistServiceClient
 	company   id.Company
 	// ctx carries a token of the company with every scope of the service.
 	ctx context.Context
@@ -86,9 +87,11 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterEventServiceServer(srv, w.server)
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
+	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
 	w.conn = serveOn(t, srv)
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
+	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }

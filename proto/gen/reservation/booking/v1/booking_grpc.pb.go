@@ -60,7 +60,8 @@ type BookingServiceClient interface {
 	// newest first (purchase, then id). A customer that does not exist is
 	// NOT_FOUND. Scope: bookings:read.
 	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
-	// CancelBooking sets is_cancelled and frees the spaces in one commit. In time, the credits of a pass payment are
+	// CancelBooking sets is_cancelled and frees the spaces, which go to the
+	// waitlist, in one commit. In time, the credits of a pass payment are
 	// returned, which sets is_refunded; too late by the event's policy, they are
 	// kept. A repeat answers the present state. Scope: bookings:write.
 	CancelBooking(ctx context.Context, in *CancelBookingRequest, opts ...grpc.CallOption) (*CancelBookingResponse, error)
@@ -266,7 +267,8 @@ type BookingServiceServer interface {
 	// newest first (purchase, then id). A customer that does not exist is
 	// NOT_FOUND. Scope: bookings:read.
 	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
-	// CancelBooking sets is_cancelled and frees the spaces in one commit. In time, the credits of a pass payment are
+	// CancelBooking sets is_cancelled and frees the spaces, which go to the
+	// waitlist, in one commit. In time, the credits of a pass payment are
 	// returned, which sets is_refunded; too late by the event's policy, they are
 	// kept. A repeat answers the present state. Scope: bookings:write.
 	CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error)

@@ -58,12 +58,13 @@ type EventServiceClient interface {
 	DeleteEvent(ctx context.Context, in *DeleteEventRequest, opts ...grpc.CallOption) (*DeleteEventResponse, error)
 	// AddEventDates adds dates to an event. Scope: events:write.
 	AddEventDates(ctx context.Context, in *AddEventDatesRequest, opts ...grpc.CallOption) (*AddEventDatesResponse, error)
-	// UpdateEventDate moves a date, or changes its duration or capacity.
+	// UpdateEventDate moves a date, or changes its duration or capacity. Places
+	// that become free go to the waitlist.
 	// Refusals: EVENT_CANCELLED.
 	// Scope: events:write.
 	UpdateEventDate(ctx context.Context, in *UpdateEventDateRequest, opts ...grpc.CallOption) (*UpdateEventDateResponse, error)
 	// CancelEventDate cancels one date and every booking of it: credits are
-	// returned whatever the policy, its holds end, and each booking
+	// returned whatever the policy, holds and the waitlist end, and each booking
 	// publishes its event. The date is closed in the first commit; the answer comes
 	// when all bookings are done, and what a crash leaves undone is done later. A
 	// repeat changes nothing. Scope: events:write.
@@ -196,12 +197,13 @@ type EventServiceServer interface {
 	DeleteEvent(context.Context, *DeleteEventRequest) (*DeleteEventResponse, error)
 	// AddEventDates adds dates to an event. Scope: events:write.
 	AddEventDates(context.Context, *AddEventDatesRequest) (*AddEventDatesResponse, error)
-	// UpdateEventDate moves a date, or changes its duration or capacity.
+	// UpdateEventDate moves a date, or changes its duration or capacity. Places
+	// that become free go to the waitlist.
 	// Refusals: EVENT_CANCELLED.
 	// Scope: events:write.
 	UpdateEventDate(context.Context, *UpdateEventDateRequest) (*UpdateEventDateResponse, error)
 	// CancelEventDate cancels one date and every booking of it: credits are
-	// returned whatever the policy, its holds end, and each booking
+	// returned whatever the policy, holds and the waitlist end, and each booking
 	// publishes its event. The date is closed in the first commit; the answer comes
 	// when all bookings are done, and what a crash leaves undone is done later. A
 	// repeat changes nothing. Scope: events:write.

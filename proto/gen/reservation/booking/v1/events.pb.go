@@ -604,6 +604,189 @@ func (x *BookingRefunded) GetBooking() *BookingSnapshot {
 	return nil
 }
 
+// WaitlistJoined is published as waitlist_joined. Entries in events have no
+// position.
+type WaitlistJoined struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitlistJoined) Reset() {
+	*x = WaitlistJoined{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitlistJoined) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitlistJoined) ProtoMessage() {}
+
+func (x *WaitlistJoined) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitlistJoined.ProtoReflect.Descriptor instead.
+func (*WaitlistJoined) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *WaitlistJoined) GetEntry() *WaitlistEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+// WaitlistOffered is published as waitlist_offered: places are held for somebody
+// who waited. What is booked at once is told by booking_confirmed.
+type WaitlistOffered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitlistOffered) Reset() {
+	*x = WaitlistOffered{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitlistOffered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitlistOffered) ProtoMessage() {}
+
+func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitlistOffered.ProtoReflect.Descriptor instead.
+func (*WaitlistOffered) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+// WaitlistPassedOver is published as waitlist_passed_over, when the reason is new.
+type WaitlistPassedOver struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitlistPassedOver) Reset() {
+	*x = WaitlistPassedOver{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitlistPassedOver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitlistPassedOver) ProtoMessage() {}
+
+func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitlistPassedOver.ProtoReflect.Descriptor instead.
+func (*WaitlistPassedOver) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
+// WaitlistEnded is published as waitlist_ended: the entry was left, its offer was
+// not taken in time, or its date was cancelled while it was offered.
+type WaitlistEnded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitlistEnded) Reset() {
+	*x = WaitlistEnded{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitlistEnded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitlistEnded) ProtoMessage() {}
+
+func (x *WaitlistEnded) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitlistEnded.ProtoReflect.Descriptor instead.
+func (*WaitlistEnded) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *WaitlistEnded) GetEntry() *WaitlistEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
 // BookingSnapshot is a booking and its purchase after the change.
 type BookingSnapshot struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -619,7 +802,7 @@ type BookingSnapshot struct {
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +814,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +827,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{11}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -686,7 +869,7 @@ var File_reservation_booking_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\"C\n" +
+	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\x1a%reservation/booking/v1/waitlist.proto\"C\n" +
 	"\fEventCreated\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\x7f\n" +
 	"\x0fEventDatesAdded\x12\x19\n" +
@@ -718,7 +901,15 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\x10BookingCancelled\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"T\n" +
 	"\x0fBookingRefunded\x12A\n" +
-	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"\x95\x02\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"M\n" +
+	"\x0eWaitlistJoined\x12;\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"N\n" +
+	"\x0fWaitlistOffered\x12;\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"Q\n" +
+	"\x12WaitlistPassedOver\x12;\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"L\n" +
+	"\rWaitlistEnded\x12;\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\x95\x02\n" +
 	"\x0fBookingSnapshot\x12%\n" +
 	"\x0etransaction_id\x18\x01 \x01(\tR\rtransactionId\x12G\n" +
 	"\tpurchaser\x18\x02 \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x12=\n" +
@@ -738,7 +929,7 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
@@ -751,31 +942,40 @@ var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*BookingConfirmed)(nil),      // 8: reservation.booking.v1.BookingConfirmed
 	(*BookingCancelled)(nil),      // 9: reservation.booking.v1.BookingCancelled
 	(*BookingRefunded)(nil),       // 10: reservation.booking.v1.BookingRefunded
-	(*BookingSnapshot)(nil),       // 11: reservation.booking.v1.BookingSnapshot
-	(*Event)(nil),                 // 12: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 13: reservation.booking.v1.EventDate
-	(*CustomerReference)(nil),     // 14: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
-	(*Booking)(nil),               // 16: reservation.booking.v1.Booking
+	(*WaitlistJoined)(nil),        // 11: reservation.booking.v1.WaitlistJoined
+	(*WaitlistOffered)(nil),       // 12: reservation.booking.v1.WaitlistOffered
+	(*WaitlistPassedOver)(nil),    // 13: reservation.booking.v1.WaitlistPassedOver
+	(*WaitlistEnded)(nil),         // 14: reservation.booking.v1.WaitlistEnded
+	(*BookingSnapshot)(nil),       // 15: reservation.booking.v1.BookingSnapshot
+	(*Event)(nil),                 // 16: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 17: reservation.booking.v1.EventDate
+	(*WaitlistEntry)(nil),         // 18: reservation.booking.v1.WaitlistEntry
+	(*CustomerReference)(nil),     // 19: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*Booking)(nil),               // 21: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	12, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	13, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	12, // 2: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
-	13, // 3: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
-	13, // 4: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
-	11, // 5: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	11, // 6: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	11, // 7: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	11, // 8: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	14, // 9: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	15, // 10: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	16, // 11: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	16, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	17, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	16, // 2: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	17, // 3: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	17, // 4: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	15, // 5: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	15, // 6: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	15, // 7: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	15, // 8: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	18, // 9: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	18, // 10: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	18, // 11: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	18, // 12: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	19, // 13: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	20, // 14: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	21, // 15: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -785,13 +985,14 @@ func file_reservation_booking_v1_events_proto_init() {
 	}
 	file_reservation_booking_v1_booking_proto_init()
 	file_reservation_booking_v1_event_proto_init()
+	file_reservation_booking_v1_waitlist_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,276 @@
+package booking
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+const (
+	waiterColumns = `w.id, w.seq, w.event_id, w.event_date_id, w.customer_id, w.spaces, w.mode, w.pricing_option_id, w.method,
+		w.customer_pass_id, w.offer_minutes, w.timezone, w.state, w.transaction_id, coalesce(w.offer_expires_at, 'epoch'),
+		coalesce(w.passed_over_reason, ''), coalesce(w.passed_over_at, 'epoch'), w.joined_at`
+
+	insertWaiterSQL = `insert into waitlist_entries (company_id, id, event_id, event_date_id, customer_id, spaces, mode, pricing_option_id,
+			method, customer_pass_id, offer_minutes, timezone, joined_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+
+	selectWaiter = `select ` + waiterColumns + `, d.starts_at, d.status, (
+				select count(*) from waitlist_entries x where x.company_id = $1 and x.event_date_id = w.event_date_id
+					and x.state in ('waiting', 'booking') and x.seq <= w.seq)
+		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		where w.company_id = $1 and `
+
+	waiterSQL = selectWaiter + `w.id = $2`
+
+	lockWaiterOfferSQL = `select from transactions where company_id = $1
+		and id = (select transaction_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
+
+	lockWaiterDateSQL = `select from event_dates where company_id = $1
+		and id = (select event_date_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
+
+	// Those who fit, in their order.
+	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
+		from unnest($2::uuid[], $3::bigint[]) n(id, behind)
+		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
+		join events e on e.company_id = $1 and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
+		join lateral (select * from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting'
+			and w.seq > n.behind and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			order by w.seq limit $5 for no key update) w on true
+		order by w.event_date_id, w.seq`
+
+	saveWaitersSQL = `update waitlist_entries w set state = n.state, transaction_id = n.transaction_id, offer_expires_at = n.offer_expires_at,
+			passed_over_reason = n.passed_over_reason, passed_over_at = n.passed_over_at
+		from unnest($2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $6::text[], $7::timestamptz[])
+			n(id, state, transaction_id, offer_expires_at, passed_over_reason, passed_over_at)
+		where w.company_id = $1 and w.id = n.id`
+
+	passOverSQL = `update waitlist_entries w set passed_over_reason = '` + passedOverTooFew + `', passed_over_at = $4
+		from unnest($2::uuid[], $3::bigint[]) n(id, last), event_dates d
+		where w.company_id = $1 and w.event_date_id = n.id and w.state = 'waiting' and w.seq < n.last
+			and w.passed_over_reason is null and d.company_id = $1 and d.id = n.id
+		returning ` + waiterColumns + `, d.starts_at, d.status, 0::bigint`
+
+	// What becomes of those whose offer or purchase is released. A purchase that was
+	// not refused was not finished.
+	releaseWaitersSQL = `update waitlist_entries w set transaction_id = null, offer_expires_at = null,
+			state = case when d.status = 'cancelled' then 'closed' when w.state = 'booking' then 'waiting' else 'expired' end,
+			passed_over_reason = case when w.state = 'booking' then coalesce(w.passed_over_reason, '` + passedOverPassAway + `') else w.passed_over_reason end,
+			passed_over_at = case when w.state = 'booking' then $3 else w.passed_over_at end
+		from event_dates d
+		where w.company_id = $1 and w.transaction_id = any($2) and w.state in ('offered', 'booking')
+			and d.company_id = $1 and d.id = w.event_date_id
+		returning ` + waiterColumns + `, d.starts_at, d.status, 0::bigint`
+
+	bookWaiterSQL = `update waitlist_entries set state = 'booked', offer_expires_at = null
+		where company_id = $1 and transaction_id = $2 and state in ('offered', 'booking')`
+
+	refuseWaiterSQL = `update waitlist_entries set passed_over_reason = $3
+		where company_id = $1 and transaction_id = $2 and state = 'booking'`
+
+	leaveWaiterSQL = `update waitlist_entries set state = 'left', transaction_id = null, offer_expires_at = null
+		where company_id = $1 and id = $2`
+
+	// Those of customers who were deleted.
+	leaveWaitersSQL = `update waitlist_entries w set state = 'left' from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
+		where w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'`
+
+	waitersToRetrySQL = `select distinct w.company_id, w.event_date_id from waitlist_entries w
+		join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id and d.status = 'scheduled' and not d.draft
+			and d.starts_at > $2 and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+		where w.state = 'waiting' and w.passed_over_reason = '` + passedOverPassAway + `' and w.passed_over_at <= $1 limit 100`
+
+	countWaitersSQL = `select count(*), count(*) filter (where w.state in ('waiting', 'booking')
+				and w.seq <= coalesce((select x.seq from waitlist_entries x where x.company_id = $1 and x.id = $4), 0))
+		from waitlist_entries w where w.company_id = $1 and w.event_date_id = $2 and ($3 or w.state in ('waiting', 'booking', 'offered'))`
+
+	waitersSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
+		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		where w.company_id = $1 and w.event_date_id = $2 and ($3 or w.state in ('waiting', 'booking', 'offered'))
+			and w.seq > coalesce((select x.seq from waitlist_entries x where x.company_id = $1 and x.id = $4), 0)
+		order by w.seq limit $5`
+
+	dateExistsSQL = `select exists (select from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
+		where d.company_id = $1 and d.id = $2)`
+)
+
+func scanWaiters(into *[]*waiter) func(pgx.Rows) error {
+	return each(func(rows pgx.Rows) error {
+		var w waiter
+		err := rows.Scan(&w.ID, &w.seq, &w.Event, &w.Date, &w.Customer, &w.Spaces, &w.Mode, &w.Option, &w.Method,
+			&w.Pass, &w.OfferMinutes, &w.Timezone, &w.State, &w.Transaction, &w.OfferExpiresAt,
+			&w.PassedOver, &w.PassedOverAt, &w.JoinedAt, &w.startsAt, &w.dateStatus, &w.position)
+		w.OfferExpiresAt, w.PassedOverAt = unlessEpoch(w.OfferExpiresAt), unlessEpoch(w.PassedOverAt)
+		*into = append(*into, &w)
+		return err
+	})
+}
+
+func unlessEpoch(t time.Time) time.Time {
+	if t.Unix() == 0 {
+		return time.Time{}
+	}
+	return t
+}
+
+func orNever(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (s *store) addWaiter(ctx context.Context, tx *pg.Tx, company id.Company, w *waiter) error {
+	_, err := tx.Exec(ctx, insertWaiterSQL, company, w.ID, w.Event, w.Date, w.Customer, w.Spaces, string(w.Mode), w.Option,
+		string(w.Method), w.Pass, w.OfferMinutes, w.Timezone, w.JoinedAt)
+	return err
+}
+
+// waiter reads an entry; fault.NotFound where there is none.
+func (s *store) waiter(ctx context.Context, company id.Company, which id.WaitlistEntry) (*waiter, error) {
+	var found []*waiter
+	err := s.read(ctx, company, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
+	return theWaiter(found, err)
+}
+
+// waiterIn is waiter within tx.
+func (s *store) waiterIn(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*waiter, error) {
+	var found []*waiter
+	err := pipeline(ctx, tx, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
+	return theWaiter(found, err)
+}
+
+// lockWaiter reads an entry that nobody else changes until the end of tx.
+func (s *store) lockWaiter(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*waiter, error) {
+	var found []*waiter
+	args := []any{company, which}
+	err := pipeline(ctx, tx,
+		pg.Query{SQL: lockWaiterOfferSQL, Args: args},
+		pg.Query{SQL: lockWaiterDateSQL, Args: args},
+		pg.Query{SQL: waiterSQL, Args: args, Scan: scanWaiters(&found)})
+	return theWaiter(found, err)
+}
+
+func theWaiter(found []*waiter, err error) (*waiter, error) {
+	if err == nil && len(found) == 0 {
+		err = fault.Missing("waitlist entry")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// candidates locks those who wait for dates with places for them, in their order,
+// up to a batch of each date.
+func (s *store) candidates(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion, now time.Time) ([]*waiter, error) {
+	dates := make([]id.EventDate, len(from))
+	behind := make([]int64, len(from))
+	for i, p := range from {
+		dates[i], behind[i] = p.date, p.behind
+	}
+	var found []*waiter
+	err := pipeline(ctx, tx, pg.Query{SQL: candidatesSQL, Args: []any{company, dates, behind, now, promotionBatch}, Scan: scanWaiters(&found)})
+	return found, err
+}
+
+func (s *store) saveWaiters(ctx context.Context, tx *pg.Tx, company id.Company, all []*waiter) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var ids []id.WaitlistEntry
+	var states []string
+	var transactions []id.Transaction
+	var expiries, passed []*time.Time
+	var reasons []*string
+	for _, w := range all {
+		ids, states, transactions = append(ids, w.ID), append(states, string(w.State)), append(transactions, w.Transaction)
+		expiries, passed = append(expiries, orNever(w.OfferExpiresAt)), append(passed, orNever(w.PassedOverAt))
+		reasons = append(reasons, orNull(w.PassedOver))
+	}
+	_, err := tx.Exec(ctx, saveWaitersSQL, company, ids, states, transactions, expiries, reasons, passed)
+	return err
+}
+
+// passOver marks those who wait in front of the last that was served of each date,
+// and returns those who had no reason yet.
+func (s *store) passOver(ctx context.Context, tx *pg.Tx, company id.Company, last map[id.EventDate]int64, now time.Time) ([]*waiter, error) {
+	if len(last) == 0 {
+		return nil, nil
+	}
+	var dates []id.EventDate
+	var seqs []int64
+	for d, seq := range last {
+		dates, seqs = append(dates, d), append(seqs, seq)
+	}
+	var over []*waiter
+	err := pipeline(ctx, tx, pg.Query{SQL: passOverSQL, Args: []any{company, dates, seqs, now}, Scan: scanWaiters(&over)})
+	return over, err
+}
+
+// dateOf is a date of some company.
+type dateOf struct {
+	company id.Company
+	date    id.EventDate
+}
+
+// waitersToRetry lists dates with places for somebody whose pass could not be
+// asked.
+func (s *store) waitersToRetry(ctx context.Context, before, now time.Time) ([]dateOf, error) {
+	var due []dateOf
+	err := s.db.Read(ctx, pg.AllCompanies(), pg.Query{SQL: waitersToRetrySQL, Args: []any{before, now}, Scan: each(func(rows pgx.Rows) error {
+		var d dateOf
+		err := rows.Scan(&d.company, &d.date)
+		due = append(due, d)
+		return err
+	})})
+	return due, s.fault(err)
+}
+
+// waiters reads a page of the waitlist of a date, with positions, and how many
+// there are; fault.NotFound where there is no such date.
+func (s *store) waiters(ctx context.Context, company id.Company, date id.EventDate, ended bool, after id.WaitlistEntry, limit int) (page []*waiter, total int64, err error) {
+	var before int64
+	exists := false
+	args := []any{company, date, ended, after}
+	err = s.read(ctx, company,
+		pg.Query{SQL: dateExistsSQL, Args: args[:2], Scan: each(func(rows pgx.Rows) error { return rows.Scan(&exists) })},
+		pg.Query{SQL: countWaitersSQL, Args: args, Scan: each(func(rows pgx.Rows) error { return rows.Scan(&total, &before) })},
+		pg.Query{SQL: waitersSQL, Args: append(args, limit), Scan: scanWaiters(&page)})
+	if err == nil && !exists {
+		err = fault.Missing("event date")
+	}
+	for _, w := range page {
+		if w.State == entryWaiting || w.State == entryBooking {
+			before++
+			w.position = before
+		}
+	}
+	return page, total, err
+}
+
+// alreadyWaiting is a second entry of a customer for a date.
+func alreadyWaiting() *fault.Error {
+	return fault.Refuse(ReasonAlreadyWaiting, "the customer waits for this date already")
+}
+
+// leaveWaiting ends the waiting of customers who were deleted.
+func leaveWaiting(ctx context.Context, tx *pg.Tx, records []customerRecord) error {
+	var companies []id.Company
+	var ids []id.Customer
+	for _, r := range records {
+		if !r.deletedAt.IsZero() {
+			companies, ids = append(companies, r.company), append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, leaveWaitersSQL, companies, ids)
+	return err
+}

@@ -1,0 +1,185 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+)
+
+// Whatever frees places of a date asks, in its own commit and under the date's
+// lock, who waits for them. So nobody waits for places that are free and fit, but
+// for those whose pass was refused: they are asked again when places become free
+// the next time.
+
+// promotion is a date with free places. Those who wait are asked from the first
+// behind an entry; zero: from the first of all.
+type promotion struct {
+	date   id.EventDate
+	behind int64
+}
+
+// promote gives free places of dates, which tx has locked, to those who wait.
+func (s *Server) promote(ctx context.Context, tx *pg.Tx, company id.Company, dates ...id.EventDate) error {
+	all := make([]promotion, len(dates))
+	for i, d := range dates {
+		all[i].date = d
+	}
+	return s.promoteFrom(ctx, tx, company, all)
+}
+
+// promotionBatch is how many of those who wait for one date are asked at a time.
+const promotionBatch = 200
+
+func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion) error {
+	for len(from) > 0 {
+		candidates, err := s.store.candidates(ctx, tx, company, from, s.now())
+		if err != nil || len(candidates) == 0 {
+			return err
+		}
+		if err := s.serve(ctx, tx, company, candidates); err != nil {
+			return err
+		}
+		// A full batch may have others behind it.
+		asked := map[id.EventDate]int{}
+		from = nil
+		for _, w := range candidates {
+			if asked[w.Date]++; asked[w.Date] == promotionBatch {
+				from = append(from, promotion{w.Date, w.seq})
+			}
+		}
+	}
+	return nil
+}
+
+// serve settles what those who wait buy, in their order, and tells of it.
+func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candidates []*waiter) error {
+	now := s.now()
+	purchases := make([]*purchase, len(candidates))
+	for i, w := range candidates {
+		purchases[i] = w.purchase(company, now)
+	}
+	if err := s.settle(ctx, tx, company, purchases); err != nil {
+		return err
+	}
+	var changed []*waiter
+	var events []outbox.Event
+	var unpaid []*purchase
+	last := map[id.EventDate]int64{} // who was served last, by date
+	for i, w := range candidates {
+		p := purchases[i]
+		if p.bought != nil {
+			w.takes(p)
+			last[w.Date] = w.seq
+			changed = append(changed, w)
+			switch p.status {
+			case held:
+				events = append(events, waitlistOffered(w, now))
+			case pending:
+				unpaid = append(unpaid, p)
+			}
+			continue
+		}
+		// Who does not fit any more is passed over only if somebody behind is served.
+		if reason := whyNot(p.refused); reason != ReasonEventFull && reason != w.PassedOver {
+			w.PassedOver, w.PassedOverAt = reason, now
+			changed = append(changed, w)
+			events = append(events, waitlistPassedOver(w, now))
+		}
+	}
+	if err := s.store.saveWaiters(ctx, tx, company, changed); err != nil {
+		return err
+	}
+	over, err := s.store.passOver(ctx, tx, company, last, now)
+	if err != nil {
+		return err
+	}
+	for _, w := range over {
+		events = append(events, waitlistPassedOver(w, now))
+	}
+	tx.AfterCommit(func() { s.paying(company, unpaid) })
+	return s.append(ctx, tx, company, now, events...)
+}
+
+// whyNot is the reason for which somebody who waits is not served.
+func whyNot(refused error) string {
+	if _, unknown := asUnknown(refused); unknown {
+		return "NOT_FOUND"
+	}
+	f := fault.From(refused)
+	if f.Reason != "" {
+		return f.Reason
+	}
+	return "REFUSED"
+}
+
+// paying takes the credits of purchases by pass that were made for those who
+// waited, while nobody waits for it. What it does not finish is undone when its
+// time is up, and tried again.
+func (s *Server) paying(company id.Company, unpaid []*purchase) {
+	if len(unpaid) == 0 {
+		return
+	}
+	go func() {
+		_ = atOnce(unpaid, func(p *purchase) error {
+			ctx, cancel := context.WithTimeout(context.Background(), pendingTime/2)
+			defer cancel()
+			return s.payByPass(ctx, Company{ID: company, Timezone: p.company.Timezone}, p.bought, p.order.payment.pass,
+				func(_ context.Context, _ *pg.Tx, confirm func() error) error { return confirm() })
+		})
+	}()
+}
+
+// promoteReleased tells those whose transactions were released in tx, and gives the
+// places of dates to the next.
+func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, released []*waiter) error {
+	from := make([]promotion, len(dates))
+	for i, d := range dates {
+		from[i].date = d
+	}
+	now := s.now()
+	events := make([]outbox.Event, len(released))
+	for i, w := range released {
+		if w.State != entryWaiting {
+			events[i] = waitlistEnded(w, now)
+			continue
+		}
+		events[i] = waitlistPassedOver(w, now)
+		// Purchases by pass are released one by one: these places are his alone, and
+		// whoever is in front of him was asked before him.
+		for j := range from {
+			if from[j].date == w.Date {
+				from[j].behind = w.seq
+			}
+		}
+	}
+	if err := s.append(ctx, tx, company, now, events...); err != nil {
+		return err
+	}
+	return s.promoteFrom(ctx, tx, company, from)
+}
+
+// retryAfter is how long somebody waits whose pass could not be asked.
+const retryAfter = 30 * time.Second
+
+// retryWaiting asks those again whose passes could not be asked.
+func (s *Server) retryWaiting(ctx context.Context) error {
+	due, err := s.store.waitersToRetry(ctx, s.now().Add(-retryAfter), s.now())
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, d := range due {
+		faults = append(faults, s.store.inTx(ctx, d.company, func(ctx context.Context, tx *pg.Tx) error {
+			if err := pipeline(ctx, tx, pg.Query{SQL: lockDatesAloneSQL, Args: []any{d.company, []id.EventDate{d.date}}}); err != nil {
+				return err
+			}
+			return s.promote(ctx, tx, d.company, d.date)
+		}))
+	}
+	return errors.Join(faults...)
+}
