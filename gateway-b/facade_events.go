@@ -29,15 +29,23 @@ func (f *facade) ListEvents(ctx context.Context, req *edgebv1.ListEventsRequest)
 	if list.StartsBefore, err = instantParameter("startsBefore", req.StartsBefore); err != nil {
 		return nil, err
 	}
-	res, err := f.events.ListEvents(ctx, list)
-	if err != nil {
-		return nil, named(err, listNames())
+	out := &edgebv1.ListEventsResponse{Page: p.number, PerPage: p.size}
+	for {
+		res, err := f.events.ListEvents(ctx, list)
+		if err != nil {
+			return nil, named(err, listNames())
+		}
+		for _, e := range res.GetEvents() {
+			out.Events = append(out.Events, event(e))
+		}
+		out.Total, out.NextCursor = res.GetTotal(), next(res.GetNextPageToken())
+		missing := p.size - int32(len(out.GetEvents()))
+		if out.GetNextCursor() == "" || missing == 0 {
+			return out, nil
+		}
+		// Events with very many dates come in several parts.
+		list.PageSize, list.PageToken, list.Offset = missing, res.GetNextPageToken(), 0
 	}
-	out := &edgebv1.ListEventsResponse{Total: res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: next(res.GetNextPageToken())}
-	for _, e := range res.GetEvents() {
-		out.Events = append(out.Events, event(e))
-	}
-	return out, nil
 }
 
 // GetEvent is GET /events/{id}.

@@ -76,7 +76,7 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 	}
 	t := res.GetTransaction()
 	made := registration(&bookingv1.Registration{
-		Booking: t.GetBookings()[0], TransactionId: t.GetId(), Purchaser: t.GetPurchaser(), CreatedAt: t.GetPurchasedAt(),
+		Booking: t.GetBookings()[0], TransactionId: t.GetId(), Purchaser: t.GetPurchaser(), CreatedAt: t.GetBookings()[0].GetCreatedAt(),
 	}, companyCurrency(ctx))
 	created(ctx, "events/"+req.GetId()+"/registrations", made.GetId())
 	return &edgebv1.CreateRegistrationResponse{Registration: made}, nil

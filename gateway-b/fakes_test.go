@@ -253,7 +253,11 @@ type fakeEvents struct {
 }
 
 func (f fakeEvents) ListEvents(ctx context.Context, req *bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
-	return reply[*bookingv1.ListEventsResponse](ctx, f.fakes, req)
+	res, err := reply[*bookingv1.ListEventsResponse](ctx, f.fakes, req)
+	if n := int(req.GetPageSize()); err == nil && n < len(res.GetEvents()) {
+		return &bookingv1.ListEventsResponse{Events: res.GetEvents()[:n], NextPageToken: res.GetNextPageToken(), Total: res.GetTotal()}, nil
+	}
+	return res, err
 }
 func (f fakeEvents) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (*bookingv1.GetEventResponse, error) {
 	return reply[*bookingv1.GetEventResponse](ctx, f.fakes, req)
@@ -377,7 +381,7 @@ func aRegistration() *bookingv1.Registration {
 		CreatedAt: at("2026-03-01T10:00:00Z"),
 		Booking: &bookingv1.Booking{
 			Id: "booking_" + idOf, Spaces: 2, EventId: "evt_" + idOf, EventTitle: "Morning Flow", EventDateId: "date_" + idOf,
-			StartsAt: at("2026-03-30T08:30:00Z"), Timezone: "Europe/London", DurationMinutes: 60, PricingOptionId: "po-" + idOf,
+			StartsAt: at("2026-03-30T08:30:00Z"), Timezone: "Europe/London", DurationMinutes: 60, PricingOptionId: "po-" + idOf, CreatedAt: at("2026-03-01T10:00:00Z"),
 			Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 2500, Net: 2083, DiscountCode: "SPRING"}},
 		},
 	}

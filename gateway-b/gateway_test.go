@@ -413,3 +413,26 @@ func TestPages(t *testing.T) {
 		}
 	}
 }
+
+// TestEventsInParts has a service that does not fit a page into one message.
+func TestEventsInParts(t *testing.T) {
+	g := newGateway(t, unlimited{})
+	e := anEvent(aDate("2026-03-30T08:30:00Z", nil, 3))
+	g.services.prepare(nil, &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{e, e}, NextPageToken: "more", Total: 9})
+	a := g.do(request{method: http.MethodGet, path: "/events?perPage=5&page=2", token: g.token()})
+	if n := strings.Count(a.body, `"title"`); n != 5 || !strings.Contains(a.body, `"total":9,"page":2,"perPage":5,"nextCursor":"more"`) {
+		t.Errorf("%d events: %s", n, a.body)
+	}
+	want := []string{
+		`page_size:5 offset:5 order:EVENT_ORDER_CREATED with_dates:true`,
+		`page_size:3 page_token:"more" order:EVENT_ORDER_CREATED with_dates:true`,
+		`page_size:1 page_token:"more" order:EVENT_ORDER_CREATED with_dates:true`,
+	}
+	var got []string
+	for _, req := range g.services.asked {
+		got = append(got, strings.ReplaceAll(fmt.Sprint(req), "  ", " "))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("asked %q", got)
+	}
+}

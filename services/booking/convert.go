@@ -148,6 +148,7 @@ func bookingToProto(b *Booking) *bookingv1.Booking {
 		EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: eventTypeToProto(d.EventType),
 		EventDateId: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), Timezone: d.Timezone,
 		DurationMinutes: d.Minutes, PricingOptionId: b.Option.String(), Attendance: attendanceToProto(b.Attendance),
+		CreatedAt: timestamppb.New(madeAt(b.ID.UUID())),
 	}
 	if !b.CancelledAt.IsZero() {
 		out.CancelledAt = timestamppb.New(b.CancelledAt)

@@ -216,10 +216,7 @@ func eventsQueryOf(r *bookingv1.ListEventsRequest) (*eventsQuery, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &eventsQuery{paging: p}
-	if r.GetWithDates() {
-		q.dates = datesSQL
-	}
+	q := &eventsQuery{paging: p, withDates: r.GetWithDates(), mostDates: listedDates}
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		if q.eventType = eventTypeOf(r.GetType()); q.eventType == "" {
 			return nil, fault.InvalidParameter("type", "enum", "is not a type of event")

@@ -228,3 +228,46 @@ func TestListEventsWhileTheyChange(t *testing.T) {
 		}
 	})
 }
+
+// TestListEventsWithVeryManyDates reads pages of which no message has the room.
+func TestListEventsWithVeryManyDates(t *testing.T) {
+	w := newWorld(t)
+	var want []id.Event
+	for _, n := range []int{3, 2, 0, 4, 1, 1, 1, 5} {
+		dates := []*bookingv1.NewEventDate{}
+		for i := range max(n, 1) {
+			dates = append(dates, newDate(time.Duration(i+1)*time.Hour, nil))
+		}
+		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+			Title: "Yoga", Dates: dates, PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1000}},
+		})
+		want = append(want, idOf[id.Event](t, e.GetId()))
+		if n == 0 {
+			w.exec(`delete from event_dates where event_id = $1`, want[2])
+		}
+	}
+	for most := 6; most < 20; most++ {
+		var got []id.Event
+		q := &eventsQuery{paging: paging{order: eventsByID, size: 5}, withDates: true, mostDates: most}
+		for {
+			page, more, total, err := w.server.store.events(t.Context(), w.company, q)
+			if err != nil || total != int64(len(want)) || len(page) == 0 || len(page) > 5 {
+				t.Fatalf("got %d of %d events, %v", len(page), total, err)
+			}
+			for i := range page {
+				got = append(got, page[i].ID)
+				if n := one[int](w, `select count(*) from event_dates where event_id = $1`, page[i].ID); len(page[i].Dates) != n {
+					t.Errorf("at most %d dates: event %d has %d of %d", most, len(got), len(page[i].Dates), n)
+				}
+			}
+			if !more {
+				break
+			}
+			after := q.next(&page[len(page)-1])
+			q.after = &after
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("at most %d dates: got %v\nwant %v", most, got, want)
+		}
+	}
+}

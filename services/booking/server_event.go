@@ -98,14 +98,13 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	if err != nil {
 		return nil, err
 	}
-	events, total, err := s.store.events(ctx, company.ID, q)
+	events, more, total, err := s.store.events(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListEventsResponse{Total: total}
-	if len(events) > q.size {
-		events = events[:q.size]
-		resp.NextPageToken = q.next(&events[q.size-1]).token()
+	if more {
+		resp.NextPageToken = q.next(&events[len(events)-1]).token()
 	}
 	for i := range events {
 		resp.Events = append(resp.Events, eventToProto(&events[i]))

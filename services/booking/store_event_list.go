@@ -16,7 +16,8 @@ type eventsQuery struct {
 	eventType                              EventType   // "": any
 	status                                 EventStatus // "": any
 	startsFrom, startsBefore, updatedSince time.Time   // zero: none
-	dates                                  string      // the statement that reads their dates; "": none
+	withDates                              bool
+	mostDates                              int
 }
 
 const (
@@ -94,9 +95,17 @@ func (q *eventsQuery) page(company id.Company) statement {
 	return s
 }
 
-// events reads a page of events with what belongs to them, and how many there are
-// in all. The page holds one event more than asked for where there is another page.
-func (s *store) events(ctx context.Context, company id.Company, q *eventsQuery) (events []Event, total int64, err error) {
+// listedDates is how many dates a page of events holds at most: all those of ten
+// events with as many as there may be, which fit a message with room to spare.
+const listedDates = 10 * maxEventDates
+
+// In the order of the page, so that the dates of its first events are all there.
+const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with ordinality n(id, position)
+	join event_dates d on d.company_id = $1 and d.event_id = n.id order by n.position limit $3`
+
+// events reads a page of events with what belongs to them, whether there are more
+// behind it, and how many there are in all.
+func (s *store) events(ctx context.Context, company id.Company, q *eventsQuery) (events []Event, more bool, total int64, err error) {
 	var found foundEvents
 	page, count := q.page(company), q.total(company)
 	err = s.read(ctx, company,
@@ -104,12 +113,38 @@ func (s *store) events(ctx context.Context, company id.Company, q *eventsQuery) 
 		pg.Query{SQL: count.sql, Args: count.args, Scan: each(func(rows pgx.Rows) error { return rows.Scan(&total) })},
 	)
 	if err != nil || len(found.events) == 0 {
-		return nil, total, err
+		return nil, false, total, err
+	}
+	if more = len(found.events) > q.size; more {
+		found.events = found.events[:q.size]
 	}
 	ids := make([]id.Event, len(found.events))
 	for i := range found.events {
 		ids[i] = found.events[i].ID
 	}
-	err = s.read(ctx, company, found.parts(company, ids, q.dates)...)
-	return found.join(), total, err
+	queries := found.parts(company, ids, "")
+	if q.withDates {
+		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.mostDates}, Scan: scanDates(found.dates)})
+	}
+	if err = s.read(ctx, company, queries...); err != nil {
+		return nil, false, 0, err
+	}
+	if whole := found.whole(q.mostDates); whole < len(found.events) {
+		found.events, more = found.events[:whole], true
+	}
+	return found.join(), more, total, nil
+}
+
+// whole is of how many events all dates were read, if at most so many were.
+func (f *foundEvents) whole(most int) int {
+	read, last := 0, 0
+	for i := range f.events {
+		if n := len(f.dates[f.events[i].ID]); n > 0 {
+			read, last = read+n, i
+		}
+	}
+	if read < most {
+		return len(f.events)
+	}
+	return max(last, 1)
 }

@@ -420,9 +420,11 @@ type Booking struct {
 	//
 	//	*Booking_Card
 	//	*Booking_Pass
-	Payment       isBooking_Payment      `protobuf_oneof:"payment"`
-	CancelledAt   *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
-	Attendance    Attendance             `protobuf:"varint,17,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
+	Payment     isBooking_Payment      `protobuf_oneof:"payment"`
+	CancelledAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
+	Attendance  Attendance             `protobuf:"varint,17,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
+	// When it was made; of an imported one, when it was imported.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -585,6 +587,13 @@ func (x *Booking) GetAttendance() Attendance {
 		return x.Attendance
 	}
 	return Attendance_ATTENDANCE_UNSPECIFIED
+}
+
+func (x *Booking) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
 }
 
 type isBooking_Payment interface {
@@ -3023,7 +3032,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\fpurchased_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12\x1a\n" +
 	"\btimezone\x18\x04 \x01(\tR\btimezone\x12;\n" +
 	"\bbookings\x18\x05 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\x03R\aversion\"\x91\x06\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\"\xcc\x06\n" +
 	"\aBooking\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fis_cancelled\x18\x02 \x01(\bR\visCancelled\x12\x1f\n" +
@@ -3048,7 +3057,9 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\fcancelled_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vcancelledAt\x12B\n" +
 	"\n" +
 	"attendance\x18\x11 \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
-	"attendanceB\t\n" +
+	"attendance\x129\n" +
+	"\n" +
+	"created_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\t\n" +
 	"\apayment\"\xb0\x01\n" +
 	"\vCardPayment\x12\x1a\n" +
 	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x12\x14\n" +
@@ -3342,73 +3353,74 @@ var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
 	8,  // 7: reservation.booking.v1.Booking.pass:type_name -> reservation.booking.v1.PassPayment
 	43, // 8: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
 	0,  // 9: reservation.booking.v1.Booking.attendance:type_name -> reservation.booking.v1.Attendance
-	9,  // 10: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	1,  // 11: reservation.booking.v1.CreateTransactionRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	5,  // 12: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	5,  // 13: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	5,  // 14: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
-	6,  // 15: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	18, // 16: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	43, // 17: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
-	18, // 18: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	6,  // 19: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	9,  // 20: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	43, // 21: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
-	6,  // 22: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
-	24, // 23: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
-	1,  // 24: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	5,  // 25: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	6,  // 26: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
-	4,  // 27: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	43, // 28: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
-	43, // 29: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
-	2,  // 30: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
-	43, // 31: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	30, // 32: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
-	30, // 33: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
-	0,  // 34: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	6,  // 35: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
-	38, // 36: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
-	43, // 37: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
-	39, // 38: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
-	40, // 39: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
-	7,  // 40: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
-	8,  // 41: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
-	44, // 42: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
-	43, // 43: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
-	42, // 44: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
-	3,  // 45: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	10, // 46: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
-	12, // 47: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
-	14, // 48: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
-	16, // 49: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
-	19, // 50: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
-	21, // 51: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
-	23, // 52: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
-	26, // 53: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
-	28, // 54: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
-	31, // 55: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
-	33, // 56: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
-	35, // 57: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
-	37, // 58: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
-	11, // 59: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
-	13, // 60: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
-	15, // 61: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
-	17, // 62: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
-	20, // 63: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
-	22, // 64: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
-	25, // 65: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
-	27, // 66: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
-	29, // 67: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
-	32, // 68: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
-	34, // 69: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
-	36, // 70: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
-	41, // 71: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
-	59, // [59:72] is the sub-list for method output_type
-	46, // [46:59] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	43, // 10: reservation.booking.v1.Booking.created_at:type_name -> google.protobuf.Timestamp
+	9,  // 11: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	1,  // 12: reservation.booking.v1.CreateTransactionRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	5,  // 13: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	5,  // 14: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	5,  // 15: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
+	6,  // 16: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	18, // 17: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	43, // 18: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
+	18, // 19: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	6,  // 20: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	9,  // 21: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	43, // 22: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
+	6,  // 23: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
+	24, // 24: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
+	1,  // 25: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	5,  // 26: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	6,  // 27: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
+	4,  // 28: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	43, // 29: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
+	43, // 30: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
+	2,  // 31: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
+	43, // 32: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	30, // 33: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
+	30, // 34: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
+	0,  // 35: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	6,  // 36: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
+	38, // 37: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
+	43, // 38: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
+	39, // 39: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
+	40, // 40: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
+	7,  // 41: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
+	8,  // 42: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
+	44, // 43: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
+	43, // 44: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
+	42, // 45: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
+	3,  // 46: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	10, // 47: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
+	12, // 48: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
+	14, // 49: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
+	16, // 50: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
+	19, // 51: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
+	21, // 52: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
+	23, // 53: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
+	26, // 54: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
+	28, // 55: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
+	31, // 56: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
+	33, // 57: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
+	35, // 58: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
+	37, // 59: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
+	11, // 60: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
+	13, // 61: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
+	15, // 62: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
+	17, // 63: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
+	20, // 64: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
+	22, // 65: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
+	25, // 66: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
+	27, // 67: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
+	29, // 68: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
+	32, // 69: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
+	34, // 70: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
+	36, // 71: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
+	41, // 72: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
+	60, // [60:73] is the sub-list for method output_type
+	47, // [47:60] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_booking_proto_init() }
