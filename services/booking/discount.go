@@ -111,14 +111,18 @@ func (of *offer) discount(o *order, bookings []Booking, now time.Time) error {
 	if refusal := c.refuses(now); refusal != nil {
 		return refusal
 	}
-	lowered := false
+	lowered, foreign := false, false
 	var left int64
 	if c.Amount != nil {
 		left = *c.Amount
 	}
 	for i := range bookings {
 		b := &bookings[i]
-		if len(c.Events) > 0 && !slices.Contains(c.Events, b.Date.Event) || c.Amount != nil && b.Payment.Currency != c.Currency {
+		if len(c.Events) > 0 && !slices.Contains(c.Events, b.Date.Event) {
+			continue
+		}
+		if c.Amount != nil && b.Payment.Currency != c.Currency {
+			foreign = true
 			continue
 		}
 		lowered = true
@@ -132,7 +136,11 @@ func (of *offer) discount(o *order, bookings []Booking, now time.Time) error {
 		b.Payment.Gross -= off
 		b.Payment.Net = netOf(b.Payment.Gross, of.taxRate(b))
 	}
-	if !lowered {
+	switch {
+	case lowered:
+	case foreign:
+		return invalidDiscount("currency", "the discount code is an amount in another currency than the price").With("currency", c.Currency)
+	default:
 		return invalidDiscount("not_applicable", "the discount code is not for any of these bookings")
 	}
 	c.takes++
