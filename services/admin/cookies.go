@@ -1,0 +1,81 @@
+package admin
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// The names of the cookies, without the prefix that they have over TLS.
+const (
+	sessionCookie = "session"
+	flashCookie   = "flash"
+)
+
+// cookieName has the prefix by which browsers refuse the cookie to other hosts
+// of the domain; they want it over TLS only.
+func (web *web) cookieName(name string) string {
+	if web.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+func (v *visit) setCookie(name, value string, expires time.Time) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: v.web.cookieName(name), Value: value, Path: "/", Expires: expires,
+		Secure: v.web.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (v *visit) forgetCookie(name string) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: v.web.cookieName(name), Path: "/", MaxAge: -1, Secure: v.web.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (v *visit) cookie(name string) string {
+	c, err := v.r.Cookie(v.web.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// notice is what the last action did, said on the page after it.
+type notice struct {
+	// Kind is "done" or "failed".
+	Kind string `json:"k"`
+	Text string `json:"t"`
+}
+
+// maxNotice keeps the cookie small.
+const maxNotice = 600
+
+// flash keeps a message for the next page.
+func (v *visit) flash(kind, text string) {
+	if r := []rune(text); len(r) > maxNotice {
+		text = string(r[:maxNotice]) + "…"
+	}
+	raw, err := json.Marshal(notice{Kind: kind, Text: text})
+	if err != nil {
+		return // strings always marshal
+	}
+	v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(raw), v.web.now().Add(time.Minute))
+}
+
+// takeFlash returns the message of the last action, once.
+func (v *visit) takeFlash() *notice {
+	value := v.cookie(flashCookie)
+	if value == "" {
+		return nil
+	}
+	v.forgetCookie(flashCookie)
+	raw, err := base64.RawURLEncoding.DecodeString(value)
+	var n notice
+	if err != nil || json.Unmarshal(raw, &n) != nil || (n.Kind != "done" && n.Kind != "failed") {
+		return nil
+	}
+	return &n
+}

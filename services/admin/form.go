@@ -1,0 +1,141 @@
+package admin
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reservation.dev/platform/fault"
+)
+
+// form is what a person has typed, and what is wrong with it.
+type form struct {
+	values url.Values
+	errors map[string]string
+	order  []string // of the fields with errors
+	// Summary is what is wrong with all of it.
+	Summary string
+}
+
+// newForm returns a form with first values: field, value, field, value, …
+func newForm(pairs ...string) *form {
+	f := &form{values: url.Values{}, errors: map[string]string{}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f.values.Add(pairs[i], pairs[i+1])
+	}
+	return f
+}
+
+// sent returns the form that was sent.
+func (v *visit) sent() *form {
+	return &form{values: v.r.PostForm, errors: map[string]string{}}
+}
+
+// Get returns a field's value as it was typed.
+func (f *form) Get(name string) string { return f.values.Get(name) }
+
+// All returns the values of a field with several.
+func (f *form) All(name string) []string { return f.values[name] }
+
+// Has tells whether a field has a value, of a set of boxes, say.
+func (f *form) Has(name, value string) bool { return slices.Contains(f.values[name], value) }
+
+// Error returns what is wrong with a field; "": nothing.
+func (f *form) Error(name string) string { return f.errors[name] }
+
+// Failed tells whether anything is wrong.
+func (f *form) Failed() bool { return f.Summary != "" || len(f.errors) > 0 }
+
+// Faults lists what is wrong, for the summary above the form.
+func (f *form) Faults() []formFault {
+	var all []formFault
+	for _, name := range f.order {
+		all = append(all, formFault{name, f.errors[name]})
+	}
+	return all
+}
+
+// formFault is one line of that list.
+type formFault struct{ Field, Text string }
+
+// add notes what is wrong with a field; the first one counts.
+func (f *form) add(name, text string) {
+	if _, told := f.errors[name]; !told {
+		f.errors[name] = text
+		f.order = append(f.order, name)
+	}
+}
+
+// text returns a field without space around it.
+func (f *form) text(name string) string { return strings.TrimSpace(f.values.Get(name)) }
+
+// required returns a field that must not be empty.
+func (f *form) required(name, label string) string {
+	value := f.text(name)
+	if value == "" {
+		f.add(name, label+" is needed.")
+	}
+	return value
+}
+
+// integer returns a whole number within bounds, and whether there is one.
+func (f *form) integer(name, label string, least, most int64) (int64, bool) {
+	text := f.text(name)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		f.add(name, fmt.Sprintf("%s must be a whole number from %d to %d.", label, least, most))
+		return 0, false
+	}
+	return n, true
+}
+
+// money returns an amount in minor units, typed with or without decimals.
+func (f *form) money(name, label string) (int64, bool) {
+	text := strings.ReplaceAll(f.text(name), ",", ".")
+	if text == "" {
+		return 0, false
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	for len(fraction) < 2 {
+		fraction += "0"
+	}
+	n, err := strconv.ParseUint(whole+fraction, 10, 40)
+	if err != nil || len(fraction) > 2 || whole == "" {
+		f.add(name, label+" must be an amount like 12.50.")
+		return 0, false
+	}
+	return int64(n), true
+}
+
+// refuse puts a service's refusal on the form, and tells whether it could be:
+// what is no refusal is an error of the page. names maps the service's fields to
+// the form's where they differ.
+func (f *form) refuse(err error, names map[string]string) bool {
+	e := fault.From(err)
+	switch e.Kind {
+	case fault.Invalid, fault.Refused, fault.VersionMismatch, fault.Conflict, fault.RateLimited:
+	default:
+		return false
+	}
+	for _, field := range e.Fields {
+		name := field.Field
+		if mapped, ok := names[name]; ok {
+			name = mapped
+		} else if base, _, indexed := strings.Cut(name, "["); indexed {
+			name = base
+			if mapped, ok := names[base]; ok {
+				name = mapped
+			}
+		}
+		f.add(name, capital("this "+field.Message))
+	}
+	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
+		f.Summary = sentence(e)
+	}
+	return true
+}

@@ -1,0 +1,150 @@
+package admin
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// money prints an amount of minor units: "£12.50".
+func money(minor int64, currency string) string {
+	sign := ""
+	if minor < 0 {
+		sign, minor = "−", -minor
+	}
+	symbol, ok := map[string]string{"GBP": "£", "EUR": "€", "USD": "$"}[currency]
+	if !ok {
+		symbol = currency + " "
+	}
+	return fmt.Sprintf("%s%s%s.%02d", sign, symbol, thousands(minor/100), minor%100)
+}
+
+// amount prints minor units as a field holds them: "12.50".
+func amount(minor int64) string { return fmt.Sprintf("%d.%02d", minor/100, minor%100) }
+
+// thousands groups the digits of a number.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// plural prints a number with its noun: "1 place", "2 places".
+func plural(n any, one, many string) string {
+	number := toInt(n)
+	if number == 1 {
+		return "1 " + one
+	}
+	return thousands(number) + " " + many
+}
+
+func toInt(n any) int64 {
+	switch n := n.(type) {
+	case int:
+		return int64(n)
+	case int32:
+		return int64(n)
+	case int64:
+		return n
+	}
+	return 0
+}
+
+// duration prints minutes: "45 min", "1 h 30 min", "2 h".
+func duration(minutes int32) string {
+	h, m := minutes/60, minutes%60
+	switch {
+	case h == 0:
+		return fmt.Sprintf("%d min", m)
+	case m == 0:
+		return fmt.Sprintf("%d h", h)
+	}
+	return fmt.Sprintf("%d h %d min", h, m)
+}
+
+// clock prints times in the company's zone.
+type clock struct {
+	Zone *time.Location
+	now  time.Time
+}
+
+// Name returns the zone's name, to be printed beside times.
+func (c clock) Name() string { return strings.ReplaceAll(c.Zone.String(), "_", " ") }
+
+// Time prints date and time: "Sat 21 Nov 2026, 13:04".
+func (c clock) Time(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return "–"
+	}
+	return t.AsTime().In(c.Zone).Format("Mon 2 Jan 2006, 15:04")
+}
+
+// Seconds prints date and time to the second.
+func (c clock) Seconds(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return "–"
+	}
+	return t.AsTime().In(c.Zone).Format("2 Jan 2006, 15:04:05")
+}
+
+// Day prints a date: "Sat 21 Nov 2026".
+func (c clock) Day(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return "–"
+	}
+	return t.AsTime().In(c.Zone).Format("Mon 2 Jan 2006")
+}
+
+// Hour prints the time of day.
+func (c clock) Hour(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return ""
+	}
+	return t.AsTime().In(c.Zone).Format("15:04")
+}
+
+// ISO prints an instant for machines.
+func (c clock) ISO(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return ""
+	}
+	return t.AsTime().In(c.Zone).Format(time.RFC3339)
+}
+
+// Past tells whether an instant is over.
+func (c clock) Past(t *timestamppb.Timestamp) bool { return t != nil && !t.AsTime().After(c.now) }
+
+// Ago prints how long ago something was: "5 minutes ago", or the date.
+func (c clock) Ago(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return "never"
+	}
+	d := c.now.Sub(t.AsTime())
+	switch {
+	case d < 0:
+		return c.Time(t)
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return plural(int(d/time.Minute), "minute", "minutes") + " ago"
+	case d < 24*time.Hour:
+		return plural(int(d/time.Hour), "hour", "hours") + " ago"
+	case d < 14*24*time.Hour:
+		return plural(int(d/(24*time.Hour)), "day", "days") + " ago"
+	}
+	return c.Day(t)
+}
+
+// wallDate prints a YYYY-MM-DD date as people write it.
+func wallDate(text string) string {
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return text
+	}
+	return t.Format("2 Jan 2006")
+}

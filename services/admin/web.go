@@ -1,0 +1,202 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+)
+
+// maxForm is the longest body that a form may send, in bytes.
+const maxForm = 256 << 10
+
+// web is the dashboard as an HTTP handler.
+type web struct {
+	cfg      *Config
+	log      *slog.Logger
+	services services
+	pages    *pages
+	origin   *url.URL // of the dashboard
+	secure   bool     // it is served over TLS
+	now      func() time.Time
+	newKey   func() string
+
+	mux    *http.ServeMux
+	cross  *http.CrossOriginProtection
+	timing *prometheus.HistogramVec
+}
+
+// newWeb returns the dashboard over the given services.
+func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s services) (*web, error) {
+	origin, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parsePages()
+	if err != nil {
+		return nil, err
+	}
+	w := &web{
+		cfg: cfg, log: log, services: s, pages: parsed, origin: origin, secure: origin.Scheme == "https",
+		now: time.Now, newKey: func() string { return id.NewUUID().String() },
+		mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+		timing: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "http_server_duration_seconds", Help: "Time from a request's first to its answer's last byte.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"edge", "method", "route", "code"}),
+	}
+	if err := errors.Join(metrics.Register(w.timing), w.cross.AddTrustedOrigin(origin.Scheme+"://"+origin.Host)); err != nil {
+		return nil, err
+	}
+	w.routes()
+	return w, nil
+}
+
+// access says who may open a page.
+type access uint8
+
+const (
+	// everybody is whoever has a browser.
+	everybody access = iota
+	// staff is every administrator.
+	staff
+	// owner is an administrator with the role owner.
+	owner
+)
+
+// page registers a page. Its error becomes a page that says what went wrong.
+func (web *web) page(pattern string, who access, serve func(v *visit) error) {
+	_, path, _ := strings.Cut(pattern, " ")
+	web.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{web: web, w: w, r: r, ctx: r.Context()}
+		if rec, ok := w.(*recorder); ok {
+			rec.route = path
+		}
+		if err := v.admit(who); err != nil {
+			v.fail(err)
+			return
+		}
+		if v.done {
+			return
+		}
+		if err := serve(v); err != nil {
+			v.fail(err)
+		}
+	})
+}
+
+// ServeHTTP does what every request needs, in the order of doc.go.
+func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := web.now()
+	requestID := id.NewUUID().String()
+	rec := &recorder{ResponseWriter: w, code: http.StatusOK, route: "none"}
+	r = r.WithContext(rpc.WithRequestID(r.Context(), requestID))
+	web.setHeaders(w.Header(), requestID)
+	defer web.finish(rec, r, began)
+	if r.Host != web.origin.Host {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusMisdirectedRequest)
+		_, _ = fmt.Fprintf(rec, "The dashboard is at %s\n", web.cfg.URL)
+		return
+	}
+	if err := web.cross.Check(r); err != nil {
+		(&visit{web: web, w: rec, r: r, ctx: r.Context()}).fail(errForgery)
+		return
+	}
+	r.Body = http.MaxBytesReader(rec, r.Body, maxForm)
+	web.mux.ServeHTTP(rec, r)
+}
+
+// setHeaders sets what every answer carries.
+func (web *web) setHeaders(h http.Header, requestID string) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Request-Id", requestID)
+	if web.secure {
+		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+	}
+}
+
+// finish recovers a panic, and writes the log line and the timing of a request.
+func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
+	if p := recover(); p != nil {
+		err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		if rec.wrote {
+			web.log.LogAttrs(r.Context(), slog.LevelError, "page failed", slog.String("request_id", rpc.RequestID(r.Context())), slog.String("error", err.Error()))
+			panic(http.ErrAbortHandler)
+		}
+		(&visit{web: web, w: rec, r: r, ctx: r.Context()}).fail(err)
+	}
+	took := web.now().Sub(began)
+	method := r.Method
+	if method != http.MethodGet && method != http.MethodPost && method != http.MethodHead {
+		method = "other"
+	}
+	web.timing.WithLabelValues("admin", method, rec.route, strconv.Itoa(rec.code)).Observe(took.Seconds())
+	web.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		slog.String("request_id", rpc.RequestID(r.Context())), slog.String("method", method), slog.String("route", rec.route),
+		slog.Int("status", rec.code), slog.Duration("took", took))
+}
+
+// recorder notes what was answered.
+type recorder struct {
+	http.ResponseWriter
+	code  int
+	wrote bool
+	route string
+}
+
+// WriteHeader notes the status.
+func (r *recorder) WriteHeader(code int) {
+	if !r.wrote {
+		r.wrote, r.code = true, code
+		r.ResponseWriter.WriteHeader(code)
+	}
+}
+
+// Write notes that the answer has begun.
+func (r *recorder) Write(b []byte) (int, error) {
+	r.wrote = true
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// errForgery is a request that did not come from a page of this session.
+var errForgery = fault.New(fault.Forbidden, "FORGED", "This request did not come from a page of this dashboard. Open the page again and repeat what you did.")
+
+// errOwnersOnly is a page that staff do not have.
+var errOwnersOnly = fault.New(fault.Forbidden, fault.ReasonForbidden, "Only owners can open this page. Ask an owner of your company to do this, or to change your role.")
+
+// reportable tells whether an error is a fault of ours, for the log.
+func reportable(ctx context.Context, f *fault.Error) (slog.Level, bool) {
+	switch {
+	case f.Kind == fault.Internal:
+		return slog.LevelError, true
+	case f.Kind == fault.Unavailable && ctx.Err() != nil:
+		return slog.LevelDebug, true
+	case f.Kind == fault.Unavailable:
+		return slog.LevelWarn, true
+	}
+	return 0, false
+}
