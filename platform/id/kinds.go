@@ -29,6 +29,12 @@ type (
 	CustomerPass = ID[customerPassKind]
 	// DiscountCode lowers the price of a transaction.
 	DiscountCode = ID[discountCodeKind]
+	// WebhookEndpoint is an address that is told of events.
+	WebhookEndpoint = ID[webhookEndpointKind]
+	// WebhookMessage is what endpoints are told, the same for each of them.
+	WebhookMessage = ID[webhookMessageKind]
+	// WebhookDelivery is one message for one endpoint.
+	WebhookDelivery = ID[webhookDeliveryKind]
 )
 
 type (
@@ -45,6 +51,9 @@ type (
 	passTypeKind          struct{}
 	customerPassKind      struct{}
 	discountCodeKind      struct{}
+	webhookEndpointKind   struct{}
+	webhookMessageKind    struct{}
+	webhookDeliveryKind   struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -60,3 +69,6 @@ func (pricingOptionKind) Prefix() string     { return "po-" }
 func (passTypeKind) Prefix() string          { return "pass_" }
 func (customerPassKind) Prefix() string      { return "cp_" }
 func (discountCodeKind) Prefix() string      { return "disc_" }
+func (webhookEndpointKind) Prefix() string   { return "whe_" }
+func (webhookMessageKind) Prefix() string    { return "msg_" }
+func (webhookDeliveryKind) Prefix() string   { return "whd_" }
