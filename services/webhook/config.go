@@ -27,7 +27,7 @@ type Delivery struct {
 	RetryAfterMax       time.Duration   `env:"WEBHOOK_RETRY_AFTER_MAX" envDefault:"24h" doc:"longest Retry-After that is honoured"`
 	Concurrency         int             `env:"WEBHOOK_CONCURRENCY" envDefault:"1024" doc:"most requests in flight of one process"`
 	EndpointConcurrency int             `env:"WEBHOOK_ENDPOINT_CONCURRENCY" envDefault:"32" doc:"most requests in flight of one process to one endpoint; fewer where WEBHOOK_CONCURRENCY is short"`
-	Lease               time.Duration   `env:"WEBHOOK_LEASE" envDefault:"40s" doc:"how long a claimed delivery is left to its process; more than WEBHOOK_TIMEOUT"`
+	Lease               time.Duration   `env:"WEBHOOK_LEASE" envDefault:"40s" doc:"how long a claimed delivery is left to its process; at least WEBHOOK_TIMEOUT and 4s"`
 	BreakerFailures     int             `env:"WEBHOOK_BREAKER_FAILURES" envDefault:"10" doc:"failures in a row after which an endpoint is left alone for a while"`
 	BreakerPause        time.Duration   `env:"WEBHOOK_BREAKER_PAUSE" envDefault:"15s" doc:"first pause of such an endpoint, before one delivery probes it; doubled up to WEBHOOK_BREAKER_PAUSE_MAX"`
 	BreakerPauseMax     time.Duration   `env:"WEBHOOK_BREAKER_PAUSE_MAX" envDefault:"5m" doc:"longest such pause"`
@@ -52,8 +52,8 @@ func (d Delivery) Validate() error {
 	for _, delay := range d.Retries {
 		positive("WEBHOOK_RETRIES", delay)
 	}
-	if d.Lease < d.Timeout+d.Timeout/2 {
-		faults = append(faults, errors.New("WEBHOOK_LEASE must be at least one and a half WEBHOOK_TIMEOUT"))
+	if d.Lease < d.Timeout+2*leaseMargin {
+		faults = append(faults, fmt.Errorf("WEBHOOK_LEASE must be at least WEBHOOK_TIMEOUT and %s", 2*leaseMargin))
 	}
 	if d.EndpointConcurrency < 1 || d.Concurrency < d.EndpointConcurrency {
 		faults = append(faults, errors.New("WEBHOOK_ENDPOINT_CONCURRENCY must be 1 or more, and WEBHOOK_CONCURRENCY not less"))
