@@ -119,21 +119,28 @@ func (e *Engine) lane(key endpointKey) *lane {
 }
 
 // enqueue gives leased deliveries to their lanes and starts what there is room
-// for. It returns those that came too late.
+// for. It returns those that came too late: at the end, or at an open breaker.
 func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.stopping {
 		return jobs
 	}
+	now := e.now()
 	for _, j := range jobs {
 		l := e.lane(j.target.key)
+		// A breaker may have opened since they were claimed. Nothing waits at one.
+		if !l.breaker.closed() && l.breaker.room(1, l.held(), now) == 0 {
+			l.wake(l.breaker.until)
+			left = append(left, j)
+			continue
+		}
 		l.waiting = append(l.waiting, j)
+		e.waiting++
 		e.rota.add(l)
 	}
-	e.waiting += len(jobs)
 	e.start()
-	return nil
+	return left
 }
 
 // start begins sending, as far as there is room. The caller holds e.mu.
