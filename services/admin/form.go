@@ -69,7 +69,9 @@ func (f *form) add(name, text string) {
 }
 
 // text returns a field without space around it.
-func (f *form) text(name string) string { return strings.TrimSpace(f.values.Get(name)) }
+func (f *form) text(name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(f.values.Get(name), "\r\n", "\n"))
+}
 
 // required returns a field that must not be empty.
 func (f *form) required(name, label string) string {

@@ -164,7 +164,9 @@ type frame struct {
 }
 
 // titled is the data of a page: its title, and the section that it is in.
-type titled interface{ head() (title, section string) }
+type titled interface {
+	head() (title, section string)
+}
 
 // render answers with a page.
 func (v *visit) render(name string, data titled) error {

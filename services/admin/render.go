@@ -1,0 +1,128 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed templates/*.html templates/shared/*.html assets/*
+var files embed.FS
+
+// asset is a file that pages refer to by the hash of what is in it, so that
+// browsers may keep it for ever.
+type asset struct {
+	path, mediaType string
+	body            []byte
+}
+
+// pages are the parsed templates and the files that they refer to.
+type pages struct {
+	byName map[string]*template.Template
+	assets map[string]asset // by path
+	urls   map[string]string
+}
+
+// parsePages reads all templates and assets; a wrong one keeps the part from
+// starting.
+func parsePages() (*pages, error) {
+	p := &pages{byName: map[string]*template.Template{}, assets: map[string]asset{}, urls: map[string]string{}}
+	for name, mediaType := range map[string]string{
+		"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
+		"htmx.min.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	} {
+		body, err := files.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(body)
+		base, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
+		a := asset{path: "/assets/" + base + "." + hex.EncodeToString(sum[:6]) + ext, mediaType: mediaType, body: body}
+		p.assets[a.path], p.urls[name] = a, a.path
+	}
+	shared, err := template.New("").Funcs(p.funcs()).ParseFS(files, "templates/shared/*.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		t, err := shared.Clone()
+		if err == nil {
+			t, err = t.ParseFS(files, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.byName[strings.TrimSuffix(path.Base(name), ".html")] = t
+	}
+	return p, nil
+}
+
+// execute renders a block of a page.
+func (p *pages) execute(w io.Writer, name, block string, f *frame) error {
+	t, ok := p.byName[name]
+	if !ok {
+		return fmt.Errorf("no page %q", name)
+	}
+	return t.ExecuteTemplate(w, block, f)
+}
+
+// serveAsset answers with a file; its name changes with its content.
+func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
+	a, ok := web.pages.assets[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", a.mediaType)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(a.body)
+}
+
+// funcs are what templates may call.
+func (p *pages) funcs() template.FuncMap {
+	return template.FuncMap{
+		"asset":    func(name string) string { return p.urls[name] },
+		"money":    money,
+		"amount":   amount,
+		"plural":   plural,
+		"number":   func(n any) string { return thousands(toInt(n)) },
+		"duration": duration,
+		"wallDate": wallDate,
+		"map":      mapOf,
+		"list":     func(items ...any) []any { return items },
+		"join":     strings.Join,
+		"add":      func(a, b int) int { return a + b },
+		"date":     func(t time.Time) string { return t.Format(time.DateOnly) },
+		"has":      func(m map[string]any, key string) bool { return m[key] != nil },
+		"str":      func(v any) string { return fmt.Sprint(v) },
+	}
+}
+
+// mapOf makes the data of a shared block: key, value, key, value, …
+func mapOf(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, errors.New("map: a key has no value")
+	}
+	m := make(map[string]any, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		key, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("map: %v is no key", pairs[i])
+		}
+		m[key] = pairs[i+1]
+	}
+	return m, nil
+}

@@ -1,0 +1,99 @@
+package admin
+
+import (
+	"context"
+	"net"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/edge"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/service"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+// Part returns the dashboard as a part of the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:     "admin",
+		About:    "the dashboard: the pages with which a business's own people run it",
+		Settings: func() any { return &Config{} },
+		Run:      Run,
+	}
+}
+
+// services are what the pages call.
+type services struct {
+	admins    authv1.AdministratorServiceClient
+	audit     authv1.AuditServiceClient
+	companies authv1.CompanyServiceClient
+	clients   authv1.ApiClientServiceClient
+	keys      authv1.ApiKeyServiceClient
+	customers customerv1.CustomerServiceClient
+	events    bookingv1.EventServiceClient
+	bookings  bookingv1.BookingServiceClient
+	waitlist  bookingv1.WaitlistServiceClient
+	passes    passv1.PassServiceClient
+	webhooks  webhookv1.WebhookServiceClient
+}
+
+// connections are where the services answer.
+type connections struct{ auth, customer, booking, pass, webhook grpc.ClientConnInterface }
+
+// services returns the clients over the connections.
+func (c connections) services() services {
+	return services{
+		admins: authv1.NewAdministratorServiceClient(c.auth), audit: authv1.NewAuditServiceClient(c.auth),
+		companies: authv1.NewCompanyServiceClient(c.auth), clients: authv1.NewApiClientServiceClient(c.auth),
+		keys: authv1.NewApiKeyServiceClient(c.auth), customers: customerv1.NewCustomerServiceClient(c.customer),
+		events: bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
+		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
+		webhooks: webhookv1.NewWebhookServiceClient(c.webhook),
+	}
+}
+
+// Run serves the dashboard until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	h.Health.SetServing(h.Part, false)
+	var conns connections
+	for _, c := range []struct {
+		addr string
+		conn *grpc.ClientConnInterface
+		opts rpc.DialOptions
+	}{
+		{cfg.AuthAddr, &conns.auth, rpc.DialOptions{}},
+		{cfg.CustomerAddr, &conns.customer, rpc.DialOptions{}},
+		{cfg.BookingAddr, &conns.booking, rpc.DialOptions{}},
+		{cfg.PassAddr, &conns.pass, rpc.DialOptions{}},
+		// A test delivery is answered when the endpoint has, which may take 10 s.
+		{cfg.WebhookAddr, &conns.webhook, rpc.DialOptions{Timeout: webhookTimeout}},
+	} {
+		conn, err := rpc.Dial(c.addr, c.opts)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		*c.conn = conn
+	}
+	handler, err := newWeb(&cfg, h.Log, h.Metrics, conns.services())
+	if err != nil {
+		return err
+	}
+	g := service.NewGroup(ctx, h.Log)
+	g.Go("http", func(ctx context.Context) error {
+		return edge.ListenAndServe(ctx, cfg.Addr, handler, cfg.Drain, func(addr net.Addr) {
+			h.Log.Info("http", "addr", addr.String())
+			go h.Health.Announce(ctx, h.Part, func(context.Context) error { return nil })
+		})
+	})
+	return g.Wait()
+}

@@ -1,0 +1,112 @@
+package admin
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"log/slog"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+	"reservation.dev/platform/zone"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// session is the administrator who asks, for one request.
+type session struct {
+	ID            string
+	Administrator *authv1.Administrator
+	Company       *authv1.Company
+	Owner         bool
+	Clock         clock
+	// csrf proves that a form was made for this session.
+	csrf string
+}
+
+// isToken compares without telling how much was right.
+func (s *session) isToken(sent string) bool { return hmac.Equal([]byte(s.csrf), []byte(sent)) }
+
+// tokenOf derives the token of a session's forms. Who reads it in a page learns
+// nothing of the session's own.
+func tokenOf(sessionToken string) string {
+	mac := hmac.New(sha256.New, []byte(sessionToken))
+	mac.Write([]byte("reservation dashboard form"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// sessionTokenLen is the length of what auth gives out.
+const sessionTokenLen = 43
+
+// authenticate finds out who asks, if anybody: each request asks auth, so that a
+// session that was ended opens nothing.
+func (v *visit) authenticate() error {
+	raw := v.cookie(sessionCookie)
+	if len(raw) != sessionTokenLen {
+		return nil
+	}
+	res, err := v.web.services.admins.Authenticate(v.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
+	if fault.Is(err, fault.Unauthenticated) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.enter(raw, res.GetIdentity())
+}
+
+// enter makes the request one of the identity.
+func (v *visit) enter(raw string, identity *authv1.Identity) error {
+	company, err := id.Parse[id.Company](identity.GetCompany().GetId())
+	if err != nil {
+		return err
+	}
+	loc, err := zone.Load(identity.GetCompany().GetTimezone())
+	if err != nil {
+		return err
+	}
+	v.session = &session{
+		ID: identity.GetSession().GetId(), Administrator: identity.GetAdministrator(), Company: identity.GetCompany(),
+		Owner: identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
+		Clock: clock{Zone: loc, now: v.web.now()}, csrf: tokenOf(raw),
+	}
+	v.ctx = rpc.WithClaims(v.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
+	return nil
+}
+
+// begin starts a session in this browser: under a new identifier, whatever
+// cookie it came with.
+func (v *visit) begin(raw string, identity *authv1.Identity) {
+	v.setCookie(sessionCookie, raw, identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second))
+}
+
+// address returns where the browser is, as auth throttles and lists it.
+func (v *visit) address() string { return v.web.cfg.Proxies.ClientAddress(v.r) }
+
+// detail is one fact of a change, for the audit log.
+func detail(field, before, after string) *authv1.AuditDetail {
+	return &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)}
+}
+
+// clip keeps a detail within what the log takes.
+func clip(text string) string {
+	if r := []rune(text); len(r) > 1000 {
+		return string(r[:999]) + "…"
+	}
+	return text
+}
+
+// record writes a change that another service has made into the audit log. The
+// change stands even where the log does not answer; that is told to whoever
+// operates the platform.
+func (v *visit) record(action, target string, details ...*authv1.AuditDetail) {
+	_, err := v.web.services.audit.RecordAuditEntry(v.write("audit:"+action+target), &authv1.RecordAuditEntryRequest{
+		Action: action, Target: target, Details: details,
+	})
+	if err != nil {
+		v.web.log.LogAttrs(v.ctx, slog.LevelError, "change not in the audit log",
+			slog.String("request_id", rpc.RequestID(v.ctx)), slog.String("action", action), slog.String("target", target), slog.String("error", err.Error()))
+	}
+}

@@ -1,0 +1,186 @@
+package admin
+
+import (
+	"net/url"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// signInPage is where a session begins.
+type signInPage struct {
+	Form *form
+	Next string
+	// Code says that password and address are right, and a code is wanted.
+	Code bool
+}
+
+func (signInPage) head() (string, string) { return "Sign in", "" }
+
+// home is the page after signing in.
+const home = "/"
+
+func (v *visit) signInForm() error {
+	next := local(v.query("next"), home)
+	if v.session != nil {
+		v.redirect(next)
+		return nil
+	}
+	return v.render("sign-in", signInPage{Form: newForm(), Next: next})
+}
+
+func (v *visit) signIn() error {
+	f := v.sent()
+	page := signInPage{Form: f, Next: local(f.text("next"), home)}
+	email, password := f.required("email", "Your e-mail address"), f.Get("password")
+	if password == "" {
+		f.add("password", "Your password is needed.")
+	}
+	if f.Failed() {
+		return v.again("sign-in", page)
+	}
+	res, err := v.web.services.admins.SignIn(v.ctx, &authv1.SignInRequest{
+		Email: email, Password: password, TotpCode: f.text("code"), Address: v.address(), UserAgent: v.r.UserAgent(),
+	})
+	page.Code = f.text("code") != ""
+	switch e := fault.From(err); {
+	case err == nil && res.GetTotpRequired():
+		page.Code = true
+		return v.render("sign-in", page)
+	case err == nil:
+		// Another session in this browser ends: it would be left without a cookie.
+		v.endPresent()
+		v.begin(res.GetSessionToken(), res.GetIdentity())
+		v.redirect(page.Next)
+		return nil
+	case e.Reason == "INVALID_TOTP_CODE":
+		page.Code = true
+		f.add("code", "This code is not right, or was used before. Wait for the next one.")
+	case e.Kind == fault.Unauthenticated:
+		page.Code = false
+		f.Summary = "E-mail address and password do not fit together."
+	case e.Kind == fault.RateLimited:
+		f.Summary = "There were too many attempts. Wait " + waiting(e) + " and try again."
+	case !f.refuse(err, map[string]string{"totp_code": "code"}):
+		return err
+	}
+	return v.again("sign-in", page)
+}
+
+// waiting says how long a throttled person has to wait.
+func waiting(f *fault.Error) string {
+	seconds := int(f.RetryAfter.Seconds()) + 1
+	if seconds > 90 {
+		return plural((seconds+59)/60, "minute", "minutes")
+	}
+	return plural(seconds, "second", "seconds")
+}
+
+// endPresent ends the session of the cookie that the browser has sent.
+func (v *visit) endPresent() {
+	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
+		// The new session is what counts; the old one idles out if this fails.
+		_, _ = v.web.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw})
+	}
+}
+
+func (v *visit) signOut() error {
+	if v.session != nil && !v.session.isToken(v.r.PostForm.Get(csrfField)) {
+		return errForgery
+	}
+	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
+		if _, err := v.web.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {
+			return err
+		}
+	}
+	v.forgetCookie(sessionCookie)
+	v.w.Header().Set("Clear-Site-Data", `"cache"`)
+	return v.back("/sign-in", "You are signed out.")
+}
+
+// invitationPage is where an invited person becomes an administrator.
+type invitationPage struct {
+	Form       *form
+	Invitation *authv1.Invitation
+	Company    string
+	Token      string
+	Role       string
+}
+
+func (p invitationPage) head() (string, string) { return "Join " + p.Company, "" }
+
+func (v *visit) findInvitation() (invitationPage, error) {
+	p := invitationPage{Form: newForm(), Token: url.PathEscape(v.r.PathValue("token"))}
+	res, err := v.web.services.admins.GetInvitation(v.ctx, &authv1.GetInvitationRequest{Token: v.r.PathValue("token")})
+	if err != nil {
+		return p, invitationFault(err)
+	}
+	p.Invitation, p.Company, p.Role = res.GetInvitation(), res.GetCompanyName(), roleName(res.GetInvitation().GetRole())
+	return p, nil
+}
+
+// invitationFault says what is wrong with a link.
+func invitationFault(err error) error {
+	switch f := fault.From(err); {
+	case f.Kind == fault.NotFound:
+		return fault.Refuse("INVITATION", "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link.")
+	case f.Reason == "INVITATION_EXPIRED":
+		return fault.Refuse("INVITATION", "This invitation has expired. Ask whoever invited you for a new link.")
+	case f.Reason == "INVITATION_ACCEPTED":
+		return fault.Refuse("INVITATION", "This invitation has been used. Sign in with the password that you chose.")
+	}
+	return err
+}
+
+func (v *visit) invitation() error {
+	p, err := v.findInvitation()
+	if err != nil {
+		return err
+	}
+	return v.render("invitation", p)
+}
+
+func (v *visit) acceptInvitation() error {
+	p, err := v.findInvitation()
+	if err != nil {
+		return err
+	}
+	p.Form = v.sent()
+	name := p.Form.required("name", "Your name")
+	password := v.newPassword(p.Form)
+	if p.Form.Failed() {
+		return v.again("invitation", p)
+	}
+	res, err := v.web.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
+		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.r.UserAgent(),
+	})
+	if err != nil {
+		if p.Form.refuse(invitationFault(err), nil) {
+			return v.again("invitation", p)
+		}
+		return err
+	}
+	v.endPresent()
+	v.begin(res.GetSessionToken(), res.GetIdentity())
+	return v.back(home, "Welcome to "+p.Company+".")
+}
+
+// newPassword returns the password that was chosen, typed twice.
+func (v *visit) newPassword(f *form) string {
+	password := f.Get("password")
+	switch {
+	case len([]rune(password)) < 12:
+		f.add("password", "The password needs at least 12 characters.")
+	case password != f.Get("repeat"):
+		f.add("repeat", "The two passwords are not the same.")
+	}
+	return password
+}
+
+// roleName says what a role is called.
+func roleName(r authv1.AdministratorRole) string {
+	if r == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER {
+		return "Owner"
+	}
+	return "Staff"
+}
