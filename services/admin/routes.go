@@ -33,6 +33,23 @@ func (web *web) routes() {
 	web.page("POST /settings/api-keys/{id}", owner, (*visit).updateAPIKey)
 	web.page("GET /settings/api-keys/{id}/{action}", owner, (*visit).confirmAPIKey)
 	web.page("POST /settings/api-keys/{id}/{action}", owner, (*visit).changeAPIKey)
+
+	web.page("GET /settings/company", owner, (*visit).company)
+	web.page("POST /settings/company", owner, (*visit).updateCompany)
+
+	web.page("GET /settings/webhooks", owner, (*visit).webhooks)
+	web.page("GET /settings/webhooks/new", owner, (*visit).newEndpoint)
+	web.page("POST /settings/webhooks", owner, (*visit).createEndpoint)
+	web.page("GET /settings/webhooks/deliveries", owner, (*visit).deliveries)
+	web.page("GET /settings/webhooks/deliveries/{id}", owner, (*visit).delivery)
+	web.page("POST /settings/webhooks/deliveries/{id}/replay", owner, (*visit).replayDelivery)
+	web.page("GET /settings/webhooks/replay", owner, (*visit).replayForm)
+	web.page("POST /settings/webhooks/replay", owner, (*visit).replayFailed)
+	web.page("GET /settings/webhooks/{id}", owner, (*visit).endpoint)
+	web.page("POST /settings/webhooks/{id}", owner, (*visit).updateEndpoint)
+	web.page("POST /settings/webhooks/{id}/test", owner, (*visit).sendTest)
+	web.page("GET /settings/webhooks/{id}/{action}", owner, (*visit).confirmEndpoint)
+	web.page("POST /settings/webhooks/{id}/{action}", owner, (*visit).changeEndpoint)
 }
 
 // settings opens the first of the settings that the administrator has.

@@ -1,0 +1,185 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+// The drawing area of a chart, in units of its viewBox.
+const (
+	chartWidth, chartHeight                = 720, 200
+	chartLeft, chartTop, chartRight, below = 44, 8, 6, 24
+	plotWidth, plotHeight                  = chartWidth - chartLeft - chartRight, chartHeight - chartTop - below
+)
+
+// span is a length of time that charts can show.
+type span struct {
+	Name, Label string
+	length      time.Duration
+	bucket      time.Duration
+	format      string
+	every       int // of how many buckets one is labelled
+}
+
+var spans = []span{
+	{"day", "24 hours", 24 * time.Hour, time.Hour, "15:04", 4},
+	{"week", "7 days", 7 * 24 * time.Hour, 6 * time.Hour, "Mon 2 Jan", 4},
+	{"month", "30 days", 30 * 24 * time.Hour, 24 * time.Hour, "2 Jan", 5},
+}
+
+// charts are how deliveries went over a time: how many, and how fast.
+type charts struct {
+	Spans   []span
+	Span    span
+	Base    string // the path of the page
+	Columns []column
+	Labels  []chartLabel
+	// CountTicks and TimeTicks are lines across the charts.
+	CountTicks, TimeTicks []chartTick
+	P50, P95              string // points of the lines
+	Delivered             int64
+	Retried, Failed       int64
+	Width, Height         int
+}
+
+// Empty tells that nothing was sent.
+func (c charts) Empty() bool { return c.Delivered+c.Retried+c.Failed == 0 }
+
+// Show tells whether there are charts at all.
+func (c charts) Show() bool { return len(c.Columns) > 0 }
+
+// column is what happened in one bucket.
+type column struct {
+	X, Width float64
+	Parts    []columnPart
+	From     string
+	Bucket   *webhookv1.StatisticsBucket
+	CountTip string
+	TimeTip  string
+	P50, P95 string
+}
+
+// columnPart is a piece of a stacked bar.
+type columnPart struct {
+	Class     string
+	Y, Height float64
+}
+
+// chartLabel is text below the axis, chartTick a line with its value.
+type chartLabel struct {
+	X    float64
+	Text string
+}
+type chartTick struct {
+	Y    float64
+	Text string
+}
+
+// charts asks for the statistics of an endpoint, or of all, and lays them out.
+func (v *visit) charts(endpoint, base string) (charts, error) {
+	c := charts{Spans: spans, Span: spans[0], Base: base, Width: chartWidth, Height: chartHeight}
+	for _, s := range spans {
+		if s.Name == v.query("span") {
+			c.Span = s
+		}
+	}
+	// Buckets end with the one that is under way, in the company's zone.
+	zone := v.session.Clock.Zone
+	now := v.web.now().In(zone)
+	until := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, zone)
+	for until.Before(now) || until.Equal(now) {
+		until = until.Add(c.Span.bucket)
+	}
+	res, err := v.web.services.webhooks.GetStatistics(v.ctx, &webhookv1.GetStatisticsRequest{
+		EndpointId: endpoint, Since: timestamppb.New(until.Add(-c.Span.length)), Until: timestamppb.New(until), BucketSeconds: int32(c.Span.bucket / time.Second),
+	})
+	if err != nil {
+		return c, err
+	}
+	c.layout(res.GetBuckets(), zone)
+	return c, nil
+}
+
+func (c *charts) layout(buckets []*webhookv1.StatisticsBucket, zone *time.Location) {
+	if len(buckets) == 0 {
+		return
+	}
+	var most, slowest int64
+	for _, b := range buckets {
+		most = max(most, b.GetDelivered()+b.GetRetried()+b.GetFailed())
+		slowest = max(slowest, b.GetP95Microseconds())
+		c.Delivered, c.Retried, c.Failed = c.Delivered+b.GetDelivered(), c.Retried+b.GetRetried(), c.Failed+b.GetFailed()
+	}
+	top, slow := roundUp(most), roundUp(slowest)
+	for i := range 3 {
+		share := int64(i)
+		y := chartTop + plotHeight*(1-float64(i)/2)
+		c.CountTicks = append(c.CountTicks, chartTick{y, thousands(top * share / 2)})
+		c.TimeTicks = append(c.TimeTicks, chartTick{y, shortTime(slow * share / 2)})
+	}
+	step := float64(plotWidth) / float64(len(buckets))
+	var p50, p95 []string
+	for i, b := range buckets {
+		from := b.GetStartsAt().AsTime().In(zone)
+		x := chartLeft + float64(i)*step
+		col := column{X: x, Width: step, From: from.Format("Mon 2 Jan, 15:04"), Bucket: b, P50: "–", P95: "–"}
+		y := float64(chartTop + plotHeight)
+		for _, part := range []struct {
+			class string
+			n     int64
+		}{{"delivered", b.GetDelivered()}, {"retried", b.GetRetried()}, {"failed", b.GetFailed()}} {
+			if part.n == 0 {
+				continue
+			}
+			height := max(float64(part.n)/float64(top)*plotHeight, 1.5)
+			y -= height
+			col.Parts = append(col.Parts, columnPart{part.class, y, height})
+		}
+		col.CountTip = fmt.Sprintf("%s: %d delivered, %d retried, %d failed", col.From, b.GetDelivered(), b.GetRetried(), b.GetFailed())
+		col.TimeTip = col.From + ": nothing sent"
+		if b.GetDelivered()+b.GetRetried()+b.GetFailed() > 0 {
+			col.P50, col.P95 = milliseconds(b.GetP50Microseconds()), milliseconds(b.GetP95Microseconds())
+			col.TimeTip = fmt.Sprintf("%s: half within %s, 95 of 100 within %s", col.From, col.P50, col.P95)
+			p50 = append(p50, point(x+step/2, b.GetP50Microseconds(), slow))
+			p95 = append(p95, point(x+step/2, b.GetP95Microseconds(), slow))
+		}
+		c.Columns = append(c.Columns, col)
+		if i%c.Span.every == 0 {
+			c.Labels = append(c.Labels, chartLabel{x, from.Format(c.Span.format)})
+		}
+	}
+	c.P50, c.P95 = strings.Join(p50, " "), strings.Join(p95, " ")
+}
+
+func point(x float64, value, top int64) string {
+	return fmt.Sprintf("%.1f,%.1f", x, chartTop+plotHeight*(1-float64(value)/float64(top)))
+}
+
+// roundUp returns an even round number at or above n, as the top of an axis.
+func roundUp(n int64) int64 {
+	for unit := int64(1); ; unit *= 10 {
+		for _, m := range []int64{2, 4, 6, 10} {
+			if m*unit >= n {
+				return m * unit
+			}
+		}
+	}
+}
+
+// shortTime prints microseconds as an axis does.
+func shortTime(microseconds int64) string {
+	switch {
+	case microseconds == 0:
+		return "0"
+	case microseconds < 1000:
+		return fmt.Sprintf("%d µs", microseconds)
+	case microseconds < 1_000_000:
+		return fmt.Sprintf("%d ms", microseconds/1000)
+	}
+	return fmt.Sprintf("%g s", float64(microseconds/100_000)/10)
+}

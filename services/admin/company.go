@@ -1,0 +1,64 @@
+package admin
+
+import (
+	"reservation.dev/platform/zone"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// option is a choice of a select.
+type option struct{ Value, Text string }
+
+// companyPage is the settings of the company.
+type companyPage struct {
+	Form       *form
+	Zones      []string
+	Currencies []option
+}
+
+func (companyPage) head() (string, string) { return "Company", "company" }
+
+var currencies = []option{{"GBP", "GBP – pound sterling"}, {"EUR", "EUR – euro"}, {"USD", "USD – US dollar"}}
+
+func (v *visit) company() error {
+	c := v.session.Company
+	f := newForm("name", c.GetName(), "timezone", c.GetTimezone(), "currency", c.GetCurrency())
+	if c.GetUniqueCustomerEmails() {
+		f.values.Set("unique", "on")
+	}
+	return v.render("company", companyPage{f, zoneNames, currencies})
+}
+
+func (v *visit) updateCompany() error {
+	f := v.sent()
+	name, timezone, currency, unique := f.required("name", "A name"), f.required("timezone", "A time zone"), f.text("currency"), f.Get("unique") != ""
+	if _, err := zone.Load(timezone); timezone != "" && err != nil {
+		f.add("timezone", "This is not the name of a time zone. Names are like Europe/London.")
+	}
+	page := companyPage{f, zoneNames, currencies}
+	if f.Failed() {
+		return v.again("company", page)
+	}
+	_, err := v.web.services.companies.UpdateCompany(v.write("update"), &authv1.UpdateCompanyRequest{
+		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
+	})
+	if err != nil {
+		if f.refuse(err, map[string]string{"unique_customer_emails": "unique"}) {
+			return v.again("company", page)
+		}
+		return err
+	}
+	return v.back("/settings/company", "Saved.")
+}
+
+// zoneNames are suggested; every IANA name is taken.
+var zoneNames = []string{
+	"Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Bogota", "America/Chicago", "America/Denver",
+	"America/Halifax", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Phoenix", "America/Santiago",
+	"America/Sao_Paulo", "America/Toronto", "America/Vancouver", "Asia/Bangkok", "Asia/Dubai", "Asia/Hong_Kong", "Asia/Jakarta",
+	"Asia/Jerusalem", "Asia/Kolkata", "Asia/Manila", "Asia/Riyadh", "Asia/Seoul", "Asia/Shanghai", "Asia/Singapore", "Asia/Tokyo",
+	"Atlantic/Canary", "Atlantic/Reykjavik", "Australia/Brisbane", "Australia/Melbourne", "Australia/Perth", "Australia/Sydney",
+	"Europe/Amsterdam", "Europe/Athens", "Europe/Berlin", "Europe/Brussels", "Europe/Bucharest", "Europe/Budapest", "Europe/Copenhagen",
+	"Europe/Dublin", "Europe/Helsinki", "Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/London", "Europe/Madrid", "Europe/Oslo",
+	"Europe/Paris", "Europe/Prague", "Europe/Rome", "Europe/Stockholm", "Europe/Vienna", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
+	"Pacific/Honolulu", "UTC",
+}

@@ -1,0 +1,273 @@
+package admin
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+// attemptView is an attempt as a page shows it.
+type attemptView struct{ *webhookv1.Attempt }
+
+// Succeeded tells whether the receiver took it.
+func (a attemptView) Succeeded() bool {
+	return a.GetFailure() == webhookv1.Failure_FAILURE_UNSPECIFIED
+}
+
+// Took prints its duration.
+func (a attemptView) Took() string { return milliseconds(a.GetDurationMicroseconds()) }
+
+// Outcome says what came of it.
+func (a attemptView) Outcome() string { return outcome(a.GetFailure(), a.GetStatus()) }
+
+// Body is the answer's body, where it is text.
+func (a attemptView) Body() string {
+	body := a.GetResponseBody()
+	for len(body) > 0 && !utf8.Valid(body) && len(body) > len(a.GetResponseBody())-utf8.UTFMax {
+		body = body[:len(body)-1] // cut in the middle of a character
+	}
+	if !utf8.Valid(body) {
+		return plural(len(body), "byte", "bytes") + " that are no text"
+	}
+	return string(body)
+}
+
+// outcome says how an attempt ended.
+func outcome(f webhookv1.Failure, status int32) string {
+	switch f {
+	case webhookv1.Failure_FAILURE_UNSPECIFIED:
+		if status == 0 {
+			return "Not sent yet"
+		}
+		return fmt.Sprintf("Answered %d", status)
+	case webhookv1.Failure_FAILURE_DNS:
+		return "The name did not resolve"
+	case webhookv1.Failure_FAILURE_REFUSED:
+		return "No connection"
+	case webhookv1.Failure_FAILURE_TLS:
+		return "The certificate was not accepted"
+	case webhookv1.Failure_FAILURE_TIMEOUT:
+		return "No answer in time"
+	case webhookv1.Failure_FAILURE_BLOCKED:
+		return "A private address, which is not sent to"
+	case webhookv1.Failure_FAILURE_STATUS:
+		return fmt.Sprintf("Answered %d", status)
+	case webhookv1.Failure_FAILURE_RESET:
+		return "The connection ended too early"
+	case webhookv1.Failure_FAILURE_PROTOCOL:
+		return "The answer could not be read"
+	case webhookv1.Failure_FAILURE_ENDPOINT:
+		return "Not sent: the endpoint was disabled or deleted"
+	}
+	return "Failed"
+}
+
+func milliseconds(microseconds int64) string {
+	if microseconds < 10_000 {
+		return fmt.Sprintf("%.1f ms", float64(microseconds)/1000)
+	}
+	if microseconds < 10_000_000 {
+		return thousands(microseconds/1000) + " ms"
+	}
+	return fmt.Sprintf("%.1f s", float64(microseconds)/1e6)
+}
+
+// deliveryView is a delivery as a list shows it.
+type deliveryView struct {
+	*webhookv1.Delivery
+	// URL is that of the endpoint; "": it was deleted.
+	URL string
+}
+
+// Event is the name of what it tells of.
+func (d deliveryView) Event() string { return eventName(d.GetEvent()) }
+
+// StateName says how it stands.
+func (d deliveryView) StateName() string {
+	switch {
+	case d.GetState() == webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED:
+		return "Delivered"
+	case d.GetState() == webhookv1.DeliveryState_DELIVERY_STATE_FAILED:
+		return "Failed"
+	case d.GetAttempts() > 0:
+		return "Retrying"
+	}
+	return "Waiting"
+}
+
+// Last says what came of the last attempt.
+func (d deliveryView) Last() string { return outcome(d.GetLastFailure(), d.GetLastStatus()) }
+
+// deliveriesPage is a page of the log.
+type deliveriesPage struct {
+	Deliveries []deliveryView
+	Endpoints  []option
+	Events     []option
+	States     []option
+	Form       *form // the filters
+	Next       string
+	Live       bool
+	LiveURL    string
+	Self       string
+}
+
+func (deliveriesPage) head() (string, string) { return "Deliveries", "webhooks" }
+
+var deliveryStates = map[string]webhookv1.DeliveryState{
+	"pending":   webhookv1.DeliveryState_DELIVERY_STATE_PENDING,
+	"delivered": webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED,
+	"failed":    webhookv1.DeliveryState_DELIVERY_STATE_FAILED,
+}
+
+// endpointURLs returns the endpoints' addresses by id, and as choices.
+func (v *visit) endpointURLs() (map[string]string, []option, error) {
+	list, err := v.web.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
+	if err != nil {
+		return nil, nil, err
+	}
+	urls, options := map[string]string{}, []option{{"", "All endpoints"}}
+	for _, e := range list.GetEndpoints() {
+		urls[e.GetId()] = e.GetUrl()
+		options = append(options, option{e.GetId(), e.GetUrl()})
+	}
+	return urls, options, nil
+}
+
+func (v *visit) deliveries() error {
+	urls, options, err := v.endpointURLs()
+	if err != nil {
+		return err
+	}
+	res, err := v.web.services.webhooks.ListDeliveries(v.ctx, &webhookv1.ListDeliveriesRequest{
+		EndpointId: v.query("endpoint"), Event: eventTypes[v.query("event")], State: deliveryStates[v.query("state")],
+		Since: v.day("since", 0), Until: v.day("until", 1), PageSize: 50, PageToken: v.query("page"),
+	})
+	if err != nil {
+		return err
+	}
+	f := newForm("endpoint", v.query("endpoint"), "event", v.query("event"), "state", v.query("state"), "since", v.query("since"), "until", v.query("until"))
+	page := deliveriesPage{
+		Endpoints: options, Form: f, Live: v.query("live") != "", Next: v.with("page", res.GetNextPageToken()), Self: v.r.URL.RequestURI(),
+		Events: []option{{"", "All events"}}, States: []option{{"", "All states"}, {"pending", "Waiting or retrying"}, {"delivered", "Delivered"}, {"failed", "Failed"}},
+	}
+	for _, e := range webhookEvents {
+		page.Events = append(page.Events, option{e.Name, e.Name})
+	}
+	if page.LiveURL = v.with("live", "1"); page.Live {
+		page.LiveURL = v.with("live", "-")
+	}
+	for _, d := range res.GetDeliveries() {
+		page.Deliveries = append(page.Deliveries, deliveryView{d, urls[d.GetEndpointId()]})
+	}
+	if v.r.Header.Get("Hx-Request") != "" {
+		return v.fragment("deliveries", "rows", page)
+	}
+	return v.render("deliveries", page)
+}
+
+// with returns the address of this page with another value of one parameter;
+// "-" drops it, "" means that there is no such page.
+func (v *visit) with(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	query := url.Values{}
+	for key, values := range v.r.URL.Query() {
+		if values[0] != "" {
+			query.Set(key, values[0])
+		}
+	}
+	query.Set(name, value)
+	if value == "-" {
+		query.Del(name)
+	}
+	if len(query) == 0 {
+		return v.r.URL.Path
+	}
+	return v.r.URL.Path + "?" + query.Encode()
+}
+
+// deliveryPage is one delivery with everything that was sent and answered.
+type deliveryPage struct {
+	Delivery deliveryView
+	Body     string // as sent
+	Pretty   string
+	Attempts []attemptView
+}
+
+func (p deliveryPage) head() (string, string) { return "Delivery of " + p.Delivery.Event(), "webhooks" }
+
+func (v *visit) delivery() error {
+	res, err := v.web.services.webhooks.GetDelivery(v.ctx, &webhookv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	page := deliveryPage{Body: string(res.GetBody()), Pretty: indented(res.GetBody())}
+	endpoint := ""
+	for _, a := range res.GetAttempts() {
+		page.Attempts = append(page.Attempts, attemptView{a})
+		endpoint = a.GetUrl()
+	}
+	page.Delivery = deliveryView{res.GetDelivery(), endpoint}
+	return v.render("delivery", page)
+}
+
+func (v *visit) replayDelivery() error {
+	path := "/settings/webhooks/deliveries/" + v.r.PathValue("id")
+	if _, err := v.web.services.webhooks.ReplayDelivery(v.write("replay"), &webhookv1.ReplayDeliveryRequest{Id: v.r.PathValue("id")}); err != nil {
+		return v.refused(path, err)
+	}
+	v.record("webhook_delivery.replay", v.r.PathValue("id"))
+	return v.back(path, "It is being sent again, with a new set of retries.")
+}
+
+// replayPage sends again what has failed since a moment.
+type replayPage struct {
+	Form      *form
+	Endpoints []option
+}
+
+func (replayPage) head() (string, string) { return "Replay what failed", "webhooks" }
+
+func (v *visit) replayForm() error {
+	_, options, err := v.endpointURLs()
+	if err != nil {
+		return err
+	}
+	f := newForm("endpoint", v.query("endpoint"), "since", v.web.now().In(v.session.Clock.Zone).AddDate(0, 0, -1).Format("2006-01-02T15:04"))
+	return v.render("replay", replayPage{f, options})
+}
+
+func (v *visit) replayFailed() error {
+	f := v.sent()
+	since, err := time.ParseInLocation("2006-01-02T15:04", f.text("since"), v.session.Clock.Zone)
+	if err != nil {
+		f.add("since", "Give a date and a time.")
+	}
+	req := &webhookv1.ReplayFailedRequest{EndpointId: f.text("endpoint"), Since: timestamppb.New(since)}
+	var res *webhookv1.ReplayFailedResponse
+	if !f.Failed() {
+		res, err = v.web.services.webhooks.ReplayFailed(v.write("replay"), req)
+		if err != nil && !f.refuse(err, map[string]string{"endpoint_id": "endpoint"}) {
+			return err
+		}
+	}
+	if f.Failed() {
+		_, options, err := v.endpointURLs()
+		if err != nil {
+			return err
+		}
+		return v.again("replay", replayPage{f, options})
+	}
+	target := req.GetEndpointId()
+	if target == "" {
+		target = "all endpoints"
+	}
+	v.record("webhook_delivery.replay_failed", target, detail("since", "", since.UTC().Format(time.RFC3339)), detail("count", "", fmt.Sprint(res.GetReplayed())))
+	return v.back("/settings/webhooks/deliveries", plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
+}
