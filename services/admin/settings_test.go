@@ -1,0 +1,203 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+func aClient(b *backend) *authv1.ApiClient {
+	c := &authv1.ApiClient{
+		Id: "m2m_1", Name: "CRM", Scopes: []string{"customers:read"}, State: authv1.CredentialState_CREDENTIAL_STATE_ACTIVE,
+		CreatedAt: timestamppb.Now(), RotatedAt: timestamppb.Now(),
+	}
+	on(b, "GetApiClient", func(req *authv1.GetApiClientRequest) (*authv1.GetApiClientResponse, error) {
+		if req.GetId() != c.GetId() {
+			return nil, fault.Missing("API client")
+		}
+		return &authv1.GetApiClientResponse{ApiClient: c}, nil
+	})
+	return c
+}
+
+func TestAPIClients(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	client := aClient(w.backend)
+	on(w.backend, "ListApiClients", func(*authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
+		return &authv1.ListApiClientsResponse{ApiClients: []*authv1.ApiClient{client}}, nil
+	})
+	on(w.backend, "CreateApiClient", func(req *authv1.CreateApiClientRequest) (*authv1.CreateApiClientResponse, error) {
+		if strings.Contains(req.GetName(), "\t") {
+			return nil, fault.InvalidFields(fault.Field{Field: "name", Rule: "characters", Message: "must not contain control characters"})
+		}
+		return &authv1.CreateApiClientResponse{ApiClient: client, ClientSecret: "the-secret"}, nil
+	})
+	on(w.backend, "RotateApiClientSecret", func(*authv1.RotateApiClientSecretRequest) (*authv1.RotateApiClientSecretResponse, error) {
+		return &authv1.RotateApiClientSecretResponse{ApiClient: client, ClientSecret: "another-secret"}, nil
+	})
+
+	t.Run("the list shows ids, scopes and state, in one call of its own", func(t *testing.T) {
+		w.backend.count()
+		a := w.get("/settings/api-clients")
+		a.must(t, "m2m_1", "customers:read", "Active", "Add Client")
+		if n := w.backend.count(); n != 2 {
+			t.Errorf("%d calls", n)
+		}
+	})
+	t.Run("the form has the four fields, each scope explained", func(t *testing.T) {
+		a := w.get("/settings/api-clients/new")
+		a.must(t, `name="name"`, `name="description"`, `name="scopes"`, `name="expires"`)
+		for _, scope := range clientScopes {
+			a.must(t, scope.Name)
+		}
+	})
+	t.Run("creating shows the secret once, with a curl line", func(t *testing.T) {
+		a := w.post("/settings/api-clients", "name", " CRM ", "scopes", "customers:read", "expires", "30")
+		a.must(t, "the-secret", "m2m_1", "curl -X POST http://a.test/token")
+		if a.Header.Get("Cache-Control") != "no-store" {
+			t.Error("the answer may be kept")
+		}
+		req := w.backend.called("CreateApiClient")[0].req.(*authv1.CreateApiClientRequest)
+		if req.GetName() != "CRM" || req.GetExpiresAfterDays() != 30 || len(req.GetScopes()) != 1 {
+			t.Errorf("%v", req)
+		}
+	})
+	t.Run("what is missing is said beside the fields, and what was typed stays", func(t *testing.T) {
+		a := w.post("/settings/api-clients", "description", "kept", "expires", "0")
+		if a.StatusCode != http.StatusUnprocessableEntity {
+			t.Fatal(describe(a))
+		}
+		a.must(t, "A name is needed.", "Choose at least one scope.", "from 1 to 3650", `aria-invalid="true"`, `aria-describedby="name-help name-wrong"`, "kept")
+	})
+	t.Run("what the service refuses is said beside the field", func(t *testing.T) {
+		a := w.post("/settings/api-clients", "name", "C\tRM", "scopes", "customers:read")
+		a.must(t, "must not contain control characters")
+	})
+	t.Run("rotating says first what it breaks, and then shows the new secret", func(t *testing.T) {
+		w.get("/settings/api-clients/m2m_1/rotate").must(t, "stops working at once", `method="post"`)
+		w.post("/settings/api-clients/m2m_1/rotate").must(t, "another-secret")
+	})
+	t.Run("there is no other action", func(t *testing.T) {
+		for _, a := range []answer{w.get("/settings/api-clients/m2m_1/explode"), w.post("/settings/api-clients/m2m_1/explode"), w.get("/settings/api-clients/m2m_2")} {
+			if a.StatusCode != http.StatusNotFound {
+				t.Error(describe(a))
+			}
+		}
+	})
+	t.Run("without any, the list says what to do", func(t *testing.T) {
+		on(w.backend, "ListApiClients", func(*authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
+			return &authv1.ListApiClientsResponse{}, nil
+		})
+		w.get("/settings/api-clients").must(t, "No API clients yet", "Add your first client")
+	})
+}
+
+func TestWebhooks(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	endpoint := &webhookv1.Endpoint{
+		Id: "whe_1", Url: "https://example.com/hook", Events: []webhookv1.EventType{webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}, Enabled: true,
+	}
+	delivery := &webhookv1.Delivery{
+		Id: "whd_1", EndpointId: "whe_1", Event: webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED, State: webhookv1.DeliveryState_DELIVERY_STATE_FAILED,
+		Attempts: 4, LastFailure: webhookv1.Failure_FAILURE_STATUS, LastStatus: 500, CreatedAt: timestamppb.Now(),
+	}
+	attempt := &webhookv1.Attempt{
+		Number: 1, StartedAt: timestamppb.Now(), DurationMicroseconds: 12_000, Status: 500, Failure: webhookv1.Failure_FAILURE_STATUS,
+		ResponseBody: []byte("<b>no</b>"), RequestHeaders: []*webhookv1.Header{{Name: "X-Service-Signature", Value: "eyJ"}}, Url: endpoint.GetUrl(),
+	}
+	on(w.backend, "ListEndpoints", func(*webhookv1.ListEndpointsRequest) (*webhookv1.ListEndpointsResponse, error) {
+		return &webhookv1.ListEndpointsResponse{Endpoints: []*webhookv1.Endpoint{endpoint}}, nil
+	})
+	on(w.backend, "GetEndpoint", func(req *webhookv1.GetEndpointRequest) (*webhookv1.GetEndpointResponse, error) {
+		if req.GetId() != "whe_1" {
+			return nil, fault.Missing("endpoint")
+		}
+		return &webhookv1.GetEndpointResponse{Endpoint: endpoint}, nil
+	})
+	on(w.backend, "GetStatistics", func(req *webhookv1.GetStatisticsRequest) (*webhookv1.GetStatisticsResponse, error) {
+		var buckets []*webhookv1.StatisticsBucket
+		for at := req.GetSince().AsTime(); at.Before(req.GetUntil().AsTime()); at = at.Add(time.Duration(req.GetBucketSeconds()) * time.Second) {
+			buckets = append(buckets, &webhookv1.StatisticsBucket{StartsAt: timestamppb.New(at), Delivered: 7, Retried: 2, Failed: 1, P50Microseconds: 900, P95Microseconds: 45_000})
+		}
+		return &webhookv1.GetStatisticsResponse{Buckets: buckets}, nil
+	})
+	on(w.backend, "GetSecret", func(*webhookv1.GetSecretRequest) (*webhookv1.GetSecretResponse, error) {
+		return &webhookv1.GetSecretResponse{Secrets: []*webhookv1.Secret{{Secret: "whsec_shown", CreatedAt: timestamppb.Now()}}}, nil
+	})
+	on(w.backend, "SendTest", func(*webhookv1.SendTestRequest) (*webhookv1.SendTestResponse, error) {
+		return &webhookv1.SendTestResponse{DeliveryId: "whd_1", Body: []byte(`{"test":true}`), Attempt: attempt}, nil
+	})
+	on(w.backend, "ListDeliveries", func(*webhookv1.ListDeliveriesRequest) (*webhookv1.ListDeliveriesResponse, error) {
+		return &webhookv1.ListDeliveriesResponse{Deliveries: []*webhookv1.Delivery{delivery}, NextPageToken: "more"}, nil
+	})
+	on(w.backend, "GetDelivery", func(*webhookv1.GetDeliveryRequest) (*webhookv1.GetDeliveryResponse, error) {
+		return &webhookv1.GetDeliveryResponse{Delivery: delivery, Body: []byte(`{"a":1}`), Attempts: []*webhookv1.Attempt{attempt}}, nil
+	})
+	on(w.backend, "ReplayFailed", func(*webhookv1.ReplayFailedRequest) (*webhookv1.ReplayFailedResponse, error) {
+		return &webhookv1.ReplayFailedResponse{Replayed: 3}, nil
+	})
+
+	t.Run("the secret is hidden until it is asked for", func(t *testing.T) {
+		if body := w.page("/settings/webhooks/whe_1"); strings.Contains(body, "whsec_shown") || len(w.backend.called("GetSecret")) > 0 {
+			t.Error("the secret is on the page")
+		}
+		w.get("/settings/webhooks/whe_1?secret=shown").must(t, "whsec_shown")
+	})
+	t.Run("a test says at once what came of it, and is recorded", func(t *testing.T) {
+		w.post("/settings/webhooks/whe_1/test", "event", "pass.purchased").must(t, "did not take it", "Answered 500", "X-Service-Signature", "&lt;b&gt;no&lt;/b&gt;")
+		records := w.backend.called("RecordAuditEntry")
+		if len(records) != 1 || records[0].req.(*authv1.RecordAuditEntryRequest).GetAction() != "webhook_endpoint.test" {
+			t.Errorf("%v", records)
+		}
+	})
+	t.Run("an endpoint that was disabled says why, and can be enabled", func(t *testing.T) {
+		endpoint.Enabled, endpoint.DisabledReason = false, webhookv1.DisabledReason_DISABLED_REASON_GONE
+		w.get("/settings/webhooks/whe_1").must(t, "410 Gone", "/settings/webhooks/whe_1/enable")
+		endpoint.Enabled = true
+	})
+	t.Run("an address that is no HTTPS is refused before anything is called", func(t *testing.T) {
+		w.post("/settings/webhooks", "url", "http://example.com", "events", "pass.purchased").must(t, "must begin with https://")
+		if len(w.backend.called("CreateEndpoint")) > 0 {
+			t.Error("it was called")
+		}
+	})
+	t.Run("the log filters and pages, in a number of calls that does not depend on the rows", func(t *testing.T) {
+		w.backend.count()
+		w.get("/settings/webhooks/deliveries?state=failed&endpoint=whe_1&since=2026-03-29&until=2026-03-29").must(t, "whd_1", "Failed", "page=more")
+		req := w.backend.called("ListDeliveries")[0].req.(*webhookv1.ListDeliveriesRequest)
+		// The day on which the clocks change has 23 hours.
+		if req.GetState() != webhookv1.DeliveryState_DELIVERY_STATE_FAILED || req.GetUntil().AsTime().Sub(req.GetSince().AsTime()) != 23*time.Hour {
+			t.Errorf("%v", req)
+		}
+		if n := w.backend.count(); n != 3 {
+			t.Errorf("%d calls", n)
+		}
+	})
+	t.Run("a delivery shows what was sent and answered", func(t *testing.T) {
+		w.get("/settings/webhooks/deliveries/whd_1").must(t, "{&#34;a&#34;:1}", "Attempt 1", "12 ms")
+	})
+	t.Run("all that failed is replayed from a moment in the company's zone", func(t *testing.T) {
+		a := w.post("/settings/webhooks/replay", "since", "2026-07-01T10:00")
+		if a.to() != "/settings/webhooks/deliveries" {
+			t.Fatal(describe(a))
+		}
+		if since := w.backend.called("ReplayFailed")[0].req.(*webhookv1.ReplayFailedRequest).GetSince().AsTime(); since.Hour() != 9 {
+			t.Errorf("%s", since)
+		}
+		w.get(a.to()).must(t, "3 deliveries are being sent again.")
+	})
+	t.Run("the overview has the charts, and the numbers as a table", func(t *testing.T) {
+		for _, s := range spans {
+			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "The numbers as a table", "168 delivered"[3:])
+		}
+	})
+}

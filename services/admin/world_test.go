@@ -1,0 +1,262 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// sessionToken is that of the administrator who is signed in.
+var sessionToken = strings.Repeat("s", sessionTokenLen)
+
+// backend stands for all services: it answers each method as a test says, and
+// what a test does not mention does not exist.
+type backend struct {
+	mu      sync.Mutex
+	methods map[string]func(ctx context.Context, req proto.Message) (proto.Message, error)
+	calls   []call
+}
+
+// call is one call that a page has made.
+type call struct {
+	method string
+	token  string
+	req    proto.Message
+}
+
+// on says how a method answers: on(b, "CreateApiClient", func(*Req) (*Res, error)).
+func on[Q, R proto.Message](b *backend, method string, answer func(req Q) (R, error)) {
+	b.methods[method] = func(_ context.Context, req proto.Message) (proto.Message, error) { return answer(req.(Q)) }
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (b *backend) Invoke(ctx context.Context, method string, req, reply any, _ ...grpc.CallOption) error {
+	name := method[strings.LastIndex(method, "/")+1:]
+	b.mu.Lock()
+	token := ""
+	if claims := rpc.ClaimsFrom(ctx); claims != nil {
+		token = claims.Raw
+	}
+	b.calls = append(b.calls, call{name, token, proto.Clone(req.(proto.Message))})
+	answer := b.methods[name]
+	b.mu.Unlock()
+	if answer == nil {
+		return fault.Missing(name)
+	}
+	res, err := answer(ctx, req.(proto.Message))
+	if err != nil {
+		return err
+	}
+	proto.Merge(reply.(proto.Message), res)
+	return nil
+}
+
+// NewStream implements grpc.ClientConnInterface; no page streams.
+func (b *backend) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, fault.Missing("stream")
+}
+
+// called returns the calls of a method.
+func (b *backend) called(method string) []call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []call
+	for _, c := range b.calls {
+		if c.method == method {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// count returns how many calls were made since the last count.
+func (b *backend) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.calls)
+	b.calls = nil
+	return n
+}
+
+// world is the dashboard over a backend, and a browser without JavaScript.
+type world struct {
+	t       *testing.T
+	backend *backend
+	web     *web
+	server  *httptest.Server
+	client  *http.Client
+	company *authv1.Company
+	role    authv1.AdministratorRole
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		t: t, backend: &backend{methods: map[string]func(context.Context, proto.Message) (proto.Message, error){}},
+		company: &authv1.Company{Id: id.New[id.Company]().String(), Name: "Riverside", Timezone: "Europe/London", Currency: "GBP"},
+		role:    authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
+	}
+	w.serve("")
+	on(w.backend, "Authenticate", func(req *authv1.AuthenticateRequest) (*authv1.AuthenticateResponse, error) {
+		if req.GetSessionToken() != sessionToken {
+			return nil, fault.New(fault.Unauthenticated, "SESSION_ENDED", "the session has ended")
+		}
+		return &authv1.AuthenticateResponse{Identity: w.identity()}, nil
+	})
+	on(w.backend, "SignOut", func(*authv1.SignOutRequest) (*authv1.SignOutResponse, error) { return &authv1.SignOutResponse{}, nil })
+	on(w.backend, "RecordAuditEntry", func(*authv1.RecordAuditEntryRequest) (*authv1.RecordAuditEntryResponse, error) {
+		return &authv1.RecordAuditEntryResponse{}, nil
+	})
+	return w
+}
+
+// serve starts the dashboard at an address that it believes to be its own; "":
+// that of the test server.
+func (w *world) serve(address string) {
+	w.t.Helper()
+	w.server = httptest.NewUnstartedServer(nil)
+	cfg := &Config{URL: address, InterfaceA: "http://a.test", InterfaceB: "http://b.test/api/v1", Drain: time.Second}
+	if address == "" {
+		cfg.URL = "http://" + w.server.Listener.Addr().String()
+	}
+	var err error
+	w.web, err = newWeb(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)), prometheus.NewRegistry(),
+		connections{w.backend, w.backend, w.backend, w.backend, w.backend}.services())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.server.Config.Handler = w.web
+	w.server.Start()
+	w.t.Cleanup(w.server.Close)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func (w *world) identity() *authv1.Identity {
+	return &authv1.Identity{
+		Administrator: &authv1.Administrator{Id: id.NewUUID().String(), Name: "Ada", Email: "ada@example.com", Role: w.role},
+		Company:       w.company, AccessToken: "ada's token",
+		Session: &authv1.Session{Id: "sess_1", ExpiresAt: timestamppb.New(time.Now().Add(time.Hour))},
+	}
+}
+
+// signIn puts the cookie of a session into the browser.
+func (w *world) signIn() {
+	w.t.Helper()
+	u, err := url.Parse(w.server.URL)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.client.Jar.SetCookies(u, []*http.Cookie{{Name: sessionCookie, Value: sessionToken, Path: "/"}})
+}
+
+// answer is what the browser got.
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (w *world) do(req *http.Request) answer {
+	w.t.Helper()
+	res, err := w.client.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answer{res, string(body)}
+}
+
+func (w *world) get(path string) answer {
+	w.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, w.server.URL+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.do(req)
+}
+
+// page gets a page that must be there.
+func (w *world) page(path string) string {
+	w.t.Helper()
+	a := w.get(path)
+	if a.StatusCode != http.StatusOK {
+		w.t.Fatalf("GET %s: %d\n%s", path, a.StatusCode, text(a.body))
+	}
+	return a.body
+}
+
+// post sends a form of this session: field, value, field, value, …
+func (w *world) post(path string, pairs ...string) answer {
+	w.t.Helper()
+	values := url.Values{csrfField: {tokenOf(sessionToken)}, keyField: {id.NewUUID().String()}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values.Add(pairs[i], pairs[i+1])
+	}
+	return w.send(path, values, nil)
+}
+
+func (w *world) send(path string, values url.Values, header map[string]string) answer {
+	w.t.Helper()
+	req, err := http.NewRequest(http.MethodPost, w.server.URL+path, strings.NewReader(values.Encode()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	return w.do(req)
+}
+
+// to tells where an answer redirects to; "": nowhere.
+func (a answer) to() string {
+	if a.StatusCode != http.StatusSeeOther {
+		return ""
+	}
+	return a.Header.Get("Location")
+}
+
+var tags = regexp.MustCompile(`(?s)<[^>]*>`)
+
+// text is what a person reads on a page, roughly.
+func text(body string) string {
+	return strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " ")
+}
+
+func (a answer) must(t *testing.T, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(a.body, part) {
+			t.Errorf("the page lacks %q:\n%s", part, text(a.body))
+		}
+	}
+}
+
+func describe(a answer) string { return fmt.Sprintf("%d to %q\n%s", a.StatusCode, a.to(), text(a.body)) }
