@@ -28,6 +28,7 @@ const (
 	eventsByChangeDesc
 	registrationsByCreation
 	registrationsByCreationDesc
+	datesByStart
 )
 
 const cursorSize = 1 + 8 + 16

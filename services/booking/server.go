@@ -80,6 +80,7 @@ func Policy() rpc.Policy {
 		bookingv1.EventService_CreateEvent_FullMethodName:               "events:write",
 		bookingv1.EventService_GetEvent_FullMethodName:                  "events:read",
 		bookingv1.EventService_ListEvents_FullMethodName:                "events:read",
+		bookingv1.EventService_ListEventDates_FullMethodName:            "events:read",
 		bookingv1.EventService_UpdateEvent_FullMethodName:               "events:write",
 		bookingv1.EventService_CancelEvent_FullMethodName:               "events:write",
 		bookingv1.EventService_DeleteEvent_FullMethodName:               "events:write",

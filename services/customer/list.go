@@ -45,10 +45,33 @@ const (
 type filter struct {
 	archived *bool
 	email    string
+	words    []string  // each begins a name or the address
 	since    time.Time // of the last change
 }
 
-func (f filter) isZero() bool { return f.archived == nil && f.email == "" && f.since.IsZero() }
+func (f filter) isZero() bool {
+	return f.archived == nil && f.email == "" && len(f.words) == 0 && f.since.IsZero()
+}
+
+// What a search may be: a person's name and address have no more words.
+const (
+	maxQuery = 100
+	maxWords = 5
+)
+
+// search sets the words of a query.
+func (f *filter) search(query string) error {
+	switch {
+	case utf8.RuneCountInString(query) > maxQuery:
+		return fault.InvalidParameter("query", "max_length", fmt.Sprintf("must be at most %d characters", maxQuery))
+	case !utf8.ValidString(query) || strings.ContainsRune(query, 0):
+		return fault.InvalidParameter("query", "characters", "must not contain control characters")
+	}
+	if f.words = strings.Fields(query); len(f.words) > maxWords {
+		return fault.InvalidParameter("query", "max_items", fmt.Sprintf("must have at most %d words", maxWords))
+	}
+	return nil
+}
 
 // check trims the filter and refuses what no customer can have and PostgreSQL
 // would not take.
@@ -162,10 +185,23 @@ func (f filter) where(company id.Company) *conditions {
 	if f.email != "" {
 		w.add("email_key = lower(%s)", f.email)
 	}
+	for _, word := range f.words {
+		w.add(beginsSQL(), word)
+	}
 	if !f.since.IsZero() {
 		w.add("updated_at >= %s", f.since)
 	}
 	return w
+}
+
+// beginsSQL tells whether a name or the address begins with a word. A prefix is a
+// range of plain comparisons: row-level security keeps others from using an index.
+func beginsSQL() string {
+	ranges := make([]string, 0, 3)
+	for _, column := range []string{"first_key", "last_key", `email_key collate "C"`} {
+		ranges = append(ranges, "("+column+" >= lower(%[1]s) and "+column+" < lower(%[1]s) || chr(1114111))")
+	}
+	return "(" + strings.Join(ranges, " or ") + ")"
 }
 
 // conditions is the where clause of a statement, and its arguments.

@@ -211,4 +211,19 @@ func TestListPlans(t *testing.T) { // invariant 7
 			}
 		}
 	})
+	t.Run("a search goes through what it finds", func(t *testing.T) {
+		sql, args := list{order: order{}, filter: filter{words: []string{"zoe.5999", "zo"}}, size: size}.page(large)
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			p := explain(t, db, large, mode, sql, args)
+			p.walk(func(n plan) {
+				if n.Type == "Seq Scan" {
+					t.Error("reads the whole table")
+				}
+			})
+			// Ten are found; an index of all first names is not walked for them.
+			if p.Hit+p.Read > 400 || t.Failed() {
+				t.Errorf("%s: touches %.0f blocks: %s", mode, p.Hit+p.Read, p)
+			}
+		}
+	})
 }

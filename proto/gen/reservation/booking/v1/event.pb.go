@@ -1440,6 +1440,234 @@ func (x *ListEventsResponse) GetTotal() int64 {
 	return 0
 }
 
+type ListEventDatesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only dates that start at or after, or before, these instants.
+	StartsFrom   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
+	StartsBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
+	// evt_ identifier; empty: of all events.
+	EventId string `protobuf:"bytes,3,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	// 1 to 200; 0: 50.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the last answer; empty: from the start.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventDatesRequest) Reset() {
+	*x = ListEventDatesRequest{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventDatesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventDatesRequest) ProtoMessage() {}
+
+func (x *ListEventDatesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventDatesRequest.ProtoReflect.Descriptor instead.
+func (*ListEventDatesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListEventDatesRequest) GetStartsFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsFrom
+	}
+	return nil
+}
+
+func (x *ListEventDatesRequest) GetStartsBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsBefore
+	}
+	return nil
+}
+
+func (x *ListEventDatesRequest) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *ListEventDatesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListEventDatesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ScheduledDate is a date with what a calendar shows of its event.
+type ScheduledDate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Date  *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	// evt_ identifier.
+	EventId     string      `protobuf:"bytes,2,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	EventTitle  string      `protobuf:"bytes,3,opt,name=event_title,json=eventTitle,proto3" json:"event_title,omitempty"`
+	EventType   EventType   `protobuf:"varint,4,opt,name=event_type,json=eventType,proto3,enum=reservation.booking.v1.EventType" json:"event_type,omitempty"`
+	EventStatus EventStatus `protobuf:"varint,5,opt,name=event_status,json=eventStatus,proto3,enum=reservation.booking.v1.EventStatus" json:"event_status,omitempty"`
+	Location    string      `protobuf:"bytes,6,opt,name=location,proto3" json:"location,omitempty"`
+	// How many wait for places of it.
+	Waiting       int32 `protobuf:"varint,7,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScheduledDate) Reset() {
+	*x = ScheduledDate{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScheduledDate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScheduledDate) ProtoMessage() {}
+
+func (x *ScheduledDate) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScheduledDate.ProtoReflect.Descriptor instead.
+func (*ScheduledDate) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ScheduledDate) GetDate() *EventDate {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
+func (x *ScheduledDate) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *ScheduledDate) GetEventTitle() string {
+	if x != nil {
+		return x.EventTitle
+	}
+	return ""
+}
+
+func (x *ScheduledDate) GetEventType() EventType {
+	if x != nil {
+		return x.EventType
+	}
+	return EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *ScheduledDate) GetEventStatus() EventStatus {
+	if x != nil {
+		return x.EventStatus
+	}
+	return EventStatus_EVENT_STATUS_UNSPECIFIED
+}
+
+func (x *ScheduledDate) GetLocation() string {
+	if x != nil {
+		return x.Location
+	}
+	return ""
+}
+
+func (x *ScheduledDate) GetWaiting() int32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+type ListEventDatesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Dates []*ScheduledDate       `protobuf:"bytes,1,rep,name=dates,proto3" json:"dates,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventDatesResponse) Reset() {
+	*x = ListEventDatesResponse{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventDatesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventDatesResponse) ProtoMessage() {}
+
+func (x *ListEventDatesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventDatesResponse.ProtoReflect.Descriptor instead.
+func (*ListEventDatesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListEventDatesResponse) GetDates() []*ScheduledDate {
+	if x != nil {
+		return x.Dates
+	}
+	return nil
+}
+
+func (x *ListEventDatesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 type UpdateEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1468,7 +1696,7 @@ type UpdateEventRequest struct {
 
 func (x *UpdateEventRequest) Reset() {
 	*x = UpdateEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1708,7 @@ func (x *UpdateEventRequest) String() string {
 func (*UpdateEventRequest) ProtoMessage() {}
 
 func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1721,7 @@ func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateEventRequest) GetId() string {
@@ -1589,7 +1817,7 @@ type UpdateEventResponse struct {
 
 func (x *UpdateEventResponse) Reset() {
 	*x = UpdateEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1829,7 @@ func (x *UpdateEventResponse) String() string {
 func (*UpdateEventResponse) ProtoMessage() {}
 
 func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1842,7 @@ func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdateEventResponse) GetEvent() *Event {
@@ -1635,7 +1863,7 @@ type CancelEventRequest struct {
 
 func (x *CancelEventRequest) Reset() {
 	*x = CancelEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1875,7 @@ func (x *CancelEventRequest) String() string {
 func (*CancelEventRequest) ProtoMessage() {}
 
 func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1888,7 @@ func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventRequest.ProtoReflect.Descriptor instead.
 func (*CancelEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CancelEventRequest) GetId() string {
@@ -1688,7 +1916,7 @@ type CancelEventResponse struct {
 
 func (x *CancelEventResponse) Reset() {
 	*x = CancelEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +1928,7 @@ func (x *CancelEventResponse) String() string {
 func (*CancelEventResponse) ProtoMessage() {}
 
 func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +1941,7 @@ func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventResponse.ProtoReflect.Descriptor instead.
 func (*CancelEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CancelEventResponse) GetEvent() *Event {
@@ -1740,7 +1968,7 @@ type DeleteEventRequest struct {
 
 func (x *DeleteEventRequest) Reset() {
 	*x = DeleteEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1980,7 @@ func (x *DeleteEventRequest) String() string {
 func (*DeleteEventRequest) ProtoMessage() {}
 
 func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +1993,7 @@ func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeleteEventRequest) GetId() string {
@@ -1790,7 +2018,7 @@ type DeleteEventResponse struct {
 
 func (x *DeleteEventResponse) Reset() {
 	*x = DeleteEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +2030,7 @@ func (x *DeleteEventResponse) String() string {
 func (*DeleteEventResponse) ProtoMessage() {}
 
 func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +2043,7 @@ func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 type UpdateEventDateRequest struct {
@@ -1827,7 +2055,7 @@ type UpdateEventDateRequest struct {
 
 func (x *UpdateEventDateRequest) Reset() {
 	*x = UpdateEventDateRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +2067,7 @@ func (x *UpdateEventDateRequest) String() string {
 func (*UpdateEventDateRequest) ProtoMessage() {}
 
 func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +2080,7 @@ func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UpdateEventDateRequest) GetDate() *EventDateChange {
@@ -1871,7 +2099,7 @@ type UpdateEventDateResponse struct {
 
 func (x *UpdateEventDateResponse) Reset() {
 	*x = UpdateEventDateResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1883,7 +2111,7 @@ func (x *UpdateEventDateResponse) String() string {
 func (*UpdateEventDateResponse) ProtoMessage() {}
 
 func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1896,7 +2124,7 @@ func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UpdateEventDateResponse) GetDate() *EventDate {
@@ -1918,7 +2146,7 @@ type CancelEventDateRequest struct {
 
 func (x *CancelEventDateRequest) Reset() {
 	*x = CancelEventDateRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +2158,7 @@ func (x *CancelEventDateRequest) String() string {
 func (*CancelEventDateRequest) ProtoMessage() {}
 
 func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2171,7 @@ func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateRequest.ProtoReflect.Descriptor instead.
 func (*CancelEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CancelEventDateRequest) GetId() string {
@@ -1971,7 +2199,7 @@ type CancelEventDateResponse struct {
 
 func (x *CancelEventDateResponse) Reset() {
 	*x = CancelEventDateResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2211,7 @@ func (x *CancelEventDateResponse) String() string {
 func (*CancelEventDateResponse) ProtoMessage() {}
 
 func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2224,7 @@ func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateResponse.ProtoReflect.Descriptor instead.
 func (*CancelEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CancelEventDateResponse) GetDate() *EventDate {
@@ -2024,7 +2252,7 @@ type AddEventDatesRequest struct {
 
 func (x *AddEventDatesRequest) Reset() {
 	*x = AddEventDatesRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2264,7 @@ func (x *AddEventDatesRequest) String() string {
 func (*AddEventDatesRequest) ProtoMessage() {}
 
 func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2277,7 @@ func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesRequest.ProtoReflect.Descriptor instead.
 func (*AddEventDatesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AddEventDatesRequest) GetEventId() string {
@@ -2076,7 +2304,7 @@ type AddEventDatesResponse struct {
 
 func (x *AddEventDatesResponse) Reset() {
 	*x = AddEventDatesResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2316,7 @@ func (x *AddEventDatesResponse) String() string {
 func (*AddEventDatesResponse) ProtoMessage() {}
 
 func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2329,7 @@ func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesResponse.ProtoReflect.Descriptor instead.
 func (*AddEventDatesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AddEventDatesResponse) GetDates() []*EventDate {
@@ -2243,7 +2471,28 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x12ListEventsResponse\x125\n" +
 	"\x06events\x18\x01 \x03(\v2\x1d.reservation.booking.v1.EventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xcf\x05\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xec\x01\n" +
+	"\x15ListEventDatesRequest\x12;\n" +
+	"\vstarts_from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"startsFrom\x12?\n" +
+	"\rstarts_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12\x19\n" +
+	"\bevent_id\x18\x03 \x01(\tR\aeventId\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"\xc2\x02\n" +
+	"\rScheduledDate\x125\n" +
+	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x19\n" +
+	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1f\n" +
+	"\vevent_title\x18\x03 \x01(\tR\n" +
+	"eventTitle\x12@\n" +
+	"\n" +
+	"event_type\x18\x04 \x01(\x0e2!.reservation.booking.v1.EventTypeR\teventType\x12F\n" +
+	"\fevent_status\x18\x05 \x01(\x0e2#.reservation.booking.v1.EventStatusR\veventStatus\x12\x1a\n" +
+	"\blocation\x18\x06 \x01(\tR\blocation\x12\x18\n" +
+	"\awaiting\x18\a \x01(\x05R\awaiting\"}\n" +
+	"\x16ListEventDatesResponse\x12;\n" +
+	"\x05dates\x18\x01 \x03(\v2%.reservation.booking.v1.ScheduledDateR\x05dates\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcf\x05\n" +
 	"\x12UpdateEventRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
@@ -2314,12 +2563,13 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x13EVENT_ORDER_CREATED\x10\x01\x12\x1c\n" +
 	"\x18EVENT_ORDER_CREATED_DESC\x10\x02\x12\x17\n" +
 	"\x13EVENT_ORDER_UPDATED\x10\x03\x12\x1c\n" +
-	"\x18EVENT_ORDER_UPDATED_DESC\x10\x042\xc8\a\n" +
+	"\x18EVENT_ORDER_UPDATED_DESC\x10\x042\xb9\b\n" +
 	"\fEventService\x12f\n" +
 	"\vCreateEvent\x12*.reservation.booking.v1.CreateEventRequest\x1a+.reservation.booking.v1.CreateEventResponse\x12]\n" +
 	"\bGetEvent\x12'.reservation.booking.v1.GetEventRequest\x1a(.reservation.booking.v1.GetEventResponse\x12c\n" +
 	"\n" +
-	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\x12f\n" +
+	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\x12o\n" +
+	"\x0eListEventDates\x12-.reservation.booking.v1.ListEventDatesRequest\x1a..reservation.booking.v1.ListEventDatesResponse\x12f\n" +
 	"\vUpdateEvent\x12*.reservation.booking.v1.UpdateEventRequest\x1a+.reservation.booking.v1.UpdateEventResponse\x12f\n" +
 	"\vCancelEvent\x12*.reservation.booking.v1.CancelEventRequest\x1a+.reservation.booking.v1.CancelEventResponse\x12f\n" +
 	"\vDeleteEvent\x12*.reservation.booking.v1.DeleteEventRequest\x1a+.reservation.booking.v1.DeleteEventResponse\x12l\n" +
@@ -2340,7 +2590,7 @@ func file_reservation_booking_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_booking_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_reservation_booking_v1_event_proto_goTypes = []any{
 	(EventType)(0),                  // 0: reservation.booking.v1.EventType
 	(EventStatus)(0),                // 1: reservation.booking.v1.EventStatus
@@ -2360,32 +2610,35 @@ var file_reservation_booking_v1_event_proto_goTypes = []any{
 	(*GetEventResponse)(nil),        // 15: reservation.booking.v1.GetEventResponse
 	(*ListEventsRequest)(nil),       // 16: reservation.booking.v1.ListEventsRequest
 	(*ListEventsResponse)(nil),      // 17: reservation.booking.v1.ListEventsResponse
-	(*UpdateEventRequest)(nil),      // 18: reservation.booking.v1.UpdateEventRequest
-	(*UpdateEventResponse)(nil),     // 19: reservation.booking.v1.UpdateEventResponse
-	(*CancelEventRequest)(nil),      // 20: reservation.booking.v1.CancelEventRequest
-	(*CancelEventResponse)(nil),     // 21: reservation.booking.v1.CancelEventResponse
-	(*DeleteEventRequest)(nil),      // 22: reservation.booking.v1.DeleteEventRequest
-	(*DeleteEventResponse)(nil),     // 23: reservation.booking.v1.DeleteEventResponse
-	(*UpdateEventDateRequest)(nil),  // 24: reservation.booking.v1.UpdateEventDateRequest
-	(*UpdateEventDateResponse)(nil), // 25: reservation.booking.v1.UpdateEventDateResponse
-	(*CancelEventDateRequest)(nil),  // 26: reservation.booking.v1.CancelEventDateRequest
-	(*CancelEventDateResponse)(nil), // 27: reservation.booking.v1.CancelEventDateResponse
-	(*AddEventDatesRequest)(nil),    // 28: reservation.booking.v1.AddEventDatesRequest
-	(*AddEventDatesResponse)(nil),   // 29: reservation.booking.v1.AddEventDatesResponse
-	(*timestamppb.Timestamp)(nil),   // 30: google.protobuf.Timestamp
+	(*ListEventDatesRequest)(nil),   // 18: reservation.booking.v1.ListEventDatesRequest
+	(*ScheduledDate)(nil),           // 19: reservation.booking.v1.ScheduledDate
+	(*ListEventDatesResponse)(nil),  // 20: reservation.booking.v1.ListEventDatesResponse
+	(*UpdateEventRequest)(nil),      // 21: reservation.booking.v1.UpdateEventRequest
+	(*UpdateEventResponse)(nil),     // 22: reservation.booking.v1.UpdateEventResponse
+	(*CancelEventRequest)(nil),      // 23: reservation.booking.v1.CancelEventRequest
+	(*CancelEventResponse)(nil),     // 24: reservation.booking.v1.CancelEventResponse
+	(*DeleteEventRequest)(nil),      // 25: reservation.booking.v1.DeleteEventRequest
+	(*DeleteEventResponse)(nil),     // 26: reservation.booking.v1.DeleteEventResponse
+	(*UpdateEventDateRequest)(nil),  // 27: reservation.booking.v1.UpdateEventDateRequest
+	(*UpdateEventDateResponse)(nil), // 28: reservation.booking.v1.UpdateEventDateResponse
+	(*CancelEventDateRequest)(nil),  // 29: reservation.booking.v1.CancelEventDateRequest
+	(*CancelEventDateResponse)(nil), // 30: reservation.booking.v1.CancelEventDateResponse
+	(*AddEventDatesRequest)(nil),    // 31: reservation.booking.v1.AddEventDatesRequest
+	(*AddEventDatesResponse)(nil),   // 32: reservation.booking.v1.AddEventDatesResponse
+	(*timestamppb.Timestamp)(nil),   // 33: google.protobuf.Timestamp
 }
 var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	0,  // 0: reservation.booking.v1.Event.type:type_name -> reservation.booking.v1.EventType
 	1,  // 1: reservation.booking.v1.Event.status:type_name -> reservation.booking.v1.EventStatus
 	6,  // 2: reservation.booking.v1.Event.dates:type_name -> reservation.booking.v1.EventDate
 	7,  // 3: reservation.booking.v1.Event.pricing_options:type_name -> reservation.booking.v1.PricingOption
-	30, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
-	30, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
+	33, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
+	33, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
 	5,  // 6: reservation.booking.v1.Event.recurrence:type_name -> reservation.booking.v1.Recurrence
-	30, // 7: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
+	33, // 7: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
 	2,  // 8: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
-	30, // 9: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
-	30, // 10: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
+	33, // 9: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
+	33, // 10: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
 	0,  // 11: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
 	1,  // 12: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
 	8,  // 13: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
@@ -2396,45 +2649,53 @@ var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	3,  // 18: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
 	0,  // 19: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
 	1,  // 20: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
-	30, // 21: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	30, // 22: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	30, // 23: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	33, // 21: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	33, // 22: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	33, // 23: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
 	4,  // 24: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
-	0,  // 25: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 26: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	9,  // 27: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
-	10, // 28: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
-	9,  // 29: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
-	4,  // 30: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 31: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
-	9,  // 32: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
-	6,  // 33: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	6,  // 34: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	8,  // 35: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	6,  // 36: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	12, // 37: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	14, // 38: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	16, // 39: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	18, // 40: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
-	20, // 41: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
-	22, // 42: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
-	28, // 43: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	24, // 44: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
-	26, // 45: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
-	13, // 46: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	15, // 47: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	17, // 48: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	19, // 49: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
-	21, // 50: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
-	23, // 51: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
-	29, // 52: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	25, // 53: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
-	27, // 54: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
-	46, // [46:55] is the sub-list for method output_type
-	37, // [37:46] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	33, // 25: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
+	33, // 26: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
+	6,  // 27: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
+	0,  // 28: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
+	1,  // 29: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
+	19, // 30: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
+	0,  // 31: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 32: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	9,  // 33: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
+	10, // 34: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
+	9,  // 35: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
+	4,  // 36: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 37: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
+	9,  // 38: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
+	6,  // 39: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	6,  // 40: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	8,  // 41: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	6,  // 42: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
+	12, // 43: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	14, // 44: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	16, // 45: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	18, // 46: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
+	21, // 47: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	23, // 48: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	25, // 49: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	31, // 50: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	27, // 51: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	29, // 52: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	13, // 53: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	15, // 54: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	17, // 55: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	20, // 56: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
+	22, // 57: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	24, // 58: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	26, // 59: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	32, // 60: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	28, // 61: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	30, // 62: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	53, // [53:63] is the sub-list for method output_type
+	43, // [43:53] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }
@@ -2450,15 +2711,15 @@ func file_reservation_booking_v1_event_proto_init() {
 	file_reservation_booking_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[7].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[8].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[14].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[18].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[17].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_event_proto_rawDesc), len(file_reservation_booking_v1_event_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

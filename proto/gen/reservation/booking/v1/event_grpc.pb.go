@@ -22,6 +22,7 @@ const (
 	EventService_CreateEvent_FullMethodName     = "/reservation.booking.v1.EventService/CreateEvent"
 	EventService_GetEvent_FullMethodName        = "/reservation.booking.v1.EventService/GetEvent"
 	EventService_ListEvents_FullMethodName      = "/reservation.booking.v1.EventService/ListEvents"
+	EventService_ListEventDates_FullMethodName  = "/reservation.booking.v1.EventService/ListEventDates"
 	EventService_UpdateEvent_FullMethodName     = "/reservation.booking.v1.EventService/UpdateEvent"
 	EventService_CancelEvent_FullMethodName     = "/reservation.booking.v1.EventService/CancelEvent"
 	EventService_DeleteEvent_FullMethodName     = "/reservation.booking.v1.EventService/DeleteEvent"
@@ -44,6 +45,9 @@ type EventServiceClient interface {
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*GetEventResponse, error)
 	// ListEvents returns a page of the events of the company. Scope: events:read.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
+	// ListEventDates returns a page of the dates of all events, or of one, in the
+	// order of their start: what takes place in a week, say. Scope: events:read.
+	ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error)
 	// UpdateEvent changes what is set, dates and pricing options included, in one
 	// commit. Status cancelled does what CancelEvent does. Refusals:
 	// EVENT_CANCELLED. Scope: events:write.
@@ -103,6 +107,16 @@ func (c *eventServiceClient) ListEvents(ctx context.Context, in *ListEventsReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListEventsResponse)
 	err := c.cc.Invoke(ctx, EventService_ListEvents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *eventServiceClient) ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListEventDatesResponse)
+	err := c.cc.Invoke(ctx, EventService_ListEventDates_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +197,9 @@ type EventServiceServer interface {
 	GetEvent(context.Context, *GetEventRequest) (*GetEventResponse, error)
 	// ListEvents returns a page of the events of the company. Scope: events:read.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
+	// ListEventDates returns a page of the dates of all events, or of one, in the
+	// order of their start: what takes place in a week, say. Scope: events:read.
+	ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error)
 	// UpdateEvent changes what is set, dates and pricing options included, in one
 	// commit. Status cancelled does what CancelEvent does. Refusals:
 	// EVENT_CANCELLED. Scope: events:write.
@@ -226,6 +243,9 @@ func (UnimplementedEventServiceServer) GetEvent(context.Context, *GetEventReques
 }
 func (UnimplementedEventServiceServer) ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEvents not implemented")
+}
+func (UnimplementedEventServiceServer) ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEventDates not implemented")
 }
 func (UnimplementedEventServiceServer) UpdateEvent(context.Context, *UpdateEventRequest) (*UpdateEventResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateEvent not implemented")
@@ -316,6 +336,24 @@ func _EventService_ListEvents_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EventServiceServer).ListEvents(ctx, req.(*ListEventsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_ListEventDates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEventDatesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).ListEventDates(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_ListEventDates_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).ListEventDates(ctx, req.(*ListEventDatesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -446,6 +484,10 @@ var EventService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListEvents",
 			Handler:    _EventService_ListEvents_Handler,
+		},
+		{
+			MethodName: "ListEventDates",
+			Handler:    _EventService_ListEventDates_Handler,
 		},
 		{
 			MethodName: "UpdateEvent",

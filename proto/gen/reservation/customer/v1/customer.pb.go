@@ -1001,7 +1001,11 @@ type ListCustomersRequest struct {
 	// Only archived customers, or only those who are not; unset: both.
 	Archived *bool `protobuf:"varint,6,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
 	// Only customers with this e-mail address, whatever its case.
-	Email         string `protobuf:"bytes,7,opt,name=email,proto3" json:"email,omitempty"`
+	Email string `protobuf:"bytes,7,opt,name=email,proto3" json:"email,omitempty"`
+	// Words separated by spaces, at most 5 and 100 characters: only customers of
+	// whom each word begins the first name, the last name or the e-mail address,
+	// whatever its case.
+	Query         string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1081,6 +1085,13 @@ func (x *ListCustomersRequest) GetArchived() bool {
 func (x *ListCustomersRequest) GetEmail() string {
 	if x != nil {
 		return x.Email
+	}
+	return ""
+}
+
+func (x *ListCustomersRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
 	}
 	return ""
 }
@@ -1692,7 +1703,7 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x18\n" +
-	"\x16DeleteCustomerResponse\"\xad\x02\n" +
+	"\x16DeleteCustomerResponse\"\xc3\x02\n" +
 	"\x14ListCustomersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -1701,7 +1712,8 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\rupdated_since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12<\n" +
 	"\x05order\x18\x05 \x01(\x0e2&.reservation.customer.v1.CustomerOrderR\x05order\x12\x1f\n" +
 	"\barchived\x18\x06 \x01(\bH\x00R\barchived\x88\x01\x01\x12\x14\n" +
-	"\x05email\x18\a \x01(\tR\x05emailB\v\n" +
+	"\x05email\x18\a \x01(\tR\x05email\x12\x14\n" +
+	"\x05query\x18\b \x01(\tR\x05queryB\v\n" +
 	"\t_archived\"\x96\x01\n" +
 	"\x15ListCustomersResponse\x12?\n" +
 	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\x12&\n" +
