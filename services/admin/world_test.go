@@ -259,4 +259,6 @@ func (a answer) must(t *testing.T, parts ...string) {
 	}
 }
 
-func describe(a answer) string { return fmt.Sprintf("%d to %q\n%s", a.StatusCode, a.to(), text(a.body)) }
+func describe(a answer) string {
+	return fmt.Sprintf("%d to %q\n%s", a.StatusCode, a.to(), text(a.body))
+}
