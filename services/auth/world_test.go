@@ -28,11 +28,12 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // world is a database and a bus on which any number of replicas run.
 type world struct {
-	t      *testing.T
-	db     *pg.DB
-	sealer *seal.Sealer
-	admin  bootstrapCredential
-	log    *lockedBuffer
+	t         *testing.T
+	db        *pg.DB
+	sealer    *seal.Sealer
+	masterKey []byte
+	admin     bootstrapCredential
+	log       *lockedBuffer
 }
 
 func newWorld(t *testing.T) *world {
@@ -45,7 +46,7 @@ func newWorld(t *testing.T) *world {
 	}
 	secret, _ := newSecret()
 	return &world{
-		t: t, db: testkit.DB(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()}), sealer: sealer,
+		t: t, db: testkit.DB(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()}), sealer: sealer, masterKey: key,
 		admin: bootstrapCredential{ID: id.New[id.ServiceCredential]().String(), Name: "operator", Secret: config.Secret(secret), Scopes: []string{token.Admin}},
 		log:   &lockedBuffer{},
 	}
