@@ -78,11 +78,11 @@ type AdministratorServiceClient interface {
 	// Where TOTP is set up and no code is given, the answer has totp_required and
 	// no session: the call is repeated with the code. An unknown address, a wrong
 	// password and a disabled administrator get one and the same UNAUTHENTICATED
-	// / INVALID_CREDENTIALS, after the same time; a wrong or used code gets
-	// UNAUTHENTICATED / INVALID_TOTP_CODE. After some failures the next attempts
-	// for one address of either kind are spaced out: one that comes too early is
-	// RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is not
-	// looked at, and does not count.
+	// / INVALID_CREDENTIALS, after the same time; a wrong or used code is refused
+	// as INVALID_TOTP_CODE. After some failures the next attempts for the e-mail
+	// address, or from the browser's address, are spaced out: one that comes too
+	// early is RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is
+	// not looked at, and does not count.
 	SignIn(ctx context.Context, in *SignInRequest, opts ...grpc.CallOption) (*SignInResponse, error)
 	// Authenticate exchanges the token of a session for the administrator and an
 	// access token, and keeps the session from idling out. UNAUTHENTICATED /
@@ -104,17 +104,18 @@ type AdministratorServiceClient interface {
 	// EndOtherSessions ends every session of the caller but the present. Own.
 	EndOtherSessions(ctx context.Context, in *EndOtherSessionsRequest, opts ...grpc.CallOption) (*EndOtherSessionsResponse, error)
 	// ChangePassword replaces the caller's password and ends the other sessions.
-	// A wrong present password is INVALID_CREDENTIALS and is throttled as a
+	// A wrong present password is refused as WRONG_PASSWORD, and throttled as a
 	// failed sign-in. Own.
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
 	// SetupTotp makes a secret, which is shown this once and is not asked for
 	// before ConfirmTotp. A repeat replaces it. Refused: TOTP_ALREADY_ENABLED. Own.
 	SetupTotp(ctx context.Context, in *SetupTotpRequest, opts ...grpc.CallOption) (*SetupTotpResponse, error)
 	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
-	// which are shown this once. Faults: INVALID_TOTP_CODE (refused, not
-	// unauthenticated), TOTP_NOT_SET_UP. Own.
+	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
+	// TOTP_ALREADY_ENABLED. Own.
 	ConfirmTotp(ctx context.Context, in *ConfirmTotpRequest, opts ...grpc.CallOption) (*ConfirmTotpResponse, error)
-	// DisableTotp turns TOTP off. It takes the password. Own.
+	// DisableTotp turns TOTP off. It takes the password: WRONG_PASSWORD as above.
+	// Where TOTP is off it changes nothing. Own.
 	DisableTotp(ctx context.Context, in *DisableTotpRequest, opts ...grpc.CallOption) (*DisableTotpResponse, error)
 	// InviteAdministrator makes an invitation for an e-mail address; an earlier
 	// open one for it is revoked. Refused: EMAIL_ALREADY_EXISTS.
@@ -360,11 +361,11 @@ type AdministratorServiceServer interface {
 	// Where TOTP is set up and no code is given, the answer has totp_required and
 	// no session: the call is repeated with the code. An unknown address, a wrong
 	// password and a disabled administrator get one and the same UNAUTHENTICATED
-	// / INVALID_CREDENTIALS, after the same time; a wrong or used code gets
-	// UNAUTHENTICATED / INVALID_TOTP_CODE. After some failures the next attempts
-	// for one address of either kind are spaced out: one that comes too early is
-	// RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is not
-	// looked at, and does not count.
+	// / INVALID_CREDENTIALS, after the same time; a wrong or used code is refused
+	// as INVALID_TOTP_CODE. After some failures the next attempts for the e-mail
+	// address, or from the browser's address, are spaced out: one that comes too
+	// early is RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is
+	// not looked at, and does not count.
 	SignIn(context.Context, *SignInRequest) (*SignInResponse, error)
 	// Authenticate exchanges the token of a session for the administrator and an
 	// access token, and keeps the session from idling out. UNAUTHENTICATED /
@@ -386,17 +387,18 @@ type AdministratorServiceServer interface {
 	// EndOtherSessions ends every session of the caller but the present. Own.
 	EndOtherSessions(context.Context, *EndOtherSessionsRequest) (*EndOtherSessionsResponse, error)
 	// ChangePassword replaces the caller's password and ends the other sessions.
-	// A wrong present password is INVALID_CREDENTIALS and is throttled as a
+	// A wrong present password is refused as WRONG_PASSWORD, and throttled as a
 	// failed sign-in. Own.
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
 	// SetupTotp makes a secret, which is shown this once and is not asked for
 	// before ConfirmTotp. A repeat replaces it. Refused: TOTP_ALREADY_ENABLED. Own.
 	SetupTotp(context.Context, *SetupTotpRequest) (*SetupTotpResponse, error)
 	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
-	// which are shown this once. Faults: INVALID_TOTP_CODE (refused, not
-	// unauthenticated), TOTP_NOT_SET_UP. Own.
+	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
+	// TOTP_ALREADY_ENABLED. Own.
 	ConfirmTotp(context.Context, *ConfirmTotpRequest) (*ConfirmTotpResponse, error)
-	// DisableTotp turns TOTP off. It takes the password. Own.
+	// DisableTotp turns TOTP off. It takes the password: WRONG_PASSWORD as above.
+	// Where TOTP is off it changes nothing. Own.
 	DisableTotp(context.Context, *DisableTotpRequest) (*DisableTotpResponse, error)
 	// InviteAdministrator makes an invitation for an e-mail address; an earlier
 	// open one for it is revoked. Refused: EMAIL_ALREADY_EXISTS.
