@@ -282,4 +282,3 @@ func procTicks(pid int32) int64 {
 	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
 	return user + system
 }
-
