@@ -197,7 +197,7 @@ func TestBlocking(t *testing.T) {
 		waitFor(t, func() error {
 			list, err := w.client.ListDeliveries(w.as(w.company), &webhookv1.ListDeliveriesRequest{EndpointId: made.GetEndpoint().GetId(), State: failed})
 			if err != nil || len(list.GetDeliveries()) != 1 {
-				return fmt.Errorf("%v %v", list, err)
+				return fmt.Errorf("%v %w", list, err)
 			}
 			if got := list.GetDeliveries()[0].GetLastFailure(); got != webhookv1.Failure_FAILURE_BLOCKED {
 				t.Errorf("it failed by %s", got)
