@@ -20,6 +20,7 @@ import (
 	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
+	"reservation.dev/services/admin"
 	"reservation.dev/services/auth"
 	"reservation.dev/services/booking"
 	"reservation.dev/services/customer"
@@ -29,7 +30,7 @@ import (
 
 // parts are all parts of the platform.
 func parts() []service.Part {
-	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), webhook.Part(), gatewaya.Part(), gatewayb.Part()}
+	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), webhook.Part(), admin.Part(), gatewaya.Part(), gatewayb.Part()}
 }
 
 // instance is the platform in one process.
@@ -48,12 +49,12 @@ type instance struct {
 func (in *instance) serve(ctx context.Context, announce func(credentials) error) error {
 	metrics := telemetry.Registry()
 	health := service.NewHealth()
-	admin, err := service.ListenAdmin(in.settings.addr(portAdmin), health, metrics)
+	operators, err := service.ListenAdmin(in.settings.addr(portAdmin), health, metrics)
 	if err != nil {
 		return err
 	}
 	g := service.NewGroup(ctx, in.log)
-	g.Go("admin", admin.Run)
+	g.Go("operators", operators.Run)
 	if in.postgres != nil {
 		// Nothing works without it, and whoever started us can start us again.
 		g.Go("postgres", in.postgres.Wait)
@@ -94,6 +95,7 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	env["CUSTOMER_ADDR"] = s.addr(portCustomer)
 	env["BOOKING_ADDR"] = s.addr(portBooking)
 	env["PASS_ADDR"] = s.addr(portPass)
+	env["WEBHOOK_ADDR"] = s.addr(portWebhook)
 	env["DATABASE_URL"] = in.urls[name]
 	env["MASTER_KEY"] = in.state.MasterKey
 	env["SERVICE_CREDENTIAL_ID"] = in.state.Credentials[name].ID
@@ -114,6 +116,12 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	case "webhook":
 		env["GRPC_ADDR"] = s.addr(portWebhook)
 		s.forDevelopment(env)
+	case "admin":
+		env["HTTP_ADDR"] = s.addr(portDashboard)
+		env["INTERFACE_A_URL"], env["INTERFACE_B_URL"] = "http://"+s.addr(portA), "http://"+s.addr(portB)+"/api/v1"
+		if env["ADMIN_URL"] == "" {
+			env["ADMIN_URL"] = "http://" + s.addr(portDashboard)
+		}
 	case "gateway-a":
 		env["HTTP_ADDR"] = s.addr(portA)
 	case "gateway-b":

@@ -11,16 +11,17 @@ import (
 // The ports, as offsets from PORT_BASE. The gaps belong to the faces and
 // services that have a fixed place in the order.
 const (
-	portA        = 0 // Interface A
-	portB        = 1 // Interface B
-	portAuth     = 3 // gRPC, as the next four
-	portCustomer = 4
-	portBooking  = 5
-	portPass     = 6
-	portWebhook  = 7
-	portPostgres = 8
-	portAdmin    = 9 // /livez, /readyz, /metrics
-	lastPort     = portAdmin
+	portA         = 0 // Interface A
+	portB         = 1 // Interface B
+	portDashboard = 2
+	portAuth      = 3 // gRPC, as the next four
+	portCustomer  = 4
+	portBooking   = 5
+	portPass      = 6
+	portWebhook   = 7
+	portPostgres  = 8
+	portAdmin     = 9 // /livez, /readyz, /metrics
+	lastPort      = portAdmin
 )
 
 // addr returns the address of a port. What the operators' port tells is nobody
@@ -42,7 +43,7 @@ func (s *Settings) checkPorts() error {
 		offset int
 		use    string
 	}{
-		{portA, "Interface A"}, {portB, "Interface B"}, {portAuth, "gRPC of auth"}, {portCustomer, "gRPC of customer"}, {portBooking, "gRPC of booking"},
+		{portA, "Interface A"}, {portB, "Interface B"}, {portDashboard, "the dashboard"}, {portAuth, "gRPC of auth"}, {portCustomer, "gRPC of customer"}, {portBooking, "gRPC of booking"},
 		{portPass, "gRPC of pass"}, {portWebhook, "gRPC of webhook"}, {portAdmin, "/metrics"},
 	} {
 		l, err := net.Listen("tcp", s.addr(port.offset))
