@@ -91,7 +91,16 @@ func (web *web) page(pattern string, who access, serve func(v *visit) error) {
 		if v.done {
 			return
 		}
-		if err := serve(v); err != nil {
+		err := serve(v)
+		if fault.Is(err, fault.Unauthenticated) && r.Method == http.MethodGet && v.session != nil && !v.done {
+			// Access tokens of an administrator die together, when one of the
+			// sessions ends. This one may live: ask again for who it is.
+			v.session, v.ctx = nil, r.Context()
+			if err = v.admit(who); err == nil && !v.done {
+				err = serve(v)
+			}
+		}
+		if err != nil {
 			v.fail(err)
 		}
 	})

@@ -1,0 +1,208 @@
+package admin
+
+import (
+	"strings"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// administratorView is an administrator as a page shows it.
+type administratorView struct {
+	*authv1.Administrator
+	Self bool
+}
+
+// RoleName is what the role is called.
+func (a administratorView) RoleName() string { return roleName(a.GetRole()) }
+
+// Owner tells the role.
+func (a administratorView) Owner() bool {
+	return a.GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
+}
+
+// invitationView is an invitation as a page shows it.
+type invitationView struct {
+	*authv1.Invitation
+	Expired bool
+}
+
+// RoleName is what the role is called.
+func (i invitationView) RoleName() string { return roleName(i.GetRole()) }
+
+// administratorsPage lists who signs in, and who is invited.
+type administratorsPage struct {
+	Administrators []administratorView
+	Invitations    []invitationView
+	Form           *form
+	// Link is the one of an invitation that was just made, shown this once.
+	Link, LinkEmail string
+	Next            string
+}
+
+func (administratorsPage) head() (string, string) { return "Administrators", "administrators" }
+
+func (v *visit) administratorsPage(f *form) (administratorsPage, error) {
+	page := administratorsPage{Form: f}
+	list, err := v.web.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: v.query("page")})
+	if err != nil {
+		return page, err
+	}
+	page.Next = v.with("page", list.GetNextPageToken())
+	for _, a := range list.GetAdministrators() {
+		page.Administrators = append(page.Administrators, administratorView{a, a.GetId() == v.session.Administrator.GetId()})
+	}
+	open, err := v.web.services.admins.ListInvitations(v.ctx, &authv1.ListInvitationsRequest{})
+	if err != nil {
+		return page, err
+	}
+	for _, i := range open.GetInvitations() {
+		page.Invitations = append(page.Invitations, invitationView{i, v.session.Clock.Past(i.GetExpiresAt())})
+	}
+	return page, nil
+}
+
+func (v *visit) administrators() error {
+	page, err := v.administratorsPage(newForm("role", "staff"))
+	if err != nil {
+		return err
+	}
+	return v.render("administrators", page)
+}
+
+func roleOf(name string) authv1.AdministratorRole {
+	if name == "owner" {
+		return authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
+	}
+	return authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+}
+
+func (v *visit) invite() error {
+	f := v.sent()
+	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: roleOf(f.text("role"))}
+	link := ""
+	if !f.Failed() {
+		res, err := v.web.services.admins.InviteAdministrator(v.ctx, req)
+		if err != nil {
+			if e := fault.From(err); e.Reason == "EMAIL_ALREADY_EXISTS" {
+				f.add("email", "There is already an administrator with this address.")
+			} else if !f.refuse(err, nil) {
+				return err
+			}
+		} else {
+			link = strings.TrimSuffix(v.web.cfg.URL, "/") + "/invitation/" + res.GetToken()
+		}
+	}
+	page, err := v.administratorsPage(f)
+	if err != nil {
+		return err
+	}
+	if f.Failed() {
+		return v.again("administrators", page)
+	}
+	page.Form, page.Link, page.LinkEmail = newForm("role", "staff"), link, req.GetEmail()
+	return v.render("administrators", page)
+}
+
+func (v *visit) revokeInvitation() error {
+	if _, err := v.web.services.admins.RevokeInvitation(v.ctx, &authv1.RevokeInvitationRequest{Id: v.r.PathValue("id")}); err != nil {
+		return v.refused("/settings/administrators", err)
+	}
+	return v.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
+}
+
+func (v *visit) changeAdministrator() error {
+	req := &authv1.UpdateAdministratorRequest{Id: v.r.PathValue("id")}
+	yes, no := true, false
+	said := ""
+	switch v.r.PathValue("action") {
+	case "owner":
+		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
+		req.Role, said = &role, "The administrator is now an owner."
+	case "staff":
+		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+		req.Role, said = &role, "The administrator is now staff."
+	case "disable":
+		req.Disabled, said = &yes, "The administrator is disabled, and every session has ended."
+	case "enable":
+		req.Disabled, said = &no, "The administrator can sign in again."
+	default:
+		return fault.Missing("page")
+	}
+	if _, err := v.web.services.admins.UpdateAdministrator(v.ctx, req); err != nil {
+		return v.refused("/settings/administrators", err)
+	}
+	return v.back("/settings/administrators", said)
+}
+
+func (v *visit) confirmAdministrator() error {
+	var p confirmPage
+	switch v.r.PathValue("action") {
+	case "owner":
+		p = confirmPage{Title: "Make this administrator an owner", Button: "Make an owner", Effects: []string{
+			"Owners open everything: credentials, webhooks, administrators, the audit log and the company's settings.",
+		}}
+	case "staff":
+		p = confirmPage{Title: "Make this administrator staff", Button: "Make staff", Danger: true, Effects: []string{
+			"Staff have the front desk: customers, events, bookings and passes. The settings are closed to them.",
+		}}
+	case "disable":
+		p = confirmPage{Title: "Disable this administrator", Button: "Disable", Danger: true, Effects: []string{
+			"Every session of theirs ends within a second, and they cannot sign in until they are enabled again.",
+		}}
+	case "enable":
+		p = confirmPage{Title: "Enable this administrator", Button: "Enable", Effects: []string{"They can sign in again, with their password."}}
+	default:
+		return fault.Missing("page")
+	}
+	page, err := v.administratorsPage(newForm())
+	if err != nil {
+		return err
+	}
+	for _, a := range page.Administrators {
+		if a.GetId() == v.r.PathValue("id") {
+			p.Section, p.Subject, p.Action, p.Back = "administrators", a.GetName()+", "+a.GetEmail(), v.r.URL.Path, "/settings/administrators"
+			return v.render("confirm", p)
+		}
+	}
+	return fault.Missing("administrator")
+}
+
+// auditPage is a page of the audit log.
+type auditPage struct {
+	Entries []*authv1.AuditEntry
+	Next    string
+	Form    *form
+	Actors  []option
+	Things  []option
+}
+
+func (auditPage) head() (string, string) { return "Audit log", "audit" }
+
+// things are what entries are about, as the filter offers them.
+var things = []option{
+	{"", "Everything"}, {"api_client.", "API clients"}, {"api_key.", "API keys"}, {"webhook_endpoint.", "Webhook endpoints"},
+	{"webhook_delivery.", "Webhook deliveries"}, {"administrator.", "Administrators"}, {"invitation.", "Invitations"}, {"session.", "Sessions"},
+	{"company.", "Company"}, {"event.", "Events"}, {"event_date.", "Event dates"}, {"booking.", "Bookings"}, {"waitlist.", "Waitlist"},
+	{"customer.", "Customers"}, {"customer_pass.", "Customers' passes"}, {"pass_type.", "Pass types"},
+}
+
+func (v *visit) auditLog() error {
+	res, err := v.web.services.audit.ListAuditEntries(v.ctx, &authv1.ListAuditEntriesRequest{
+		PageSize: 50, PageToken: v.query("page"), Actor: v.query("actor"), Action: v.query("action"), Target: v.query("target"),
+		Since: v.day("since", 0), Until: v.day("until", 1),
+	})
+	if err != nil {
+		return v.refused("/settings/audit", err)
+	}
+	people, err := v.web.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
+	if err != nil {
+		return err
+	}
+	page := auditPage{Entries: res.GetEntries(), Next: v.with("page", res.GetNextPageToken()), Things: things, Actors: []option{{"", "Everybody"}},
+		Form: newForm("actor", v.query("actor"), "action", v.query("action"), "target", v.query("target"), "since", v.query("since"), "until", v.query("until"))}
+	for _, a := range people.GetAdministrators() {
+		page.Actors = append(page.Actors, option{a.GetId(), a.GetName()})
+	}
+	return v.render("audit", page)
+}

@@ -1,0 +1,355 @@
+package admin
+
+import (
+	"strings"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// bookPage books places of a date for a customer, or puts the customer on the
+// waitlist: first the customer is found, then the rest is asked.
+type bookPage struct {
+	Event    eventView
+	Slot     slot
+	Wait     bool
+	Query    string
+	Found    []*customerv1.Customer
+	Customer *customerv1.Customer
+	Form     *form
+	Options  []option
+	Passes   []option
+	Action   string
+}
+
+func (p bookPage) head() (string, string) {
+	if p.Wait {
+		return "Add to the waitlist", "events"
+	}
+	return "Book", "events"
+}
+
+func (v *visit) bookForm() error { return v.bookOrWait(false) }
+func (v *visit) waitForm() error { return v.bookOrWait(true) }
+
+func (v *visit) bookOrWait(wait bool) error {
+	page, err := v.bookPage(wait, v.query("customer"))
+	if err != nil {
+		return err
+	}
+	if page.Customer == nil {
+		page.Query = v.query("q")
+		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, Archived: new(bool)})
+		if err != nil {
+			return v.refused(page.Slot.Path(), err)
+		}
+		page.Found = res.GetCustomers()
+		if v.r.Header.Get("Hx-Request") != "" {
+			return v.fragment("book", "found", page)
+		}
+	}
+	return v.render("book", page)
+}
+
+// bookPage reads what the form offers. Passes are those that the customer has and
+// that could pay for one place of the first option that takes credits.
+func (v *visit) bookPage(wait bool, customer string) (bookPage, error) {
+	e, s, err := v.findDate()
+	if err != nil {
+		return bookPage{}, err
+	}
+	page := bookPage{Event: e, Slot: s, Wait: wait, Form: newForm("spaces", "1", "method", "card"), Action: v.r.URL.Path}
+	if customer == "" {
+		return page, nil
+	}
+	res, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: customer})
+	if err != nil {
+		return page, err
+	}
+	page.Customer = res.GetCustomer()
+	least, payable := int32(0), false
+	for _, o := range e.GetPricingOptions() {
+		text := o.GetName() + ": " + money(o.GetPrice(), o.GetCurrency())
+		if o.Credits != nil {
+			text += " or " + plural(o.GetCredits(), "credit", "credits")
+			if !payable || o.GetCredits() < least {
+				least, payable = o.GetCredits(), true
+			}
+		}
+		page.Options = append(page.Options, option{o.GetId(), text})
+	}
+	if !payable {
+		return page, nil
+	}
+	passes, err := v.web.services.passes.ListEligiblePasses(v.ctx, &passv1.ListEligiblePassesRequest{
+		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: least,
+	})
+	if err != nil {
+		return page, err
+	}
+	for i, p := range passes.GetCustomerPasses() {
+		if i == 0 {
+			page.Passes = append(page.Passes, option{"", "The one that fits and expires first"})
+		}
+		page.Passes = append(page.Passes, option{p.GetId(), plural(p.GetRemainingUses(), "credit", "credits") + " left, until " + wallDate(p.GetExpiryDate())})
+	}
+	return page, nil
+}
+
+func (v *visit) book() error {
+	page, err := v.bookPage(false, v.value("customer"))
+	if err != nil || page.Customer == nil {
+		return orMissing(err)
+	}
+	page.Form = v.sent()
+	spaces, _ := page.Form.integer("spaces", "The number of places", 1, 1000)
+	req := &bookingv1.CreateTransactionRequest{
+		PurchaserId: page.Customer.GetId(),
+		Lines: []*bookingv1.TransactionLine{{
+			EventId: page.Event.GetId(), EventDateId: page.Slot.GetDate().GetId(), PricingOptionId: page.Form.text("option"), Spaces: int32(spaces),
+		}},
+		PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: page.Form.text("reference"), DiscountCode: page.Form.text("discount"),
+	}
+	if page.Form.text("method") == "pass" {
+		req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
+		req.PaymentReference, req.DiscountCode = "", ""
+	}
+	if page.Form.Failed() {
+		return v.again("book", page)
+	}
+	res, err := v.web.services.bookings.CreateTransaction(v.write("book"), req)
+	if err != nil {
+		if page.Form.refuse(err, bookFields) {
+			return v.again("book", page)
+		}
+		return err
+	}
+	b := res.GetTransaction().GetBookings()[0]
+	v.record("booking.create", b.GetId(), detail("customer", "", page.Customer.GetId()), detail("event", "", page.Event.GetTitle()), detail("paid", "", paid(b)))
+	return v.back(page.Slot.Path(), "Booked: "+plural(b.GetSpaces(), "place", "places")+" for "+fullName(page.Customer)+", "+paid(b)+".")
+}
+
+// bookFields are the form's names of the service's fields.
+var bookFields = map[string]string{
+	"payment_reference": "reference", "discount_code": "discount", "customer_pass_id": "pass", "payment_method": "method",
+	"lines[0].spaces": "spaces", "lines[0].pricing_option_id": "option", "lines": "spaces", "pricing_option_id": "option",
+}
+
+// orMissing is the error of what was not found.
+func orMissing(err error) error {
+	if err == nil {
+		err = fault.Missing("customer")
+	}
+	return err
+}
+
+func fullName(c interface {
+	GetFirstName() string
+	GetLastName() string
+}) string {
+	return strings.TrimSpace(c.GetFirstName() + " " + c.GetLastName())
+}
+
+func (v *visit) wait() error {
+	page, err := v.bookPage(true, v.value("customer"))
+	if err != nil || page.Customer == nil {
+		return orMissing(err)
+	}
+	page.Form = v.sent()
+	spaces, _ := page.Form.integer("spaces", "The number of places", 1, 1000)
+	req := &bookingv1.JoinWaitlistRequest{
+		EventDateId: page.Slot.GetDate().GetId(), CustomerId: page.Customer.GetId(), Spaces: int32(spaces), PricingOptionId: page.Form.text("option"),
+		Mode: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER, OfferMinutes: 12 * 60,
+	}
+	if page.Form.text("mode") == "book" {
+		req.Mode, req.OfferMinutes, req.PaymentMethod = bookingv1.WaitlistMode_WAITLIST_MODE_BOOK, 0, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
+		if page.Form.text("method") == "pass" {
+			req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
+		}
+	}
+	if page.Form.Failed() {
+		return v.again("book", page)
+	}
+	res, err := v.web.services.waitlist.JoinWaitlist(v.write("wait"), req)
+	if err != nil {
+		if page.Form.refuse(err, bookFields) {
+			return v.again("book", page)
+		}
+		return err
+	}
+	v.record("waitlist.join", res.GetEntry().GetId(), detail("customer", "", page.Customer.GetId()))
+	return v.back(page.Slot.Path()+"#waitlist", fullName(page.Customer)+" is on the waitlist.")
+}
+
+func (v *visit) leaveWaitlist() error {
+	back := local(v.value("back"), home)
+	if _, err := v.web.services.waitlist.LeaveWaitlist(v.write("leave"), &bookingv1.LeaveWaitlistRequest{Id: v.r.PathValue("id")}); err != nil {
+		return v.refused(back, err)
+	}
+	v.record("waitlist.leave", v.r.PathValue("id"))
+	return v.back(back, "Taken off the waitlist.")
+}
+
+func (v *visit) acceptOffer() error {
+	back := local(v.value("back"), home)
+	_, err := v.web.services.waitlist.AcceptOffer(v.write("accept"), &bookingv1.AcceptOfferRequest{
+		Id: v.r.PathValue("id"), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD,
+	})
+	if err != nil {
+		return v.refused(back, err)
+	}
+	v.record("waitlist.accept", v.r.PathValue("id"))
+	return v.back(back, "The offer is booked, to be paid by card.")
+}
+
+var attendances = map[string]struct {
+	value bookingv1.Attendance
+	said  string
+}{
+	"checked-in": {bookingv1.Attendance_ATTENDANCE_CHECKED_IN, "Checked in: "},
+	"no-show":    {bookingv1.Attendance_ATTENDANCE_NO_SHOW, "Marked as not come: "},
+	"unknown":    {bookingv1.Attendance_ATTENDANCE_UNKNOWN, "Taken back: "},
+}
+
+func (v *visit) attendance() error {
+	back := local(v.value("back"), home)
+	a, ok := attendances[v.value("attendance")]
+	if !ok {
+		return fault.Missing("page")
+	}
+	_, err := v.web.services.bookings.RecordAttendance(v.write("attendance"), &bookingv1.RecordAttendanceRequest{BookingId: v.r.PathValue("id"), Attendance: a.value})
+	if err != nil {
+		return v.refused(back, err)
+	}
+	v.record("booking.attendance", v.r.PathValue("id"), detail("attendance", "", v.value("attendance")))
+	return v.back(back, a.said+v.value("name")+".")
+}
+
+// bookingPage is one booking, with what cancelling it would do now.
+type bookingPage struct {
+	Registration registrationView
+	Outcome      *bookingv1.CancellationOutcome // nil: cancelled already
+	Back         string
+}
+
+func (p bookingPage) head() (string, string) {
+	return "Booking of " + fullName(p.Registration.Guest()), "events"
+}
+
+func (v *visit) findBooking() (bookingPage, error) {
+	res, err := v.web.services.bookings.GetRegistration(v.ctx, &bookingv1.GetRegistrationRequest{BookingId: v.r.PathValue("id")})
+	if err != nil {
+		return bookingPage{}, err
+	}
+	p := bookingPage{Registration: registrationView{res.GetRegistration()}}
+	b := res.GetRegistration().GetBooking()
+	p.Back = datePath(b.GetEventId(), b.GetEventDateId())
+	if !b.GetIsCancelled() {
+		preview, err := v.web.services.bookings.PreviewCancellation(v.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b.GetId()})
+		if err != nil {
+			return p, err
+		}
+		if !preview.GetAlreadyCancelled() {
+			p.Outcome = preview.GetOutcome()
+		}
+	}
+	return p, nil
+}
+
+func (v *visit) booking() error {
+	p, err := v.findBooking()
+	if err != nil {
+		return err
+	}
+	return v.render("booking", p)
+}
+
+// outcomeText says what the policy makes of a cancellation.
+func (v *visit) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOutcome) []string {
+	texts := []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first."}
+	switch {
+	case o.GetLate():
+		texts = append(texts, "It is late: cancelling was free until "+v.session.Clock.Time(o.GetFreeUntil())+". By the policy, what was paid is kept.")
+	case b.GetPass() != nil && o.GetCreditsReturned() > 0:
+		texts = append(texts, plural(o.GetCreditsReturned(), "credit goes", "credits go")+" back to the pass.")
+	case o.GetRefundDue() > 0:
+		texts = append(texts, "By the policy, "+money(o.GetRefundDue(), o.GetCurrency())+" are owed to the customer. Give them back where they were paid, then record the refund here.")
+	default:
+		texts = append(texts, "Nothing was paid, so nothing is owed.")
+	}
+	return texts
+}
+
+func (v *visit) confirmBooking() error {
+	p, err := v.findBooking()
+	if err != nil {
+		return err
+	}
+	b := p.Registration.GetBooking()
+	c := confirmPage{
+		Section: "events", Subject: fullName(p.Registration.Guest()) + ", " + b.GetEventTitle() + ", " + v.session.Clock.Time(b.GetStartsAt()),
+		Action: v.r.URL.Path, Back: "/bookings/" + b.GetId(), Danger: true,
+	}
+	switch v.r.PathValue("action") {
+	case "cancel", "waive":
+		if p.Outcome == nil {
+			return v.back(c.Back, sentences["ALREADY_CANCELLED"])
+		}
+		c.Title, c.Button, c.Effects = "Cancel this booking", "Cancel the booking", v.outcomeText(b, p.Outcome)
+		if v.r.PathValue("action") == "waive" {
+			c.Title, c.Button = "Cancel this booking, as if it were in time", "Cancel and waive the policy"
+			c.Effects = []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first.", "The policy is waived: credits go back, and what was paid by card is owed to the customer."}
+		}
+	case "refund":
+		c.Title, c.Button = "Record the refund", "Record the refund"
+		c.Effects = []string{"The booking is marked as refunded. It is not cancelled by that."}
+		if b.GetPass() != nil {
+			c.Effects = append(c.Effects, plural(b.GetPass().GetCreditsUsed(), "credit goes", "credits go")+" back to the pass, once.")
+		} else {
+			c.Effects = append(c.Effects, "No money is moved: give "+paid(b)+" back where it was paid.")
+		}
+	default:
+		return fault.Missing("page")
+	}
+	return v.render("confirm", c)
+}
+
+func (v *visit) changeBooking() error {
+	s, booking := v.web.services.bookings, v.r.PathValue("id")
+	path := "/bookings/" + booking
+	action := v.r.PathValue("action")
+	switch action {
+	case "cancel", "waive":
+		res, err := s.CancelBooking(v.write("cancel"), &bookingv1.CancelBookingRequest{BookingId: booking, WaivePolicy: action == "waive"})
+		if err != nil {
+			return v.refused(path, err)
+		}
+		if !res.GetChanged() {
+			return v.back(path, sentences["ALREADY_CANCELLED"])
+		}
+		text := "The booking is cancelled."
+		switch o := res.GetOutcome(); {
+		case o.GetCreditsReturned() > 0:
+			text += " " + plural(o.GetCreditsReturned(), "credit went", "credits went") + " back to the pass."
+		case o.GetRefundDue() > 0:
+			text += " " + money(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
+		case o.GetLate():
+			text += " It was late: what was paid is kept."
+		}
+		v.record("booking.cancel", booking, detail("outcome", "", text))
+		return v.back(path, text)
+	case "refund":
+		res, err := s.RefundBooking(v.write("refund"), &bookingv1.RefundBookingRequest{BookingId: booking})
+		if err != nil {
+			return v.refused(path, err)
+		}
+		if !res.GetChanged() {
+			return v.back(path, sentences["ALREADY_REFUNDED"])
+		}
+		v.record("booking.refund", booking)
+		return v.back(path, "The refund is recorded.")
+	}
+	return fault.Missing("page")
+}

@@ -1,0 +1,260 @@
+package admin
+
+import (
+	"strconv"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// customersPage is the list of customers, or what a search has found.
+type customersPage struct {
+	Query     string
+	Archived  bool
+	Customers []*customerv1.Customer
+	Total     int64
+	Next      string
+	Form      *form
+}
+
+func (customersPage) head() (string, string) { return "Customers", "customers" }
+
+func (v *visit) customers() error {
+	page := customersPage{Query: v.query("q"), Archived: v.query("archived") != "", Form: newForm()}
+	res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{
+		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: v.query("page"), Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
+	})
+	if err != nil {
+		if !page.Form.refuse(err, map[string]string{"query": "q"}) {
+			return err
+		}
+		return v.again("customers", page)
+	}
+	page.Customers, page.Total, page.Next = res.GetCustomers(), res.GetTotal(), v.with("page", res.GetNextPageToken())
+	if v.r.Header.Get("Hx-Request") != "" {
+		return v.fragment("customers", "found", page)
+	}
+	return v.render("customers", page)
+}
+
+// customerFormPage makes a customer.
+type customerFormPage struct{ Form *form }
+
+func (customerFormPage) head() (string, string) { return "Add Customer", "customers" }
+
+func (v *visit) newCustomer() error {
+	return v.render("customer-new", customerFormPage{newForm()})
+}
+
+// customerFields are the form's names of the service's fields.
+var customerFields = map[string]string{"first_name": "first", "last_name": "last"}
+
+func (v *visit) createCustomer() error {
+	f := v.sent()
+	req := &customerv1.CreateCustomerRequest{
+		FirstName: f.required("first", "A first name"), LastName: f.required("last", "A last name"),
+		Email: f.required("email", "An e-mail address"), Mobile: f.text("mobile"),
+	}
+	if f.Failed() {
+		return v.again("customer-new", customerFormPage{f})
+	}
+	res, err := v.web.services.customers.CreateCustomer(v.write("create"), req)
+	if err != nil {
+		if f.refuse(err, customerFields) {
+			return v.again("customer-new", customerFormPage{f})
+		}
+		return err
+	}
+	v.record("customer.create", res.GetCustomer().GetId())
+	return v.back("/customers/"+res.GetCustomer().GetId(), "The customer is added.")
+}
+
+// purchaseView is a purchase as a page shows it.
+type purchaseView struct{ *bookingv1.Transaction }
+
+// Paid says what a booking of it cost.
+func (purchaseView) Paid(b *bookingv1.Booking) string { return paid(b) }
+
+// passView is a customer's pass as a page shows it.
+type passView struct {
+	*passv1.CustomerPass
+	Title string
+}
+
+// StateName says what it can be used for now.
+func (p passView) StateName() string {
+	switch p.GetStatus() {
+	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE:
+		return "Active"
+	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING:
+		return "Starts later"
+	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED:
+		return "Used up"
+	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED:
+		return "Expired"
+	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
+		return "Paused"
+	}
+	return "Cancelled"
+}
+
+// customerPage is a customer with bookings and passes.
+type customerPage struct {
+	Customer   *customerv1.Customer
+	Form       *form
+	Purchases  []purchaseView
+	Total      int64
+	From, To   int64
+	Newer      string
+	Older      string
+	Passes     []passView
+	PassTotal  int64
+	MorePasses string
+}
+
+func (p customerPage) head() (string, string) { return fullName(p.Customer), "customers" }
+
+// purchasesShown is how many purchases a page of a customer has.
+const purchasesShown = 20
+
+func (v *visit) findCustomer() (customerPage, error) {
+	res, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: v.r.PathValue("id")})
+	if err != nil {
+		return customerPage{}, err
+	}
+	c := res.GetCustomer()
+	return customerPage{Customer: c, Form: newForm("first", c.GetFirstName(), "last", c.GetLastName(), "email", c.GetEmail(), "mobile", c.GetMobile())}, nil
+}
+
+func (v *visit) customer() error {
+	page, err := v.findCustomer()
+	if err != nil {
+		return err
+	}
+	if err := v.history(&page); err != nil {
+		return err
+	}
+	return v.render("customer", page)
+}
+
+// history reads what a customer has booked and holds: three calls, however much
+// it is.
+func (v *visit) history(page *customerPage) error {
+	number, err := strconv.ParseInt(v.query("purchases"), 10, 32)
+	if err != nil || number < 0 {
+		number = 0
+	}
+	n, size, since := int32(number), int32(purchasesShown), "1900-01-01"
+	txns, err := v.web.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
+		CustomerId: page.Customer.GetId(), Page: &n, PageSize: &size, StartDate: &since,
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range txns.GetTransactions() {
+		page.Purchases = append(page.Purchases, purchaseView{t})
+	}
+	page.Total = txns.GetTotal()
+	page.From = number*purchasesShown + 1
+	page.To = page.From + int64(len(page.Purchases)) - 1
+	if page.To < page.Total {
+		page.Older = v.with("purchases", strconv.FormatInt(number+1, 10))
+	}
+	if number > 0 {
+		page.Newer = v.with("purchases", strconv.FormatInt(number-1, 10))
+	}
+	passes, err := v.web.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
+		CustomerId: page.Customer.GetId(), PageSize: 20, PageToken: v.query("passes"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
+	})
+	if err != nil {
+		return err
+	}
+	page.PassTotal, page.MorePasses = passes.GetTotal(), v.with("passes", passes.GetNextPageToken())
+	if len(passes.GetCustomerPasses()) == 0 {
+		return nil
+	}
+	titles, err := v.passTitles()
+	if err != nil {
+		return err
+	}
+	for _, p := range passes.GetCustomerPasses() {
+		page.Passes = append(page.Passes, passView{p, titles[p.GetPassTypeId()]})
+	}
+	return nil
+}
+
+func (v *visit) updateCustomer() error {
+	page, err := v.findCustomer()
+	if err != nil {
+		return err
+	}
+	f := v.sent()
+	page.Form = f
+	first, last, email, mobile := f.required("first", "A first name"), f.required("last", "A last name"), f.required("email", "An e-mail address"), f.text("mobile")
+	if !f.Failed() {
+		_, err = v.web.services.customers.UpdateCustomer(v.write("update"), &customerv1.UpdateCustomerRequest{
+			Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile,
+		})
+		if err == nil {
+			v.record("customer.update", page.Customer.GetId())
+			return v.back("/customers/"+page.Customer.GetId(), "Saved.")
+		}
+		if !f.refuse(err, customerFields) {
+			return err
+		}
+	}
+	if err := v.history(&page); err != nil {
+		return err
+	}
+	return v.again("customer", page)
+}
+
+func (v *visit) confirmCustomer() error {
+	var p confirmPage
+	switch v.r.PathValue("action") {
+	case "archive":
+		p = confirmPage{Title: "Archive this customer", Button: "Archive", Effects: []string{
+			"The customer leaves the daily lists and the search. Bookings and passes stay, and integrations still see the customer as archived.", "This can be undone.",
+		}}
+	case "restore":
+		p = confirmPage{Title: "Bring this customer back", Button: "Bring back", Effects: []string{"The customer is in the daily lists and the search again."}}
+	case "delete":
+		p = confirmPage{Title: "Delete this customer", Button: "Delete for good", Danger: true, Effects: []string{
+			"The customer is gone for everybody: lists, search, integrations. The place on any waitlist is given up.",
+			"Past bookings keep the name. Coming bookings stay and hold their places until they are cancelled.", "This cannot be undone.",
+		}}
+	default:
+		return fault.Missing("page")
+	}
+	page, err := v.findCustomer()
+	if err != nil {
+		return err
+	}
+	p.Section, p.Subject, p.Action, p.Back = "customers", fullName(page.Customer), v.r.URL.Path, "/customers/"+page.Customer.GetId()
+	return v.render("confirm", p)
+}
+
+func (v *visit) changeCustomer() error {
+	s, customer := v.web.services.customers, v.r.PathValue("id")
+	path := "/customers/" + customer
+	switch action := v.r.PathValue("action"); action {
+	case "archive", "restore":
+		if _, err := s.ArchiveCustomer(v.write("archive"), &customerv1.ArchiveCustomerRequest{Id: customer, Archived: action == "archive"}); err != nil {
+			return v.refused(path, err)
+		}
+		v.record("customer."+action, customer)
+		if action == "archive" {
+			return v.back(path, "The customer is archived.")
+		}
+		return v.back(path, "The customer is back.")
+	case "delete":
+		if _, err := s.DeleteCustomer(v.write("delete"), &customerv1.DeleteCustomerRequest{Id: customer}); err != nil {
+			return v.refused(path, err)
+		}
+		v.record("customer.delete", customer)
+		return v.back("/customers", "The customer is deleted.")
+	}
+	return fault.Missing("page")
+}

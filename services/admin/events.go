@@ -1,0 +1,394 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// kinds are the kinds of offerings.
+var kinds = []struct {
+	kind bookingv1.EventType
+	name string
+}{
+	{bookingv1.EventType_EVENT_TYPE_CLASS, "class"}, {bookingv1.EventType_EVENT_TYPE_EVENT, "event"},
+	{bookingv1.EventType_EVENT_TYPE_WORKSHOP, "workshop"}, {bookingv1.EventType_EVENT_TYPE_COURSE, "course"},
+	{bookingv1.EventType_EVENT_TYPE_APPOINTMENT, "appointment"},
+}
+
+func kindName(k bookingv1.EventType) string {
+	for _, other := range kinds {
+		if other.kind == k {
+			return other.name
+		}
+	}
+	return "event"
+}
+
+// eventView is an event as a page shows it.
+type eventView struct{ *bookingv1.Event }
+
+// Kind is what kind of offering it is.
+func (e eventView) Kind() string { return kindName(e.GetType()) }
+
+// StateName says whether it is on offer.
+func (e eventView) StateName() string {
+	switch e.GetStatus() {
+	case bookingv1.EventStatus_EVENT_STATUS_DRAFT:
+		return "Draft"
+	case bookingv1.EventStatus_EVENT_STATUS_CANCELLED:
+		return "Cancelled"
+	}
+	return "Published"
+}
+
+// Policy says until when cancelling is free.
+func (e eventView) Policy() string {
+	if e.FreeCancellationMinutes == nil {
+		return "Cancelling is always free."
+	}
+	return "Cancelling is free until " + duration(e.GetFreeCancellationMinutes()) + " before the start. After that, what was paid is kept."
+}
+
+// eventsPage is the list of events.
+type eventsPage struct {
+	Events []eventView
+	Total  int64
+	Next   string
+	Status string
+	States []option
+}
+
+func (eventsPage) head() (string, string) { return "Events", "events" }
+
+var eventStates = map[string]bookingv1.EventStatus{
+	"published": bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, "draft": bookingv1.EventStatus_EVENT_STATUS_DRAFT,
+	"cancelled": bookingv1.EventStatus_EVENT_STATUS_CANCELLED,
+}
+
+func (v *visit) events() error {
+	res, err := v.web.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
+		PageSize: 50, PageToken: v.query("page"), Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC, Status: eventStates[v.query("status")],
+	})
+	if err != nil {
+		return err
+	}
+	page := eventsPage{Total: res.GetTotal(), Next: v.with("page", res.GetNextPageToken()), Status: v.query("status"),
+		States: []option{{"", "All"}, {"published", "Published"}, {"draft", "Drafts"}, {"cancelled", "Cancelled"}}}
+	for _, e := range res.GetEvents() {
+		page.Events = append(page.Events, eventView{e})
+	}
+	return v.render("events", page)
+}
+
+// eventPage is an event with its dates.
+type eventPage struct {
+	Event eventView
+	Dates []slot
+	Past  bool
+	Next  string
+}
+
+func (p eventPage) head() (string, string) { return p.Event.GetTitle(), "events" }
+
+func (v *visit) findEvent() (eventView, error) {
+	res, err := v.web.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: v.r.PathValue("id")})
+	return eventView{res.GetEvent()}, err
+}
+
+func (v *visit) event() error {
+	e, err := v.findEvent()
+	if err != nil {
+		return err
+	}
+	page := eventPage{Event: e, Past: v.query("dates") == "past"}
+	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 50, PageToken: v.query("page")}
+	if now := v.midnight(v.web.now(), 0); page.Past {
+		req.StartsBefore = timestamppb.New(now)
+	} else {
+		req.StartsFrom = timestamppb.New(now)
+	}
+	res, err := v.web.services.events.ListEventDates(v.ctx, req)
+	if err != nil {
+		return err
+	}
+	for _, d := range res.GetDates() {
+		page.Dates = append(page.Dates, slot{d, v.session.Clock})
+	}
+	page.Next = v.with("page", res.GetNextPageToken())
+	return v.render("event", page)
+}
+
+// registrationView is a booking as those see it who run the event.
+type registrationView struct {
+	*bookingv1.Registration
+}
+
+// Guest is whom the place is for.
+func (r registrationView) Guest() *bookingv1.CustomerReference {
+	if c := r.GetBooking().GetBoughtFor(); c != nil {
+		return c
+	}
+	return r.GetPurchaser()
+}
+
+// Paid says how much was paid and how.
+func (r registrationView) Paid() string { return paid(r.GetBooking()) }
+
+// Here tells that the guest is checked in, Absent that they did not come.
+func (r registrationView) Here() bool {
+	return r.GetBooking().GetAttendance() == bookingv1.Attendance_ATTENDANCE_CHECKED_IN
+}
+
+// Absent tells that the guest did not come.
+func (r registrationView) Absent() bool {
+	return r.GetBooking().GetAttendance() == bookingv1.Attendance_ATTENDANCE_NO_SHOW
+}
+
+func paid(b *bookingv1.Booking) string {
+	if p := b.GetPass(); p != nil {
+		return plural(p.GetCreditsUsed(), "credit", "credits")
+	}
+	text := money(b.GetCard().GetGross(), b.GetCard().GetCurrency())
+	if code := b.GetCard().GetDiscountCode(); code != "" {
+		text += " with " + code
+	}
+	return text
+}
+
+// entryView is somebody on the waitlist.
+type entryView struct {
+	*bookingv1.WaitlistEntry
+	Customer *customerv1.Customer
+}
+
+// Offered tells that places are held for the customer.
+func (e entryView) Offered() bool {
+	return e.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
+}
+
+// PassedOver says why others were served before.
+func (e entryView) PassedOver() string {
+	switch e.GetPassedOverReason() {
+	case "":
+		return ""
+	case "NOT_ENOUGH_PLACES":
+		return "Passed over: fewer places were free than wanted."
+	case "PASS_UNAVAILABLE":
+		return "Passed over: the pass could not be asked. It is tried again."
+	}
+	return "Passed over: " + sentences[e.GetPassedOverReason()]
+}
+
+// eventDatePage is a date with who comes and who waits.
+type eventDatePage struct {
+	Event         eventView
+	Slot          slot
+	Registrations []registrationView
+	Total         int64
+	Next          string
+	Waitlist      []entryView
+	Waiting       int64
+	Cancelled     bool // shows the cancelled ones
+	Self          string
+	CheckedIn     int
+}
+
+func (p eventDatePage) head() (string, string) { return p.Event.GetTitle(), "events" }
+
+// findDate returns an event and one of its dates.
+func (v *visit) findDate() (eventView, slot, error) {
+	e, err := v.findEvent()
+	if err != nil {
+		return e, slot{}, err
+	}
+	for _, d := range e.GetDates() {
+		if d.GetId() == v.r.PathValue("date") {
+			return e, slot{&bookingv1.ScheduledDate{
+				Date: d, EventId: e.GetId(), EventTitle: e.GetTitle(), EventStatus: e.GetStatus(), EventType: e.GetType(), Location: e.GetLocation(),
+			}, v.session.Clock}, nil
+		}
+	}
+	return e, slot{}, fault.Missing("date")
+}
+
+func (v *visit) eventDate() error {
+	e, s, err := v.findDate()
+	if err != nil {
+		return err
+	}
+	page := eventDatePage{Event: e, Slot: s, Cancelled: v.query("show") == "cancelled", Self: v.r.URL.RequestURI()}
+	regs, err := v.web.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
+		EventId: e.GetId(), EventDateId: s.GetDate().GetId(), PageSize: 100, PageToken: v.query("page"), Cancelled: &page.Cancelled,
+	})
+	if err != nil {
+		return err
+	}
+	page.Total, page.Next = regs.GetTotal(), v.with("page", regs.GetNextPageToken())
+	for _, r := range regs.GetRegistrations() {
+		view := registrationView{r}
+		if view.Here() {
+			page.CheckedIn++
+		}
+		page.Registrations = append(page.Registrations, view)
+	}
+	if page.Waitlist, page.Waiting, err = v.waitlist(s.GetDate().GetId()); err != nil {
+		return err
+	}
+	return v.render("event-date", page)
+}
+
+// waitlist returns who waits for a date, with names.
+func (v *visit) waitlist(date string) ([]entryView, int64, error) {
+	res, err := v.web.services.waitlist.ListWaitlist(v.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
+	if err != nil || len(res.GetEntries()) == 0 {
+		return nil, 0, err
+	}
+	var ids []string
+	for _, e := range res.GetEntries() {
+		ids = append(ids, e.GetCustomerId())
+	}
+	names, err := v.web.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: ids, IncludeDeleted: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	byID := map[string]*customerv1.Customer{}
+	for _, c := range names.GetCustomers() {
+		byID[c.GetId()] = c
+	}
+	var views []entryView
+	for _, e := range res.GetEntries() {
+		views = append(views, entryView{e, byID[e.GetCustomerId()]})
+	}
+	return views, res.GetTotal(), nil
+}
+
+// confirmDate asks before a date is cancelled.
+func (v *visit) confirmDate() error {
+	e, s, err := v.findDate()
+	if err != nil {
+		return err
+	}
+	return v.render("confirm", confirmPage{
+		Title: "Cancel this date", Section: "events", Subject: e.GetTitle() + ", " + v.session.Clock.Time(s.GetDate().GetStartsAt()),
+		Effects: []string{
+			"All its bookings are cancelled: " + plural(s.GetDate().GetBooked(), "place is", "places are") + " taken now.",
+			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
+			"The waitlist ends. A cancelled date cannot be brought back.",
+		},
+		Action: v.r.URL.Path, Button: "Cancel the date", Danger: true, Reason: true, Back: s.Path(),
+	})
+}
+
+func (v *visit) cancelDate() error {
+	path := datePath(v.r.PathValue("id"), v.r.PathValue("date"))
+	res, err := v.web.services.events.CancelEventDate(v.write("cancel"), &bookingv1.CancelEventDateRequest{Id: v.r.PathValue("date"), Reason: v.value("reason")})
+	if err != nil {
+		return v.refused(path, err)
+	}
+	v.record("event_date.cancel", v.r.PathValue("date"), detail("reason", "", v.value("reason")))
+	return v.back(path, "The date is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+}
+
+// eventFormPage makes an event.
+type eventFormPage struct {
+	Form  *form
+	Kinds []option
+	Zone  string
+}
+
+func (eventFormPage) head() (string, string) { return "Add Event", "events" }
+
+func (v *visit) eventForm(f *form) eventFormPage {
+	p := eventFormPage{Form: f, Zone: v.session.Clock.Name()}
+	for _, k := range kinds {
+		p.Kinds = append(p.Kinds, option{k.name, strings.ToUpper(k.name[:1]) + k.name[1:]})
+	}
+	return p
+}
+
+func (v *visit) newEvent() error {
+	tomorrow := v.midnight(v.web.now(), 1)
+	return v.render("event-new", v.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format("2006-01-02T15:04"), "duration", "60", "repeat", "1", "tax", "0")))
+}
+
+// maxRepeats bounds how many weekly dates a form makes.
+const maxRepeats = 260
+
+func (v *visit) createEvent() error {
+	f := v.sent()
+	req := &bookingv1.CreateEventRequest{Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location")}
+	for _, k := range kinds {
+		if k.name == f.text("type") {
+			req.Type = k.kind
+		}
+	}
+	if f.Get("draft") != "" {
+		req.Status = bookingv1.EventStatus_EVENT_STATUS_DRAFT
+	}
+	start, err := time.Parse("2006-01-02T15:04", f.text("start"))
+	if err != nil {
+		f.add("start", "Give a date and a time.")
+	}
+	local := start.Format("2006-01-02T15:04:05")
+	date := &bookingv1.NewEventDate{LocalStart: local}
+	if minutes, given := f.integer("duration", "The duration", 1, 525600); given {
+		date.DurationMinutes = int32(minutes)
+	} else {
+		f.add("duration", "A duration is needed.")
+	}
+	if capacity, given := f.integer("capacity", "The capacity", 0, 1_000_000); given {
+		n := int32(capacity)
+		date.Capacity = &n
+	}
+	if n, given := f.integer("repeat", "The number of weeks", 1, maxRepeats); given && n > 1 {
+		req.Recurrence = &bookingv1.Recurrence{Rule: fmt.Sprintf("FREQ=WEEKLY;COUNT=%d", n), LocalStart: local}
+		date.LocalStart = ""
+	}
+	req.Dates = []*bookingv1.NewEventDate{date}
+	if hours, given := f.integer("policy", "The number of hours", 0, 8760); given {
+		n := int32(hours * 60)
+		req.FreeCancellationMinutes = &n
+	}
+	option := &bookingv1.NewPricingOption{Name: "Drop-in"}
+	option.Price, _ = f.money("price", "The price")
+	if credits, given := f.integer("credits", "The number of credits", 0, 1000); given {
+		n := int32(credits)
+		option.Credits = &n
+	}
+	if tax, given := f.integer("tax", "The tax", 0, 100); given {
+		option.TaxRateBasisPoints = int32(tax * 100)
+	}
+	req.PricingOptions = []*bookingv1.NewPricingOption{option}
+	if f.Failed() {
+		return v.again("event-new", v.eventForm(f))
+	}
+	res, err := v.web.services.events.CreateEvent(v.write("create"), req)
+	if err != nil {
+		if f.refuse(err, map[string]string{"dates": "start", "recurrence": "repeat", "pricing_options": "price"}) {
+			return v.again("event-new", v.eventForm(f))
+		}
+		return err
+	}
+	v.record("event.create", res.GetEvent().GetId(), detail("title", "", res.GetEvent().GetTitle()))
+	return v.back("/events/"+res.GetEvent().GetId(), "The event is added, with "+plural(len(res.GetEvent().GetDates()), "date", "dates")+".")
+}
+
+// publishEvent puts a draft on offer.
+func (v *visit) publishEvent() error {
+	path := "/events/" + v.r.PathValue("id")
+	_, err := v.web.services.events.UpdateEvent(v.write("publish"), &bookingv1.UpdateEventRequest{
+		Id: v.r.PathValue("id"), Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
+	})
+	if err != nil {
+		return v.refused(path, err)
+	}
+	v.record("event.publish", v.r.PathValue("id"))
+	return v.back(path, "The event is published and can be booked.")
+}
