@@ -71,6 +71,12 @@ func (s slot) Cancelled() bool {
 	return s.GetDate().GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
 }
 
+// Bookable tells that the date has not begun and takes place.
+func (s slot) Bookable() bool { return !s.Cancelled() && !s.clock.Past(s.GetDate().GetStartsAt()) }
+
+// Full tells that no place is left.
+func (s slot) Full() bool { return s.Fullness().Class() == "full" }
+
 // Over tells that the date has ended.
 func (s slot) Over() bool {
 	end := s.GetDate().GetStartsAt().AsTime().Add(time.Duration(s.GetDate().GetDurationMinutes()) * time.Minute)

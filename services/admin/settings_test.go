@@ -197,7 +197,7 @@ func TestWebhooks(t *testing.T) {
 	})
 	t.Run("the overview has the charts, and the numbers as a table", func(t *testing.T) {
 		for _, s := range spans {
-			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "The numbers as a table", "168 delivered"[3:])
+			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "The numbers as a table", " delivered")
 		}
 	})
 }

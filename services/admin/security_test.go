@@ -1,0 +1,437 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// mayOpen lets the right password in, and gives the session another token.
+func mayOpen(w *world) {
+	on(w.backend, "SignIn", func(req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
+		switch {
+		case req.GetPassword() != "right":
+			return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "wrong")
+		case req.GetEmail() == "totp@example.com" && req.GetTotpCode() == "":
+			return &authv1.SignInResponse{TotpRequired: true}, nil
+		case req.GetEmail() == "totp@example.com" && req.GetTotpCode() != "123456":
+			return nil, fault.New(fault.Unauthenticated, "INVALID_TOTP_CODE", "wrong")
+		}
+		return &authv1.SignInResponse{SessionToken: sessionToken, Identity: w.identity()}, nil
+	})
+}
+
+func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
+	w := newWorld(t)
+	paths := []string{"/sign-in", "/", "/nowhere", w.web.pages.urls["style.css"], "/assets/none.css"}
+	for _, signedIn := range []bool{false, true} {
+		if signedIn {
+			w.signIn()
+		}
+		for _, path := range paths {
+			h := w.get(path).Header
+			csp := h.Get("Content-Security-Policy")
+			for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
+				if !strings.Contains(csp, part) {
+					t.Errorf("%s: no %s in %q", path, part, csp)
+				}
+			}
+			if strings.Contains(csp, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") == "" {
+				t.Errorf("%s: %v", path, h)
+			}
+		}
+	}
+}
+
+// Nothing inline is executed, so nothing inline must be needed.
+func TestPagesHaveNothingInline(t *testing.T) {
+	inline := regexp.MustCompile(`(?i)<style|<script>|<script [^>]*>[^<]|\son[a-z]+=|\sstyle=|javascript:`)
+	names, err := files.ReadDir("templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := files.ReadDir("templates/shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for folder, list := range map[string]int{"templates/": len(names), "templates/shared/": len(shared)} {
+		entries, err := files.ReadDir(strings.TrimSuffix(folder, "/"))
+		if err != nil || len(entries) != list {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				continue
+			}
+			body, err := files.ReadFile(folder + e.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := inline.Find(body); found != nil {
+				t.Errorf("%s has %q", e.Name(), found)
+			}
+			checked++
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d templates were looked at", checked)
+	}
+}
+
+func TestForgery(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	aClient(w.backend)
+	on(w.backend, "DisableApiClient", func(*authv1.DisableApiClientRequest) (*authv1.DisableApiClientResponse, error) {
+		return &authv1.DisableApiClientResponse{}, nil
+	})
+	const path = "/settings/api-clients/m2m_1/disable"
+	good := url.Values{csrfField: {tokenOf(sessionToken)}}
+	for name, try := range map[string]struct {
+		values url.Values
+		header map[string]string
+	}{
+		"without the token":          {url.Values{}, nil},
+		"with another session's":     {url.Values{csrfField: {tokenOf(strings.Repeat("x", sessionTokenLen))}}, nil},
+		"with the session's own":     {url.Values{csrfField: {sessionToken}}, nil},
+		"from another site":          {good, map[string]string{"Sec-Fetch-Site": "cross-site"}},
+		"from another subdomain":     {good, map[string]string{"Sec-Fetch-Site": "same-site"}},
+		"from another origin":        {good, map[string]string{"Origin": "https://evil.example"}},
+		"from an origin that is off": {good, map[string]string{"Origin": "null"}},
+	} {
+		t.Run("a form "+name+" does nothing", func(t *testing.T) {
+			a := w.send(path, try.values, try.header)
+			if a.StatusCode != http.StatusForbidden || len(w.backend.called("DisableApiClient")) > 0 {
+				t.Error(describe(a))
+			}
+		})
+	}
+	t.Run("a form of a page of this session does", func(t *testing.T) {
+		a := w.send(path, good, map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": w.server.URL})
+		if a.to() != "/settings/api-clients/m2m_1" || len(w.backend.called("DisableApiClient")) != 1 {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("signing in and out cannot be forged from another site either", func(t *testing.T) {
+		mayOpen(w)
+		for _, path := range []string{"/sign-in", "/sign-out"} {
+			if a := w.send(path, url.Values{"email": {"a@b.c"}, "password": {"right"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
+				t.Error(describe(a))
+			}
+		}
+		if a := w.send("/sign-out", url.Values{}, nil); a.StatusCode != http.StatusForbidden {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("no GET changes anything", func(t *testing.T) {
+		w.backend.count()
+		w.get(path)
+		for _, c := range []string{"DisableApiClient", "RecordAuditEntry"} {
+			if len(w.backend.called(c)) > 0 {
+				t.Errorf("%s was called", c)
+			}
+		}
+	})
+}
+
+func TestRedirectionsStayHere(t *testing.T) {
+	w := newWorld(t)
+	mayOpen(w)
+	for next, want := range map[string]string{
+		"/customers?q=a": "/customers?q=a", "https://evil.example/": "/", "//evil.example/": "/", `/\evil.example`: "/", `\\evil.example`: "/",
+		"/\t/evil.example": "/", "javascript:alert(1)": "/", "evil": "/", "": "/", "/%0d%0aX: y": "/%0d%0aX: y",
+	} {
+		a := w.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"right"}, "next": {next}}, nil)
+		got, err := url.QueryUnescape(a.to())
+		if err != nil {
+			got = a.to()
+		}
+		if wanted, err := url.QueryUnescape(want); err != nil || got != wanted && !strings.HasPrefix(a.to(), "/%0d%0a") {
+			t.Errorf("%q leads to %q (%v)", next, a.to(), err)
+		}
+	}
+	t.Run("who has to sign in first comes back to the page", func(t *testing.T) {
+		other := newWorld(t)
+		a := other.get("/customers?q=ann")
+		if a.to() != "/sign-in?next=%2Fcustomers%3Fq%3Dann" {
+			t.Error(describe(a))
+		}
+	})
+}
+
+func TestHostHeader(t *testing.T) {
+	w := newWorld(t)
+	req, err := http.NewRequest(http.MethodGet, w.server.URL+"/sign-in", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "evil.example"
+	a := w.do(req)
+	if a.StatusCode != http.StatusMisdirectedRequest || strings.Contains(a.body, "evil.example") || len(w.backend.calls) > 0 {
+		t.Error(describe(a))
+	}
+}
+
+func TestSessions(t *testing.T) {
+	w := newWorld(t)
+	mayOpen(w)
+	cookie := func(a answer, name string) *http.Cookie {
+		for _, c := range a.Cookies() {
+			if c.Name == name {
+				return c
+			}
+		}
+		return nil
+	}
+	t.Run("signing in replaces whatever cookie was there, and ends its session", func(t *testing.T) {
+		planted := strings.Repeat("p", sessionTokenLen)
+		u, _ := url.Parse(w.server.URL)
+		w.client.Jar.SetCookies(u, []*http.Cookie{{Name: sessionCookie, Value: planted, Path: "/"}})
+		a := w.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"right"}}, nil)
+		c := cookie(a, sessionCookie)
+		if c == nil || c.Value != sessionToken || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Secure {
+			t.Errorf("%v", c)
+		}
+		ended := w.backend.called("SignOut")
+		if len(ended) != 1 || ended[0].req.(*authv1.SignOutRequest).GetSessionToken() != planted {
+			t.Errorf("%v", ended)
+		}
+	})
+	t.Run("over TLS the cookie is Secure and of this host alone, and browsers are told to stay", func(t *testing.T) {
+		other := newWorld(t)
+		mayOpen(other)
+		other.serve("https://desk.example")
+		req, err := http.NewRequest(http.MethodPost, other.server.URL+"/sign-in", strings.NewReader("email=a%40b.c&password=right"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "desk.example"
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		a := other.do(req)
+		if c := cookie(a, "__Host-"+sessionCookie); c == nil || !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" {
+			t.Errorf("%v", a.Cookies())
+		}
+		if a.Header.Get("Strict-Transport-Security") == "" {
+			t.Error("no HSTS")
+		}
+	})
+	t.Run("a wrong password says nothing about which of the two is wrong", func(t *testing.T) {
+		a := w.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"wrong"}}, nil)
+		a.must(t, "do not fit together", `value="a@b.c"`)
+		if strings.Contains(a.body, `value="wrong"`) {
+			t.Error("the password is on the page")
+		}
+	})
+	t.Run("a second step asks for the code, and a wrong one can be tried again", func(t *testing.T) {
+		values := url.Values{"email": {"totp@example.com"}, "password": {"right"}}
+		w.send("/sign-in", values, nil).must(t, `name="code"`, `autocomplete="one-time-code"`)
+		values.Set("code", "000000")
+		w.send("/sign-in", values, nil).must(t, "This code is not right", `name="code"`)
+		values.Set("code", "123456")
+		if a := w.send("/sign-in", values, nil); a.to() != "/" {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("a session that has ended opens nothing", func(t *testing.T) {
+		w.signIn()
+		on(w.backend, "Authenticate", func(*authv1.AuthenticateRequest) (*authv1.AuthenticateResponse, error) {
+			return nil, fault.New(fault.Unauthenticated, "SESSION_ENDED", "the session has ended")
+		})
+		for _, path := range []string{"/", "/customers", "/settings/api-clients", "/settings/audit", "/account"} {
+			if a := w.get(path); !strings.HasPrefix(a.to(), "/sign-in") {
+				t.Errorf("%s: %s", path, describe(a))
+			}
+		}
+	})
+}
+
+func TestStaffHaveNoSettings(t *testing.T) {
+	w := newWorld(t)
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.signIn()
+	for _, path := range []string{"/settings/api-clients", "/settings/api-keys", "/settings/webhooks", "/settings/company", "/settings/administrators", "/settings/audit"} {
+		a := w.get(path)
+		if a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Only owners") {
+			t.Errorf("%s: %s", path, describe(a))
+		}
+		if strings.Contains(a.body, `href="/settings/api-clients"`) {
+			t.Error("the menu offers it")
+		}
+	}
+	if a := w.post("/settings/api-clients", "name", "x", "scopes", "customers:read"); a.StatusCode != http.StatusForbidden || len(w.backend.called("CreateApiClient")) > 0 {
+		t.Error(describe(a))
+	}
+}
+
+// aDesk is an event with a date, and a customer, whose names are traps.
+func aDesk(w *world, title, first string) (event *bookingv1.Event, customer *customerv1.Customer) {
+	capacity := int32(8)
+	starts := timestamppb.New(time.Now().Add(time.Hour))
+	date := &bookingv1.EventDate{Id: "date_1", StartsAt: starts, DurationMinutes: 60, Timezone: "Europe/London", Capacity: &capacity, Booked: 2}
+	event = &bookingv1.Event{
+		Id: "evt_1", Title: title, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Timezone: "Europe/London", Dates: []*bookingv1.EventDate{date},
+		PricingOptions: []*bookingv1.PricingOption{{Id: "po-1", Name: "Drop-in", Price: 1250, Currency: "GBP"}},
+	}
+	customer = &customerv1.Customer{Id: "cust_1", FirstName: first, LastName: "Smith", Email: "x@example.com", CreatedAt: timestamppb.Now()}
+	who := &bookingv1.CustomerReference{Id: "cust_1", FirstName: first, LastName: "Smith"}
+	booking := &bookingv1.Booking{
+		Id: "booking_1", Spaces: 1, EventId: "evt_1", EventTitle: title, EventDateId: "date_1", StartsAt: starts,
+		Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1250, Reference: first}},
+	}
+	registration := &bookingv1.Registration{Booking: booking, Purchaser: who, TransactionId: "txn_1"}
+	on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
+		return &bookingv1.ListEventDatesResponse{Dates: []*bookingv1.ScheduledDate{{Date: date, EventId: "evt_1", EventTitle: title, Waiting: 1}}}, nil
+	})
+	on(w.backend, "GetEvent", func(req *bookingv1.GetEventRequest) (*bookingv1.GetEventResponse, error) {
+		if req.GetId() != "evt_1" {
+			return nil, fault.Missing("event")
+		}
+		return &bookingv1.GetEventResponse{Event: event}, nil
+	})
+	on(w.backend, "ListEvents", func(*bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
+		return &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{event}, Total: 1}, nil
+	})
+	on(w.backend, "ListRegistrations", func(*bookingv1.ListRegistrationsRequest) (*bookingv1.ListRegistrationsResponse, error) {
+		return &bookingv1.ListRegistrationsResponse{Registrations: []*bookingv1.Registration{registration}, Total: 1}, nil
+	})
+	on(w.backend, "GetRegistration", func(req *bookingv1.GetRegistrationRequest) (*bookingv1.GetRegistrationResponse, error) {
+		if req.GetBookingId() != "booking_1" {
+			return nil, fault.Missing("booking")
+		}
+		return &bookingv1.GetRegistrationResponse{Registration: registration}, nil
+	})
+	on(w.backend, "PreviewCancellation", func(*bookingv1.PreviewCancellationRequest) (*bookingv1.PreviewCancellationResponse, error) {
+		return &bookingv1.PreviewCancellationResponse{Outcome: &bookingv1.CancellationOutcome{Late: true, FreeUntil: timestamppb.Now()}}, nil
+	})
+	on(w.backend, "ListWaitlist", func(*bookingv1.ListWaitlistRequest) (*bookingv1.ListWaitlistResponse, error) {
+		return &bookingv1.ListWaitlistResponse{Entries: []*bookingv1.WaitlistEntry{{Id: "wait_1", CustomerId: "cust_1", Spaces: 1, Position: 1, JoinedAt: timestamppb.Now()}}, Total: 1}, nil
+	})
+	on(w.backend, "BatchGetCustomers", func(*customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{customer}}, nil
+	})
+	on(w.backend, "ListCustomers", func(*customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
+		return &customerv1.ListCustomersResponse{Customers: []*customerv1.Customer{customer}, Total: 1}, nil
+	})
+	on(w.backend, "GetCustomer", func(req *customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
+		if req.GetId() != "cust_1" {
+			return nil, fault.Missing("customer")
+		}
+		return &customerv1.GetCustomerResponse{Customer: customer}, nil
+	})
+	on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
+		return &bookingv1.ListTransactionsResponse{Transactions: []*bookingv1.Transaction{{Id: "txn_1", Purchaser: who, Bookings: []*bookingv1.Booking{booking}}}, Total: 1}, nil
+	})
+	noPasses(w)
+	return event, customer
+}
+
+func TestWhatPeopleTypeIsNoMarkup(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	const script, arabic = `<script>alert("x")</script>`, "يوجا الصباح"
+	w.company.Name = script
+	aDesk(w, arabic, script)
+	for _, path := range []string{
+		"/", "/week", "/events", "/events/evt_1", "/events/evt_1/dates/date_1", "/events/evt_1/dates/date_1/book?q=" + url.QueryEscape(script),
+		"/events/evt_1/dates/date_1/book?customer=cust_1", "/bookings/booking_1", "/bookings/booking_1/cancel",
+		"/customers?q=" + url.QueryEscape(script), "/customers/cust_1", "/customers/cust_1/delete",
+	} {
+		body := w.page(path)
+		if strings.Contains(body, "<script>alert") || strings.Contains(body, `alert("x")`) {
+			t.Errorf("%s executes it", path)
+		}
+		if strings.Contains(body, arabic) && !regexp.MustCompile(`dir="auto"[^>]*>[^<]*`+arabic).MatchString(body) {
+			t.Errorf("%s shows Arabic in the direction of English", path)
+		}
+	}
+	t.Run("nor is the message of an action", func(t *testing.T) {
+		on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
+			return &bookingv1.RecordAttendanceResponse{}, nil
+		})
+		a := w.post("/bookings/booking_1/attendance", "attendance", "checked-in", "back", "/events", "name", script)
+		if body := w.page(a.to()); strings.Contains(body, "<script>alert") || !strings.Contains(body, "Checked in: &lt;script&gt;") {
+			t.Error(text(body))
+		}
+		if a := w.post("/bookings/booking_1/attendance", "attendance", "checked-in", "back", "//evil.example"); a.to() != "/" {
+			t.Error(describe(a))
+		}
+	})
+}
+
+func TestPagesOfOthersDoNotExist(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	aDesk(w, "Yoga", "Ann")
+	for _, path := range []string{
+		"/customers/cust_2", "/customers/cust_2/assign", "/customers/cust_2/delete", "/events/evt_2", "/events/evt_1/dates/date_2", "/events/evt_2/dates/date_1",
+		"/events/evt_1/dates/date_1/book?customer=cust_2", "/bookings/booking_2", "/bookings/booking_2/cancel", "/passes/cp_2", "/pass-types/pass_2",
+		"/settings/api-clients/m2m_2", "/settings/api-keys/key_2", "/settings/webhooks/whe_2", "/settings/webhooks/deliveries/whd_2",
+	} {
+		if a := w.get(path); a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, "Page not found") {
+			t.Errorf("%s: %s", path, describe(a))
+		}
+	}
+	t.Run("every call carries the administrator's own token", func(t *testing.T) {
+		for _, c := range w.backend.calls {
+			if want := "ada's token"; c.method != "Authenticate" && c.token != want {
+				t.Errorf("%s carries %q", c.method, c.token)
+			}
+		}
+	})
+}
+
+func TestAServiceThatIsAwayIsSaid(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	for name, err := range map[string]error{"Back in a moment": fault.Away(nil), "Something went wrong": fmt.Errorf("secret detail")} {
+		on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) { return nil, err })
+		a := w.get("/")
+		a.must(t, name, a.Header.Get("X-Request-Id"))
+		if strings.Contains(a.body, "secret detail") {
+			t.Error("the page tells the cause")
+		}
+	}
+	t.Run("a token that died with another session is renewed unseen", func(t *testing.T) {
+		first := true
+		on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
+			if first {
+				first = false
+				return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "revoked")
+			}
+			return &bookingv1.ListEventDatesResponse{}, nil
+		})
+		w.get("/").must(t, "Nothing takes place on this day")
+	})
+}
+
+func TestPagesAreSmall(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	aDesk(w, "Yoga", "Ann")
+	assets := regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
+	for _, path := range []string{"/", "/customers", "/settings/company"} {
+		body := w.page(path)
+		total, seen := len(body), map[string]bool{}
+		for _, match := range assets.FindAllStringSubmatch(body, -1) {
+			if !seen[match[1]] {
+				seen[match[1]] = true
+				total += len(w.page(match[1]))
+			}
+		}
+		if total > 150_000 || len(seen) < 3 {
+			t.Errorf("%s has %d bytes in %d files", path, total, 1+len(seen))
+		}
+	}
+}
