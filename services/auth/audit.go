@@ -180,10 +180,8 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 func (s *Server) names(ctx context.Context, company id.Company, subjects []string) (map[string]string, error) {
 	bySubject := map[string]id.UUID{}
 	for _, subject := range subjects {
-		if administrator, err := id.Parse[id.Administrator](subject); err == nil {
-			bySubject[subject] = administrator.UUID()
-		} else if credential, _, ok := parseSubject(subject); ok {
-			bySubject[subject] = credential
+		if u, ok := subjectUUID(subject); ok {
+			bySubject[subject] = u
 		}
 	}
 	if len(bySubject) == 0 {
