@@ -14,37 +14,19 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/test/harness"
 )
 
-const (
-	ownerEmail    = "owner@browser.test"
-	ownerPassword = "a long enough password"
-)
-
-// platform starts everything with the demonstration company, and makes an owner.
-func platform(t *testing.T) (s *harness.Standalone, dashboard string) {
+// platform starts everything with the demonstration company, and opens a browser
+// in which its owner is signed in.
+func platform(t *testing.T) (*harness.Standalone, *tab) {
 	t.Helper()
 	chrome(t)
-	s = harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on"}})
-	conn, err := grpc.NewClient(s.Credentials.GRPC.Auth, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+s.Credentials.GRPC.ServiceToken)
-	_, err = authv1.NewAdministratorServiceClient(conn).CreateAdministrator(ctx, &authv1.CreateAdministratorRequest{
-		Email: ownerEmail, Name: "Olive Owner", Password: ownerPassword,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, fmt.Sprintf("http://127.0.0.1:%d", s.PortBase+2)
+	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on"}})
+	b := openTab(t, s.Credentials.Admin.URL)
+	b.signIn(s.Credentials.Admin.Email, s.Credentials.Admin.Password)
+	return s, b
 }
 
 // exchange asks Interface A for a token, and with it for the customers.
@@ -83,9 +65,7 @@ func exchange(t *testing.T, base, id, secret string) (status int) {
 }
 
 func TestDashboard(t *testing.T) {
-	s, dashboard := platform(t)
-	b := openTab(t, dashboard)
-	b.signIn(ownerEmail, ownerPassword)
+	s, b := platform(t)
 
 	t.Run("a client that is created there works on Interface A, until its secret is rotated", func(t *testing.T) {
 		b.t = t
@@ -186,7 +166,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("without JavaScript it works too", func(t *testing.T) {
 		b.t = t
 		b.do(emulation.SetScriptExecutionDisabled(true))
-		b.do(chromedp.Navigate(dashboard+"/customers"), chromedp.SendKeys("#q", "quill\r", chromedp.ByQuery), chromedp.WaitVisible(`a[href^="/customers/cust_"]`, chromedp.ByQuery))
+		b.do(chromedp.Navigate(b.base+"/customers"), chromedp.SendKeys("#q", "quill\r", chromedp.ByQuery), chromedp.WaitVisible(`a[href^="/customers/cust_"]`, chromedp.ByQuery))
 		b.do(emulation.SetScriptExecutionDisabled(false))
 	})
 	t.Run("no page breaks its own policy, and no script fails", func(t *testing.T) {
@@ -198,7 +178,7 @@ func TestDashboard(t *testing.T) {
 		b.open("/")
 		b.do(chromedp.Click(`.side button`, chromedp.ByQuery))
 		b.sees("You are signed out.")
-		b.do(chromedp.Navigate(dashboard + "/settings/api-clients"))
+		b.do(chromedp.Navigate(b.base + "/settings/api-clients"))
 		b.sees("Forgotten the password?")
 	})
 }
@@ -221,9 +201,7 @@ const audit = `(() => {
 })()`
 
 func TestPagesAreAccessible(t *testing.T) {
-	s, dashboard := platform(t)
-	b := openTab(t, dashboard)
-	b.signIn(ownerEmail, ownerPassword)
+	s, b := platform(t)
 	paths := []string{
 		"/", "/week", "/events", "/events/new", "/customers", "/customers/new", "/pass-types", "/pass-types/new", "/account", "/settings/api-clients",
 		"/settings/api-clients/new", "/settings/api-clients/" + s.Credentials.InterfaceA.ClientID, "/settings/api-clients/" + s.Credentials.InterfaceA.ClientID + "/rotate",
