@@ -56,10 +56,6 @@ type Credentials struct {
 		ServiceCredential Credential `json:"service_credential"`
 	} `json:"grpc"`
 	Admin struct {
-		Email    string `json:"email"`
-		Password string `json:"password"`
-	} `json:"admin"`
-	Admin struct {
 		URL      string `json:"url"`
 		Email    string `json:"email"`
 		Password string `json:"password"`
