@@ -123,11 +123,11 @@ func (v *visit) findInvitation() (invitationPage, error) {
 func invitationFault(err error) error {
 	switch f := fault.From(err); {
 	case f.Kind == fault.NotFound:
-		return fault.Refuse("INVITATION", "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link.")
+		return fault.Refuse(fault.ReasonNotFound, "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link.")
 	case f.Reason == "INVITATION_EXPIRED":
-		return fault.Refuse("INVITATION", "This invitation has expired. Ask whoever invited you for a new link.")
+		return fault.Refuse(f.Reason, "This invitation has expired. Ask whoever invited you for a new link.")
 	case f.Reason == "INVITATION_ACCEPTED":
-		return fault.Refuse("INVITATION", "This invitation has been used. Sign in with the password that you chose.")
+		return fault.Refuse(f.Reason, "This invitation has been used. Sign in with the password that you chose.")
 	}
 	return err
 }

@@ -60,8 +60,12 @@ func openTab(t *testing.T, base string) *tab {
 	}
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
+	ctx, _ := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		// The profile can be removed when the browser has ended.
+		_ = chromedp.Cancel(ctx)
+		chromedp.FromContext(ctx).Allocator.Wait()
+	})
 	b := &tab{t: t, ctx: ctx, base: base}
 	chromedp.ListenTarget(ctx, func(event any) {
 		b.mu.Lock()
@@ -100,7 +104,8 @@ func (b *tab) do(actions ...chromedp.Action) {
 // open goes to a path, and returns when its heading is there.
 func (b *tab) open(path string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(b.base+path), chromedp.WaitVisible("h1"))
+	b.do(chromedp.Navigate(b.base + path))
+	b.until("document.querySelector('h1')")
 }
 
 // press clicks the button or link with a text, within the content of the page.
