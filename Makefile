@@ -65,6 +65,10 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$p/*_test.go | sed 's/func //'); do \
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s); done; done
 
+.PHONY: pictures
+pictures: postgres ## take the pictures of docs/DASHBOARD.md (needs chromium)
+	go test -count=1 -timeout 10m ./test/browser -run TestPictures -pictures $(CURDIR)/docs/pictures
+
 .PHONY: bench
 bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, in ROUNDS (default 8)
 	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 10m ./test/load

@@ -29,6 +29,27 @@ func platform(t *testing.T) (*harness.Standalone, *tab) {
 	return s, b
 }
 
+// trust lets webhooks go to a receiver with a certificate of its own.
+func trust(t *testing.T, s *harness.Standalone, receiver *httptest.Server) {
+	t.Helper()
+	trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw})
+	if err := os.WriteFile(filepath.Join(s.Dir, "webhook-ca.pem"), trusted, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// first returns the path of the first link of a kind on a page.
+func (b *tab) first(page, selector string) string {
+	b.t.Helper()
+	var path string
+	b.open(page)
+	b.do(chromedp.Evaluate(fmt.Sprintf("(document.querySelector(%q) || {pathname: ''}).pathname", selector), &path))
+	if path == "" {
+		b.t.Fatalf("%s has no link", page)
+	}
+	return path
+}
+
 // exchange asks Interface A for a token, and with it for the customers.
 func exchange(t *testing.T, base, id, secret string) (status int) {
 	t.Helper()
@@ -105,10 +126,7 @@ func TestDashboard(t *testing.T) {
 			got <- r
 		}))
 		defer receiver.Close()
-		trusted := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw})
-		if err := os.WriteFile(filepath.Join(s.Dir, "webhook-ca.pem"), trusted, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		trust(t, s, receiver)
 		b.open("/settings/webhooks/new")
 		b.fill("url", receiver.URL+"/hook")
 		b.press("Add the endpoint")
@@ -208,15 +226,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		"/settings/api-keys", "/settings/api-keys/new", "/settings/webhooks", "/settings/webhooks/new", "/settings/webhooks/deliveries",
 		"/settings/webhooks/replay", "/settings/company", "/settings/administrators", "/settings/audit", "/nowhere",
 	}
-	for _, from := range []string{"/week", "/customers"} {
-		var found string
-		b.open(from)
-		b.do(chromedp.Evaluate(`(document.querySelector("a.slot, table.cards a") || {pathname: ""}).pathname`, &found))
-		if found == "" {
-			t.Fatalf("%s has no link", from)
-		}
-		paths = append(paths, found)
-	}
+	paths = append(paths, b.first("/week", "a.slot"), b.first("/customers", "table.cards a"))
 	for _, width := range []int64{1280, 390, 320} {
 		b.do(chromedp.EmulateViewport(width, 900))
 		for _, path := range paths {
