@@ -31,7 +31,9 @@ func TestPictures(t *testing.T) {
 	b.fill("url", receiver.URL+"/hook")
 	b.press("Add the endpoint")
 	b.sees("The endpoint is added.")
+	endpoint := b.first("/settings/webhooks", "table.cards a")
 	for range 3 {
+		b.open(endpoint)
 		b.press("Send Test")
 		b.sees("The receiver took it.")
 	}
@@ -39,7 +41,7 @@ func TestPictures(t *testing.T) {
 		"week": "/week", "add-client": "/settings/api-clients/new",
 		"date":     b.first("/week", "a.slot"),
 		"customer": b.first("/customers?q=y", "table.cards a"),
-		"webhook":  b.first("/settings/webhooks", "table.cards a"),
+		"webhook":  endpoint,
 	}
 	for name, path := range paths {
 		for _, width := range []int64{1280, 390} {
