@@ -38,3 +38,18 @@ func (a Answer) Reason() string {
 	_ = json.Unmarshal(a.Body, &body) // what is no error body has no code
 	return body.Error.Code
 }
+
+// Want returns an error unless the answer has the given status, and reads its JSON
+// body into v, which may be nil: Into for any goroutine.
+func (a Answer) Want(code int, v any) error {
+	if a.Code != code {
+		return fmt.Errorf("answered %d, want %d: %s", a.Code, code, a.Body)
+	}
+	if v == nil {
+		return nil
+	}
+	if err := json.Unmarshal(a.Body, v); err != nil {
+		return fmt.Errorf("%s: %w", a.Body, err)
+	}
+	return nil
+}

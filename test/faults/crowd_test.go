@@ -1,0 +1,188 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/rpc"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/test/harness"
+)
+
+const (
+	// crowd is how many orders there are, and atATime how many are under way.
+	crowd   = 1500
+	atATime = 300
+)
+
+// testCrowd has hundreds buy, hold, cancel and refund at a time, over gRPC and with
+// two processes of each service, while the dates grow and shrink.
+func (m *market) testCrowd(t *testing.T, s *shop) {
+	op := m.Operator(t)
+	began := time.Now()
+	var wg sync.WaitGroup
+	var changes, shrunk atomic.Int64
+	for range atATime {
+		wg.Go(func() {
+			for o := s.newOrder(); o != nil; o = s.newOrder() {
+				ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
+				err := s.trade(ctx, op, o)
+				cancel()
+				if err != nil {
+					t.Errorf("order %d: %v", o.guest, err)
+				}
+				if rand.IntN(8) > 0 {
+					continue
+				}
+				small, most := s.events[0].GetDates()[0].GetId(), int32(8+rand.IntN(12))
+				changes.Add(1)
+				_, err = op.Events.UpdateEventDate(s.company.Ctx(t.Context()), &bookingv1.UpdateEventDateRequest{
+					Date: &bookingv1.EventDateChange{Id: small, Capacity: proto.Int32(most)},
+				})
+				if err == nil {
+					shrunk.Add(1)
+				} else if !fault.Is(err, fault.Invalid) { // it has more bookings than that
+					t.Errorf("a capacity of %d: %v", most, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(began)
+	t.Logf("%d orders, %d at a time, in %s; %d of %d changes of a capacity were taken", crowd, atATime, took.Round(time.Millisecond), shrunk.Load(), changes.Load())
+	if !t.Failed() {
+		s.audit(t)
+	}
+}
+
+// trade places an order over gRPC, in one of the ways there are, and may cancel or
+// refund what it got.
+func (s *shop) trade(ctx context.Context, op *harness.Operator, o *order) error {
+	ctx = s.company.Ctx(ctx)
+	var bought *bookingv1.Transaction
+	var err error
+	switch rand.IntN(4) {
+	case 0:
+		bought, err = s.hold(ctx, op, o)
+	case 1:
+		bought, err = s.buy(rpc.WithIdempotencyKey(ctx, o.key()), op, o)
+	default:
+		bought, err = s.buy(ctx, op, o)
+	}
+	switch f := fault.From(err); {
+	case err == nil:
+	case slices.Contains(refusals(), f.Reason):
+		return nil
+	default:
+		return err
+	}
+	for _, b := range bought.GetBookings() {
+		o.sold[b.GetId()] = &sold{}
+		switch rand.IntN(6) {
+		case 0, 1:
+			if err := s.cancelAtOnce(ctx, op, o, b.GetId()); err != nil {
+				return err
+			}
+		case 2:
+			if _, err := op.Bookings.RefundBooking(ctx, &bookingv1.RefundBookingRequest{BookingId: b.GetId()}); err != nil {
+				return fmt.Errorf("refund: %w", err)
+			}
+			o.sold[b.GetId()].refunded = true
+		}
+	}
+	return nil
+}
+
+func (o *order) method() bookingv1.PaymentMethod {
+	if o.byPass {
+		return bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
+	}
+	return bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
+}
+
+// lines are the order's, and now and then one of the event without a limit.
+func (s *shop) lines(o *order) []*bookingv1.TransactionLine {
+	lines := []*bookingv1.TransactionLine{{EventId: o.event.GetId(), Spaces: o.spaces, BoughtForId: s.guests[o.guest]}}
+	if o.event == s.events[0] && rand.IntN(4) == 0 {
+		lines = append(lines, &bookingv1.TransactionLine{EventId: s.events[2].GetId(), BoughtForId: s.guests[o.guest]})
+	}
+	return lines
+}
+
+func (s *shop) buy(ctx context.Context, op *harness.Operator, o *order) (*bookingv1.Transaction, error) {
+	res, err := op.Bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
+		PurchaserId: o.buyer, Lines: s.lines(o), PaymentMethod: o.method(),
+	})
+	return res.GetTransaction(), err
+}
+
+// hold holds the places first. Two confirm them at once, or one releases them, or
+// they are left to expire.
+func (s *shop) hold(ctx context.Context, op *harness.Operator, o *order) (*bookingv1.Transaction, error) {
+	held, err := op.Bookings.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: o.buyer, Lines: s.lines(o)})
+	if err != nil {
+		return nil, err
+	}
+	which := held.GetHold().GetId()
+	switch rand.IntN(4) {
+	case 0:
+		return nil, nil
+	case 1:
+		res, err := op.Bookings.ReleaseHold(ctx, &bookingv1.ReleaseHoldRequest{HoldId: which})
+		if err == nil && !res.GetChanged() {
+			err = fmt.Errorf("hold %s was released by somebody else", which)
+		}
+		return nil, err
+	}
+	answers := make([]*bookingv1.ConfirmHoldResponse, 2)
+	faults := make([]error, 2)
+	var both sync.WaitGroup
+	for n := range answers {
+		both.Go(func() {
+			for {
+				answers[n], faults[n] = op.Bookings.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: which, PaymentMethod: o.method()})
+				if !fault.Is(faults[n], fault.Unavailable) && !fault.Is(faults[n], fault.Conflict) || ctx.Err() != nil {
+					return // unless the other one was faster, and it can be asked again
+				}
+			}
+		})
+	}
+	both.Wait()
+	if faults[0] != nil && faults[1] == nil {
+		return answers[1].GetTransaction(), nil
+	}
+	return answers[0].GetTransaction(), faults[0]
+}
+
+// cancelAtOnce cancels a booking from two sides, one of which must do it.
+func (s *shop) cancelAtOnce(ctx context.Context, op *harness.Operator, o *order, booking string) error {
+	changed := make([]bool, 2)
+	faults := make([]error, 2)
+	var both sync.WaitGroup
+	for n := range changed {
+		both.Go(func() {
+			res, err := op.Bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
+			changed[n], faults[n] = res.GetChanged(), err
+		})
+	}
+	both.Wait()
+	for _, err := range faults {
+		if err != nil {
+			return fmt.Errorf("cancel: %w", err)
+		}
+	}
+	if changed[0] == changed[1] {
+		return fmt.Errorf("two cancellations of %s say %v of whether they did it", booking, changed)
+	}
+	o.wasCancelled(booking)
+	return nil
+}
