@@ -26,12 +26,14 @@ func TestMarket(t *testing.T) {
 	m := newMarket(t)
 	// What the killed parts said yes to is compared with the events at the end: a
 	// relay that dies holds its events for half a minute.
-	killed, silent, crowded := m.newShop(t, 12, 4000), m.newShop(t, 3, warmUp+gatewayKills), m.newShop(t, 24, crowd)
+	killed, halfway := m.newShop(t, 12, 4000), m.newShop(t, 6, (warmUp+sagaKills)*sagaOrders)
+	silent, crowded := m.newShop(t, 3, warmUp+gatewayKills), m.newShop(t, 24, crowd)
 	t.Run("purchases while parts are killed", func(t *testing.T) { m.testKills(t, killed) })
+	t.Run("services die in the middle of purchases by pass", func(t *testing.T) { m.testSaga(t, halfway) })
 	t.Run("a gateway dies before it answers", func(t *testing.T) { m.testGatewayKilled(t, silent) })
 	t.Run("a crowd at two processes", func(t *testing.T) { m.testCrowd(t, crowded) })
 	t.Run("the limit of a key that two gateways share", m.testLimit)
-	t.Run("every booking has its event, once", func(t *testing.T) { m.testConfirmations(t, killed, silent, crowded) })
+	t.Run("every booking has its event, once", func(t *testing.T) { m.testConfirmations(t, killed, halfway, silent, crowded) })
 	t.Run("the limit of a key while NATS is away", m.testLimitWithoutNATS)
 }
 
@@ -66,8 +68,8 @@ func (m *market) clients(t testing.TB) []*harness.B {
 }
 
 const (
-	// partKills is how many processes are killed while orders come in.
-	partKills = 18
+	// partKills is how often processes are killed while orders come in.
+	partKills = 20
 	// shoppers is how many orders are under way at a time.
 	shoppers = 8
 	// orderLimit is how long somebody goes on asking for an answer: a repetition
@@ -115,11 +117,19 @@ func (m *market) testKills(t *testing.T, s *shop) {
 	}
 }
 
-// killParts kills one process after the other, each after some answers.
+// victims are the processes that are killed together.
+func victims() [][]string {
+	return [][]string{
+		{"booking"}, {"booking-2"}, {"pass"}, {"pass-2"}, {"gateway-b-1"}, {"gateway-b-2"},
+		{"booking", "booking-2"}, {"pass", "pass-2"}, {"booking", "pass"}, {"booking-2", "pass-2"}, {"gateway-b-1", "booking-2"},
+	}
+}
+
+// killParts kills processes again and again, each time after some answers.
 func (m *market) killParts(t *testing.T, s *shop, answered <-chan struct{}) {
 	booking := m.connect(t, "booking")
 	for n := range partKills {
-		part := m.Part([]string{"booking", "pass", "gateway-b-1", "booking-2", "pass-2", "gateway-b-2"}[rand.IntN(6)])
+		victims := victims()[rand.IntN(len(victims()))]
 		for range 20 + rand.IntN(20) {
 			select {
 			case <-answered:
@@ -130,11 +140,16 @@ func (m *market) killParts(t *testing.T, s *shop, answered <-chan struct{}) {
 		}
 		// Anywhere between two steps of a purchase, all of which take milliseconds.
 		<-time.After(time.Duration(rand.IntN(5000)) * time.Microsecond)
-		part.Kill(t)
+		for _, name := range victims {
+			m.Part(name).KillNow()
+		}
 		if n%4 == 0 {
 			s.age(t, booking) // undo what others have only just begun
 		}
-		part.Restart(t)
+		for _, name := range victims {
+			m.Part(name).Kill(t) // it waits for the end
+			m.Part(name).Restart(t)
+		}
 	}
 }
 

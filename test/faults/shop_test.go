@@ -23,7 +23,7 @@ import (
 
 const (
 	// uses are those of each buyer's pass at first.
-	uses = 25
+	uses = 60
 	// aDay is the length of a day, without clock changes.
 	aDay = 24 * time.Hour
 )
@@ -53,8 +53,9 @@ type order struct {
 
 	// sold are the bookings that were answered, by identifier; none: it was refused.
 	sold map[string]*sold
-	// unknown is an order without an answer that nobody asked for again.
-	unknown bool
+	// fickle is a customer who does not ask again; unknown, that he would have had
+	// to.
+	fickle, unknown bool
 	// lost is how many of its attempts had no answer that says what became of it.
 	lost int
 }
@@ -73,7 +74,7 @@ func (m *market) newShop(t *testing.T, buyers, guests int) *shop {
 	ctx := s.company.Ctx(t.Context())
 	for _, e := range []struct {
 		capacity, free *int32
-	}{{proto.Int32(12), nil}, {proto.Int32(60), proto.Int32(14 * 1440)}, {nil, nil}} {
+	}{{proto.Int32(20), nil}, {proto.Int32(250), proto.Int32(14 * 1440)}, {nil, nil}} {
 		made, err := m.op.Events.CreateEvent(ctx, &bookingv1.CreateEventRequest{
 			Title: "Evening Vinyasa", FreeCancellationMinutes: e.free,
 			Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().Add(7 * aDay).Truncate(time.Second)), DurationMinutes: 60, Capacity: e.capacity}},
@@ -107,7 +108,7 @@ func (s *shop) newOrder() *order {
 	}
 	o := &order{
 		guest: len(s.orders), buyer: s.buyers[rand.IntN(len(s.buyers))], event: s.events[rand.IntN(len(s.events))],
-		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, sold: map[string]*sold{},
+		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, fickle: rand.IntN(4) == 0, sold: map[string]*sold{},
 	}
 	s.orders = append(s.orders, o)
 	return o
@@ -138,10 +139,20 @@ func (s *shop) request(o *order) harness.Request {
 }
 
 // place orders on Interface B until there is an answer, at the gateways in turn,
-// and keeps it. Errors are answers that nobody should get.
+// and keeps it; somebody fickle asks once. Errors are answers that nobody should
+// get.
 func (s *shop) place(ctx context.Context, o *order, gateways []*harness.B) error {
-	answer, lost, err := insist(ctx, s.request(o), gateways)
-	o.lost += lost
+	answer, final, err := ask(ctx, s.request(o), gateways[o.guest%len(gateways)])
+	if !final {
+		o.lost++
+		if o.fickle {
+			o.unknown = true
+			return nil
+		}
+		var lost int
+		answer, lost, err = insist(ctx, s.request(o), gateways)
+		o.lost += lost
+	}
 	if err != nil {
 		return fmt.Errorf("order %d: %w", o.guest, err)
 	}
@@ -186,20 +197,30 @@ func (o *order) wasCancelled(booking string) {
 	}
 }
 
-// insist makes a request until it is answered, by turns at all gateways, and says
-// how many attempts had no answer that tells what became of them.
+// ask makes a request once. It is final where the answer says what became of it;
+// an error that is final is no answer of ours.
+func ask(ctx context.Context, r harness.Request, gateway *harness.B) (answer harness.Answer, final bool, err error) {
+	answer, err = gateway.Try(ctx, r)
+	if err != nil {
+		return answer, false, err
+	}
+	away := answer.Code == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+	running := answer.Code == http.StatusConflict && answer.Reason() == "IDEMPOTENCY_IN_PROGRESS"
+	return answer, !away && !running, nil
+}
+
+// insist asks until the answer is final, by turns at all gateways, and says how
+// many attempts were not.
 func insist(ctx context.Context, r harness.Request, gateways []*harness.B) (answer harness.Answer, lost int, err error) {
 	for turn := rand.IntN(len(gateways)); ; turn++ {
-		answer, err = gateways[turn%len(gateways)].Try(ctx, r)
-		away := err == nil && answer.Code == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
-		running := err == nil && answer.Code == http.StatusConflict && answer.Reason() == "IDEMPOTENCY_IN_PROGRESS"
-		if err == nil && !away && !running {
+		var final bool
+		if answer, final, err = ask(ctx, r, gateways[turn%len(gateways)]); final {
 			return answer, lost, nil
 		}
 		lost++
 		select {
 		case <-ctx.Done():
-			return answer, lost, errors.Join(fmt.Errorf("no answer any more, the last was %d %s", answer.Code, answer.Body), err)
+			return answer, lost, errors.Join(fmt.Errorf("no final answer any more, the last was %d %s", answer.Code, answer.Body), err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
