@@ -78,9 +78,12 @@ const (
 		from redemption_items where company_id = $1`
 
 	// What waits for its time to be up, or for somebody to try again, does so for
-	// half a minute; this is as if it had passed.
-	ageSQL = `with t as (update transactions set expires_at = now() where company_id = $1 and status in ('held', 'pending', 'undoing'))
-		update credit_returns set due_at = now() where company_id = $1`
+	// half a minute; this is as if it had passed. A process that stands still may
+	// have some of it locked.
+	ageSQL = `with t as (update transactions set expires_at = now() where company_id = $1 and id in (
+			select id from transactions where company_id = $1 and status in ('held', 'pending', 'undoing') for update skip locked))
+		update credit_returns set due_at = now() where company_id = $1 and booking_id in (
+			select booking_id from credit_returns where company_id = $1 for update skip locked)`
 
 	unsettledSQL = `select (select count(*) from transactions where company_id = $1 and status in ('held', 'pending', 'undoing')),
 		(select count(*) from credit_returns where company_id = $1)`
@@ -128,20 +131,26 @@ func (s *shop) age(t *testing.T, booking *pgx.Conn) {
 	}
 }
 
+// unsettled returns an error while something is under way.
+func (s *shop) unsettled(t *testing.T, booking *pgx.Conn) error {
+	t.Helper()
+	var transactions, returns int
+	company := uuid(t, s.company.ID, id.Parse[id.Company])
+	if err := booking.QueryRow(t.Context(), unsettledSQL, company).Scan(&transactions, &returns); err != nil {
+		t.Fatal(err)
+	}
+	if transactions+returns > 0 {
+		return fmt.Errorf("%d transactions are neither confirmed nor released, %d credits are owed", transactions, returns)
+	}
+	return nil
+}
+
 // settle returns once nothing is under way any more.
 func (s *shop) settle(t *testing.T, booking *pgx.Conn) {
 	t.Helper()
-	company := uuid(t, s.company.ID, id.Parse[id.Company])
 	harness.Eventually(t, settledLimit, func() error {
 		s.age(t, booking)
-		var transactions, returns int
-		if err := booking.QueryRow(t.Context(), unsettledSQL, company).Scan(&transactions, &returns); err != nil {
-			t.Fatal(err)
-		}
-		if transactions+returns > 0 {
-			return fmt.Errorf("%d transactions are neither confirmed nor released, %d credits are owed", transactions, returns)
-		}
-		return nil
+		return s.unsettled(t, booking)
 	})
 }
 
