@@ -159,24 +159,48 @@ func (s *shop) hold(ctx context.Context, op *harness.Operator, o *order) (*booki
 		}
 		return nil, err
 	}
-	answers := make([]*bookingv1.ConfirmHoldResponse, 2)
+	return s.confirm(ctx, op, o, which)
+}
+
+// confirm confirms a hold from two sides at once, each until there is an answer.
+func (s *shop) confirm(ctx context.Context, op *harness.Operator, o *order, hold string) (*bookingv1.Transaction, error) {
+	answers := make([]*bookingv1.Transaction, 2)
 	faults := make([]error, 2)
 	var both sync.WaitGroup
 	for n := range answers {
 		both.Go(func() {
-			for {
-				answers[n], faults[n] = op.Bookings.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: which, PaymentMethod: o.method()})
-				if !fault.Is(faults[n], fault.Unavailable) && !fault.Is(faults[n], fault.Conflict) || ctx.Err() != nil {
-					return // unless the other one was faster, and it can be asked again
-				}
-			}
+			faults[n] = persist(ctx, func(ctx context.Context) error {
+				res, err := op.Bookings.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: o.method()})
+				answers[n] = res.GetTransaction()
+				return err
+			})
 		})
 	}
 	both.Wait()
-	if faults[0] != nil && faults[1] == nil {
-		return answers[1].GetTransaction(), nil
+	for n, err := range faults {
+		if err == nil {
+			if f := fault.From(faults[1-n]); f != nil && f.Reason == "HOLD_EXPIRED" {
+				return nil, fmt.Errorf("hold %s was confirmed, and refused: %w", hold, f)
+			}
+			return answers[n], nil
+		}
 	}
-	return answers[0].GetTransaction(), faults[0]
+	return nil, faults[0]
+}
+
+// persist calls until the answer says what became of it.
+func persist(ctx context.Context, call func(ctx context.Context) error) error {
+	for {
+		err := call(ctx)
+		if !fault.Is(err, fault.Unavailable) && !fault.Is(err, fault.Conflict) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no final answer any more: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // cancelAtOnce cancels a booking from two sides, one of which must do it.

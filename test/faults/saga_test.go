@@ -2,11 +2,15 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/rpc"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/test/harness"
 )
 
@@ -20,8 +24,9 @@ const (
 	sagaCustomers = (warmUp + sagaKills + sagaPauses) * sagaOrders
 )
 
-// purchases makes some purchases by pass at once, of which the first are given up
-// when they get no answer, does something meanwhile, and says how long all took.
+// purchases makes some purchases by pass at once, every third one of a hold, does
+// something meanwhile, and says how long all took. The first ones are given up when
+// they get no answer.
 func (s *shop) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhile func()) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -32,7 +37,11 @@ func (s *shop) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhi
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 			defer cancel()
-			if err := s.place(ctx, o, clients); err != nil {
+			place := s.place
+			if n%3 == 2 {
+				place = s.placeHeld
+			}
+			if err := place(ctx, o, clients); err != nil {
 				t.Error(err)
 			}
 		})
@@ -42,9 +51,34 @@ func (s *shop) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhi
 	return time.Since(began)
 }
 
+// placeHeld holds places, and then pays them by pass. The hold may expire meanwhile.
+func (s *shop) placeHeld(ctx context.Context, o *order, _ []*harness.B) error {
+	ctx = s.company.Ctx(ctx)
+	var held *bookingv1.HoldPlacesResponse
+	err := persist(ctx, func(ctx context.Context) (err error) {
+		held, err = s.m.op.Bookings.HoldPlaces(rpc.WithIdempotencyKey(ctx, o.key()), &bookingv1.HoldPlacesRequest{PurchaserId: o.buyer, Lines: s.lines(o)})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("order %d: hold: %w", o.guest, err)
+	}
+	bought, err := s.confirm(ctx, s.m.op, o, held.GetHold().GetId())
+	if f := fault.From(err); f != nil && f.Reason == "HOLD_EXPIRED" {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("order %d: confirm: %w", o.guest, err)
+	}
+	for _, b := range bought.GetBookings() {
+		o.sold[b.GetId()] = &sold{}
+	}
+	return nil
+}
+
 // testSaga stops the processes of booking and of pass at some moment of purchases
 // by pass: between two commits, or within one. Those that are asked for again are
-// booked once, and of the others nothing is left that is half done.
+// booked once, holds once or not at all, and of what was given up nothing is left
+// that is half done.
 func (m *market) testSaga(t *testing.T, s *shop) {
 	clients := m.clients(t)
 	usual := orderLimit // customers who are met for the first time take longer
