@@ -295,12 +295,14 @@ func TestSeveralProcesses(t *testing.T) {
 	})
 	t.Run("do without one that is away", func(t *testing.T) {
 		parts[0].srv.Stop()
-		testkit.Eventually(t, patience, call)
-		for range 20 {
-			if err := call(); err != nil {
-				t.Fatal(err)
+		testkit.Eventually(t, patience, func() error { // once its end was noticed
+			for range 20 {
+				if err := call(); err != nil {
+					return err
+				}
 			}
-		}
+			return nil
+		})
 	})
 	t.Run("have it back when it is", func(t *testing.T) {
 		parts[0].serve(parts[0].addr, nil)
