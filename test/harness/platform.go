@@ -24,7 +24,8 @@ import (
 type Platform struct {
 	// BaseURL is Interface A's.
 	BaseURL string
-	// Auth, Customer, Booking and Pass are gRPC addresses.
+	// Auth, Customer, Booking and Pass are gRPC addresses; of several processes, all
+	// of them, separated by commas.
 	Auth, Customer, Booking, Pass string
 	OperatorCredential            Credential
 }
@@ -40,6 +41,7 @@ type Operator struct {
 	Tokens      authv1.TokenServiceClient
 	Companies   authv1.CompanyServiceClient
 	Clients     authv1.ApiClientServiceClient
+	APIKeys     authv1.ApiKeyServiceClient
 	Credentials authv1.ServiceCredentialServiceClient
 	Keys        authv1.SigningKeyServiceClient
 	Customers   customerv1.CustomerServiceClient
@@ -64,8 +66,8 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	auth, customer, booking, pass := dial(p.Auth), dial(p.Customer), dial(p.Booking), dial(p.Pass)
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
-		Clients: authv1.NewApiClientServiceClient(auth), Credentials: authv1.NewServiceCredentialServiceClient(auth),
-		Keys:      authv1.NewSigningKeyServiceClient(auth),
+		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth),
+		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
 		Customers: customerv1.NewCustomerServiceClient(customer),
 		Events:    bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
@@ -140,6 +142,21 @@ func (c *Company) NewClient(t testing.TB, scopes ...string) Credential {
 		t.Fatalf("API client: %v", err)
 	}
 	return Credential{ID: res.GetApiClient().GetId(), Secret: res.GetClientSecret()}
+}
+
+// NewKey makes an API key with all permissions and a limit of requests in any 60
+// seconds; 0: the platform's.
+func (c *Company) NewKey(t testing.TB, limit int32) Credential {
+	t.Helper()
+	req := &authv1.CreateApiKeyRequest{Name: t.Name()}
+	if limit > 0 {
+		req.RateLimit = &limit
+	}
+	res, err := c.op.APIKeys.CreateApiKey(c.Ctx(t.Context()), req)
+	if err != nil {
+		t.Fatalf("API key: %v", err)
+	}
+	return Credential{ID: res.GetApiKey().GetId(), Secret: res.GetApiSecret()}
 }
 
 // NewCustomer adds a customer with the given names.
