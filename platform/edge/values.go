@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/jsontext"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
@@ -211,7 +210,7 @@ func appendDecimal(b []byte, n int64) []byte {
 func (d *decoder) valueOf(v *value, tok json.Token, m proto.Message, path string, depth int) (ok bool, err error) {
 	rule, problem, err := v.read(d, tok, m, depth)
 	if err == nil && problem != "" {
-		d.fields = append(d.fields, fault.Field{Field: path, Rule: rule, Message: problem})
+		d.note(path, rule, problem)
 	}
 	return err == nil && problem == "", err
 }

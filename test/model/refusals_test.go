@@ -3,6 +3,7 @@ package model
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -41,6 +42,8 @@ func join(lists ...[]bad) []bad {
 	}
 	return all
 }
+
+func many(n int, v any) []any { return slices.Repeat([]any{v}, n) }
 
 func badCustomer() []bad {
 	return join(
@@ -124,7 +127,9 @@ func (m *machine) sendWrong(t *rapid.T) {
 		{http.MethodPut, c.path(), object{}, badCustomer(), c.deleted},
 		{http.MethodPost, "/events", class, join(badEvent(), wrong("title", nil), wrong("startsAt", nil, "soon", "2098-13-01T00:00:00Z", "2098-01-01", 5),
 			wrong("duration", nil, 0, -1, 525_601, "60", 0.5), wrong("capacity", -1, "2", 1<<40, 1.5), wrong("endsAt", 5),
-			at("status", "status", "cancelled"), wrong("dates", make([]object, 1001)), wrong("pricingOptions", make([]int, 51)),
+			at("status", "status", "cancelled"),
+			wrong("dates", many(1001, object{"startsAt": "2098-01-01T00:00:00Z"})), at("dates[0].capacity", "dates", many(1000, object{"startsAt": "2098-01-01T00:00:00Z", "capacity": -1})),
+			wrong("pricingOptions", many(51, object{"name": "x", "price": 1})), at("pricingOptions[0]", "pricingOptions", many(5000, 5)),
 			at("recurrence.rule", "recurrence", object{"rule": "sometimes"}, object{"rule": ""}, object{}, object{"rule": 5})), false},
 		{http.MethodPatch, e.path(), object{}, badEvent(), e.deleted},
 		{http.MethodPost, e.path() + "/registrations", object{"customerId": c.id}, badRegistration(), e.deleted},
