@@ -82,6 +82,12 @@ func (m *machine) call(t *rapid.T, method, path string, body any, headers ...str
 	if err := numbers.Decode(&a.body); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
+	if e, ok := a.body["error"].(object); ok {
+		details, _ := e["details"].(object)
+		if rule, ok := details["rule"].(string); ok && !m.rules[rule] {
+			t.Errorf("the rule is not in ERRORS.md: %s", what)
+		}
+	}
 	return a
 }
 

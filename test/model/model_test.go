@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +30,7 @@ func TestInterfaceB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &platform{t: t, s: s, op: s.Operator(t), contract: openapitest.Load(t, text, "/api/v1")}
+	p := &platform{t: t, s: s, op: s.Operator(t), contract: openapitest.Load(t, text, "/api/v1"), rules: rules(t), sent: map[string]bool{}}
 	conn, err := rpc.Dial(s.Booking, rpc.DialOptions{Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +48,26 @@ func TestInterfaceB(t *testing.T) {
 	})
 }
 
+// rules are the values of details.rule that the page about errors explains.
+func rules(t *testing.T) map[string]bool {
+	text, err := os.ReadFile("../../docs/ERRORS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "\n## Rules\n")
+	table, _, _ := strings.Cut(after, "\n## ")
+	all := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]*) \\|").FindAllStringSubmatch(table, -1) {
+		for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[1], -1) {
+			all[name[1]] = true
+		}
+	}
+	if len(all) < 10 {
+		t.Fatalf("only %d rules", len(all))
+	}
+	return all
+}
+
 // platform is what all runs share.
 type platform struct {
 	t        *testing.T
@@ -53,6 +75,10 @@ type platform struct {
 	op       *harness.Operator
 	codes    bookingv1.DiscountServiceClient
 	contract *openapitest.Contract
+	// rules are those that ERRORS.md lists.
+	rules map[string]bool
+	// sent says which kinds of wrong requests were sent with all that is wrong.
+	sent map[string]bool
 }
 
 // machine is one company: how to reach it, and what the model knows of it.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -109,6 +110,14 @@ func badPass() []bad {
 	)
 }
 
+// request is one to which bad members are added.
+type request struct {
+	method, path string
+	body         object
+	bad          []bad
+	missing      bool // what it names is deleted
+}
+
 // sendWrong sends a request of which one member is wrong, and nothing happens.
 func (m *machine) sendWrong(t *rapid.T) {
 	c := m.anyCustomer(t, "customer")
@@ -116,12 +125,6 @@ func (m *machine) sendWrong(t *rapid.T) {
 	customer := object{"firstName": "A", "lastName": "B", "email": "a@example.com"}
 	class := object{"title": "T", "startsAt": "2098-01-01T00:00:00Z", "duration": 60}
 	kind := object{"title": "P", "totalUses": 1, "validityCount": 1, "validityUnit": "month"}
-	type request struct {
-		method, path string
-		body         object
-		bad          []bad
-		missing      bool
-	}
 	all := []request{
 		{http.MethodPost, "/customers", customer, join(badCustomer(), wrong("firstName", nil), wrong("email", nil)), false},
 		{http.MethodPut, c.path(), object{}, badCustomer(), c.deleted},
@@ -130,7 +133,13 @@ func (m *machine) sendWrong(t *rapid.T) {
 			at("status", "status", "cancelled"),
 			wrong("dates", many(1001, object{"startsAt": "2098-01-01T00:00:00Z"})), at("dates[0].capacity", "dates", many(1000, object{"startsAt": "2098-01-01T00:00:00Z", "capacity": -1})),
 			wrong("pricingOptions", many(51, object{"name": "x", "price": 1})), at("pricingOptions[0]", "pricingOptions", many(5000, 5)),
-			at("recurrence.rule", "recurrence", object{"rule": "sometimes"}, object{"rule": ""}, object{}, object{"rule": 5})), false},
+			at("startsAt", "recurrence", object{"rule": "FREQ=DAILY;COUNT=2"})), false},
+		{http.MethodPost, "/events", object{"title": "T", "startsAt": "2098-01-01T09:00", "duration": 60}, join(
+			wrong("recurrence", "FREQ=DAILY;COUNT=2", 5), at("recurrence.exceptions", "recurrence", object{"rule": "FREQ=DAILY;COUNT=2", "exceptions": "none"}),
+			at("recurrence.exceptions[0]", "recurrence", object{"rule": "FREQ=DAILY;COUNT=2", "exceptions": []string{"2098-13-01"}}),
+			at("recurrence.rule", "recurrence", object{"rule": "sometimes"}, object{"rule": ""}, object{}, object{"rule": 5}, object{"rule": "FREQ=DAILY"},
+				object{"rule": "FREQ=SECONDLY;UNTIL=20990101"}, object{"rule": "FREQ=DAILY;COUNT=5000"}, object{"rule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30;COUNT=1"}),
+		), false},
 		{http.MethodPatch, e.path(), object{}, badEvent(), e.deleted},
 		{http.MethodPost, e.path() + "/registrations", object{"customerId": c.id}, badRegistration(), e.deleted},
 		{http.MethodPost, "/passes", kind, join(badPass(), wrong("title", nil), wrong("totalUses", nil), wrong("validityUnit", nil)), false},
@@ -151,13 +160,23 @@ func (m *machine) sendWrong(t *rapid.T) {
 			wrong("reason", long(501), 5),
 		), false})
 	}
-	r := choose(t, "request", all...)
-	b := choose(t, "bad", r.bad...)
+	r := all[rapid.IntRange(0, len(all)-1).Draw(t, "request")]
+	if kind := r.method + fmt.Sprint(slices.Sorted(maps.Keys(r.body)), len(r.bad), r.missing); !m.sent[kind] {
+		for _, b := range r.bad { // everything once, then one by one in other states
+			m.sendBad(t, r, b)
+		}
+		m.sent[kind] = true
+		return
+	}
+	m.sendBad(t, r, r.bad[rapid.IntRange(0, len(r.bad)-1).Draw(t, "bad")])
+}
+
+func (m *machine) sendBad(t *rapid.T, r request, b bad) {
 	body := maps.Clone(r.body)
 	body[b.member] = b.value
 	if b.value == nil {
 		delete(body, b.member)
-		if rapid.Bool().Draw(t, "null") {
+		if m.keys++; m.keys%2 == 0 {
 			body[b.member] = nil // null is like absent
 		}
 	}
