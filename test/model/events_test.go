@@ -165,7 +165,7 @@ func drawOption(t *rapid.T, name string) *option {
 		name: name, price: choose[int64](t, "price", 0, 1, 999, 1250, 1235, 100_000), currency: choose(t, "currency", "GBP", "GBP", "EUR"),
 		taxRate: choose(t, "tax", 0, 20),
 	}
-	if n := choose(t, "credits", -1, 0, 1, 1, 2, 200); n >= 0 {
+	if n := choose(t, "credits", -1, 0, 1, 1, 2, 200, 200); n >= 0 {
 		o.credits = &n
 	}
 	return o

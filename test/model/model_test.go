@@ -57,7 +57,7 @@ func rules(t *testing.T) map[string]bool {
 	_, after, _ := strings.Cut(string(text), "\n## Rules\n")
 	table, _, _ := strings.Cut(after, "\n## ")
 	all := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]*) \\|").FindAllStringSubmatch(table, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]*) \|`).FindAllStringSubmatch(table, -1) {
 		for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[1], -1) {
 			all[name[1]] = true
 		}
@@ -167,6 +167,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"book by card again":   m.bookByCard,
 		"book by pass":         m.bookByPass,
 		"book by pass again":   m.bookByPass,
+		"book too much":        m.bookTooMuch,
 		"cancel a booking":     m.cancelBooking,
 		"send what is wrong":   m.sendWrong,
 		"send what is no JSON": m.sendNoJSON,

@@ -82,13 +82,35 @@ func (m *machine) bookByPass(t *rapid.T) {
 	})
 }
 
+// bookTooMuch asks for more credits than any pass could ever hold.
+func (m *machine) bookTooMuch(t *rapid.T) {
+	credits := 100_000
+	e := &event{
+		title: "Dear", kind: "class", status: "published", zone: "UTC",
+		dates:   []*date{{start: time.Date(2098, 1, 1, 9, 0, 0, 0, time.UTC), duration: 60}},
+		options: []*option{{name: "Dear", currency: "GBP", price: 100_000_000_000, credits: &credits}},
+	}
+	m.addEvent(t, e, object{
+		"title": e.title, "timezone": "UTC", "startsAt": "2098-01-01T09:00:00Z", "duration": 60, "pricingOptions": []object{e.options[0].body()},
+	})
+	who := m.anyCustomer(t, "who")
+	body := object{"customerId": who.id, "spots": 1000, "payment": object{"method": "PASS"}}
+	_, why := m.payer(who, nil, e.kind, 1000*credits)
+	want := refuse(why)
+	if who.deleted {
+		want = missing
+	}
+	m.call(t, http.MethodPost, e.path()+"/registrations", body).expect(t, 0, want)
+	m.read(t, e.path(), false, e.view, "createdAt", "updatedAt")
+}
+
 // book books and predicts whether that is taken. pay completes the request.
 func (m *machine) book(t *rapid.T, pay func(*registration, object)) {
 	e := one(t, "event", m.events)
 	r := &registration{event: e, who: m.anyCustomer(t, "who"), spots: 1, status: "confirmed"}
 	payer := r.who
 	body := object{"customerId": r.who.id}
-	if v, ok := optional(t, "with spots", body, "spots", 1, 1, 2, 3, 1000); ok {
+	if v, ok := optional(t, "with spots", body, "spots", 1, 1, 2, 3, 1000, 1000); ok {
 		r.spots = v
 	}
 	if rapid.Bool().Draw(t, "naming the date") {
