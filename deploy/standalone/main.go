@@ -145,7 +145,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		announced = true
 		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
 			c.InterfaceB.APIBaseURL, "http://"+s.addr(portB),
-			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.Admin, credentialsPath)
+			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.AdminPort, credentialsPath)
 		return nil
 	})
 }

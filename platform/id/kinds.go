@@ -11,6 +11,14 @@ type (
 	APIKey = ID[apiKeyKind]
 	// ServiceCredential authenticates an internal caller over gRPC.
 	ServiceCredential = ID[serviceCredentialKind]
+	// Administrator is a person who signs in to the dashboard.
+	Administrator = ID[administratorKind]
+	// Session is a browser that an administrator is signed in with.
+	Session = ID[sessionKind]
+	// Invitation lets somebody become an administrator.
+	Invitation = ID[invitationKind]
+	// AuditEntry is a line of the audit log.
+	AuditEntry = ID[auditEntryKind]
 	// Customer is a person who books.
 	Customer = ID[customerKind]
 	// Transaction is one purchase of one or several bookings.
@@ -44,6 +52,10 @@ type (
 	apiClientKind         struct{}
 	apiKeyKind            struct{}
 	serviceCredentialKind struct{}
+	administratorKind     struct{}
+	sessionKind           struct{}
+	invitationKind        struct{}
+	auditEntryKind        struct{}
 	customerKind          struct{}
 	transactionKind       struct{}
 	bookingKind           struct{}
@@ -63,6 +75,10 @@ func (companyKind) Prefix() string           { return "comp_" }
 func (apiClientKind) Prefix() string         { return "m2m_" }
 func (apiKeyKind) Prefix() string            { return "key_" }
 func (serviceCredentialKind) Prefix() string { return "svc_" }
+func (administratorKind) Prefix() string     { return "admin_" }
+func (sessionKind) Prefix() string           { return "sess_" }
+func (invitationKind) Prefix() string        { return "inv_" }
+func (auditEntryKind) Prefix() string        { return "audit_" }
 func (customerKind) Prefix() string          { return "cust_" }
 func (transactionKind) Prefix() string       { return "txn_" }
 func (bookingKind) Prefix() string           { return "booking_" }

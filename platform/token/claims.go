@@ -28,15 +28,19 @@ const (
 	KindKey = "key"
 	// KindService is an internal caller, over gRPC.
 	KindService = "service"
+	// KindAdministrator is a person, in the dashboard.
+	KindAdministrator = "administrator"
 )
 
 // Claims is what a verified token says. It is shared between requests and must
 // not be changed.
 type Claims struct {
-	// Subject is the credential: m2m_…, key_… or svc_….
+	// Subject is the credential: m2m_…, key_…, svc_… or admin_….
 	Subject string
-	// Kind is KindClient, KindKey or KindService.
+	// Kind is KindClient, KindKey, KindService or KindAdministrator.
 	Kind string
+	// Session is the session of an administrator: sess_…; "" for the others.
+	Session string
 	// Company is the tenant; zero for a platform credential that names it at
 	// each call.
 	Company id.Company
@@ -74,6 +78,7 @@ func (c *Claims) IsAdmin() bool { return slices.Contains(c.Scopes, Admin) }
 type wire struct {
 	jwt.RegisteredClaims
 	Kind       string `json:"typ"`
+	Session    string `json:"sid,omitempty"`
 	Company    string `json:"cid,omitempty"`
 	Zone       string `json:"tz,omitempty"`
 	Currency   string `json:"cur,omitempty"`
@@ -93,13 +98,13 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 		return nil, errors.New("no expiry")
 	case w.RegisteredClaims.Subject == "":
 		return nil, errors.New("no subject")
-	case w.Kind != KindClient && w.Kind != KindKey && w.Kind != KindService:
+	case !slices.Contains([]string{KindClient, KindKey, KindService, KindAdministrator}, w.Kind):
 		return nil, fmt.Errorf("kind %q", w.Kind)
 	case w.RateLimit < 0:
 		return nil, fmt.Errorf("rate limit %d", w.RateLimit)
 	}
 	c := &Claims{
-		Subject: w.RegisteredClaims.Subject, Kind: w.Kind, Zone: w.Zone, Currency: w.Currency,
+		Subject: w.RegisteredClaims.Subject, Kind: w.Kind, Session: w.Session, Zone: w.Zone, Currency: w.Currency,
 		Scopes: strings.Fields(w.Scope), RateLimit: w.RateLimit, Generation: w.Generation,
 		ExpiresAt: w.RegisteredClaims.ExpiresAt.Time, ID: w.RegisteredClaims.ID,
 	}
@@ -128,7 +133,7 @@ func Sign(key ed25519.PrivateKey, kid, issuer string, c Claims) (string, error) 
 			Issuer: issuer, Subject: c.Subject, Audience: jwt.ClaimStrings{Audience}, ID: c.ID,
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.ExpiresAt),
 		},
-		Kind: c.Kind, Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
+		Kind: c.Kind, Session: c.Session, Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
 		Scope: strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Generation: c.Generation,
 	}
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, w)

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/token"
 )
@@ -79,7 +81,8 @@ func (s *Server) bootstrapOne(ctx context.Context, credential id.UUID, b bootstr
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		return s.store.audit(ctx, tx, id.Company{}, s.instant(), "bootstrap", "service_credential.create", b.ID)
+		return s.store.audit(ctx, tx, id.Company{}, s.instant(), "bootstrap", "service_credential.create", b.ID,
+			Detail{Field: "name", After: b.Name}, Detail{Field: "scopes", After: strings.Join(scopes, " ")})
 	})
 	if err != nil {
 		return err
@@ -106,16 +109,23 @@ func (s *Server) bootstrapOne(ctx context.Context, credential id.UUID, b bootstr
 // republish announces again what was revoked while tokens of that time may still
 // live: the stream that keeps the last words may be a new one.
 func (s *Server) republish(ctx context.Context) error {
-	list, err := s.store.revokedSince(ctx, s.now().Add(-longestToken-clockSkew))
-	if err != nil || len(list) == 0 {
+	since := s.now().Add(-longestToken - clockSkew)
+	credentials, err := s.store.revokedSince(ctx, since)
+	if err != nil {
 		return err
 	}
+	administrators, err := s.store.revokedAdministrators(ctx, since)
+	if err != nil {
+		return err
+	}
+	var events []outbox.Event
+	for _, c := range credentials {
+		events = append(events, revoked(c.Subject(), c.Generation))
+	}
+	for _, a := range administrators {
+		events = append(events, revoked(a.ID.String(), a.Generation))
+	}
 	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		for _, c := range list {
-			if err := s.outbox.Append(ctx, tx, revoked(c)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.outbox.Append(ctx, tx, events...)
 	})
 }

@@ -16,6 +16,8 @@ type Config struct {
 	Bootstrap config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to make or bring up to date at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
 	Rotation  time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which the key that signs tokens is replaced"`
 	Delay     time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new key is published before it signs"`
+	Idle      time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator who does nothing stays signed in"`
+	Lifetime  time.Duration `env:"SESSION_LIFETIME" envDefault:"336h" doc:"how long an administrator stays signed in at most"`
 }
 
 // Validate reports every wrong setting.
@@ -26,6 +28,12 @@ func (c *Config) Validate() error {
 	}
 	if c.Delay < 0 || c.Delay > c.Rotation {
 		faults = append(faults, errors.New("SIGNING_KEY_DELAY must be between 0 and SIGNING_KEY_ROTATION"))
+	}
+	if c.Idle < time.Minute {
+		faults = append(faults, errors.New("SESSION_IDLE_TIMEOUT must be at least 1m"))
+	}
+	if c.Lifetime < c.Idle {
+		faults = append(faults, errors.New("SESSION_LIFETIME must be at least SESSION_IDLE_TIMEOUT"))
 	}
 	_, err := parseBootstrap(c.Bootstrap)
 	return errors.Join(append(faults, err)...)

@@ -55,7 +55,7 @@ func (s *Server) createCredential(ctx context.Context, c *Credential, action str
 		}
 		return errors.Join(
 			s.store.insertCredential(ctx, tx, *c),
-			s.store.audit(ctx, tx, c.Company, now, rpc.Caller(ctx), action, c.Subject()))
+			s.store.audit(ctx, tx, c.Company, now, rpc.Caller(ctx), action, c.Subject(), present(c.facts())...))
 	})
 	return secret, err
 }
@@ -223,16 +223,20 @@ func (s *Server) changeInTx(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if err != nil {
 		return c, err
 	}
-	generation, now := c.Generation, s.instant()
+	generation, now, before := c.Generation, s.instant(), c.facts()
 	if !decide(&c, now) {
 		return c, nil
 	}
 	c.Version++
+	details := differences(before, c.facts())
+	if len(details) == 0 {
+		details = c.named()
+	}
 	err = errors.Join(
 		s.store.updateCredential(ctx, tx, c),
-		s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), action, c.Subject()))
+		s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), action, c.Subject(), details...))
 	if err == nil && c.Generation != generation {
-		err = s.outbox.Append(ctx, tx, revoked(c))
+		err = s.outbox.Append(ctx, tx, revoked(c.Subject(), c.Generation))
 	}
 	return c, err
 }

@@ -26,9 +26,9 @@ func companyUpdated(c Company) outbox.Event {
 }
 
 // revoked concerns every verifier, so it carries no company.
-func revoked(c Credential) outbox.Event {
-	return outbox.Event{Subject: subjectRevoked + c.Subject(), Payload: &authv1.CredentialRevoked{
-		Subject: c.Subject(), MinGeneration: c.Generation,
+func revoked(subject string, generation int64) outbox.Event {
+	return outbox.Event{Subject: subjectRevoked + subject, Payload: &authv1.CredentialRevoked{
+		Subject: subject, MinGeneration: generation,
 	}}
 }
 

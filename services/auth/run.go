@@ -15,7 +15,7 @@ import (
 func Part() service.Part {
 	return service.Part{
 		Name:       "auth",
-		About:      "companies, credentials, tokens and the keys that sign them",
+		About:      "companies, credentials, administrators, tokens and the keys that sign them",
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -49,11 +49,14 @@ func Run(ctx context.Context, h *service.Host) error {
 	if err := keys.start(ctx); err != nil {
 		return err
 	}
-	server := NewServer(kit.DB, kit.Outbox, keys, h.Log)
+	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
 	if err := server.bootstrap(ctx, credentials); err != nil {
 		return err
 	}
 	if err := server.republish(ctx); err != nil {
+		return err
+	}
+	if err := server.reseal(ctx); err != nil {
 		return err
 	}
 	srv := kit.GRPC(Policy())
@@ -63,13 +66,16 @@ func Run(ctx context.Context, h *service.Host) error {
 	authv1.RegisterServiceCredentialServiceServer(srv, server)
 	authv1.RegisterTokenServiceServer(srv, server)
 	authv1.RegisterSigningKeyServiceServer(srv, server)
+	authv1.RegisterAdministratorServiceServer(srv, server)
+	authv1.RegisterAuditServiceServer(srv, server)
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("signing keys", keys.run)
 	g.Go("signing keys of other replicas", keys.follow(kit.Bus))
-	words := &lastWords{db: kit.DB, outbox: kit.Outbox, log: h.Log}
+	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
 	g.Go("last words", words.follow(kit.Bus))
+	g.Go("sweep", server.sweep)
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

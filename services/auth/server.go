@@ -13,11 +13,13 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/seal"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // Server answers the RPCs of the auth service: companies and signing keys here,
-// credentials in credentials.go, API keys in apikeys.go, tokens in token.go.
+// credentials in credentials.go, API keys in apikeys.go, tokens in token.go, what
+// concerns administrators in server_*.go, the audit log in audit.go.
 type Server struct {
 	authv1.UnimplementedCompanyServiceServer
 	authv1.UnimplementedApiClientServiceServer
@@ -25,21 +27,30 @@ type Server struct {
 	authv1.UnimplementedServiceCredentialServiceServer
 	authv1.UnimplementedTokenServiceServer
 	authv1.UnimplementedSigningKeyServiceServer
+	authv1.UnimplementedAdministratorServiceServer
+	authv1.UnimplementedAuditServiceServer
 
-	store    *store
-	outbox   *outbox.Outbox
-	keys     *keyring
-	throttle *throttle
-	log      *slog.Logger
-	now      func() time.Time
-	newID    func() id.UUID
+	store     *store
+	outbox    *outbox.Outbox
+	keys      *keyring
+	throttle  *throttle
+	passwords *passwords
+	sealer    *seal.Sealer
+	sessions  sessionTimes
+	log       *slog.Logger
+	now       func() time.Time
+	newID     func() id.UUID
 }
+
+// sessionTimes are how long a session may lie idle, and how long it lives at most.
+type sessionTimes struct{ idle, lifetime time.Duration }
 
 // NewServer returns a server on db, which appends its events to box and signs
 // with keys of the ring.
-func NewServer(db *pg.DB, box *outbox.Outbox, keys *keyring, log *slog.Logger) *Server {
+func NewServer(db *pg.DB, box *outbox.Outbox, keys *keyring, sessions sessionTimes, log *slog.Logger) *Server {
 	return &Server{
-		store: &store{db: db}, outbox: box, keys: keys, throttle: newThrottle(time.Now), log: log, now: time.Now, newID: id.NewUUID,
+		store: &store{db: db}, outbox: box, keys: keys, throttle: newThrottle(time.Now), passwords: newPasswords(usualCost()),
+		sealer: keys.sealer, sessions: sessions, log: log, now: time.Now, newID: id.NewUUID,
 	}
 }
 
@@ -79,6 +90,29 @@ func Policy() rpc.Policy {
 
 		authv1.SigningKeyService_RotateSigningKey_FullMethodName: "platform:admin",
 		authv1.SigningKeyService_ListSigningKeys_FullMethodName:  "platform:admin",
+
+		authv1.AdministratorService_CreateAdministrator_FullMethodName:        "platform:admin",
+		authv1.AdministratorService_ResetAdministratorPassword_FullMethodName: "platform:admin",
+		authv1.AdministratorService_ListAdministrators_FullMethodName:         "administrators:read",
+		authv1.AdministratorService_UpdateAdministrator_FullMethodName:        "administrators:write",
+		authv1.AdministratorService_SignIn_FullMethodName:                     rpc.Public,
+		authv1.AdministratorService_Authenticate_FullMethodName:               rpc.Public,
+		authv1.AdministratorService_SignOut_FullMethodName:                    rpc.Public,
+		authv1.AdministratorService_ListSessions_FullMethodName:               rpc.AnyToken,
+		authv1.AdministratorService_EndSession_FullMethodName:                 rpc.AnyToken,
+		authv1.AdministratorService_EndOtherSessions_FullMethodName:           rpc.AnyToken,
+		authv1.AdministratorService_ChangePassword_FullMethodName:             rpc.AnyToken,
+		authv1.AdministratorService_SetupTotp_FullMethodName:                  rpc.AnyToken,
+		authv1.AdministratorService_ConfirmTotp_FullMethodName:                rpc.AnyToken,
+		authv1.AdministratorService_DisableTotp_FullMethodName:                rpc.AnyToken,
+		authv1.AdministratorService_InviteAdministrator_FullMethodName:        "administrators:write",
+		authv1.AdministratorService_ListInvitations_FullMethodName:            "administrators:read",
+		authv1.AdministratorService_RevokeInvitation_FullMethodName:           "administrators:write",
+		authv1.AdministratorService_GetInvitation_FullMethodName:              rpc.Public,
+		authv1.AdministratorService_AcceptInvitation_FullMethodName:           rpc.Public,
+
+		authv1.AuditService_ListAuditEntries_FullMethodName: "audit:read",
+		authv1.AuditService_RecordAuditEntry_FullMethodName: "audit:write",
 	}
 }
 
@@ -103,7 +137,7 @@ func (s *Server) CreateCompany(ctx context.Context, req *authv1.CreateCompanyReq
 			resp.Company = companyMessage(c)
 			return errors.Join(
 				s.store.insertCompany(ctx, tx, c),
-				s.store.audit(ctx, tx, c.ID, c.CreatedAt, rpc.Caller(ctx), "company.create", c.ID.String()),
+				s.store.audit(ctx, tx, c.ID, c.CreatedAt, rpc.Caller(ctx), "company.create", c.ID.String(), c.facts()...),
 				s.outbox.Append(ctx, tx, companyCreated(c)))
 		})
 	})
@@ -177,7 +211,7 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 			resp.Company = companyMessage(c)
 			return errors.Join(
 				s.store.updateCompany(ctx, tx, c),
-				s.store.audit(ctx, tx, company, c.UpdatedAt, rpc.Caller(ctx), "company.update", company.String()),
+				s.store.audit(ctx, tx, company, c.UpdatedAt, rpc.Caller(ctx), "company.update", company.String(), differences(before.facts(), c.facts())...),
 				s.outbox.Append(ctx, tx, companyUpdated(c)))
 		})
 	})

@@ -65,6 +65,15 @@ func (s *store) lockCompany(ctx context.Context, tx *pg.Tx, company id.Company) 
 	return c, missing(err, "company")
 }
 
+func (s *store) companyInTx(ctx context.Context, tx *pg.Tx, company id.Company) (Company, error) {
+	rows, err := tx.Query(ctx, companySQL, company)
+	if err != nil {
+		return Company{}, err
+	}
+	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Company])
+	return c, missing(err, "company")
+}
+
 func (s *store) companies(ctx context.Context, after id.UUID, limit int) ([]Company, error) {
 	list, err := pg.Rows[Company](ctx, s.db, pg.AllCompanies(), companiesSQL, [16]byte(after), limit)
 	return list, pg.Fault(err, nil)
@@ -106,8 +115,6 @@ const (
 		where company_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`
 
 	revokedSQL = `select ` + credentialColumns + ` from credentials where revoked_at > $1`
-
-	auditSQL = `insert into audit_log (company_id, id, at, actor, action, target) values ($1, $2, $3, $4, $5, $6)`
 )
 
 // zeroable sends the zero company as the zero UUID, which stands for the
@@ -166,10 +173,4 @@ func (s *store) used(ctx context.Context, c Credential, at time.Time) error {
 func (s *store) revokedSince(ctx context.Context, after time.Time) ([]Credential, error) {
 	list, err := pg.Rows[Credential](ctx, s.db, pg.AllCompanies(), revokedSQL, after)
 	return list, pg.Fault(err, nil)
-}
-
-// audit writes a line of the audit log.
-func (s *store) audit(ctx context.Context, tx *pg.Tx, company id.Company, at time.Time, actor, action, target string) error {
-	_, err := tx.Exec(ctx, auditSQL, zeroable(company), id.NewUUID(), at, actor, action, target)
-	return err
 }

@@ -28,11 +28,12 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // world is a database and a bus on which any number of replicas run.
 type world struct {
-	t      *testing.T
-	db     *pg.DB
-	sealer *seal.Sealer
-	admin  bootstrapCredential
-	log    *lockedBuffer
+	t         *testing.T
+	db        *pg.DB
+	sealer    *seal.Sealer
+	masterKey []byte
+	admin     bootstrapCredential
+	log       *lockedBuffer
 }
 
 func newWorld(t *testing.T) *world {
@@ -45,7 +46,7 @@ func newWorld(t *testing.T) *world {
 	}
 	secret, _ := newSecret()
 	return &world{
-		t: t, db: testkit.DB(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()}), sealer: sealer,
+		t: t, db: testkit.DB(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()}), sealer: sealer, masterKey: key,
 		admin: bootstrapCredential{ID: id.New[id.ServiceCredential]().String(), Name: "operator", Secret: config.Secret(secret), Scopes: []string{token.Admin}},
 		log:   &lockedBuffer{},
 	}
@@ -65,6 +66,8 @@ type replica struct {
 	apiKeys   authv1.ApiKeyServiceClient
 	services  authv1.ServiceCredentialServiceClient
 	signing   authv1.SigningKeyServiceClient
+	admins    authv1.AdministratorServiceClient
+	audit     authv1.AuditServiceClient
 }
 
 // start runs another replica until the test ends.
@@ -81,7 +84,8 @@ func (w *world) start() *replica {
 	if err := r.keys.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.server = NewServer(w.db, box, r.keys, log)
+	r.server = NewServer(w.db, box, r.keys, sessionTimes{idle: 12 * time.Hour, lifetime: 14 * 24 * time.Hour}, log)
+	r.server.passwords = newPasswords(passwordCost{memory: 64, passes: 1}) // tests are no guessers
 	if err := r.server.bootstrap(t.Context(), []bootstrapCredential{w.admin}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +96,8 @@ func (w *world) start() *replica {
 	authv1.RegisterServiceCredentialServiceServer(srv, r.server)
 	authv1.RegisterTokenServiceServer(srv, r.server)
 	authv1.RegisterSigningKeyServiceServer(srv, r.server)
+	authv1.RegisterAdministratorServiceServer(srv, r.server)
+	authv1.RegisterAuditServiceServer(srv, r.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +106,7 @@ func (w *world) start() *replica {
 	t.Cleanup(srv.Stop)
 	w.background(box.Run)
 	w.background(r.keys.follow(b))
-	w.background((&lastWords{db: w.db, outbox: box, log: log}).follow(b))
+	w.background((&lastWords{db: w.db, outbox: box, keys: r.keys, log: log}).follow(b))
 	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +114,7 @@ func (w *world) start() *replica {
 	t.Cleanup(func() { _ = conn.Close() })
 	r.tokens, r.companies = authv1.NewTokenServiceClient(conn), authv1.NewCompanyServiceClient(conn)
 	r.clients, r.services = authv1.NewApiClientServiceClient(conn), authv1.NewServiceCredentialServiceClient(conn)
+	r.admins, r.audit = authv1.NewAdministratorServiceClient(conn), authv1.NewAuditServiceClient(conn)
 	r.signing, r.apiKeys = authv1.NewSigningKeyServiceClient(conn), authv1.NewApiKeyServiceClient(conn)
 	return r
 }

@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// sweepEvery is how often ended sessions and forgotten failures are deleted.
+// Neither counts before that either.
+const sweepEvery = 10 * time.Minute
+
+// sweep deletes what has served its time until ctx ends.
+func (s *Server) sweep(ctx context.Context) error {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		if err := s.sweepOnce(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("sweep", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *Server) sweepOnce(ctx context.Context) error {
+	now := s.instant()
+	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		_, sessions := tx.Exec(ctx, pruneSessionsSQL, now.Add(-s.sessions.idle), now)
+		_, failures := tx.Exec(ctx, pruneFailuresSQL, now.Add(-failuresForgotten))
+		return errors.Join(sessions, failures)
+	})
+}
+
+// reseal encrypts the secrets of TOTP anew that were encrypted with a former
+// master key, so that the former one can be taken away after a start.
+func (s *Server) reseal(ctx context.Context) error {
+	for after := (id.UUID{}); ; {
+		list, err := pg.Rows[Administrator](ctx, s.store.db, pg.AllCompanies(), sealedTotpSQL, [16]byte(after))
+		if err != nil || len(list) == 0 {
+			return pg.Fault(err, nil)
+		}
+		for _, a := range list {
+			if err := s.resealOne(ctx, a); err != nil {
+				return err
+			}
+		}
+		after = list[len(list)-1].ID.UUID()
+	}
+}
+
+func (s *Server) resealOne(ctx context.Context, a Administrator) error {
+	if !s.sealer.IsStale(a.TotpSecret) {
+		return nil
+	}
+	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
+	if err != nil {
+		// One that cannot be read must not keep everybody from signing in.
+		s.log.Error("a TOTP secret cannot be decrypted; reset the administrator's password with TOTP off", "administrator", a.ID.String(), "error", err.Error())
+		return nil
+	}
+	return s.store.inTx(ctx, a.Company, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, resealTotpSQL, a.Company, a.ID, a.TotpSecret, s.sealer.Seal(secret, totpContext(a.ID)))
+		return err
+	})
+}

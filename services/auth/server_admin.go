@@ -1,0 +1,489 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// CreateAdministrator implements AdministratorService.
+func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdministratorRequest) (*authv1.CreateAdministratorResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	a := Administrator{Company: company, Email: check.email("email", req.GetEmail()), Name: check.text("name", req.GetName(), 0, maxName), Role: roleOwner}
+	if req.GetRole() != authv1.AdministratorRole_ADMINISTRATOR_ROLE_UNSPECIFIED {
+		a.Role = check.role("role", req.GetRole())
+	}
+	if a.Name == "" {
+		a.Name = a.Email
+	}
+	password, generated := check.passwordOrNew(req.GetPassword(), a.Email)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	if a.PasswordHash, err = s.passwords.hash(ctx, password); err != nil {
+		return nil, err
+	}
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
+			return err
+		}
+		return s.addAdministrator(ctx, tx, &a, rpc.Caller(ctx))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.CreateAdministratorResponse{Administrator: administratorMessage(a), GeneratedPassword: generated}, nil
+}
+
+// addAdministrator stores a new administrator, who has a password.
+func (s *Server) addAdministrator(ctx context.Context, tx *pg.Tx, a *Administrator, actor string) error {
+	now := s.instant()
+	a.ID, a.Generation, a.Version = id.Administrator(s.newID()), 1, 1
+	a.CreatedAt, a.UpdatedAt, a.PasswordChangedAt = now, now, now
+	if actor == "" {
+		actor = a.ID.String() // by their invitation
+	}
+	if err := s.store.insertAdministrator(ctx, tx, *a); err != nil {
+		return err
+	}
+	return s.store.audit(ctx, tx, a.Company, now, actor, "administrator.create", a.ID.String(), a.facts()...)
+}
+
+// passwordOrNew checks a password, or makes one where none is given.
+func (c *checks) passwordOrNew(given, email string) (password, generated string) {
+	if given == "" {
+		generated = newPassword()
+		return generated, generated
+	}
+	c.password("password", given, email)
+	return given, ""
+}
+
+// role checks a role and returns it as it is kept.
+func (c *checks) role(field string, r authv1.AdministratorRole) string {
+	switch r {
+	case authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER:
+		return roleOwner
+	case authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF:
+		return roleStaff
+	}
+	c.add(field, "enum", "must be owner or staff")
+	return ""
+}
+
+// ResetAdministratorPassword implements AdministratorService.
+func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.ResetAdministratorPasswordRequest) (*authv1.ResetAdministratorPasswordResponse, error) {
+	known, err := s.administratorOf(ctx, req.GetAdministrator())
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	password, generated := check.passwordOrNew(req.GetPassword(), known.Email)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	hash, err := s.passwords.hash(ctx, password)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.changeAdministrator(ctx, known.Company, known.ID, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		a.PasswordHash, a.PasswordChangedAt = hash, now
+		details := []Detail{{Field: "name", After: a.Name}}
+		if req.GetDisableTotp() && a.TotpSecret != nil {
+			a.withoutTotp()
+			details = append(details, Detail{Field: "totp", Before: "on", After: "off"})
+		}
+		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{})
+		a.revoke(now)
+		return errors.Join(err, s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.reset_password", a.ID.String(),
+			append(details, sessionsEnded(ended))...))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.ResetAdministratorPasswordResponse{Administrator: administratorMessage(a), GeneratedPassword: generated}, nil
+}
+
+// administratorOf finds an administrator by identifier or e-mail address. An
+// operator may name no company; with one, it is one of the company.
+func (s *Server) administratorOf(ctx context.Context, named string) (Administrator, error) {
+	if administrator, err := id.Parse[id.Administrator](named); err == nil {
+		company, err := tenant(ctx)
+		if err != nil {
+			return Administrator{}, err
+		}
+		return s.store.administrator(ctx, company, administrator)
+	}
+	a, err := s.store.administratorByEmail(ctx, emailKey(named))
+	if company := rpc.Company(ctx); err == nil && !company.IsZero() && company != a.Company {
+		return Administrator{}, fault.Missing("administrator")
+	}
+	return a, err
+}
+
+func sessionsEnded(n int64) Detail {
+	return Detail{Field: "sessions_ended", After: strconv.FormatInt(n, 10)}
+}
+
+// errUnchanged is a change that turned out to change nothing.
+var errUnchanged = errors.New("nothing to change")
+
+// changeAdministrator locks, decides, saves, and publishes a raised generation,
+// all in one commit. change writes the audit log, or returns errUnchanged.
+func (s *Server) changeAdministrator(
+	ctx context.Context, company id.Company, administrator id.Administrator,
+	change func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error,
+) (a Administrator, err error) {
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		a, err = s.changeAdministratorInTx(ctx, tx, company, administrator, change)
+		return err
+	})
+	return a, err
+}
+
+func (s *Server) changeAdministratorInTx(
+	ctx context.Context, tx *pg.Tx, company id.Company, administrator id.Administrator,
+	change func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error,
+) (Administrator, error) {
+	a, err := s.store.lockAdministrator(ctx, tx, company, administrator)
+	if err != nil {
+		return a, err
+	}
+	generation, now := a.Generation, s.instant()
+	if err := change(ctx, tx, &a, now); err != nil {
+		if errors.Is(err, errUnchanged) {
+			err = nil
+		}
+		return a, err
+	}
+	a.Version++
+	a.UpdatedAt = now
+	if err := s.store.updateAdministrator(ctx, tx, a); err != nil || a.Generation == generation {
+		return a, err
+	}
+	return a, s.outbox.Append(ctx, tx, revoked(a.ID.String(), a.Generation))
+}
+
+// ListAdministrators implements AdministratorService.
+func (s *Server) ListAdministrators(ctx context.Context, req *authv1.ListAdministratorsRequest) (*authv1.ListAdministratorsResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size, after, err := page(req.GetPageSize(), req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.store.administrators(ctx, company, after, size+1)
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListAdministratorsResponse{}
+	if len(list) > size {
+		list = list[:size]
+		resp.NextPageToken = list[size-1].ID.UUID().String()
+	}
+	for _, a := range list {
+		resp.Administrators = append(resp.Administrators, administratorMessage(a))
+	}
+	return resp, nil
+}
+
+// UpdateAdministrator implements AdministratorService.
+func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdministratorRequest) (*authv1.UpdateAdministratorResponse, error) {
+	company, administrator, err := namedAdministrator(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	var name, role string
+	if req.Name != nil {
+		name = check.text("name", req.GetName(), 1, maxName)
+	}
+	if req.Role != nil {
+		role = check.role("role", req.GetRole())
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	resp := &authv1.UpdateAdministratorResponse{}
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return idem.Do(ctx, tx, req, resp, func() error {
+			// Owners who go, go one after the other.
+			if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
+				return err
+			}
+			a, err := s.changeAdministratorInTx(ctx, tx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+				before := *a
+				if req.Name != nil {
+					a.Name = name
+				}
+				if req.Role != nil {
+					a.Role = role
+				}
+				a.able(req.Disabled, now)
+				return s.updated(ctx, tx, before, a, now)
+			})
+			resp.Administrator = administratorMessage(a)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// able disables or enables; nil leaves it.
+func (a *Administrator) able(disabled *bool, now time.Time) {
+	switch {
+	case disabled == nil || *disabled == (a.DisabledAt != nil):
+	case *disabled:
+		a.DisabledAt = &now
+	default:
+		a.DisabledAt = nil
+	}
+}
+
+// updated does what follows from a change: the last owner stays, tokens of
+// another role die, sessions of a disabled one end, and the audit log is told.
+func (s *Server) updated(ctx context.Context, tx *pg.Tx, before Administrator, a *Administrator, now time.Time) error {
+	if before.isOwner() && !a.isOwner() {
+		if has, err := s.store.hasOtherOwner(ctx, tx, *a); err != nil {
+			return err
+		} else if !has {
+			return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or become staff")
+		}
+	}
+	if a.Role != before.Role {
+		a.revoke(now)
+	}
+	actor, target := rpc.Caller(ctx), a.ID.String()
+	var faults []error
+	if details := differences(before.facts(), a.facts()); len(details) > 0 {
+		faults = append(faults, s.store.audit(ctx, tx, a.Company, now, actor, "administrator.update", target, details...))
+	}
+	named := Detail{Field: "name", After: a.Name}
+	switch {
+	case before.DisabledAt == nil && a.DisabledAt != nil:
+		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{})
+		a.revoke(now)
+		faults = append(faults, err, s.store.audit(ctx, tx, a.Company, now, actor, "administrator.disable", target, named, sessionsEnded(ended)))
+	case before.DisabledAt != nil && a.DisabledAt == nil:
+		faults = append(faults, s.store.audit(ctx, tx, a.Company, now, actor, "administrator.enable", target, named))
+	}
+	if len(faults) == 0 {
+		return errUnchanged
+	}
+	return errors.Join(faults...)
+}
+
+func namedAdministrator(ctx context.Context, text string) (id.Company, id.Administrator, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return company, id.Administrator{}, err
+	}
+	administrator, err := id.Parse[id.Administrator](text)
+	if err != nil {
+		return company, administrator, fault.Missing("administrator")
+	}
+	return company, administrator, nil
+}
+
+// InviteAdministrator implements AdministratorService.
+func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdministratorRequest) (*authv1.InviteAdministratorResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	i := Invitation{Company: company, Email: check.email("email", req.GetEmail()), Role: check.role("role", req.GetRole()), InvitedBy: rpc.Caller(ctx)}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	// Only of those of the own company: who has an account elsewhere learns it
+	// when they accept, and nobody else does.
+	if a, err := s.store.administratorByEmail(ctx, emailKey(i.Email)); err == nil && a.Company == company {
+		return nil, adminEmailExists()
+	} else if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	now := s.instant()
+	i.ID, i.CreatedAt, i.ExpiresAt = id.Invitation(s.newID()), now, now.Add(invitationLifetime)
+	raw, hash := newToken()
+	i.TokenHash = hash
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		// Two invitations of one address at once come one after the other.
+		if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
+			return err
+		}
+		former, err := s.store.lockOpenInvitation(ctx, tx, company, emailKey(i.Email))
+		switch {
+		case err == nil:
+			err = s.revokeInvitation(ctx, tx, former, now)
+		case fault.Is(err, fault.NotFound):
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			s.store.insertInvitation(ctx, tx, i),
+			s.store.audit(ctx, tx, company, now, i.InvitedBy, "invitation.create", i.ID.String(), i.facts()...))
+	})
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.names(ctx, company, []string{i.InvitedBy})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.InviteAdministratorResponse{Invitation: invitationMessage(i, names[i.InvitedBy]), Token: raw}, nil
+}
+
+// facts are what the audit log says of an invitation.
+func (i *Invitation) facts() []Detail {
+	return []Detail{{Field: "email", After: i.Email}, {Field: "role", After: i.Role}}
+}
+
+func (s *Server) revokeInvitation(ctx context.Context, tx *pg.Tx, i Invitation, now time.Time) error {
+	i.RevokedAt = &now
+	return errors.Join(
+		s.store.endInvitation(ctx, tx, i),
+		s.store.audit(ctx, tx, i.Company, now, rpc.Caller(ctx), "invitation.revoke", i.ID.String(), i.facts()...))
+}
+
+// ListInvitations implements AdministratorService.
+func (s *Server) ListInvitations(ctx context.Context, _ *authv1.ListInvitationsRequest) (*authv1.ListInvitationsResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.store.invitations(ctx, company)
+	if err != nil {
+		return nil, err
+	}
+	inviters := make([]string, len(list))
+	for i, n := range list {
+		inviters[i] = n.InvitedBy
+	}
+	slices.Sort(inviters)
+	names, err := s.names(ctx, company, slices.Compact(inviters))
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListInvitationsResponse{}
+	for _, i := range list {
+		resp.Invitations = append(resp.Invitations, invitationMessage(i, names[i.InvitedBy]))
+	}
+	return resp, nil
+}
+
+// RevokeInvitation implements AdministratorService.
+func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitationRequest) (*authv1.RevokeInvitationResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	invitation, err := id.Parse[id.Invitation](req.GetId())
+	if err != nil {
+		return nil, fault.Missing("invitation")
+	}
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		i, err := s.store.lockInvitation(ctx, tx, company, invitation)
+		if err != nil {
+			return err
+		}
+		now := s.instant()
+		if err := i.open(now); err != nil && fault.From(err).Reason != ReasonInvitationExpired {
+			return err
+		}
+		return s.revokeInvitation(ctx, tx, i, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.RevokeInvitationResponse{}, nil
+}
+
+// GetInvitation implements AdministratorService.
+func (s *Server) GetInvitation(ctx context.Context, req *authv1.GetInvitationRequest) (*authv1.GetInvitationResponse, error) {
+	i, err := s.store.invitationByToken(ctx, hashOf(req.GetToken()))
+	if err != nil {
+		return nil, err
+	}
+	if err := i.open(s.instant()); err != nil {
+		return nil, err
+	}
+	company, err := s.store.company(ctx, i.Company)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.names(ctx, i.Company, []string{i.InvitedBy})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.GetInvitationResponse{Invitation: invitationMessage(i, names[i.InvitedBy]), CompanyName: company.Name}, nil
+}
+
+// AcceptInvitation implements AdministratorService.
+func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitationRequest) (*authv1.AcceptInvitationResponse, error) {
+	known, err := s.store.invitationByToken(ctx, hashOf(req.GetToken()))
+	if err != nil {
+		return nil, err
+	}
+	if err := known.open(s.instant()); err != nil {
+		return nil, err
+	}
+	var check checks
+	a := Administrator{Company: known.Company, Email: known.Email, Role: known.Role, Name: check.text("name", req.GetName(), 1, maxName)}
+	check.password("password", req.GetPassword(), known.Email)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	if a.PasswordHash, err = s.passwords.hash(ctx, req.GetPassword()); err != nil {
+		return nil, err
+	}
+	var raw string
+	var in signedIn
+	err = s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
+		i, err := s.store.lockInvitation(ctx, tx, known.Company, known.ID)
+		if err != nil {
+			return err
+		}
+		now := s.instant()
+		if err := i.open(now); err != nil {
+			return err
+		}
+		if err := s.addAdministrator(ctx, tx, &a, ""); err != nil {
+			return err
+		}
+		i.AcceptedAt = &now
+		in.administrator = a
+		raw, err = s.newSession(ctx, tx, &in, now, cut(req.GetAddress(), maxAddress), cut(req.GetUserAgent(), maxUserAgent), "invitation")
+		return errors.Join(err,
+			s.store.endInvitation(ctx, tx, i),
+			s.store.audit(ctx, tx, i.Company, now, a.ID.String(), "invitation.accept", i.ID.String(), i.facts()...))
+	})
+	if err != nil {
+		return nil, err
+	}
+	identity, err := s.identity(in)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.AcceptInvitationResponse{SessionToken: raw, Identity: identity}, nil
+}

@@ -1,0 +1,347 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// SignIn implements AdministratorService. The attempt is counted before anything
+// is looked at, and the same is done whether there is an administrator or not.
+func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
+	var check checks
+	for _, f := range []struct{ field, value string }{{"email", req.GetEmail()}, {"password", req.GetPassword()}} {
+		if f.value == "" {
+			check.add(f.field, "required", "is required")
+		}
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	address := cut(req.GetAddress(), maxAddress)
+	counted := pacedSignIn(req.GetEmail(), address)
+	if err := s.attempt(ctx, counted...); err != nil {
+		return nil, err
+	}
+	known, hash, err := s.checkSignIn(ctx, req)
+	if err != nil {
+		if !fault.Is(err, fault.Unauthenticated) {
+			s.takeBack(ctx, counted...) // it was not looked at
+		}
+		return nil, err
+	}
+	if known.asksCode() && req.GetTotpCode() == "" {
+		s.takeBack(ctx, counted...)
+		return &authv1.SignInResponse{TotpRequired: true}, nil
+	}
+	if known.asksCode() {
+		if err := s.attempt(ctx, pacedCodes(known.ID)); err != nil {
+			s.takeBack(ctx, counted...)
+			return nil, err
+		}
+	}
+	raw, in, err := s.signIn(ctx, known, hash, req, address)
+	if err != nil {
+		return nil, err
+	}
+	s.passed(ctx, counted[0], counted[1:]...)
+	if known.asksCode() {
+		s.passed(ctx, pacedCodes(known.ID))
+	}
+	identity, err := s.identity(in)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.SignInResponse{SessionToken: raw, Identity: identity}, nil
+}
+
+// pacedSignIn is what an attempt with a password is counted for. Without an
+// address of the browser it is the e-mail address alone.
+func pacedSignIn(email, address string) []paced {
+	if address == "" {
+		return []paced{pacedPair(email, "")}
+	}
+	return []paced{pacedPair(email, address), pacedAddress(address)}
+}
+
+// checkSignIn returns the administrator whose address and password these are. A
+// hash is returned where the kept one should be replaced by it.
+func (s *Server) checkSignIn(ctx context.Context, req *authv1.SignInRequest) (a Administrator, hash string, err error) {
+	a, err = s.store.administratorByEmail(ctx, emailKey(req.GetEmail()))
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return a, "", err
+	}
+	right, weaker, err := s.passwords.matches(ctx, req.GetPassword(), a.PasswordHash)
+	switch {
+	case err != nil:
+		return a, "", err
+	case !right || a.DisabledAt != nil:
+		return a, "", wrongSignIn()
+	case weaker:
+		hash, err = s.passwords.hash(ctx, req.GetPassword())
+	}
+	return a, hash, err
+}
+
+// signIn makes the session of an administrator whose password was right.
+func (s *Server) signIn(ctx context.Context, known Administrator, hash string, req *authv1.SignInRequest, address string) (raw string, in signedIn, err error) {
+	now, refused := s.instant(), false
+	err = s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
+		a, err := s.store.lockAdministrator(ctx, tx, known.Company, known.ID)
+		if err != nil {
+			return err
+		}
+		if a.DisabledAt != nil || a.PasswordHash != known.PasswordHash || a.asksCode() != known.asksCode() {
+			return wrongSignIn() // changed meanwhile
+		}
+		by := "password"
+		if a.asksCode() {
+			if by, err = s.takeCode(&a, req.GetTotpCode(), now); err != nil {
+				return err
+			}
+		}
+		if refused = by == ""; refused {
+			// The password was right: the owner should see that somebody has it.
+			return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "session.refuse", a.ID.String(),
+				Detail{Field: "reason", After: "wrong code"}, Detail{Field: "address", After: address})
+		}
+		if hash != "" {
+			a.PasswordHash = hash
+		}
+		in.administrator = a
+		raw, err = s.newSession(ctx, tx, &in, now, address, cut(req.GetUserAgent(), maxUserAgent), by)
+		return err
+	})
+	if err == nil && refused {
+		err = wrongCode()
+	}
+	return raw, in, err
+}
+
+// takeCode uses up a code of TOTP or of recovery, and returns what it was of; "":
+// of neither.
+func (s *Server) takeCode(a *Administrator, code string, now time.Time) (by string, err error) {
+	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
+	if err != nil {
+		return "", err
+	}
+	step, err := totpStep(string(secret), code, now, a.TotpStep)
+	if err != nil {
+		return "", err
+	}
+	if step > 0 {
+		a.TotpStep = step
+		return "password and code", nil
+	}
+	if a.takeRecovery(code) {
+		return "password and recovery code", nil
+	}
+	return "", nil
+}
+
+// newSession adds a session of in.administrator, whose row is locked, and saves
+// the administrator with it. It fills the rest of in.
+func (s *Server) newSession(ctx context.Context, tx *pg.Tx, in *signedIn, now time.Time, address, userAgent, by string) (raw string, err error) {
+	a := &in.administrator
+	if in.company, err = s.store.companyInTx(ctx, tx, a.Company); err != nil {
+		return "", err
+	}
+	a.LastSignedInAt = &now
+	in.session = Session{
+		Company: a.Company, ID: id.Session(s.newID()), Administrator: a.ID, Address: address, UserAgent: userAgent,
+		CreatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(s.sessions.lifetime),
+	}
+	raw, in.session.TokenHash = newToken()
+	return raw, errors.Join(
+		s.store.updateAdministrator(ctx, tx, *a),
+		s.store.insertSession(ctx, tx, in.session),
+		s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "session.create", in.session.ID.String(),
+			Detail{Field: "by", After: by}, Detail{Field: "address", After: address}, Detail{Field: "user_agent", After: userAgent}))
+}
+
+// identity is what the dashboard is told about a session, with an access token.
+func (s *Server) identity(in signedIn) (*authv1.Identity, error) {
+	claims := accessClaims(in.administrator, in.session, in.company, s.instant())
+	claims.ID = s.newID().String()
+	raw, err := s.keys.sign(claims)
+	if err != nil {
+		return nil, err
+	}
+	return identityMessage(in, claims, raw, s.sessions.idle), nil
+}
+
+// Authenticate implements AdministratorService.
+func (s *Server) Authenticate(ctx context.Context, req *authv1.AuthenticateRequest) (*authv1.AuthenticateResponse, error) {
+	now := s.instant()
+	in, err := s.store.sessionByToken(ctx, hashOf(req.GetSessionToken()))
+	if fault.Is(err, fault.NotFound) {
+		return nil, sessionEnded()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !in.session.live(now, s.sessions.idle) || in.administrator.DisabledAt != nil {
+		return nil, sessionEnded()
+	}
+	if err := s.store.touchSession(ctx, in.session, now); err != nil {
+		s.log.Warn("last use of a session", "session", in.session.ID.String(), "error", err.Error())
+	}
+	if in.session.LastUsedAt.Before(now.Truncate(time.Minute)) {
+		in.session.LastUsedAt = now.Truncate(time.Minute)
+	}
+	identity, err := s.identity(in)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.AuthenticateResponse{Identity: identity}, nil
+}
+
+// SignOut implements AdministratorService.
+func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*authv1.SignOutResponse, error) {
+	in, err := s.store.sessionByToken(ctx, hashOf(req.GetSessionToken()))
+	if fault.Is(err, fault.NotFound) {
+		return &authv1.SignOutResponse{}, nil
+	}
+	if err == nil {
+		err = s.endSession(ctx, in.session, in.administrator.ID.String())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.SignOutResponse{}, nil
+}
+
+// endSession ends a session and the access tokens of its administrator; one that
+// has ended meanwhile changes nothing.
+func (s *Server) endSession(ctx context.Context, n Session, actor string) error {
+	return s.store.inTx(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
+		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
+		if err != nil {
+			return err
+		}
+		was, err := s.store.deleteSession(ctx, tx, n.Company, n.ID)
+		if err != nil || !was {
+			return err
+		}
+		now := s.instant()
+		a.revoke(now)
+		return errors.Join(
+			s.store.updateAdministrator(ctx, tx, a),
+			s.store.audit(ctx, tx, n.Company, now, actor, "session.end", n.ID.String(), Detail{Field: "administrator", After: a.Name}),
+			s.outbox.Append(ctx, tx, revoked(a.ID.String(), a.Generation)))
+	})
+}
+
+// ListSessions implements AdministratorService.
+func (s *Server) ListSessions(ctx context.Context, req *authv1.ListSessionsRequest) (*authv1.ListSessionsResponse, error) {
+	company, whose, err := s.whose(ctx, req.GetAdministratorId())
+	if err != nil {
+		return nil, err
+	}
+	now := s.instant()
+	list, err := s.store.sessions(ctx, company, whose, now, now.Add(-s.sessions.idle))
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListSessionsResponse{}
+	for _, n := range list {
+		m := sessionMessage(n, s.sessions.idle)
+		m.Current = m.GetId() == rpc.ClaimsFrom(ctx).Session
+		resp.Sessions = append(resp.Sessions, m)
+	}
+	return resp, nil
+}
+
+// whose returns the administrator that a request names, which is the caller
+// where it names none.
+func (s *Server) whose(ctx context.Context, named string) (company id.Company, whose id.Administrator, err error) {
+	if own, err := self(ctx); err == nil && (named == "" || named == own.administrator.String()) {
+		return own.company, own.administrator, nil
+	} else if named == "" {
+		return company, whose, err
+	}
+	if !rpc.ClaimsFrom(ctx).Has("administrators:read") {
+		return company, whose, fault.MissingScope("administrators:read")
+	}
+	if company, whose, err = namedAdministrator(ctx, named); err != nil {
+		return company, whose, err
+	}
+	_, err = s.store.administrator(ctx, company, whose)
+	return company, whose, err
+}
+
+// EndSession implements AdministratorService.
+func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) (*authv1.EndSessionResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	session, err := id.Parse[id.Session](req.GetId())
+	if err != nil {
+		return nil, fault.Missing("session")
+	}
+	n, err := s.store.session(ctx, company, session)
+	if err != nil {
+		return nil, err
+	}
+	claims := rpc.ClaimsFrom(ctx)
+	if n.Administrator.String() != claims.Subject && !claims.Has("administrators:write") {
+		// Those of others are not even told of.
+		return nil, fault.Missing("session")
+	}
+	if err := s.endSession(ctx, n, claims.Subject); err != nil {
+		return nil, err
+	}
+	return &authv1.EndSessionResponse{}, nil
+}
+
+// EndOtherSessions implements AdministratorService.
+func (s *Server) EndOtherSessions(ctx context.Context, _ *authv1.EndOtherSessionsRequest) (*authv1.EndOtherSessionsResponse, error) {
+	own, err := self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ended int64
+	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if ended, err = s.store.deleteSessions(ctx, tx, a.Company, a.ID, own.session); err != nil {
+			return err
+		}
+		if ended == 0 {
+			return errUnchanged
+		}
+		a.revoke(now)
+		return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "session.end_others", a.ID.String(), sessionsEnded(ended))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.EndOtherSessionsResponse{Ended: int32(ended)}, nil
+}
+
+// own is the administrator and the session of a caller.
+type own struct {
+	company       id.Company
+	administrator id.Administrator
+	session       id.Session
+}
+
+// self returns who calls; FORBIDDEN for what is no administrator.
+func self(ctx context.Context) (own, error) {
+	claims := rpc.ClaimsFrom(ctx)
+	if claims.Kind != token.KindAdministrator {
+		return own{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "this is for administrators who are signed in")
+	}
+	administrator, err := id.Parse[id.Administrator](claims.Subject)
+	if err != nil {
+		return own{}, err
+	}
+	session, err := id.Parse[id.Session](claims.Session)
+	return own{company: claims.Company, administrator: administrator, session: session}, err
+}
