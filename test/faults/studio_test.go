@@ -56,7 +56,7 @@ const (
 	// sellers sell at a time over gRPC, and one on Interface B.
 	sellers = 3
 	// pace is how often each sells something, and basket how many places then.
-	pace   = 250 * time.Millisecond
+	pace   = 400 * time.Millisecond
 	basket = 4
 )
 
