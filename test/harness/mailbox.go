@@ -49,6 +49,8 @@ type Mail struct {
 	Try, N int
 	// Accepted says that the answer is 2xx, and came within the sender's patience.
 	Accepted bool
+	// Broken says that the connection was broken instead of an answer.
+	Broken bool
 }
 
 // Reply is how a request is answered.
@@ -131,6 +133,7 @@ func (m *Mailbox) note(mail *Mail) (reply Reply, index int) {
 	m.tries[mail.ID]++
 	mail.Try, mail.N = m.tries[mail.ID], len(m.mail)+1
 	reply = m.answer(*mail)
+	mail.Broken = reply.Reset
 	mail.Accepted = !reply.Hang && !reply.Reset && reply.status()/100 == 2
 	m.mail = append(m.mail, *mail)
 	return reply, len(m.mail) - 1
