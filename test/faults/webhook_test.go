@@ -178,7 +178,7 @@ func (w *news) checkDuplicates(t *testing.T) {
 				continue // it may have come twice in one attempt: over a connection that had stood idle, and over another
 			}
 			requests[m.ID]++
-			if w.unsettled(m.At) {
+			if w.unsettled(m) {
 				atKills[m.ID]++
 				inFlight++
 			}
@@ -222,17 +222,20 @@ func (w *news) logged(t *testing.T) map[attempted]int {
 // boxes are all mailboxes of the studio.
 func (w *news) boxes() []*harness.Mailbox { return append(slices.Clone(w.steady), w.fickle...) }
 
-// unsettled reports whether a process was killed so shortly after an instant that
-// the outcome of a request that came then may not have been written.
-func (w *news) unsettled(at time.Time) bool {
-	patience := settling
+// unsettled reports whether a process was killed while it may have waited for the
+// answer to a request, or not have written what came of it.
+func (w *news) unsettled(m harness.Mail) bool {
+	until := m.Ended.Add(settling)
+	if m.Ended.IsZero() {
+		until = time.Now()
+	}
 	for _, o := range w.outages {
-		if at.After(o.from.Add(-settling)) && at.Before(o.to) {
-			patience += o.to.Sub(at)
+		if m.At.Before(o.to) && until.After(o.from) {
+			until = o.to.Add(settling)
 		}
 	}
 	for _, k := range w.kills {
-		if since := k.Sub(at); since > -settling && since < patience {
+		if k.After(m.At.Add(-settling)) && k.Before(until) {
 			return true
 		}
 	}

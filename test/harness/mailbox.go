@@ -44,6 +44,8 @@ type Mail struct {
 	ID, Event string
 	Data      json.RawMessage
 	At        time.Time
+	// Ended is when it was answered, or its sender was gone; zero: not yet.
+	Ended time.Time
 	// Try is how often this identifier has come by now, from 1, and N how many
 	// requests have.
 	Try, N int
@@ -106,9 +108,10 @@ func (m *Mailbox) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	}
 	mail.At = at
 	reply, index := m.note(&mail)
-	if !wait(req.Context(), reply) {
-		m.refuse(index) // the sender gave up, or died
-		return
+	answering := wait(req.Context(), reply)
+	m.end(index, answering)
+	if !answering {
+		return // the sender gave up, or died
 	}
 	if reply.Reset {
 		if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
@@ -139,10 +142,12 @@ func (m *Mailbox) note(mail *Mail) (reply Reply, index int) {
 	return reply, len(m.mail) - 1
 }
 
-func (m *Mailbox) refuse(index int) {
+func (m *Mailbox) end(index int, answering bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.mail[index].Accepted = false
+	mail := &m.mail[index]
+	mail.Ended = time.Now()
+	mail.Accepted = mail.Accepted && answering
 }
 
 // wait waits before the answer and reports whether the sender is still there.
