@@ -66,8 +66,8 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s); done; done
 
 .PHONY: bench
-bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, in ROUNDS (default 8)
-	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 10m ./test/load
+bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, and what webhooks do, in ROUNDS (default 8)
+	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 20m ./test/load
 
 .PHONY: postgres
 postgres:

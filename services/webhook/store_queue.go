@@ -48,11 +48,13 @@ func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id
 
 // queueSQL stores messages that somebody wants, each once, and a delivery for
 // each endpoint that wants it. As many per endpoint as its process has room for
-// are leased to it at once, which spares their claim.
+// are leased to it at once, which spares their claim. Versions come from the
+// endpoints' index: PostgreSQL takes what was just made for a row or two, and
+// would compare each of them with each that was wanted.
 const queueSQL = `with incoming as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[]) as m (company_id, id, event, occurred_at, body)
 	), wanted as (
-		select m.company_id, m.id, m.event, e.id as endpoint_id, e.version,
+		select m.company_id, m.id, m.event, e.id as endpoint_id,
 			row_number() over (partition by e.company_id, e.id order by m.id) <= coalesce(f.free, $6) as mine
 		from incoming m
 		join endpoints e on e.company_id = m.company_id and e.enabled and m.event = any (e.events)
@@ -70,8 +72,8 @@ const queueSQL = `with incoming as (
 		on conflict do nothing
 		returning company_id, id, message_id, endpoint_id, lease is not null as leased
 	)
-	select q.company_id, q.id, q.message_id, q.endpoint_id, q.leased, w.version from queued q
-	join wanted w on w.company_id = q.company_id and w.id = q.message_id and w.endpoint_id = q.endpoint_id`
+	select q.company_id, q.id, q.message_id, q.endpoint_id, q.leased, e.version from queued q
+	join endpoints e on e.company_id = q.company_id and e.id = q.endpoint_id`
 
 // queuedRow is a delivery that was made.
 type queuedRow struct {

@@ -24,14 +24,19 @@ type ClusterOptions struct {
 	// Bookings and Passes are how many processes the booking and the pass service
 	// have, at most mostReplicas; 0: one. All callers know all of them.
 	Bookings, Passes int
+	// Webhooks is how many processes the webhook service has, at most mostReplicas;
+	// 0: none. They may send to Listen's servers.
+	Webhooks int
+	// OwnNATS has NATS run as a process, whose processor time can be told.
+	OwnNATS bool
 	// Durable is PostgreSQL's; Safe unless said otherwise.
 	Durable pgserver.Durability
 	// Env is added to the environment of every part.
 	Env map[string]string
 }
 
-// Cluster is the platform as a process per part, with a PostgreSQL server and,
-// in the test process, a NATS server of its own.
+// Cluster is the platform as a process per part, with a PostgreSQL server and a
+// NATS server of its own.
 type Cluster struct {
 	Platform
 	Postgres *Postgres
@@ -40,6 +45,7 @@ type Cluster struct {
 	// B, with their path.
 	Gateways, GatewaysB []string
 
+	authority   *authority // of Listen's servers
 	dir         string
 	env         map[string]string
 	credentials map[string]Credential // of the parts
@@ -62,18 +68,26 @@ const mostReplicas = 4
 // StartCluster runs every part and returns when all are ready.
 func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	t.Helper()
-	Program(t, "auth", "customer", "booking", "pass", "gateway-a", "gateway-b")
+	Program(t, "auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b")
 	dir := TempDir(t)
 	c := &Cluster{
 		dir: dir, credentials: map[string]Credential{}, parts: map[string]*Part{}, owner: map[string]string{}, app: map[string]string{},
-		Postgres: StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
-		NATS:     StartNATS(t, filepath.Join(dir, "nats")),
+		authority: newAuthority(t, filepath.Join(dir, "receivers.pem")),
+		Postgres:  StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
+	}
+	if o.OwnNATS {
+		c.NATS = startNATSProcess(t, filepath.Join(dir, "nats"))
+	} else {
+		c.NATS = StartNATS(t, filepath.Join(dir, "nats"))
 	}
 	c.settings(t, o)
 	for _, part := range []struct {
 		name string
 		grpc string
-	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}} {
+	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}, {"webhook", c.Webhook}} {
+		if part.grpc == "" {
+			continue
+		}
 		ownerURL, appURL := c.Postgres.database(t, part.name)
 		c.owner[part.name], c.app[part.name] = ownerURL, appURL
 		c.migrate(t, part.name, ownerURL)
@@ -106,10 +120,14 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	base := freePorts(t)
 	c.Auth, c.Customer = loopback(base), loopback(base+1)
 	c.Booking, c.Pass = loopbacks(t, base+2, o.Bookings), loopbacks(t, base+2+mostReplicas, o.Passes)
+	if o.Webhooks > 0 {
+		c.Webhook = loopbacks(t, freePorts(t), o.Webhooks)
+	}
 	c.env = map[string]string{
 		"LOG_LEVEL": "info", "LOG_FORMAT": "text",
 		"NATS_URL": c.NATS.URL(), "BUS_PREFIX": busPrefix,
 		"AUTH_ADDR": c.Auth, "CUSTOMER_ADDR": c.Customer, "BOOKING_ADDR": c.Booking, "PASS_ADDR": c.Pass,
+		"WEBHOOK_CA_FILE": c.authority.file, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 		"MASTER_KEY": base64.StdEncoding.EncodeToString(random(32)),
 	}
 	type entry struct {
@@ -118,7 +136,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		Scopes []string `json:"scopes"`
 	}
 	var entries []entry
-	for _, name := range []string{"operator", "booking", "customer", "pass"} {
+	for _, name := range []string{"operator", "booking", "customer", "pass", "webhook"} {
 		credential := Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		c.credentials[name] = credential
 		entries = append(entries, entry{Credential: credential, Name: name, Scopes: []string{"platform:admin"}})

@@ -17,6 +17,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 // Platform is a running platform as its users see it: addresses, and the
@@ -24,10 +25,11 @@ import (
 type Platform struct {
 	// BaseURL is Interface A's.
 	BaseURL string
-	// Auth, Customer, Booking and Pass are gRPC addresses; of several processes, all
-	// of them, separated by commas.
-	Auth, Customer, Booking, Pass string
-	OperatorCredential            Credential
+	// Auth, Customer, Booking, Pass and Webhook are gRPC addresses; of several
+	// processes, all of them, separated by commas. Webhook may be empty: there is
+	// none.
+	Auth, Customer, Booking, Pass, Webhook string
+	OperatorCredential                     Credential
 }
 
 // Credential is a client's or a service's id and secret.
@@ -49,6 +51,7 @@ type Operator struct {
 	Events         bookingv1.EventServiceClient
 	Bookings       bookingv1.BookingServiceClient
 	Passes         passv1.PassServiceClient
+	Webhooks       webhookv1.WebhookServiceClient // nil: there is no such service
 
 	source *token.Source
 }
@@ -73,6 +76,9 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		Customers:      customerv1.NewCustomerServiceClient(customer),
 		Events:         bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
+	}
+	if p.Webhook != "" {
+		op.Webhooks = webhookv1.NewWebhookServiceClient(dial(p.Webhook))
 	}
 	credential := p.OperatorCredential
 	op.source = token.NewSource(func(ctx context.Context) (string, time.Time, error) {
