@@ -140,17 +140,28 @@ const claimSQL = `with wanted as (
 		select event, occurred_at, body from messages where company_id = c.company_id and id = c.message_id limit 1
 	) m on true`
 
+// sized runs a statement over many deliveries with a plan for as many as there are
+// now. A plan that was made while the table was small, and kept, would read all of
+// it each time.
+func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx.Rows) error) error {
+	batch := &pgx.Batch{}
+	batch.Queue(`set local plan_cache_mode = force_custom_plan`)
+	query := batch.Queue(sql, args...)
+	if scan != nil {
+		query.Query(scan)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
 // claim leases what is due.
 func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
 	companies, endpoints, most := wishColumns(wishes)
 	var claimed []claimedRow
 	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, claimSQL, companies, endpoints, most, now, lease, until)
-		if err != nil {
+		return sized(ctx, tx, claimSQL, []any{companies, endpoints, most, now, lease, until}, func(rows pgx.Rows) (err error) {
+			claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
 			return err
-		}
-		claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
-		return err
+		})
 	})
 	return claimed, err
 }
@@ -238,8 +249,7 @@ func (s *store) release(ctx context.Context, jobs []*job, now time.Time) error {
 		companies, ids, leases = append(companies, uuidOf(j.target.key.company)), append(ids, uuidOf(j.delivery)), append(leases, uuidOf(j.lease))
 	}
 	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, releaseSQL, companies, ids, leases, now)
-		return err
+		return sized(ctx, tx, releaseSQL, []any{companies, ids, leases, now}, nil)
 	})
 }
 
