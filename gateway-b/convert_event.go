@@ -1,6 +1,7 @@
 package gatewayb
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -63,7 +64,8 @@ func summarize(out *edgebv1.Event, dates []*bookingv1.EventDate) {
 	if len(scheduled) > 0 {
 		dates = scheduled
 	}
-	var capacity, taken, available int32
+	var capacity, available int64
+	var taken int32
 	var end time.Time
 	unlimited := false
 	for i, d := range dates {
@@ -74,15 +76,22 @@ func summarize(out *edgebv1.Event, dates []*bookingv1.EventDate) {
 			end = over
 		}
 		taken += d.GetBooked()
-		capacity += d.GetCapacity()
-		available += d.GetCapacity() - d.GetBooked()
+		capacity += int64(d.GetCapacity())
+		available += int64(d.GetCapacity() - d.GetBooked())
 		unlimited = unlimited || d.Capacity == nil
 	}
 	out.EndsAt, out.SpotsTaken = utc(timestamppb.New(end)), taken
 	out.Capacity, out.SpotsAvailable = nullableInt(nil), nullableInt(nil)
 	if !unlimited && len(dates) > 0 {
-		out.Capacity, out.SpotsAvailable = nullableInt(&capacity), nullableInt(&available)
+		out.Capacity, out.SpotsAvailable = sumOf(capacity), sumOf(available)
 	}
+}
+
+// sumOf is a sum over the dates; more than a number of the interface can be is
+// shown as the most it can be.
+func sumOf(n int64) *edgev1.NullableInt {
+	shown := int32(min(n, math.MaxInt32))
+	return nullableInt(&shown)
 }
 
 // faults collects what is wrong with a request before a service sees it.
@@ -165,6 +174,9 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 	names := map[string]string{"duration_minutes": "duration", "tax_rate_basis_points": "taxRate", "local_start": "startsAt"}
 	switch {
 	case len(in.GetDates()) > 0:
+		if in.GetRecurrence() != nil {
+			f.add("recurrence", "exclusive", "must not be given with dates")
+		}
 		for i, d := range in.GetDates() {
 			at, local := f.moment(index("dates", i, "startsAt"), d.StartsAt)
 			out.Dates = append(out.Dates, &bookingv1.NewEventDate{

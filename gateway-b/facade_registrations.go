@@ -116,11 +116,11 @@ func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.Create
 func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegistrationRequest) (*edgebv1.DeleteRegistrationResponse, error) {
 	booking := bookingID(req.GetRegistrationId())
 	found, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: booking})
+	if fault.Is(err, fault.NotFound) || err == nil && found.GetRegistration().GetBooking().GetEventId() != req.GetId() {
+		return nil, fault.Missing("registration")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if found.GetRegistration().GetBooking().GetEventId() != req.GetId() {
-		return nil, fault.Missing("registration")
 	}
 	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
 	if err != nil {

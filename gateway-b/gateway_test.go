@@ -328,6 +328,13 @@ func TestCancellation(t *testing.T) {
 			t.Errorf("got %d %s", a.code, a.body)
 		}
 	})
+	t.Run("of what does not exist speaks of registrations", func(t *testing.T) {
+		g.services.prepare(fault.Missing("booking"))
+		a := g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token()})
+		if a.code != 404 || !strings.Contains(a.body, `"registration not found"`) {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
 	t.Run("facts of a refusal have this interface's names", func(t *testing.T) {
 		g.services.prepare(fault.Refuse("EVENT_FULL", "full").With("event_date_id", "date_x"), &bookingv1.GetEventResponse{Event: anEvent()})
 		a := g.do(request{method: "POST", path: "/events/evt_" + idOf + "/registrations", body: `{"customerId":"cust_x"}`, token: g.token()})

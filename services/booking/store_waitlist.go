@@ -34,13 +34,15 @@ const (
 	lockWaiterDateSQL = `select from event_dates where company_id = $1
 		and id = (select event_date_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
 
-	// Those who fit, in their order.
+	// Those who fit, in their order. Each round of refusals takes one off those in
+	// front who were not refused themselves, so it ends.
 	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
-		from unnest($2::uuid[], $3::bigint[]) n(id, behind)
+		from unnest($2::uuid[], $3::bigint[], $6::bigint[]) n(id, behind, refused)
 		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
 		join events e on e.company_id = $1 and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
 		join lateral (select * from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting'
-			and w.seq > n.behind and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			and w.seq > n.behind and (w.seq > n.refused or w.seq < n.refused and coalesce(w.passed_over_reason, $7) = $7)
+			and (d.capacity is null or w.spaces <= d.capacity - d.booked)
 			order by w.seq limit $5 for no key update) w on true
 		order by w.event_date_id, w.seq`
 
@@ -170,12 +172,13 @@ func theWaiter(found []*waiter, err error) (*waiter, error) {
 // up to a batch of each date.
 func (s *store) candidates(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion, now time.Time) ([]*waiter, error) {
 	dates := make([]id.EventDate, len(from))
-	behind := make([]int64, len(from))
+	behind, refused := make([]int64, len(from)), make([]int64, len(from))
 	for i, p := range from {
-		dates[i], behind[i] = p.date, p.behind
+		dates[i], behind[i], refused[i] = p.date, p.behind, p.refused
 	}
 	var found []*waiter
-	err := pipeline(ctx, tx, pg.Query{SQL: candidatesSQL, Args: []any{company, dates, behind, now, promotionBatch}, Scan: scanWaiters(&found)})
+	args := []any{company, dates, behind, now, promotionBatch, refused, passedOverTooFew}
+	err := pipeline(ctx, tx, pg.Query{SQL: candidatesSQL, Args: args, Scan: scanWaiters(&found)})
 	return found, err
 }
 

@@ -17,10 +17,13 @@ import (
 // the next time.
 
 // promotion is a date with free places. Those who wait are asked from the first
-// behind an entry; zero: from the first of all.
+// behind an entry; zero: from the first of all. Of those who are not behind the one
+// whose purchase was refused only they are asked who were too many for the places
+// until now; zero: nobody was refused.
 type promotion struct {
-	date   id.EventDate
-	behind int64
+	date    id.EventDate
+	behind  int64
+	refused int64
 }
 
 // promote gives free places of dates, which tx has locked, to those who wait.
@@ -45,11 +48,14 @@ func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company,
 			return err
 		}
 		// A full batch may have others behind it.
-		asked := map[id.EventDate]int{}
+		asked, refused := map[id.EventDate]int{}, map[id.EventDate]int64{}
+		for _, p := range from {
+			refused[p.date] = p.refused
+		}
 		from = nil
 		for _, w := range candidates {
 			if asked[w.Date]++; asked[w.Date] == promotionBatch {
-				from = append(from, promotion{w.Date, w.seq})
+				from = append(from, promotion{w.Date, w.seq, refused[w.Date]})
 			}
 		}
 	}
@@ -149,11 +155,12 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 			continue
 		}
 		events[i] = waitlistPassedOver(w, now)
-		// Purchases by pass are released one by one: these places are his alone, and
-		// whoever is in front of him was asked before him.
+		// Purchases by pass are released one by one, and whoever is in front of him
+		// was asked before him. With what became free meanwhile, his places may be
+		// enough for those in front for whom there were too few.
 		for j := range from {
 			if from[j].date == w.Date {
-				from[j].behind = w.seq
+				from[j].refused = w.seq
 			}
 		}
 	}

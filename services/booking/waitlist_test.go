@@ -311,6 +311,37 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 		})
 		w.wantEntry(second, "WAITING", 1, "PASS_EXHAUSTED")
 	})
+	t.Run("that are refused leave their places, with those beside them, to who did not fit", func(t *testing.T) {
+		e, bought := w.fullEvent(1)
+		two := w.waits(e, 2, byOffer)
+		poor, req := byCredits(0)
+		one, err := w.join(req, poor, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, goOn := make(chan struct{}), make(chan struct{})
+		w.passes.mu.Lock()
+		w.passes.before = func(call string) error {
+			if call == "redeem" {
+				close(asked)
+				<-goOn
+			}
+			return nil
+		}
+		w.passes.mu.Unlock()
+		w.cancel(bought)
+		<-asked
+		w.setCapacity(e, 2) // one is being booked and one is free: too few for the first
+		w.wantEntry(two, "WAITING", 1, "NOT_ENOUGH_PLACES")
+		close(goOn)
+		w.eventually("the first has both", func() bool {
+			return w.entry(two).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
+		})
+		w.wantEntry(one, "WAITING", 1, "PASS_EXHAUSTED")
+		w.passes.mu.Lock()
+		w.passes.before = nil
+		w.passes.mu.Unlock()
+	})
 	t.Run("whose pass cannot be asked are tried again", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		mia, req := byCredits(1)
