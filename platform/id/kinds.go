@@ -31,6 +31,12 @@ type (
 	DiscountCode = ID[discountCodeKind]
 	// WaitlistEntry identifies somebody who waits for places of a date: wait_.
 	WaitlistEntry = ID[waitlistEntryKind]
+	// WebhookEndpoint is an address that is told of events.
+	WebhookEndpoint = ID[webhookEndpointKind]
+	// WebhookMessage is what endpoints are told, the same for each of them.
+	WebhookMessage = ID[webhookMessageKind]
+	// WebhookDelivery is one message for one endpoint.
+	WebhookDelivery = ID[webhookDeliveryKind]
 )
 
 type (
@@ -48,6 +54,9 @@ type (
 	customerPassKind      struct{}
 	discountCodeKind      struct{}
 	waitlistEntryKind     struct{}
+	webhookEndpointKind   struct{}
+	webhookMessageKind    struct{}
+	webhookDeliveryKind   struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -64,3 +73,6 @@ func (passTypeKind) Prefix() string          { return "pass_" }
 func (customerPassKind) Prefix() string      { return "cp_" }
 func (discountCodeKind) Prefix() string      { return "disc_" }
 func (waitlistEntryKind) Prefix() string     { return "wait_" }
+func (webhookEndpointKind) Prefix() string   { return "whe_" }
+func (webhookMessageKind) Prefix() string    { return "msg_" }
+func (webhookDeliveryKind) Prefix() string   { return "whd_" }

@@ -1,0 +1,98 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+)
+
+// errBlocked is an address that nothing is sent to.
+var errBlocked = errors.New("the address is not public")
+
+// guard decides which addresses may be sent to.
+type guard struct {
+	private bool // private addresses too, for development
+}
+
+// refused are the ranges that are no public unicast addresses (RFC 6890 and its
+// successors), beside those that netip knows by itself.
+func refused() []netip.Prefix {
+	var all []netip.Prefix
+	for _, p := range []string{
+		"0.0.0.0/8",       // this network
+		"10.0.0.0/8",      // private
+		"100.64.0.0/10",   // shared, carrier-grade NAT; some clouds' metadata
+		"127.0.0.0/8",     // loopback
+		"169.254.0.0/16",  // link-local; metadata of most clouds
+		"172.16.0.0/12",   // private
+		"192.0.0.0/24",    // protocol assignments
+		"192.0.2.0/24",    // documentation
+		"192.88.99.0/24",  // 6to4 relays
+		"192.168.0.0/16",  // private
+		"198.18.0.0/15",   // benchmarks
+		"198.51.100.0/24", // documentation
+		"203.0.113.0/24",  // documentation
+		"224.0.0.0/4",     // multicast
+		"240.0.0.0/4",     // reserved, broadcast
+	} {
+		all = append(all, netip.MustParsePrefix(p))
+	}
+	return all
+}
+
+// What of IPv6 is sent to: global unicast, without what wraps an IPv4 address
+// or is kept for other uses.
+var (
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+	sixToFour     = netip.MustParsePrefix("2002::/16")
+	nat64         = netip.MustParsePrefix("64:ff9b::/96")
+	reserved6     = []netip.Prefix{
+		netip.MustParsePrefix("2001::/23"),     // protocol assignments, Teredo among them
+		netip.MustParsePrefix("2001:db8::/32"), // documentation
+		netip.MustParsePrefix("3fff::/20"),     // documentation
+	}
+	refused4 = refused()
+)
+
+// check returns errBlocked for an address that may not be sent to.
+func (g *guard) check(a netip.Addr) error {
+	if !a.IsValid() {
+		return errBlocked
+	}
+	if g.private {
+		if a.IsMulticast() || a.IsUnspecified() {
+			return fmt.Errorf("%w: %s", errBlocked, a)
+		}
+		return nil
+	}
+	if !public(a.WithZone("").Unmap()) || a.Zone() != "" {
+		return fmt.Errorf("%w: %s", errBlocked, a)
+	}
+	return nil
+}
+
+func public(a netip.Addr) bool {
+	if a.Is4() {
+		for _, p := range refused4 {
+			if p.Contains(a) {
+				return false
+			}
+		}
+		return true
+	}
+	b := a.As16()
+	switch {
+	case nat64.Contains(a):
+		return public(netip.AddrFrom4([4]byte(b[12:16])))
+	case sixToFour.Contains(a):
+		return public(netip.AddrFrom4([4]byte(b[2:6])))
+	case !globalUnicast.Contains(a):
+		return false // loopback, link-local, unique local, multicast, local NAT64, …
+	}
+	for _, p := range reserved6 {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}

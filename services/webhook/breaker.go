@@ -1,0 +1,54 @@
+package webhook
+
+import "time"
+
+// breaker leaves an endpoint alone that fails again and again.
+//
+//	closed ──failures in a row──▶ open ──pause is over──▶ half open: one probe
+//	   ▲                           ▲  longer pause             │ fails │ succeeds
+//	   │                           └───────────────────────────┘       │
+//	   └───────────────────────────────────────────────────────────────┘
+type breaker struct {
+	failures int           // in a row
+	pause    time.Duration // of the opening that lasts; 0: closed
+	until    time.Time     // when it is half open
+}
+
+func (b *breaker) closed() bool { return b.pause == 0 }
+
+// room is how many more requests may be held or in flight, of which there are n.
+func (b *breaker) room(most, n int, now time.Time) int {
+	switch {
+	case b.closed():
+		return max(most-n, 0)
+	case now.Before(b.until) || n > 0:
+		return 0
+	}
+	return 1
+}
+
+// success closes the breaker and reports whether it was open.
+func (b *breaker) success() (changed bool) {
+	changed = !b.closed()
+	*b = breaker{}
+	return changed
+}
+
+// failure reports whether it opened the breaker. What was in flight when it
+// opened does not lengthen the pause.
+func (b *breaker) failure(now time.Time, d *Delivery) (opened bool) {
+	b.failures++
+	switch {
+	case b.closed():
+		if b.failures < d.BreakerFailures {
+			return false
+		}
+		b.pause = d.BreakerPause
+	case now.Before(b.until):
+		return false
+	default:
+		b.pause = min(2*b.pause, d.BreakerPauseMax)
+	}
+	b.until = now.Add(b.pause)
+	return true
+}

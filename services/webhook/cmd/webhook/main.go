@@ -1,0 +1,9 @@
+// Command webhook serves the webhook service.
+package main
+
+import (
+	"reservation.dev/platform/service"
+	"reservation.dev/services/webhook"
+)
+
+func main() { service.Main(webhook.Part()) }

@@ -1,0 +1,439 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/pg"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+const (
+	delivered = webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED
+	failed    = webhookv1.DeliveryState_DELIVERY_STATE_FAILED
+	pending   = webhookv1.DeliveryState_DELIVERY_STATE_PENDING
+)
+
+func TestDelivering(t *testing.T) {
+	t.Run("a booking reaches an endpoint once, and is in the log as it was sent", func(t *testing.T) {
+		w := open(t, quick())
+		r := newReceiver(t, nil)
+		e := w.endpoint(r.URL + "/hook?x=1")
+		ids := w.bookings(1)
+		d := w.delivery(e.GetEndpoint().GetId(), delivered)
+		got := r.at(0)
+		if r.count() != 1 || string(got.body) != string(d.GetBody()) || got.header.Get("Webhook-Id") != ids[0] {
+			t.Errorf("got %d requests, the first %s %s", r.count(), got.header, got.body)
+		}
+		if len(d.GetAttempts()) != 1 || d.GetAttempts()[0].GetStatus() != 204 {
+			t.Fatalf("attempts %v", d.GetAttempts())
+		}
+		for _, h := range d.GetAttempts()[0].GetRequestHeaders() {
+			if got.header.Get(h.GetName()) != h.GetValue() {
+				t.Errorf("the log has %s: %s, the request had %s", h.GetName(), h.GetValue(), got.header.Get(h.GetName()))
+			}
+		}
+		if len(d.GetAttempts()[0].GetRequestHeaders()) != 6 {
+			t.Errorf("headers %v", d.GetAttempts()[0].GetRequestHeaders())
+		}
+	})
+	t.Run("an event that comes again, alone or in one batch, is delivered once (1)", func(t *testing.T) {
+		w := open(t, quick())
+		r := newReceiver(t, nil)
+		w.endpoint(r.URL)
+		e := classBooking(w.company)
+		w.consume(e)
+		w.consume(e)
+		w.consume(e, classBooking(w.company))
+		w.settled()
+		if r.count() != 2 || r.distinct() != 2 {
+			t.Errorf("%d requests of %d messages, want 2 of 2", r.count(), r.distinct())
+		}
+	})
+	t.Run("a workshop by card is a registration and a purchase", func(t *testing.T) {
+		w := open(t, quick())
+		r := newReceiver(t, nil)
+		w.endpoint(r.URL)
+		w.consume(bookingEvent(w.company, bookingv1.EventType_EVENT_TYPE_WORKSHOP), passEvent(w.company, nil))
+		w.settled()
+		if r.distinct() != 3 {
+			t.Errorf("%d messages, want 3", r.distinct())
+		}
+	})
+	t.Run("only what an endpoint wants, and only while it is enabled", func(t *testing.T) {
+		w := open(t, quick())
+		r := newReceiver(t, nil)
+		e := w.endpoint(r.URL).GetEndpoint()
+		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{
+			Id: e.GetId(), Events: &webhookv1.EventTypes{Types: []webhookv1.EventType{webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.consume(classBooking(w.company), passEvent(w.company, nil))
+		w.settled()
+		off := false
+		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e.GetId(), Enabled: &off}); err != nil {
+			t.Fatal(err)
+		}
+		w.consume(passEvent(w.company, nil))
+		w.settled()
+		if r.count() != 1 {
+			t.Errorf("%d requests, want 1", r.count())
+		}
+	})
+}
+
+func TestRetries(t *testing.T) {
+	t.Run("three follow the first attempt, at growing delays, and then it is failed", func(t *testing.T) {
+		w := open(t, quick())
+		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
+		e := w.endpoint(r.URL)
+		w.bookings(1)
+		d := w.delivery(e.GetEndpoint().GetId(), failed)
+		if r.count() != 4 || len(d.GetAttempts()) != 4 {
+			t.Fatalf("%d requests and %d attempts, want 4", r.count(), len(d.GetAttempts()))
+		}
+		for i, least := range w.settings.Retries {
+			if gap := r.at(i + 1).at.Sub(r.at(i).at); gap < least*9/10 {
+				t.Errorf("retry %d came after %s, want %s and a tenth more or less", i+1, gap, least)
+			}
+		}
+		if a := d.GetAttempts()[3]; a.GetFailure() != webhookv1.Failure_FAILURE_STATUS || a.GetStatus() != 500 || a.GetNumber() != 4 {
+			t.Errorf("the last attempt is %v", a)
+		}
+	})
+	t.Run("a success ends them", func(t *testing.T) {
+		w := open(t, quick())
+		var n atomic.Int32
+		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
+			if n.Add(1) < 3 {
+				rw.WriteHeader(http.StatusBadGateway)
+			}
+		})
+		e := w.endpoint(r.URL)
+		w.bookings(1)
+		if d := w.delivery(e.GetEndpoint().GetId(), delivered); len(d.GetAttempts()) != 3 {
+			t.Errorf("%d attempts, want 3", len(d.GetAttempts()))
+		}
+	})
+	t.Run("a redirect is an answer and not followed (6)", func(t *testing.T) {
+		w := open(t, quick())
+		other := newReceiver(t, nil)
+		r := newReceiver(t, func(rw http.ResponseWriter, req *http.Request) { http.Redirect(rw, req, other.URL, http.StatusFound) })
+		e := w.endpoint(r.URL)
+		w.bookings(1)
+		d := w.delivery(e.GetEndpoint().GetId(), failed)
+		if other.count() != 0 || d.GetDelivery().GetLastStatus() != 302 || r.count() != 4 {
+			t.Errorf("%d followed, status %d, %d requests", other.count(), d.GetDelivery().GetLastStatus(), r.count())
+		}
+	})
+	t.Run("410 disables the endpoint and fails what is queued", func(t *testing.T) {
+		w := open(t, quick())
+		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusGone) })
+		e := w.endpoint(r.URL)
+		w.bookings(1)
+		w.delivery(e.GetEndpoint().GetId(), failed)
+		waitFor(t, func() error {
+			got, err := w.client.GetEndpoint(w.as(w.company), &webhookv1.GetEndpointRequest{Id: e.GetEndpoint().GetId()})
+			if err == nil && (got.GetEndpoint().GetEnabled() || got.GetEndpoint().GetDisabledReason() != webhookv1.DisabledReason_DISABLED_REASON_GONE) {
+				err = fmt.Errorf("endpoint %v", got)
+			}
+			return err
+		})
+		if r.count() != 1 {
+			t.Errorf("%d requests, want 1", r.count())
+		}
+		on := true
+		got, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e.GetEndpoint().GetId(), Enabled: &on})
+		if err != nil || !got.GetEndpoint().GetEnabled() || got.GetEndpoint().GetDisabledReason() != 0 || got.GetEndpoint().GetDisabledAt() != nil {
+			t.Errorf("enabled again: %v %v", got, err)
+		}
+	})
+	t.Run("Retry-After of 429 is waited for when it is later than the schedule", func(t *testing.T) {
+		w := open(t, quick())
+		var n atomic.Int32
+		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
+			if n.Add(1) == 1 {
+				rw.Header().Set("Retry-After", "1")
+				rw.WriteHeader(http.StatusTooManyRequests)
+			}
+		})
+		e := w.endpoint(r.URL)
+		w.bookings(1)
+		w.delivery(e.GetEndpoint().GetId(), delivered)
+		if gap := r.at(1).at.Sub(r.at(0).at); gap < 950*time.Millisecond {
+			t.Errorf("the retry came after %s, want 1 s", gap)
+		}
+	})
+	t.Run("an endpoint that is deleted gets nothing more, and nothing stays queued", func(t *testing.T) {
+		w := open(t, quick())
+		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
+		e := w.endpoint(r.URL)
+		w.bookings(100)
+		r.wait(t, 1)
+		if _, err := w.client.DeleteEndpoint(w.as(w.company), &webhookv1.DeleteEndpointRequest{Id: e.GetEndpoint().GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		w.settled()
+		n := r.count()
+		w.bookings(3)
+		w.settled()
+		if r.count() != n {
+			t.Errorf("%d requests after the deletion", r.count()-n)
+		}
+	})
+}
+
+func TestReplay(t *testing.T) {
+	w := open(t, quick())
+	var fail atomic.Bool
+	fail.Store(true)
+	r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
+		if fail.Load() {
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	began := time.Now()
+	e := w.endpoint(r.URL).GetEndpoint().GetId()
+	ids := w.bookings(1)
+	d := w.delivery(e, failed)
+	fail.Store(false)
+	t.Run("all that failed since a time is sent again, with the same id", func(t *testing.T) {
+		res, err := w.client.ReplayFailed(w.as(w.company), &webhookv1.ReplayFailedRequest{Since: timestamp(began)})
+		if err != nil || res.GetReplayed() != 1 {
+			t.Fatalf("%v %v", res, err)
+		}
+		got := w.delivery(e, delivered)
+		if r.at(4).header.Get("Webhook-Id") != ids[0] || len(got.GetAttempts()) != 5 {
+			t.Errorf("%s, %d attempts", r.at(4).header, len(got.GetAttempts()))
+		}
+	})
+	t.Run("one is sent again though it was delivered", func(t *testing.T) {
+		if _, err := w.client.ReplayDelivery(w.as(w.company), &webhookv1.ReplayDeliveryRequest{Id: d.GetDelivery().GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		r.wait(t, 6)
+		w.settled()
+	})
+	t.Run("a replayed one has a full set of retries", func(t *testing.T) {
+		fail.Store(true)
+		if _, err := w.client.ReplayDelivery(w.as(w.company), &webhookv1.ReplayDeliveryRequest{Id: d.GetDelivery().GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		r.wait(t, 10)
+		w.delivery(e, failed)
+	})
+	t.Run("of an endpoint that is disabled it is refused", func(t *testing.T) {
+		off := false
+		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e, Enabled: &off}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.client.ReplayDelivery(w.as(w.company), &webhookv1.ReplayDeliveryRequest{Id: d.GetDelivery().GetId()})
+		wantReason(t, err, ReasonEndpointDisabled)
+		res, err := w.client.ReplayFailed(w.as(w.company), &webhookv1.ReplayFailedRequest{Since: timestamp(began)})
+		if err != nil || res.GetReplayed() != 0 {
+			t.Errorf("%v %v", res, err)
+		}
+	})
+}
+
+func TestFairness(t *testing.T) {
+	const endpoints, each = 10, 60
+	for _, hanging := range []int{1, 9} {
+		t.Run(fmt.Sprintf("%d of %d endpoints hang and hold up nobody (4)", hanging, endpoints), func(t *testing.T) {
+			settings := quick()
+			settings.Timeout, settings.Lease = 5*time.Second, 20*time.Second
+			w := open(t, settings)
+			release := make(chan struct{})
+			t.Cleanup(func() { close(release) })
+			hang := func(_ http.ResponseWriter, req *http.Request) {
+				select {
+				case <-release:
+				case <-req.Context().Done():
+				}
+			}
+			var good []*receiver
+			for i := range endpoints {
+				if i < hanging {
+					w.endpoint(newReceiver(t, hang).URL)
+					continue
+				}
+				r := newReceiver(t, nil)
+				w.endpoint(r.URL)
+				good = append(good, r)
+			}
+			began := time.Now()
+			w.bookings(each)
+			for _, r := range good {
+				r.wait(t, each)
+			}
+			if took := time.Since(began); took > settings.Timeout {
+				t.Errorf("the others took %s, as if they had waited for a timeout of %s", took, settings.Timeout)
+			}
+		})
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	settings := quick()
+	settings.BreakerFailures = 5
+	settings.EndpointConcurrency = 2
+	settings.BreakerPause, settings.BreakerPauseMax = 300*time.Millisecond, 300*time.Millisecond
+	settings.Retries = []time.Duration{time.Hour}
+	w := open(t, settings)
+	var fail atomic.Bool
+	fail.Store(true)
+	r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
+		if fail.Load() {
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	w.endpoint(r.URL)
+	w.bookings(50)
+	r.wait(t, 5)
+	t.Run("an endpoint that fails again and again is probed by one at a time, and the others wait unsent (5)", func(t *testing.T) {
+		r.wait(t, 7) // two probes
+		if n := r.count(); n > 10 {
+			t.Errorf("%d requests, want about 7", n)
+		}
+		untouched, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from deliveries where attempts = 0`)
+		if err != nil || untouched < 40 {
+			t.Errorf("%d are untouched, %v", untouched, err)
+		}
+	})
+	t.Run("a probe that succeeds opens the way for all that wait", func(t *testing.T) {
+		fail.Store(false)
+		before := r.distinct()
+		waitFor(t, func() error {
+			if got := r.distinct(); got < 50 {
+				return fmt.Errorf("%d messages, %d before", got, before)
+			}
+			return nil
+		})
+	})
+}
+
+func TestEndings(t *testing.T) {
+	t.Run("an engine that stops ends what is in flight and releases the rest (2, 3)", func(t *testing.T) {
+		settings := quick()
+		settings.EndpointConcurrency = 2
+		settings.Lease = time.Hour
+		settings.Timeout = 5 * time.Second
+		w := open(t, settings)
+		gate := make(chan struct{})
+		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { <-gate })
+		w.endpoint(r.URL)
+		w.bookings(20)
+		r.wait(t, 2)
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			w.stop()
+		}()
+		waitFor(t, func() error {
+			w.engine.mu.Lock()
+			defer w.engine.mu.Unlock()
+			if !w.engine.stopping {
+				return fmt.Errorf("not stopping")
+			}
+			return nil
+		})
+		close(gate)
+		<-stopped
+		leased, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from deliveries where lease is not null`)
+		if err != nil || leased != 0 {
+			t.Fatalf("%d are leased, %v", leased, err)
+		}
+		sent, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from deliveries where state = 'delivered'`)
+		if err != nil || sent != 2 || r.count() != 2 {
+			t.Fatalf("%d are delivered by %d requests, %v", sent, r.count(), err)
+		}
+		w.run(w.newEngine())
+		w.settled()
+		if r.count() != 20 || r.distinct() != 20 {
+			t.Errorf("%d requests of %d messages, want 20 of 20", r.count(), r.distinct())
+		}
+	})
+	t.Run("engines that die at any moment lose nothing, and repeat no more than was in flight (2)", func(t *testing.T) {
+		settings := quick()
+		settings.Lease, settings.Timeout, settings.Concurrency = 700*time.Millisecond+leaseMargin, 200*time.Millisecond, 64
+		w := openStopped(t, settings)
+		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
+		for range 3 {
+			w.endpoint(r.URL)
+		}
+		engine := w.engine
+		most := 0
+		for range 8 {
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_ = engine.Run(ctx)
+			}()
+			w.intake.engine = engine
+			w.bookings(60)
+			engine.mu.Lock()
+			most += engine.inFlight
+			engine.mu.Unlock()
+			most += len(engine.outcomes) + outcomeBatch
+			engine.abort() // what it holds stays leased, and its outcomes are lost
+			cancel()
+			<-done
+			engine = w.newEngine()
+		}
+		w.run(engine)
+		w.settled()
+		if got, want := r.distinct(), 8*60; got != want {
+			t.Errorf("%d messages came, want %d", got, want)
+		}
+		if extra := r.count() - 8*60*3; extra < 0 || extra > most {
+			t.Errorf("%d requests more than deliveries", extra)
+		}
+	})
+	t.Run("two engines share the work and send nothing twice (3)", func(t *testing.T) {
+		w := open(t, quick())
+		second := w.newEngine()
+		second.tell = w.engine.wake
+		w.engine.tell = second.wake
+		w.run(second)
+		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
+		w.endpoint(r.URL)
+		w.bookings(1500)
+		w.settled()
+		if r.count() != 1500 || r.distinct() != 1500 {
+			t.Errorf("%d requests of %d messages, want 1500", r.count(), r.distinct())
+		}
+		share, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from deliveries where state = 'delivered'`)
+		if err != nil || share != 1500 {
+			t.Errorf("%d delivered, %v", share, err)
+		}
+	})
+}
+
+func TestHealth(t *testing.T) {
+	settings := quick()
+	settings.WarnAfter, settings.DisableAfter = 150*time.Millisecond, 600*time.Millisecond
+	settings.Retries = []time.Duration{50 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond}
+	w := open(t, settings)
+	r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
+	e := w.endpoint(r.URL).GetEndpoint().GetId()
+	w.bookings(1)
+	waitFor(t, func() error {
+		got, err := w.client.GetEndpoint(w.as(w.company), &webhookv1.GetEndpointRequest{Id: e})
+		if err == nil && got.GetEndpoint().GetDisabledReason() != webhookv1.DisabledReason_DISABLED_REASON_FAILING {
+			err = fmt.Errorf("%v", got)
+		}
+		return err
+	})
+	w.settled()
+	subjects, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select subject from outbox order by created_at, id`)
+	if err != nil || fmt.Sprint(subjects) != fmt.Sprint([]string{subjectEndpointFailing, subjectEndpointDisabled}) {
+		t.Errorf("published %v, %v", subjects, err)
+	}
+}

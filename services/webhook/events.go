@@ -1,0 +1,30 @@
+package webhook
+
+import (
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+// What is consumed.
+const (
+	// consumer is the name under which events are turned into deliveries.
+	consumer = "webhook-intake"
+
+	subjectBookingConfirmed     = "booking.v1.booking_confirmed"
+	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
+)
+
+// What is published.
+const (
+	subjectEndpointFailing  = "webhook.v1.endpoint_failing"
+	subjectEndpointDisabled = "webhook.v1.endpoint_disabled"
+)
+
+func endpointFailing(company id.Company, e *webhookv1.Endpoint) outbox.Event {
+	return outbox.Event{Company: company, Subject: subjectEndpointFailing, Payload: &webhookv1.EndpointFailing{Endpoint: e}}
+}
+
+func endpointDisabled(company id.Company, e *webhookv1.Endpoint) outbox.Event {
+	return outbox.Event{Company: company, Subject: subjectEndpointDisabled, Payload: &webhookv1.EndpointDisabled{Endpoint: e}}
+}

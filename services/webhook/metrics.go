@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	attempts *prometheus.CounterVec
+	duration prometheus.Histogram
+	conns    *prometheus.CounterVec
+	lag      prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "webhook_attempts_total", Help: "Requests to endpoints, by the class of their failure; none: delivered.",
+		}, []string{"failure"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "webhook_attempt_duration_seconds", Help: "From dialling to the last byte of the answer.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}),
+		conns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "webhook_connections_total", Help: "Requests by whether their connection had been used before.",
+		}, []string{"reused"}),
+		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "webhook_first_attempt_lag_seconds", Help: "From what happened to the end of the first attempt to tell an endpoint.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300},
+		}),
+	}
+}
+
+func (m *metrics) observe(r *result) {
+	failure := r.failure
+	if failure == "" {
+		failure = "none"
+	}
+	m.attempts.WithLabelValues(failure).Inc()
+	m.duration.Observe(r.duration.Seconds())
+	if r.status > 0 {
+		reused := "no"
+		if r.reused {
+			reused = "yes"
+		}
+		m.conns.WithLabelValues(reused).Inc()
+	}
+	if r.job.tries == 0 {
+		m.lag.Observe(r.at.Add(r.duration).Sub(r.job.body.at).Seconds())
+	}
+}
+
+// Collect registers the engine's metrics.
+func (e *Engine) Collect(to prometheus.Registerer) error {
+	inFlight := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "webhook_requests_in_flight", Help: "Requests to endpoints in flight.",
+	}, func() float64 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return float64(e.inFlight)
+	})
+	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "webhook_endpoints_left_alone", Help: "Endpoints that failed so often in a row that they are being left alone.",
+	}, func() float64 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		n := 0
+		for _, l := range e.lanes {
+			if !l.breaker.closed() {
+				n++
+			}
+		}
+		return float64(n)
+	})
+	m := e.metrics
+	var faults []error
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.conns, m.lag, inFlight, open} {
+		faults = append(faults, to.Register(c))
+	}
+	return errors.Join(faults...)
+}

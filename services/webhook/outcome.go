@@ -1,0 +1,243 @@
+package webhook
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"reservation.dev/platform/pg"
+)
+
+// What comes of an attempt.
+const (
+	outcomeDelivered = "delivered"
+	outcomeRetried   = "retried"
+	outcomeFailed    = "failed"
+)
+
+const (
+	statePending   = "pending"
+	stateDelivered = "delivered"
+	stateFailed    = "failed"
+)
+
+// decision is what is to be done after an attempt.
+type decision struct {
+	outcome string
+	next    time.Time // of a retry
+}
+
+// decide says what follows from the result of the attempt that came after tries
+// others. jitter is from 0 to 1.
+func decide(r *result, tries int, d *Delivery, now time.Time, jitter float64) decision {
+	switch {
+	case r.failure == "":
+		return decision{outcome: outcomeDelivered}
+	case r.status == http.StatusGone && r.failure == failureStatus, tries >= len(d.Retries):
+		return decision{outcome: outcomeFailed}
+	}
+	delay := d.Retries[tries]
+	delay += time.Duration((2*jitter - 1) / 10 * float64(delay))
+	delay = max(delay, min(r.retryAfter, d.RetryAfterMax))
+	return decision{outcome: outcomeRetried, next: now.Add(delay)}
+}
+
+// outcome is a result and what was decided.
+type outcome struct {
+	*result
+	decision
+	ended time.Time
+}
+
+const (
+	outcomeBatch = 500
+	// outcomeWait is how long the first outcome of a batch waits for others.
+	outcomeWait = 2 * time.Millisecond
+)
+
+// writeOutcomes writes results in batches until there are no more.
+func (e *Engine) writeOutcomes() {
+	for {
+		batch, more := e.gather()
+		if len(batch) > 0 {
+			e.settle(batch)
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// gather waits for a result and takes those that come shortly after it. It also
+// ends when everything is aborted.
+func (e *Engine) gather() (batch []*result, more bool) {
+	select {
+	case r, ok := <-e.outcomes:
+		if !ok {
+			return nil, false
+		}
+		batch = append(batch, r)
+	case <-e.work.Done():
+		return nil, false
+	}
+	timer := time.NewTimer(outcomeWait)
+	defer timer.Stop()
+	for len(batch) < outcomeBatch {
+		select {
+		case r, ok := <-e.outcomes:
+			if !ok {
+				return batch, false
+			}
+			batch = append(batch, r)
+		case <-timer.C:
+			return batch, true
+		}
+	}
+	return batch, true
+}
+
+// settle writes a batch, again and again while the database is away: results are
+// facts, and until their lease ends nobody else will find out.
+func (e *Engine) settle(batch []*result) {
+	now := e.now()
+	outcomes := make([]outcome, len(batch))
+	latest := now
+	for i, r := range batch {
+		outcomes[i] = outcome{result: r, decision: decide(r, r.job.tries, &e.settings, now, rand.Float64()), ended: r.at.Add(r.duration)}
+		if r.job.leaseUntil.After(latest) {
+			latest = r.job.leaseUntil
+		}
+	}
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := e.store.settle(e.work, outcomes)
+		if err == nil {
+			break
+		}
+		if e.work.Err() != nil {
+			return
+		}
+		if e.now().After(latest) {
+			e.log.Error("outcomes of webhook deliveries are lost, and those are sent again", "deliveries", len(batch), "error", err)
+			return
+		}
+		e.log.Warn("outcomes of webhook deliveries are not written yet", "deliveries", len(batch), "error", err)
+		select {
+		case <-time.After(pause):
+		case <-e.work.Done():
+		}
+	}
+	e.after(outcomes)
+}
+
+// after wakes lanes for their retries and looks after the health of endpoints.
+func (e *Engine) after(outcomes []outcome) {
+	retried := false
+	e.mu.Lock()
+	for i := range outcomes {
+		if o := &outcomes[i]; o.outcome == outcomeRetried {
+			e.lane(o.job.target.key).wake(o.next)
+			retried = true
+		}
+	}
+	e.mu.Unlock()
+	if retried {
+		e.remind()
+	}
+	for i := range outcomes {
+		o := &outcomes[i]
+		if err := e.health(e.work, o); err != nil && e.work.Err() == nil {
+			e.log.Warn("the state of a webhook endpoint is not written", "endpoint", o.job.target.key.endpoint.String(), "error", err)
+		}
+		if o.failure != "" {
+			e.log.Info("webhook attempt failed", "endpoint", o.job.target.key.endpoint.String(), "company", o.job.target.key.company.String(),
+				"delivery", o.job.delivery.String(), "event", o.job.body.event, "failure", o.failure, "status", o.status,
+				"message", o.message, "duration", o.duration.Round(time.Millisecond), "try", o.job.tries+1, "outcome", o.outcome)
+		}
+	}
+}
+
+// health keeps since when an endpoint has been failing, and acts on it. It writes
+// only where something changes.
+func (e *Engine) health(ctx context.Context, o *outcome) error {
+	t := o.job.target
+	switch {
+	case o.failure == "":
+		if t.failingSince.IsZero() {
+			return nil
+		}
+		if err := e.store.recovered(ctx, t.key); err != nil {
+			return err
+		}
+		t.failingSince, t.warned = time.Time{}, false
+		return nil
+	case o.status == http.StatusGone && o.failure == failureStatus:
+		return e.disable(ctx, t, disabledGone, o.ended)
+	case t.failingSince.IsZero():
+		since, err := e.store.failing(ctx, t.key, o.at)
+		if err == nil {
+			t.failingSince = since
+		}
+		return err
+	}
+	switch failing := o.ended.Sub(t.failingSince); {
+	case failing >= e.settings.DisableAfter:
+		return e.disable(ctx, t, disabledFailing, o.ended)
+	case failing >= e.settings.WarnAfter && !t.warned:
+		return e.warn(ctx, t, o.ended)
+	}
+	return nil
+}
+
+// disable disables an endpoint, unless it has another address by now or, for its
+// failures, one of them was followed by a success.
+func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.Time) error {
+	disabled := false
+	err := e.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		disabled = false
+		endpoint, err := e.store.lockEndpoint(ctx, tx, t.key.company, t.key.endpoint)
+		if err != nil {
+			return err
+		}
+		stale := reason == disabledFailing && (endpoint.FailingSince == nil || at.Sub(*endpoint.FailingSince) < e.settings.DisableAfter)
+		if !endpoint.Enabled || endpoint.URL != t.text || stale {
+			return nil
+		}
+		endpoint.disable(reason, at)
+		endpoint.Version++
+		endpoint.UpdatedAt = at
+		if err := e.store.saveEndpoint(ctx, tx, t.key.company, endpoint, at); err != nil {
+			return err
+		}
+		disabled = true
+		return e.outbox.Append(ctx, tx, endpointDisabled(t.key.company, endpointMessage(endpoint)))
+	})
+	if disabled {
+		e.log.Warn("webhook endpoint is disabled", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(), "reason", reason)
+	}
+	return unlessMissing(err)
+}
+
+// warn tells once that an endpoint will be disabled.
+func (e *Engine) warn(ctx context.Context, t *target, at time.Time) error {
+	warned := false
+	err := e.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		var err error
+		if warned, err = e.store.markWarned(ctx, tx, t.key, at); err != nil || !warned {
+			return err
+		}
+		endpoint, err := e.store.lockEndpoint(ctx, tx, t.key.company, t.key.endpoint)
+		if err != nil {
+			return err
+		}
+		return e.outbox.Append(ctx, tx, endpointFailing(t.key.company, endpointMessage(endpoint)))
+	})
+	if err == nil {
+		t.warned = true
+	}
+	if warned && err == nil {
+		e.log.Warn("webhook endpoint does nothing but fail", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(),
+			"since", t.failingSince, "disabled_after", e.settings.DisableAfter)
+	}
+	return unlessMissing(err)
+}

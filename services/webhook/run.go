@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"context"
+
+	"github.com/nats-io/nats.go"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/seal"
+	"reservation.dev/platform/service"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/migrations"
+)
+
+// Part returns the webhook service as a part of the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:       "webhook",
+		About:      "the endpoints of companies, and the delivery of what has happened to them",
+		Migrations: migrations.FS,
+		Settings:   func() any { return &Config{} },
+		Run:        Run,
+	}
+}
+
+// Run serves the webhook service and sends deliveries until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	sealer, err := seal.Parse(cfg.Seal.MasterKey)
+	if err != nil {
+		return err
+	}
+	kit, err := service.Open(ctx, h, cfg.Base, Part())
+	if err != nil {
+		return err
+	}
+	defer kit.Close()
+	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer authConn.Close()
+	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer customerConn.Close()
+
+	engine := NewEngine(cfg.Delivery, kit.DB, kit.Outbox, sealer, h.Log)
+	if err := engine.Collect(h.Metrics); err != nil {
+		return err
+	}
+	stopListening, err := engine.shareWakeUps(kit.Bus)
+	if err != nil {
+		return err
+	}
+	defer stopListening()
+	srv := kit.GRPC(Policy())
+	webhookv1.RegisterWebhookServiceServer(srv, NewServer(engine))
+	intake := NewIntake(engine, NewClients(customerConn, authConn, cfg.Credential.Source(authConn)))
+
+	g := service.NewGroup(ctx, h.Log)
+	kit.Run(g)
+	g.Go("webhook engine", engine.Run)
+	g.Go("webhook intake", func(ctx context.Context) error { return intake.Run(ctx, kit.Bus) })
+	g.Go("grpc", kit.ServeGRPC(srv))
+	return g.Wait()
+}
+
+// shareWakeUps passes wake-ups on to the other processes and takes theirs. They
+// are hints that may get lost: the sweep finds what they were about.
+func (e *Engine) shareWakeUps(b *bus.Bus) (stop func(), err error) {
+	subject := b.Prefix() + ".webhook.wake"
+	sub, err := b.Conn().Subscribe(subject, func(m *nats.Msg) {
+		if keys := parseKeys(m.Data); len(keys) > 0 {
+			e.wake(keys)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.tell = func(keys []endpointKey) { _ = b.Conn().Publish(subject, appendKeys(nil, keys)) }
+	return func() { _ = sub.Unsubscribe() }, nil
+}
+
+const keySize = 32
+
+func appendKeys(b []byte, keys []endpointKey) []byte {
+	for _, k := range keys {
+		b = append(append(b, k.company[:]...), k.endpoint[:]...)
+	}
+	return b
+}
+
+func parseKeys(b []byte) []endpointKey {
+	keys := make([]endpointKey, 0, len(b)/keySize)
+	for ; len(b) >= keySize; b = b[keySize:] {
+		var k endpointKey
+		copy(k.company[:], b)
+		copy(k.endpoint[:], b[16:])
+		keys = append(keys, k)
+	}
+	return keys
+}

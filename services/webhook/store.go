@@ -1,0 +1,198 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/seal"
+)
+
+// store is every SQL statement of the service: those of requests are here, those
+// of the log in store_log.go, those of the engine in store_queue.go.
+type store struct {
+	db     *pg.DB
+	sealer *seal.Sealer
+}
+
+// inTx runs fn in one transaction of the company; fn must be repeatable.
+func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
+	return pg.Fault(s.db.InTx(ctx, pg.For(company), fn), nil)
+}
+
+// missing answers a row that is not there.
+func missing(err error, what string) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.Missing(what)
+	}
+	return pg.Fault(err, nil)
+}
+
+const endpointColumns = `id, url, description, events, enabled, disabled_reason, disabled_at, failing_since, version, created_at, updated_at`
+
+const (
+	endpointSQL = `select ` + endpointColumns + ` from endpoints where company_id = $1 and id = $2 and deleted_at is null`
+
+	lockEndpointSQL = endpointSQL + ` for no key update`
+
+	endpointsSQL = `select ` + endpointColumns + ` from endpoints where company_id = $1 and deleted_at is null order by id`
+
+	// Endpoints are made one after the other, so that their number is what it says.
+	lockCompanySQL = `select pg_advisory_xact_lock(hashtextextended('webhook endpoints ' || $1::uuid, 0))`
+
+	countEndpointsSQL = `select count(*) from endpoints where company_id = $1 and deleted_at is null`
+
+	addEndpointSQL = `insert into endpoints (company_id, id, url, description, events, enabled, disabled_reason, disabled_at, created_at, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`
+
+	saveEndpointSQL = `update endpoints set url = $3, description = $4, events = $5, enabled = $6, disabled_reason = $7, disabled_at = $8,
+			failing_since = $9, warned_at = case when $9::timestamptz is null then null else warned_at end, version = $10, updated_at = $11
+		where company_id = $1 and id = $2`
+
+	deleteEndpointSQL = `update endpoints set enabled = false, disabled_reason = coalesce(disabled_reason, 'requested'),
+			disabled_at = coalesce(disabled_at, $3), deleted_at = $3, updated_at = $3, version = version + 1
+		where company_id = $1 and id = $2 and deleted_at is null`
+
+	deleteSecretsSQL = `delete from endpoint_secrets where company_id = $1 and endpoint_id = $2`
+
+	// What is leased is being sent; its outcome is written by whoever holds it.
+	failQueuedSQL = `update deliveries set state = 'failed', due_at = null, last_failure = 'endpoint', finished_at = $3
+		where company_id = $1 and endpoint_id = $2 and due_at is not null and lease is null`
+)
+
+// endpoint returns one endpoint.
+func (s *store) endpoint(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) (Endpoint, error) {
+	e, err := pg.One[Endpoint](ctx, s.db, pg.For(company), endpointSQL, company, endpoint)
+	return e, missing(err, "endpoint")
+}
+
+// lockEndpoint is endpoint for a transaction that changes it.
+func (s *store) lockEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint) (Endpoint, error) {
+	rows, err := tx.Query(ctx, lockEndpointSQL, company, endpoint)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	e, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Endpoint])
+	return e, missing(err, "endpoint")
+}
+
+// endpoints returns all endpoints of a company, oldest first.
+func (s *store) endpoints(ctx context.Context, company id.Company) ([]Endpoint, error) {
+	list, err := pg.Rows[Endpoint](ctx, s.db, pg.For(company), endpointsSQL, company)
+	return list, pg.Fault(err, nil)
+}
+
+// addEndpoint stores a new endpoint and its first secret.
+func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint, secret Secret) error {
+	if _, err := tx.Exec(ctx, lockCompanySQL, company); err != nil {
+		return err
+	}
+	var n int
+	if err := tx.QueryRow(ctx, countEndpointsSQL, company).Scan(&n); err != nil {
+		return err
+	}
+	if n >= maxEndpoints {
+		return fault.Refuse(ReasonTooManyEndpoints, "the company has 50 endpoints already")
+	}
+	_, err := tx.Exec(ctx, addEndpointSQL, company, e.ID, e.URL, e.Description, e.Events, e.Enabled, e.DisabledReason, e.DisabledAt, e.CreatedAt)
+	if err != nil {
+		return err
+	}
+	return s.addSecret(ctx, tx, company, e.ID, secret)
+}
+
+// saveEndpoint stores a changed endpoint; what is queued for one that is
+// disabled fails.
+func (s *store) saveEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint, at time.Time) error {
+	_, err := tx.Exec(ctx, saveEndpointSQL, company, e.ID, e.URL, e.Description, e.Events, e.Enabled, e.DisabledReason, e.DisabledAt,
+		e.FailingSince, e.Version, e.UpdatedAt)
+	if err != nil || e.Enabled {
+		return err
+	}
+	_, err = tx.Exec(ctx, failQueuedSQL, company, e.ID, at)
+	return err
+}
+
+// deleteEndpoint deletes an endpoint and its secrets; what is queued for it fails.
+func (s *store) deleteEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, at time.Time) error {
+	tag, err := tx.Exec(ctx, deleteEndpointSQL, company, endpoint, at)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 {
+		return fault.Missing("endpoint")
+	}
+	if _, err := tx.Exec(ctx, deleteSecretsSQL, company, endpoint); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, failQueuedSQL, company, endpoint, at)
+	return err
+}
+
+const (
+	addSecretSQL = `insert into endpoint_secrets (company_id, endpoint_id, id, sealed, created_at) values ($1, $2, $3, $4, $5)`
+
+	secretsSQL = `select id, sealed, created_at, expires_at from endpoint_secrets where company_id = $1 and endpoint_id = $2
+		order by created_at desc, id desc`
+
+	// Only the newest stays valid for the overlap; an older one ends now.
+	retireSecretsSQL = `update endpoint_secrets set expires_at = case when expires_at is null then $4 else least(expires_at, $3) end
+		where company_id = $1 and endpoint_id = $2 and (expires_at is null or expires_at > $3)`
+
+	touchEndpointSQL = `update endpoints set version = version + 1, updated_at = $3 where company_id = $1 and id = $2`
+)
+
+func (s *store) addSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret Secret) error {
+	_, err := tx.Exec(ctx, addSecretSQL, company, endpoint, secret.ID, sealSecret(s.sealer, company, endpoint, secret), secret.CreatedAt)
+	return err
+}
+
+// secretRow is a secret as it is stored.
+type secretRow struct {
+	ID        id.UUID    `db:"id"`
+	Sealed    []byte     `db:"sealed"`
+	CreatedAt time.Time  `db:"created_at"`
+	ExpiresAt *time.Time `db:"expires_at"`
+}
+
+func (s *store) open(company id.Company, endpoint id.WebhookEndpoint, r secretRow) (Secret, error) {
+	key, err := s.sealer.Open(r.Sealed, secretContext(company, endpoint, r.ID))
+	out := Secret{ID: r.ID, Key: key, CreatedAt: r.CreatedAt}
+	if r.ExpiresAt != nil {
+		out.ExpiresAt = *r.ExpiresAt
+	}
+	return out, err
+}
+
+// secrets returns all secrets of an endpoint that are kept, newest first.
+func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) ([]Secret, error) {
+	rows, err := pg.Rows[secretRow](ctx, s.db, pg.For(company), secretsSQL, company, endpoint)
+	if err != nil {
+		return nil, pg.Fault(err, nil)
+	}
+	out := make([]Secret, len(rows))
+	for i, r := range rows {
+		if out[i], err = s.open(company, endpoint, r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// rotateSecret adds a secret, and gives the one before its time to end.
+func (s *store) rotateSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret Secret) error {
+	at := secret.CreatedAt
+	if _, err := tx.Exec(ctx, retireSecretsSQL, company, endpoint, at, at.Add(rotationOverlap)); err != nil {
+		return err
+	}
+	if err := s.addSecret(ctx, tx, company, endpoint, secret); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, touchEndpointSQL, company, endpoint, at)
+	return err
+}

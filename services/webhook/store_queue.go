@@ -1,0 +1,293 @@
+package webhook
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// The engine's statements are about all companies at once: each row says whose
+// it is, and every join names the company.
+
+// claimedRow is a delivery that this process has leased.
+type claimedRow struct {
+	CompanyID  id.Company         `db:"company_id"`
+	ID         id.WebhookDelivery `db:"id"`
+	MessageID  id.WebhookMessage  `db:"message_id"`
+	EndpointID id.WebhookEndpoint `db:"endpoint_id"`
+	Tries      int32              `db:"tries"`
+	Version    int64              `db:"version"` // of the endpoint
+	Event      string             `db:"event"`
+	OccurredAt time.Time          `db:"occurred_at"`
+	Body       []byte             `db:"body"`
+}
+
+func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
+
+// interestedSQL: companies without an endpoint cost nothing more than this.
+const interestedSQL = `select distinct company_id from endpoints where company_id = any($1) and enabled`
+
+// interested returns those of companies that have an enabled endpoint.
+func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id.Company]bool, error) {
+	list, err := pg.Rows[id.Company](ctx, s.db, pg.AllCompanies(), interestedSQL, companies)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[id.Company]bool, len(list))
+	for _, c := range list {
+		out[c] = true
+	}
+	return out, nil
+}
+
+// queueSQL stores messages that somebody wants, each once, and a delivery for
+// each endpoint that wants it. As many per endpoint as its process has room for
+// are leased to it at once, which spares their claim.
+const queueSQL = `with incoming as (
+		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[]) as m (company_id, id, event, occurred_at, body)
+	), wanted as (
+		select m.company_id, m.id, m.event, e.id as endpoint_id, e.version,
+			row_number() over (partition by e.company_id, e.id order by m.id) <= coalesce(f.free, $6) as mine
+		from incoming m
+		join endpoints e on e.company_id = m.company_id and e.enabled and m.event = any (e.events)
+		left join unnest($7::uuid[], $8::int[]) as f (endpoint_id, free) on f.endpoint_id = e.id
+	), stored as (
+		insert into messages (company_id, id, event, occurred_at, body)
+		select company_id, id, event, occurred_at, body from incoming m
+		where exists (select from wanted w where w.company_id = m.company_id and w.id = m.id)
+		on conflict do nothing
+	), queued as (
+		insert into deliveries (company_id, id, message_id, endpoint_id, event, state, due_at, lease, created_at)
+		select company_id, delivery_id(id, endpoint_id), id, endpoint_id, event, 'pending',
+			case when mine then $9::timestamptz else $10 end, case when mine then $11::uuid end, $10
+		from wanted
+		on conflict do nothing
+		returning company_id, id, message_id, endpoint_id, lease is not null as leased
+	)
+	select q.company_id, q.id, q.message_id, q.endpoint_id, q.leased, w.version from queued q
+	join wanted w on w.company_id = q.company_id and w.id = q.message_id and w.endpoint_id = q.endpoint_id`
+
+// queuedRow is a delivery that was made.
+type queuedRow struct {
+	CompanyID  id.Company         `db:"company_id"`
+	ID         id.WebhookDelivery `db:"id"`
+	MessageID  id.WebhookMessage  `db:"message_id"`
+	EndpointID id.WebhookEndpoint `db:"endpoint_id"`
+	Leased     bool               `db:"leased"`
+	Version    int64              `db:"version"`
+}
+
+// room is how many deliveries a process can take at once, by endpoint; usual is
+// for those not named.
+type room struct {
+	usual     int
+	endpoints []pgtype.UUID
+	free      []int32
+}
+
+func uuidOf[T ~[16]byte](v T) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: true} }
+
+// queue stores messages and makes their deliveries, in one commit.
+func (s *store) queue(ctx context.Context, msgs []message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
+	n := len(msgs)
+	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+	events, times, bodies := make([]string, n), make([]time.Time, n), make([][]byte, n)
+	for i, m := range msgs {
+		companies[i], ids[i], events[i], times[i], bodies[i] = uuidOf(m.Company), uuidOf(m.ID), m.Event, m.OccurredAt, m.Body
+	}
+	var queued []queuedRow
+	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease)
+		if err != nil {
+			return err
+		}
+		queued, err = pgx.CollectRows(rows, pgx.RowToStructByName[queuedRow])
+		return err
+	})
+	return queued, err
+}
+
+// claimSQL leases the oldest due deliveries of each endpoint, as many as its
+// lane has room for, and passes over those that another process is claiming.
+const claimSQL = `with wanted as (
+		select * from unnest($1::uuid[], $2::uuid[], $3::int[]) as w (company_id, endpoint_id, most)
+	), picked as (
+		select d.company_id, d.id, e.version
+		from wanted w
+		join endpoints e on e.company_id = w.company_id and e.id = w.endpoint_id and e.enabled
+		cross join lateral (
+			select company_id, id from deliveries
+			where endpoint_id = w.endpoint_id and company_id = w.company_id and due_at <= $4
+			order by due_at limit w.most for update skip locked
+		) d
+	), claimed as (
+		update deliveries d set lease = $5, due_at = $6 from picked p
+		where d.company_id = p.company_id and d.id = p.id
+		returning d.company_id, d.id, d.message_id, d.endpoint_id, d.tries, p.version
+	)
+	select c.company_id, c.id, c.message_id, c.endpoint_id, c.tries, c.version,
+		coalesce(m.event, '') as event, coalesce(m.occurred_at, 'epoch') as occurred_at, m.body
+	from claimed c
+	left join lateral (
+		select event, occurred_at, body from messages where company_id = c.company_id and id = c.message_id limit 1
+	) m on true`
+
+// claim leases what is due.
+func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
+	companies, endpoints, most := wishColumns(wishes)
+	var claimed []claimedRow
+	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		rows, err := tx.Query(ctx, claimSQL, companies, endpoints, most, now, lease, until)
+		if err != nil {
+			return err
+		}
+		claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
+		return err
+	})
+	return claimed, err
+}
+
+func wishColumns(wishes []wish) (companies, endpoints []pgtype.UUID, most []int32) {
+	for _, w := range wishes {
+		companies, endpoints, most = append(companies, uuidOf(w.key.company)), append(endpoints, uuidOf(w.key.endpoint)), append(most, int32(w.most))
+	}
+	return companies, endpoints, most
+}
+
+// dueAt is the nearest due_at of an endpoint.
+type dueAt struct {
+	CompanyID  id.Company         `db:"company_id"`
+	EndpointID id.WebhookEndpoint `db:"endpoint_id"`
+	DueAt      time.Time          `db:"due_at"`
+}
+
+func (d *dueAt) key() endpointKey { return endpointKey{d.CompanyID, d.EndpointID} }
+
+const nearestSQL = `select w.company_id, w.endpoint_id, d.due_at
+	from unnest($1::uuid[], $2::uuid[]) as w (company_id, endpoint_id)
+	cross join lateral (
+		select due_at from deliveries where endpoint_id = w.endpoint_id and due_at is not null order by due_at limit 1
+	) d`
+
+// nearest returns when each endpoint has something due next, if it has.
+func (s *store) nearest(ctx context.Context, wishes []wish) ([]dueAt, error) {
+	companies, endpoints, _ := wishColumns(wishes)
+	return pg.Rows[dueAt](ctx, s.db, pg.AllCompanies(), nearestSQL, companies, endpoints)
+}
+
+// sweepSQL jumps from endpoint to endpoint in the index, so that it costs by
+// their number, and not by that of deliveries.
+const sweepSQL = `with recursive e (company_id, endpoint_id, due_at) as (
+		(select company_id, endpoint_id, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit 1)
+		union all
+		select n.company_id, n.endpoint_id, n.due_at from e cross join lateral (
+			select company_id, endpoint_id, due_at from deliveries
+			where due_at is not null and endpoint_id > e.endpoint_id order by endpoint_id, due_at limit 1
+		) n
+	) select company_id, endpoint_id, due_at from e`
+
+// sweep returns when each endpoint that has something queued has it due.
+func (s *store) sweep(ctx context.Context) ([]dueAt, error) {
+	return pg.Rows[dueAt](ctx, s.db, pg.AllCompanies(), sweepSQL)
+}
+
+// abandonSQL fails what is due for endpoints that are disabled or deleted: a
+// retry that was decided while that happened.
+const abandonSQL = `update deliveries d set state = 'failed', due_at = null, lease = null, last_failure = 'endpoint', finished_at = $3
+	from unnest($1::uuid[], $2::uuid[]) as w (company_id, endpoint_id)
+	join endpoints e on e.company_id = w.company_id and e.id = w.endpoint_id and not e.enabled
+	where d.company_id = w.company_id and d.endpoint_id = w.endpoint_id and d.due_at <= $3`
+
+// abandon fails what nobody will send and returns how many that were.
+func (s *store) abandon(ctx context.Context, due []dueAt, now time.Time) (n int64, err error) {
+	var companies, endpoints []pgtype.UUID
+	for _, d := range due {
+		if !d.DueAt.After(now) {
+			companies, endpoints = append(companies, uuidOf(d.CompanyID)), append(endpoints, uuidOf(d.EndpointID))
+		}
+	}
+	if len(companies) == 0 {
+		return 0, nil
+	}
+	err = s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		tag, err := tx.Exec(ctx, abandonSQL, companies, endpoints, now)
+		n = tag.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+const releaseSQL = `update deliveries d set lease = null, due_at = $4 from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as r (company_id, id, lease)
+	where d.company_id = r.company_id and d.id = r.id and d.lease = r.lease`
+
+// release gives leases back, so that whoever has room may claim them.
+func (s *store) release(ctx context.Context, jobs []*job, now time.Time) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	var companies, ids, leases []pgtype.UUID
+	for _, j := range jobs {
+		companies, ids, leases = append(companies, uuidOf(j.target.key.company)), append(ids, uuidOf(j.delivery)), append(leases, uuidOf(j.lease))
+	}
+	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, releaseSQL, companies, ids, leases, now)
+		return err
+	})
+}
+
+const targetsSQL = `select e.company_id, e.id as endpoint_id, e.url, e.version, e.failing_since, e.warned_at is not null as warned,
+		s.id, s.sealed, s.created_at, s.expires_at
+	from unnest($1::uuid[], $2::uuid[]) as w (company_id, endpoint_id)
+	join endpoints e on e.company_id = w.company_id and e.id = w.endpoint_id and e.deleted_at is null
+	join endpoint_secrets s on s.company_id = e.company_id and s.endpoint_id = e.id
+	order by s.created_at desc, s.id desc`
+
+// targets returns endpoints as sending needs them; deleted ones are missing.
+func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, error) {
+	type row struct {
+		secretRow
+		CompanyID    id.Company         `db:"company_id"`
+		EndpointID   id.WebhookEndpoint `db:"endpoint_id"`
+		URL          string             `db:"url"`
+		Version      int64              `db:"version"`
+		FailingSince *time.Time         `db:"failing_since"`
+		Warned       bool               `db:"warned"`
+	}
+	var companies, endpoints []pgtype.UUID
+	for _, k := range keys {
+		companies, endpoints = append(companies, uuidOf(k.company)), append(endpoints, uuidOf(k.endpoint))
+	}
+	rows, err := pg.Rows[row](ctx, s.db, pg.AllCompanies(), targetsSQL, companies, endpoints)
+	if err != nil {
+		return nil, err
+	}
+	byKey := map[endpointKey]*target{}
+	var out []*target
+	for _, r := range rows {
+		key := endpointKey{r.CompanyID, r.EndpointID}
+		t := byKey[key]
+		if t == nil {
+			t = &target{key: key, version: r.Version, text: r.URL, warned: r.Warned}
+			if t.url, err = url.Parse(r.URL); err != nil {
+				return nil, err
+			}
+			if r.FailingSince != nil {
+				t.failingSince = *r.FailingSince
+			}
+			byKey[key] = t
+			out = append(out, t)
+		}
+		secret, err := s.open(r.CompanyID, r.EndpointID, r.secretRow)
+		if err != nil {
+			return nil, err
+		}
+		t.signers = append(t.signers, newSigner(secret))
+	}
+	return out, nil
+}
