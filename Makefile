@@ -5,7 +5,7 @@ SHELL       := /bin/bash
 
 MODULES  := proto platform services gateway-a gateway-b deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
-PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
+PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/webhook/cmd/webhook gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 

@@ -31,6 +31,7 @@ type grpcAccess struct {
 	Customer          string     `json:"customer"`
 	Booking           string     `json:"booking"`
 	Pass              string     `json:"pass"`
+	Webhook           string     `json:"webhook"`
 	ServiceToken      string     `json:"service_token"`
 	ServiceCredential credential `json:"service_credential"`
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -22,11 +24,12 @@ import (
 	"reservation.dev/services/booking"
 	"reservation.dev/services/customer"
 	"reservation.dev/services/pass"
+	"reservation.dev/services/webhook"
 )
 
 // parts are all parts of the platform.
 func parts() []service.Part {
-	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), gatewaya.Part(), gatewayb.Part()}
+	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), webhook.Part(), gatewaya.Part(), gatewayb.Part()}
 }
 
 // instance is the platform in one process.
@@ -108,6 +111,9 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		env["GRPC_ADDR"] = env["BOOKING_ADDR"]
 	case "pass":
 		env["GRPC_ADDR"] = env["PASS_ADDR"]
+	case "webhook":
+		env["GRPC_ADDR"] = s.addr(portWebhook)
+		s.forDevelopment(env)
 	case "gateway-a":
 		env["HTTP_ADDR"] = s.addr(portA)
 	case "gateway-b":
@@ -116,6 +122,17 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		return nil, fmt.Errorf("part %s has no port", name)
 	}
 	return env, nil
+}
+
+// forDevelopment lets webhooks reach this machine where nobody else reaches the
+// instance: who tries it has the receiver beside it.
+func (s *Settings) forDevelopment(env config.Env) {
+	if env["WEBHOOK_CA_FILE"] == "" {
+		env["WEBHOOK_CA_FILE"] = filepath.Join(s.DataDir, "webhook-ca.pem")
+	}
+	if host, err := netip.ParseAddr(s.Host); env["WEBHOOK_PRIVATE_ADDRESSES"] == "" && err == nil && host.IsLoopback() {
+		env["WEBHOOK_PRIVATE_ADDRESSES"] = "allow"
+	}
 }
 
 // bootstrap returns the platform credentials that auth is to know.

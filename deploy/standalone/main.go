@@ -145,7 +145,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		announced = true
 		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
 			c.InterfaceB.APIBaseURL, "http://"+s.addr(portB),
-			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.Admin, credentialsPath)
+			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.Admin, credentialsPath)
 		return nil
 	})
 }
@@ -154,7 +154,7 @@ const ready = `ready in %.1f s
 
   Interface A   %s   (description: %s/docs)
   Interface B   %s   (description: %s/docs)
-  gRPC          auth %s, customer %s, booking %s, pass %s
+  gRPC          auth %s, customer %s, booking %s, pass %s, webhook %s
   operators     http://%s/readyz, /metrics
   credentials   %s
 

@@ -93,6 +93,7 @@ func (op *operatorClient) credentials(ctx context.Context) (credentials, error) 
 		InterfaceB: interfaceB{APIBaseURL: "http://" + s.addr(portB) + "/api/v1"},
 		GRPC: grpcAccess{
 			Auth: s.addr(portAuth), Customer: s.addr(portCustomer), Booking: s.addr(portBooking), Pass: s.addr(portPass),
+			Webhook:           s.addr(portWebhook),
 			ServiceCredential: op.in.state.Credentials[operator],
 		},
 		Admin: s.addr(portAdmin),

@@ -43,7 +43,7 @@ func TestOperationsPage(t *testing.T) {
 	})
 	t.Run("it has the order of the ports", func(t *testing.T) {
 		for offset, name := range map[int]string{
-			portA: "Interface A", portB: "Interface B", portAuth: "auth", portCustomer: "customer", portBooking: "booking", portPass: "pass",
+			portA: "Interface A", portB: "Interface B", portAuth: "auth", portCustomer: "customer", portBooking: "booking", portPass: "pass", portWebhook: "webhook",
 			portPostgres: "PostgreSQL", portAdmin: "operators",
 		} {
 			if row := fmt.Sprintf("| +%d | %s |", offset, name); !strings.Contains(before, row) {
@@ -105,6 +105,6 @@ func appendSetting(lines []*line, s service.Setting, program string) []*line {
 // short names all parts, and all with a database, by one word.
 func short(programs []string) string {
 	text := strings.Join(programs, ", ")
-	text = strings.Replace(text, "auth, customer, booking, pass, gateway-a, gateway-b", "every part", 1)
-	return strings.Replace(text, "auth, customer, booking, pass", "every service", 1)
+	text = strings.Replace(text, "auth, customer, booking, pass, webhook, gateway-a, gateway-b", "every part", 1)
+	return strings.Replace(text, "auth, customer, booking, pass, webhook", "every service", 1)
 }

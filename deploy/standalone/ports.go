@@ -13,10 +13,11 @@ import (
 const (
 	portA        = 0 // Interface A
 	portB        = 1 // Interface B
-	portAuth     = 3 // gRPC, as the next three
+	portAuth     = 3 // gRPC, as the next four
 	portCustomer = 4
 	portBooking  = 5
 	portPass     = 6
+	portWebhook  = 7
 	portPostgres = 8
 	portAdmin    = 9 // /livez, /readyz, /metrics
 	lastPort     = portAdmin
@@ -42,7 +43,7 @@ func (s *Settings) checkPorts() error {
 		use    string
 	}{
 		{portA, "Interface A"}, {portB, "Interface B"}, {portAuth, "gRPC of auth"}, {portCustomer, "gRPC of customer"}, {portBooking, "gRPC of booking"},
-		{portPass, "gRPC of pass"}, {portAdmin, "/metrics"},
+		{portPass, "gRPC of pass"}, {portWebhook, "gRPC of webhook"}, {portAdmin, "/metrics"},
 	} {
 		l, err := net.Listen("tcp", s.addr(port.offset))
 		if err == nil {

@@ -67,7 +67,7 @@ func loadState(dir string) (*state, error) {
 	if s.Credentials == nil {
 		s.Credentials = map[string]credential{}
 	}
-	for _, name := range []string{operator, "booking", "customer", "pass"} {
+	for _, name := range []string{operator, "booking", "customer", "pass", "webhook"} {
 		if _, ok := s.Credentials[name]; !ok {
 			s.Credentials[name] = credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		}

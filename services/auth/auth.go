@@ -139,7 +139,7 @@ func interfaceAScopes() []string {
 func serviceScopes() []string {
 	return append(interfaceAScopes(), "customers:write", "bookings:write", "events:read", "events:write", "passes:read", "passes:write",
 		"customer-passes:read", "customer-passes:write", "redemptions:write", "discounts:read", "discounts:write",
-		"registrations:read", "registrations:write",
+		"registrations:read", "registrations:write", "webhooks:read", "webhooks:write",
 		"company:read", "company:write", "api-clients:read", "api-clients:write", "api-keys:read", "api-keys:write",
 		"service-credentials:read", "service-credentials:write")
 }

@@ -26,7 +26,7 @@ type Delivery struct {
 	Retries             []time.Duration `env:"WEBHOOK_RETRIES" envDefault:"30s,5m,50m" doc:"delays before the retries, a tenth more or less; as many as there are delays"`
 	RetryAfterMax       time.Duration   `env:"WEBHOOK_RETRY_AFTER_MAX" envDefault:"24h" doc:"longest Retry-After that is honoured"`
 	Concurrency         int             `env:"WEBHOOK_CONCURRENCY" envDefault:"1024" doc:"most requests in flight of one process"`
-	EndpointConcurrency int             `env:"WEBHOOK_ENDPOINT_CONCURRENCY" envDefault:"32" doc:"most requests in flight of one process to one endpoint; fewer where WEBHOOK_CONCURRENCY is short"`
+	EndpointConcurrency int             `env:"WEBHOOK_ENDPOINT_CONCURRENCY" envDefault:"32" doc:"most requests in flight of one process to one endpoint; fewer where it answers quickly, or WEBHOOK_CONCURRENCY is short"`
 	Lease               time.Duration   `env:"WEBHOOK_LEASE" envDefault:"40s" doc:"how long a claimed delivery is left to its process; at least WEBHOOK_TIMEOUT and 4s"`
 	BreakerFailures     int             `env:"WEBHOOK_BREAKER_FAILURES" envDefault:"10" doc:"failures in a row after which an endpoint is left alone for a while"`
 	BreakerPause        time.Duration   `env:"WEBHOOK_BREAKER_PAUSE" envDefault:"15s" doc:"first pause of such an endpoint, before one delivery probes it; doubled up to WEBHOOK_BREAKER_PAUSE_MAX"`

@@ -98,13 +98,13 @@ func (c *checks) url(s string, g *guard) {
 	case err != nil || host == "" || u.Opaque != "" || strings.ContainsFunc(s, unprintable):
 		c.add(field, "format", "must be an absolute URL")
 	case u.Scheme != "https":
-		c.add(field, "scheme", "must begin with https://")
+		c.add(field, "format", "must begin with https://")
 	case u.User != nil:
-		c.add(field, "credentials", "must not contain a user or password")
+		c.add(field, "format", "must not contain a user or password")
 	case u.Fragment != "":
-		c.add(field, "fragment", "must not have a fragment")
+		c.add(field, "format", "must not have a fragment")
 	case !validPort(u.Port()):
-		c.add(field, "port", "must have a port between 1 and 65535")
+		c.add(field, "format", "must have a port between 1 and 65535")
 	default:
 		if a, err := netip.ParseAddr(host); err == nil && g.check(a) != nil {
 			c.add(field, "address", "must not be a private, local or reserved address")

@@ -119,21 +119,28 @@ func (e *Engine) lane(key endpointKey) *lane {
 }
 
 // enqueue gives leased deliveries to their lanes and starts what there is room
-// for. It returns those that came too late.
+// for. It returns those that came too late: at the end, or at an open breaker.
 func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.stopping {
 		return jobs
 	}
+	now := e.now()
 	for _, j := range jobs {
 		l := e.lane(j.target.key)
+		// A breaker may have opened since they were claimed. Nothing waits at one.
+		if !l.breaker.closed() && l.breaker.room(1, l.held(), now) == 0 {
+			l.wake(l.breaker.until)
+			left = append(left, j)
+			continue
+		}
 		l.waiting = append(l.waiting, j)
+		e.waiting++
 		e.rota.add(l)
 	}
-	e.waiting += len(jobs)
 	e.start()
-	return nil
+	return left
 }
 
 // start begins sending, as far as there is room. The caller holds e.mu.
@@ -160,7 +167,7 @@ func (e *Engine) next() (*job, *lane) {
 		if l == nil {
 			return nil, nil
 		}
-		if len(l.waiting) == 0 || l.breaker.room(e.share(), l.inFlight, now) == 0 {
+		if len(l.waiting) == 0 || l.breaker.room(e.share(l), l.inFlight, now) == 0 {
 			continue // it is listed again when one of its requests ends
 		}
 		j := l.waiting[0]
@@ -184,10 +191,11 @@ func (e *Engine) next() (*job, *lane) {
 // leaseMargin is what writing an outcome may take.
 const leaseMargin = 2 * time.Second
 
-// share is how many requests an endpoint may have in flight: fewer when more
-// than half of all room is taken, so that there is always some for the others.
-func (e *Engine) share() int {
-	most := e.settings.EndpointConcurrency
+// share is how many requests an endpoint may have in flight: what its answers'
+// times ask for, and fewer when more than half of all room is taken, so that
+// there is always some for the others.
+func (e *Engine) share(l *lane) int {
+	most := min(e.settings.EndpointConcurrency, l.pace.concurrency())
 	free := e.settings.Concurrency - e.inFlight
 	return min(most, max(1, 2*most*free/e.settings.Concurrency))
 }
@@ -214,6 +222,7 @@ func (e *Engine) done(r *result, l *lane) (*job, *lane) {
 	now := e.now()
 	var left []*job
 	if r.failure == "" {
+		l.pace.answered(r)
 		if l.breaker.success() {
 			e.log.Info("webhook endpoint answers again", "endpoint", l.key.endpoint.String(), "company", l.key.company.String())
 			l.wake(now)

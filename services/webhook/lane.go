@@ -28,9 +28,36 @@ type lane struct {
 	waiting  []*job // leased, not begun
 	inFlight int
 	breaker  breaker
+	pace     pace
 	// wakeAt is when there may be more to claim; zero: not known of any.
 	wakeAt time.Time
 	listed bool // in the rota
+}
+
+// pace follows how long an endpoint takes to answer. One that answers quickly
+// needs few connections, and one of which nothing is known yet gets few.
+type pace struct{ usual time.Duration }
+
+const (
+	// enoughPerSecond is what an endpoint's connections are to be enough for.
+	enoughPerSecond = 1000
+	leastInFlight   = 4
+)
+
+// answered takes in the time of a request over a connection that stood already.
+func (p *pace) answered(r *result) {
+	switch {
+	case !r.reused && p.usual > 0:
+	case p.usual == 0:
+		p.usual = r.duration
+	default:
+		p.usual += (r.duration - p.usual) / 8
+	}
+}
+
+// concurrency is how many requests in flight would be enough (Little's law).
+func (p *pace) concurrency() int {
+	return max(leastInFlight, int(p.usual*enoughPerSecond/time.Second))
 }
 
 func (l *lane) held() int { return len(l.waiting) + l.inFlight }

@@ -53,7 +53,7 @@ type outcome struct {
 const (
 	outcomeBatch = 500
 	// outcomeWait is how long the first outcome of a batch waits for others.
-	outcomeWait = 2 * time.Millisecond
+	outcomeWait = 8 * time.Millisecond
 )
 
 // writeOutcomes writes results in batches until there are no more.

@@ -33,7 +33,10 @@ func (e *Engine) retainOnce(ctx context.Context) error {
 	if err := e.store.keepPartitions(ctx); err != nil {
 		return err
 	}
-	return e.store.prune(ctx, e.now().Add(-logKept))
+	if err := e.store.prune(ctx, e.now().Add(-logKept)); err != nil {
+		return err
+	}
+	return e.store.reseal(ctx)
 }
 
 const (
@@ -43,6 +46,10 @@ const (
 
 	pruneDeliveriesSQL = `delete from deliveries where (company_id, id) in (
 		select company_id, id from deliveries where company_id = $1 and id < first_uuid_at($2) order by id limit $3 for update skip locked)`
+
+	allSecretsSQL = `select company_id, endpoint_id, id, sealed, created_at, expires_at from endpoint_secrets`
+
+	resealSQL = `update endpoint_secrets set sealed = $5 where company_id = $1 and endpoint_id = $2 and id = $3 and sealed = $4`
 
 	pruneSecretsSQL = `delete from endpoint_secrets where expires_at < $1`
 
@@ -87,4 +94,35 @@ func (s *store) prune(ctx context.Context, before time.Time) error {
 		}
 		return nil
 	})
+}
+
+// reseal encrypts anew what was encrypted by a key that is no longer the first,
+// so that the old one can be taken away.
+func (s *store) reseal(ctx context.Context) error {
+	type row struct {
+		secretRow
+		CompanyID  id.Company         `db:"company_id"`
+		EndpointID id.WebhookEndpoint `db:"endpoint_id"`
+	}
+	rows, err := pg.Rows[row](ctx, s.db, pg.AllCompanies(), allSecretsSQL)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if !s.sealer.IsStale(r.Sealed) {
+			continue
+		}
+		secret, err := s.open(r.CompanyID, r.EndpointID, r.secretRow)
+		if err != nil {
+			return err
+		}
+		err = s.db.InTx(ctx, pg.For(r.CompanyID), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, resealSQL, r.CompanyID, r.EndpointID, r.ID, r.Sealed, sealSecret(s.sealer, r.CompanyID, r.EndpointID, secret))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,0 +1,297 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/service"
+	"reservation.dev/platform/testkit"
+)
+
+// The benchmarks send to ten endpoints over TLS in the same process, so that CPU
+// times are those of sender, receivers and, where it is named, PostgreSQL.
+
+const benchEndpoints = 10
+
+// benchReceivers count what they get and how long after it was committed.
+func benchReceivers(b *testing.B) (urls []string, count *atomic.Int64) {
+	count = &atomic.Int64{}
+	for range benchEndpoints {
+		urls = append(urls, newCounter(b, count))
+	}
+	return urls, count
+}
+
+func newCounter(b *testing.B, count *atomic.Int64) string {
+	s := newPlainServer(b, func(rw http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		count.Add(1)
+		rw.WriteHeader(http.StatusNoContent)
+	})
+	return s.URL
+}
+
+// production are the default settings, with private addresses opened.
+func production() Delivery {
+	spendMemory()
+	d := quick()
+	d.Timeout, d.Lease, d.Concurrency, d.EndpointConcurrency, d.Sweep = 10*time.Second, 40*time.Second, 1024, 32, 5*time.Second
+	d.Retries = []time.Duration{30 * time.Second, 5 * time.Minute, 50 * time.Minute}
+	d.BreakerFailures, d.BreakerPause, d.BreakerPauseMax = 10, 15*time.Second, 5*time.Minute
+	return d
+}
+
+// spendMemory is what the service's process does, too.
+var spendMemory = sync.OnceFunc(service.SpendMemory)
+
+func cpu(who int) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(who, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func await(b *testing.B, count *atomic.Int64, n int64) {
+	b.Helper()
+	testkit.Eventually(b, 2*time.Minute, func() error {
+		if got := count.Load(); got < n {
+			return fmt.Errorf("%d of %d came", got, n)
+		}
+		return nil
+	})
+}
+
+// BenchmarkFloor signs and posts alone, by 64 workers.
+func BenchmarkFloor(b *testing.B) {
+	w := openStopped(b, production())
+	urls, count := benchReceivers(b)
+	var targets []*target
+	for _, u := range urls {
+		e := w.endpoint(u)
+		targets = append(targets, w.target(e.GetEndpoint().GetId()))
+	}
+	msgs, err := w.intake.messages(context.Background(), []bus.Message{classBooking(w.company)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := newSignedBody(msgs[0].ID, msgs[0].Event, msgs[0].OccurredAt, msgs[0].Body)
+	began := cpu(syscall.RUSAGE_SELF)
+	b.ResetTimer()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+				w.engine.attempt(&job{target: targets[i%benchEndpoints], body: body, tries: 1})
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	if count.Load() != int64(b.N) {
+		b.Fatalf("%d of %d came", count.Load(), b.N)
+	}
+	report(b, b.N, began)
+}
+
+func report(b *testing.B, n int, began time.Duration) {
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "deliveries/s")
+	b.ReportMetric((cpu(syscall.RUSAGE_SELF)-began).Seconds()/float64(n)*1000, "CPU-s/1000")
+}
+
+// target is an endpoint as the engine has it.
+func (w *world) target(endpoint string) *target {
+	w.t.Helper()
+	var key endpointKey
+	key.company = w.company
+	if err := key.endpoint.UnmarshalText([]byte(endpoint)); err != nil {
+		w.t.Fatal(err)
+	}
+	found, err := w.engine.store.targets(context.Background(), []endpointKey{key})
+	if err != nil || len(found) != 1 {
+		w.t.Fatal(len(found), err)
+	}
+	return found[0]
+}
+
+// BenchmarkBurst consumes b.N/10 events for ten endpoints at once.
+func BenchmarkBurst(b *testing.B) {
+	w := open(b, production())
+	urls, count := benchReceivers(b)
+	for _, u := range urls {
+		w.endpoint(u)
+	}
+	events := benchEvents(w, b.N/benchEndpoints+1)
+	began, database := cpu(syscall.RUSAGE_SELF), w.databaseCPU()
+	b.ResetTimer()
+	for batch := range slices.Chunk(events, intakeBatch) {
+		w.consume(batch...)
+	}
+	n := len(events) * benchEndpoints
+	await(b, count, int64(n))
+	b.StopTimer()
+	w.settled()
+	report(b, n, began)
+	b.ReportMetric((w.databaseCPU()-database).Seconds()/float64(n)*1000, "PostgreSQL-CPU-s/1000")
+	b.ReportMetric(w.reuse(), "reused-%")
+
+}
+
+func benchEvents(w *world, n int) []bus.Message {
+	events := make([]bus.Message, n)
+	for i := range events {
+		events[i] = classBooking(w.company)
+	}
+	return events
+}
+
+// BenchmarkDrain begins with everything queued in the database.
+func BenchmarkDrain(b *testing.B) {
+	w := openStopped(b, production())
+	urls, count := benchReceivers(b)
+	for _, u := range urls {
+		w.endpoint(u)
+	}
+	events := benchEvents(w, b.N/benchEndpoints+1)
+	w.engine.stopping = true // nothing is leased at once
+	for batch := range slices.Chunk(events, intakeBatch) {
+		w.consume(batch...)
+	}
+	w.engine.stopping = false
+	began, database := cpu(syscall.RUSAGE_SELF), w.databaseCPU()
+	b.ResetTimer()
+	w.start()
+	n := len(events) * benchEndpoints
+	await(b, count, int64(n))
+	b.StopTimer()
+	w.settled()
+	report(b, n, began)
+	b.ReportMetric((w.databaseCPU()-database).Seconds()/float64(n)*1000, "PostgreSQL-CPU-s/1000")
+	b.ReportMetric(w.reuse(), "reused-%")
+
+}
+
+// BenchmarkSteady sends 300 a second to one endpoint; b.N is how many. What it
+// reports is from the commit of the delivery's intake to its receipt.
+func BenchmarkSteady(b *testing.B) {
+	w := open(b, production())
+	var mu sync.Mutex
+	sent := map[string]time.Time{}
+	var lags []time.Duration
+	var count atomic.Int64
+	s := newPlainServer(b, func(rw http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		now := time.Now()
+		mu.Lock()
+		lags = append(lags, now.Sub(sent[req.Header.Get("Webhook-Id")]))
+		mu.Unlock()
+		count.Add(1)
+	})
+	w.endpoint(s.URL)
+	events := benchEvents(w, b.N)
+	b.ResetTimer()
+	ticker := time.NewTicker(time.Second / 300)
+	defer ticker.Stop()
+	var wg sync.WaitGroup
+	for i := range events {
+		<-ticker.C
+		mu.Lock()
+		sent[messageID(events[i].ID, eventRegistrationCreated).String()] = time.Now()
+		mu.Unlock()
+		wg.Go(func() { w.consume(events[i]) })
+	}
+	wg.Wait()
+	await(b, &count, int64(b.N))
+	b.StopTimer()
+	mu.Lock()
+	defer mu.Unlock()
+	slices.Sort(lags)
+	b.ReportMetric(float64(lags[len(lags)*99/100])/1e6, "p99-ms")
+	b.ReportMetric(float64(lags[len(lags)/2])/1e6, "p50-ms")
+}
+
+// BenchmarkFairness is how much longer the others take while one of ten endpoints
+// hangs, or nine, as a multiple of the time without.
+func BenchmarkFairness(b *testing.B) {
+	const each = 200
+	run := func(hanging int) time.Duration {
+		w := open(b, production())
+		release := make(chan struct{})
+		defer close(release)
+		var count atomic.Int64
+		for i := range benchEndpoints {
+			if i < hanging {
+				w.endpoint(newPlainServer(b, func(_ http.ResponseWriter, req *http.Request) {
+					select {
+					case <-release:
+					case <-req.Context().Done():
+					}
+				}).URL)
+				continue
+			}
+			w.endpoint(newCounter(b, &count))
+		}
+		events := benchEvents(w, each)
+		began := time.Now()
+		w.consume(events...)
+		await(b, &count, int64(each*(benchEndpoints-hanging)))
+		took := time.Since(began)
+		w.engine.abort()
+		return took
+	}
+	var all, one, nine []time.Duration
+	for range b.N {
+		all, one, nine = append(all, run(0)), append(one, run(1)), append(nine, run(9))
+	}
+	b.ReportMetric(float64(median(one))/float64(median(all)), "one-hangs-x")
+	b.ReportMetric(float64(median(nine))/float64(median(all)), "nine-hang-x")
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// reuse is the share of requests whose connection had been used before, in percent.
+func (w *world) reuse() float64 {
+	yes, no := counterOf(w.engine.metrics.conns.WithLabelValues("yes")), counterOf(w.engine.metrics.conns.WithLabelValues("no"))
+	return 100 * yes / (yes + no)
+}
+
+// databaseCPU is the CPU time of the server's processes for the database of w.
+func (w *world) databaseCPU() time.Duration {
+	pids, err := pg.Rows[int32](context.Background(), w.db, pg.AllCompanies(),
+		`select pid from pg_stat_activity where datname = current_database() or backend_type in ('walwriter', 'background writer', 'checkpointer')`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var ticks int64
+	for _, pid := range pids {
+		ticks += procTicks(pid)
+	}
+	return time.Duration(ticks) * time.Second / 100
+}
+
+func procTicks(pid int32) int64 {
+	text := readFile("/proc/" + strconv.Itoa(int(pid)) + "/stat")
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
+	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
+	return user + system
+}

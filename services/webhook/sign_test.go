@@ -1,0 +1,104 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// verifyJWT checks a compact JWT as a receiver does, from its parts alone.
+func verifyJWT(t *testing.T, token string, s Secret) map[string]any {
+	t.Helper()
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		t.Fatalf("%q is no JWT", token)
+	}
+	mac := hmac.New(sha256.New, s.Key)
+	mac.Write([]byte(parts[0] + "." + parts[1]))
+	if want := base64.RawURLEncoding.EncodeToString(mac.Sum(nil)); parts[2] != want {
+		t.Fatalf("signature %s, want %s", parts[2], want)
+	}
+	decode := func(part string) map[string]any {
+		raw, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v map[string]any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if head := decode(parts[0]); head["alg"] != "HS256" || head["kid"] != s.KeyID() {
+		t.Errorf("header %v", head)
+	}
+	return decode(parts[1])
+}
+
+func TestSigning(t *testing.T) {
+	now := time.Date(2026, 3, 29, 9, 30, 0, 0, time.UTC)
+	older, newer := newSecret(id.NewUUID(), now.Add(-time.Hour)), newSecret(id.NewUUID(), now)
+	older.ExpiresAt = now.Add(rotationOverlap)
+	message := id.New[id.WebhookMessage]()
+	// A title that looks like the envelope's member must not be taken for it.
+	data := []byte(`{"eventTitle":"a,\"data\":{}"}`)
+	body := newSignedBody(message, eventRegistrationCreated, now, newEnvelope(message, eventRegistrationCreated, now, true, data))
+	get := func(headers []header, name string) string {
+		for _, h := range headers {
+			if h.name == name {
+				return h.value
+			}
+		}
+		return ""
+	}
+	t.Run("the JWT has the claims of the envelope and the digest of the body", func(t *testing.T) {
+		headers := sign("reservation", signersAt([]Secret{newer}, now), body, now)
+		claims := verifyJWT(t, get(headers, headerSignature), newer)
+		sum := sha256.Sum256(body.body)
+		for name, want := range map[string]any{
+			"iss": "reservation", "iat": float64(now.Unix()), "exp": float64(now.Unix() + 300), "jti": message.String(),
+			"event": eventRegistrationCreated, "timestamp": "2026-03-29T09:30:00Z", "body_sha256": hex.EncodeToString(sum[:]),
+		} {
+			if claims[name] != want {
+				t.Errorf("%s is %v, want %v", name, claims[name], want)
+			}
+		}
+		if got, _ := json.Marshal(claims["data"]); string(got) != string(data) || len(claims) != 8 {
+			t.Errorf("data %s of %v", got, claims)
+		}
+		if get(headers, headerPrevious) != "" {
+			t.Error("there is a previous signature")
+		}
+	})
+	t.Run("the Standard Webhooks signature is of id, timestamp and body", func(t *testing.T) {
+		headers := sign("reservation", signersAt([]Secret{newer}, now), body, now)
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(newer.Text(), "whsec_"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(get(headers, headerStandardID) + "." + get(headers, headerStandardTimestamp) + "." + string(body.body)))
+		if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); get(headers, headerStandardSignature) != want {
+			t.Errorf("got %s, want %s", get(headers, headerStandardSignature), want)
+		}
+	})
+	t.Run("during a rotation both secrets sign, and after it the new one (8)", func(t *testing.T) {
+		headers := sign("reservation", signersAt([]Secret{older, newer}, now), body, now)
+		verifyJWT(t, get(headers, headerSignature), newer)
+		verifyJWT(t, get(headers, headerPrevious), older)
+		if n := len(strings.Fields(get(headers, headerStandardSignature))); n != 2 {
+			t.Errorf("%d signatures, want 2", n)
+		}
+		after := signersAt([]Secret{older, newer}, older.ExpiresAt)
+		if len(after) != 1 || after[0].secret.ID != newer.ID {
+			t.Errorf("%d signers after it", len(after))
+		}
+	})
+}
