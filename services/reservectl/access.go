@@ -27,6 +27,7 @@ type access struct {
 		Customer          string `json:"customer"`
 		Booking           string `json:"booking"`
 		Pass              string `json:"pass"`
+		Webhook           string `json:"webhook"`
 		ServiceToken      string `json:"service_token"`
 		ServiceCredential struct {
 			ID     string `json:"id"`
@@ -57,6 +58,7 @@ func (a *access) load() error {
 	for _, field := range []struct{ to, from *string }{
 		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
 		{&a.GRPC.Booking, &f.GRPC.Booking}, {&a.GRPC.Pass, &f.GRPC.Pass},
+		{&a.GRPC.Webhook, &f.GRPC.Webhook},
 	} {
 		if *field.to == "" {
 			*field.to = *field.from
