@@ -6,6 +6,7 @@ type credentials struct {
 	InterfaceA interfaceA `json:"interface_a"`
 	InterfaceB interfaceB `json:"interface_b"`
 	GRPC       grpcAccess `json:"grpc"`
+	Webhooks   webhooks   `json:"webhooks"`
 	CompanyID  string     `json:"company_id,omitempty"`
 	Admin      string     `json:"admin_port"`
 }
@@ -20,6 +21,12 @@ type interfaceB struct {
 	APIBaseURL string `json:"api_base_url"`
 	APIKey     string `json:"api_key,omitempty"`
 	APISecret  string `json:"api_secret,omitempty"`
+}
+
+// webhooks has the file of the authority (see localca) by which receivers on this
+// machine are trusted; empty where WEBHOOK_CA_FILE names others.
+type webhooks struct {
+	CAFile string `json:"ca_file,omitempty"`
 }
 
 // grpcAccess has the services' addresses and a token of the operator, which
