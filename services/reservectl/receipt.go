@@ -41,6 +41,13 @@ type envelope struct {
 	Data  json.RawMessage `json:"data"`
 }
 
+// dataOf returns the members of the envelope's data; none of what is no object.
+func dataOf(r *receipt) map[string]any {
+	var data map[string]any
+	_ = json.Unmarshal(r.envelope.Data, &data) // what is none matches nothing
+	return data
+}
+
 // verified reports whether both signatures verify.
 func (r *receipt) verified() bool { return r.token == nil && r.standard == nil }
 
