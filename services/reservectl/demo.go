@@ -77,7 +77,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 		},
 	})
 	if err != nil {
-		return err
+		return late(ctx, err)
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	a.say("listening at %s as %s\n", l.url, l.endpoint)
@@ -92,10 +92,10 @@ func (a *app) demo(ctx context.Context) (err error) {
 	return a.await(ctx, l, arrived, missing)
 }
 
-// late says that it is the time that is over.
+// late says that it is the time that is over, and no fault of a service.
 func late(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errLate) {
-		return fmt.Errorf("%w: %w", cause, err)
+		return fmt.Errorf("%w before all was bought: %s", cause, explain(err))
 	}
 	return err
 }

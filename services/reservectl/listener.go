@@ -26,6 +26,8 @@ const (
 	longestWebhook = 1 << 20
 	// farewell is how long the deletion of the endpoint may take at the end.
 	farewell = 5 * time.Second
+	// lastAnswers is how long answers may take at the end.
+	lastAnswers = 300 * time.Millisecond
 	// forwarding is how long the receiver behind this one may take: less than
 	// the sender waits.
 	forwarding = 9 * time.Second
@@ -152,7 +154,11 @@ func (l *listener) close() error {
 			err = hinted{err, "; endpoint " + l.endpoint + " is still there: reservectl webhook delete " + l.endpoint}
 		}
 	}
-	_ = l.server.Shutdown(ctx) // what is left after the farewell ends with the process
+	// Answers that are being written get out; the sender's idle connections, which
+	// Shutdown would wait for, are cut.
+	short, end := context.WithTimeout(ctx, lastAnswers)
+	defer end()
+	_ = l.server.Shutdown(short)
 	_ = l.server.Close()
 	return err
 }
