@@ -2,6 +2,7 @@ package reservectl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -218,18 +219,34 @@ func (a *app) webhookRotate() *cobra.Command {
 		})
 }
 
+// errTestFailed ends a test delivery that was printed.
+var errTestFailed = errors.New("the test was not delivered; see failure, status and message above")
+
 func (a *app) webhookTest() *cobra.Command {
 	var event string
-	c := a.webhookChange("test", "Send a sample of an event to an endpoint, once, and show what came of it",
-		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
+	c := &cobra.Command{
+		Use: "test ENDPOINT", Short: "Send a sample of an event to an endpoint, once, and show what came of it", Args: exactly("ENDPOINT"),
+		Example: "  reservectl webhook test whe_… --company comp_… --event pass.purchased",
+		RunE: func(c *cobra.Command, args []string) error {
 			chosen, err := eventType(event)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			res, err := webhooks.SendTest(ctx, &webhookv1.SendTestRequest{EndpointId: id, Event: chosen})
-			return append(row{{"delivery", res.GetDeliveryId()}}, attemptRow(res.GetAttempt())...), err
-		})
-	c.Example = "  reservectl webhook test whe_… --company comp_… --event pass.purchased"
+			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+				res, err := webhooks.SendTest(ctx, &webhookv1.SendTestRequest{EndpointId: args[0], Event: chosen})
+				if err != nil {
+					return err
+				}
+				if err := a.printOne(append(row{{"delivery", res.GetDeliveryId()}}, attemptRow(res.GetAttempt())...)); err != nil {
+					return err
+				}
+				if res.GetAttempt().GetFailure() != webhookv1.Failure_FAILURE_UNSPECIFIED {
+					return errTestFailed
+				}
+				return nil
+			})
+		},
+	}
 	c.Flags().StringVar(&event, "event", eventNames[0], "one of "+strings.Join(eventNames, ", "))
 	_ = c.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(eventNames, cobra.ShellCompDirectiveNoFileComp))
 	return c

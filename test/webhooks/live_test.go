@@ -214,8 +214,9 @@ func TestLive(t *testing.T) {
 	t.Run("what is answered with 500 comes again under the same id, then fails", func(t *testing.T) {
 		b, e := o.listen(t, "--answer", "500")
 		var got tried
-		if o.into(t, &got, "webhook", "test", e.Name); got.Status != http.StatusInternalServerError || got.Failure != "status" {
-			t.Errorf("got %+v", got)
+		r := o.run(t, "webhook", "test", e.Name)
+		if err := json.Unmarshal([]byte(r.Output), &got); err != nil || r.Code != 1 || got.Status != http.StatusInternalServerError || got.Failure != "status" {
+			t.Errorf("exit status %d: %s", r.Code, r.Output)
 		}
 		o.run(t, "webhook", "replay", got.Delivery).Succeeded(t)
 		harness.Eventually(t, waiting, func() error {
