@@ -51,7 +51,7 @@ func raw(t *testing.T, serve func(net.Conn)) string {
 
 func TestFailures(t *testing.T) {
 	settings := quick()
-	settings.Timeout = 700 * time.Millisecond
+	settings.Timeout = 1500 * time.Millisecond
 	w := open(t, settings)
 	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
 	untrusted.TLS = &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}}
@@ -144,7 +144,7 @@ func TestFailures(t *testing.T) {
 func TestBlocking(t *testing.T) {
 	settings := quick()
 	settings.PrivateAddresses = privateRefused
-	w := open(t, settings)
+	w := openStopped(t, settings)
 	var lookups atomic.Int32
 	var rebind atomic.Bool
 	resolve := func(_ context.Context, host string) ([]netip.Addr, error) {
@@ -161,6 +161,7 @@ func TestBlocking(t *testing.T) {
 	}
 	w.server.resolve = resolve
 	w.engine.client = newClient(&settings, settings.guard(), resolve)
+	w.start()
 	events := []webhookv1.EventType{webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}
 	t.Run("an endpoint cannot be made there (6)", func(t *testing.T) {
 		for _, url := range []string{

@@ -37,7 +37,7 @@ const interestedSQL = `select distinct company_id from endpoints where company_i
 func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id.Company]bool, error) {
 	list, err := pg.Rows[id.Company](ctx, s.db, pg.AllCompanies(), interestedSQL, companies)
 	if err != nil {
-		return nil, err
+		return nil, pg.Fault(err, nil)
 	}
 	out := make(map[id.Company]bool, len(list))
 	for _, c := range list {
@@ -110,7 +110,7 @@ func (s *store) queue(ctx context.Context, msgs []message, r room, lease id.UUID
 		queued, err = pgx.CollectRows(rows, pgx.RowToStructByName[queuedRow])
 		return err
 	})
-	return queued, err
+	return queued, pg.Fault(err, nil)
 }
 
 // claimSQL leases the oldest due deliveries of each endpoint, as many as its

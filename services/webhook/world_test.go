@@ -50,8 +50,8 @@ type world struct {
 // quick are settings with which a test need not wait.
 func quick() Delivery {
 	return Delivery{
-		Issuer: "reservation", Timeout: 400 * time.Millisecond, Retries: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond},
-		RetryAfterMax: 24 * time.Hour, Concurrency: 256, EndpointConcurrency: 16, Lease: 3 * time.Second, BreakerFailures: 1000,
+		Issuer: "reservation", Timeout: 5 * time.Second, Retries: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond},
+		RetryAfterMax: 24 * time.Hour, Concurrency: 256, EndpointConcurrency: 16, Lease: 10 * time.Second, BreakerFailures: 1000,
 		BreakerPause: 50 * time.Millisecond, BreakerPauseMax: 200 * time.Millisecond, WarnAfter: 96 * time.Hour, DisableAfter: 120 * time.Hour,
 		Sweep: 100 * time.Millisecond, PrivateAddresses: privateAllowed,
 	}

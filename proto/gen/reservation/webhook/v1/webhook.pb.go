@@ -1517,7 +1517,8 @@ type Delivery struct {
 	// Of the last answer; 0: there was none.
 	LastStatus int32                  `protobuf:"varint,8,opt,name=last_status,json=lastStatus,proto3" json:"last_status,omitempty"`
 	CreatedAt  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Set while it is pending.
+	// Set while it is pending; of one that is being sent, when another process may
+	// take it up.
 	NextAttemptAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=next_attempt_at,json=nextAttemptAt,proto3" json:"next_attempt_at,omitempty"`
 	// When it was delivered or failed.
 	FinishedAt    *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
