@@ -144,16 +144,6 @@ func verdict(err error) string {
 	return "verified"
 }
 
-// printableText is a stranger's text without what a terminal would obey.
-func printableText(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '\ufffd'
-		}
-		return r
-	}, text)
-}
-
 // receiptRow is a webhook for programs.
 func receiptRow(r *receipt, parts []string) row {
 	out := row{

@@ -15,8 +15,10 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/localca"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -115,14 +117,54 @@ func (l *listener) register() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	host, _ := os.Hostname() // without one the description says less
+	description := strings.TrimSpace("reservectl listen " + host)
+	if err := l.sweep(description); err != nil {
+		return err
+	}
 	res, err := l.webhooks.CreateEndpoint(l.session.ctx, &webhookv1.CreateEndpointRequest{
-		Url: l.url, Events: l.options.events, Description: strings.TrimSpace("reservectl listen " + host),
+		Url: l.url, Events: l.options.events, Description: description,
 	})
 	if err != nil {
-		return err
+		return private(err)
 	}
 	l.endpoint = res.GetEndpoint().GetId()
 	return l.learnKeys()
+}
+
+// private adds what to do where the platform sends nothing to this machine.
+func private(err error) error {
+	for _, field := range fault.From(err).Fields {
+		if field.Field == "url" && field.Rule == "address" {
+			return hinted{err, "; webhooks go to this machine only where WEBHOOK_PRIVATE_ADDRESSES is allow, as it is while standalone listens on loopback"}
+		}
+	}
+	return err
+}
+
+// sweep deletes the endpoints of listeners on this machine that were killed:
+// those with our description at whose address nobody listens any more.
+func (l *listener) sweep(description string) error {
+	res, err := l.webhooks.ListEndpoints(l.session.ctx, &webhookv1.ListEndpointsRequest{})
+	if err != nil {
+		return err
+	}
+	for _, e := range res.GetEndpoints() {
+		address, ok := strings.CutPrefix(strings.TrimSuffix(e.GetUrl(), "/"), "https://127.0.0.1:")
+		if !ok || e.GetDescription() != description {
+			continue
+		}
+		conn, err := net.DialTimeout("tcp", "127.0.0.1:"+address, time.Second)
+		switch {
+		case err == nil:
+			conn.Close()
+		case errors.Is(err, syscall.ECONNREFUSED):
+			_, err := l.webhooks.DeleteEndpoint(l.session.ctx, &webhookv1.DeleteEndpointRequest{Id: e.GetId()})
+			if err != nil && fault.From(err).Kind != fault.NotFound { // another one was quicker
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // learnKeys reads the endpoint's secrets. The caller holds mu.

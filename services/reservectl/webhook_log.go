@@ -159,7 +159,7 @@ func (a *app) printDelivery(res *webhookv1.GetDeliveryResponse) error {
 	if err := a.printOne(deliveryRow(res.GetDelivery())); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "\n%s\n\n", indented(res.GetBody()))
+	fmt.Fprintf(a.out, "\n%s\n\n", printableText(string(indented(res.GetBody()))))
 	return a.printAll(attempts, "not attempted yet")
 }
 

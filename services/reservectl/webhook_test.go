@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,15 +40,24 @@ type webhookWorld struct {
 	deleted    []string
 	secretsOf  int // calls of GetSecret
 	deliveries int
+	endpoints  []*webhookv1.Endpoint
+	refuse     bool // new ones
 }
 
 func (w *webhookWorld) CreateEndpoint(_ context.Context, req *webhookv1.CreateEndpointRequest) (*webhookv1.CreateEndpointResponse, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.created = req
+	if w.refuse {
+		return nil, fault.Status(fault.InvalidFields(fault.Field{Field: "url", Rule: "address", Message: "must not be a private address"})).Err()
+	}
 	return &webhookv1.CreateEndpointResponse{
 		Endpoint: &webhookv1.Endpoint{Id: "whe_1", Url: req.GetUrl(), Events: req.GetEvents(), Enabled: !req.GetDisabled()}, Secret: webhookSecret,
 	}, nil
+}
+
+func (w *webhookWorld) ListEndpoints(context.Context, *webhookv1.ListEndpointsRequest) (*webhookv1.ListEndpointsResponse, error) {
+	return &webhookv1.ListEndpointsResponse{Endpoints: w.endpoints}, nil
 }
 
 func (w *webhookWorld) UpdateEndpoint(_ context.Context, req *webhookv1.UpdateEndpointRequest) (*webhookv1.UpdateEndpointResponse, error) {
@@ -74,7 +84,7 @@ func (w *webhookWorld) GetSecret(context.Context, *webhookv1.GetSecretRequest) (
 
 func (w *webhookWorld) SendTest(context.Context, *webhookv1.SendTestRequest) (*webhookv1.SendTestResponse, error) {
 	return &webhookv1.SendTestResponse{DeliveryId: "whd_1", Attempt: &webhookv1.Attempt{
-		Number: 1, DurationMicroseconds: 1500, Failure: webhookv1.Failure_FAILURE_STATUS, Status: 503, ResponseBody: []byte("busy"),
+		Number: 1, DurationMicroseconds: 1500, Failure: webhookv1.Failure_FAILURE_STATUS, Status: 503, ResponseBody: []byte("busy\n\x1b[2J"),
 	}}, nil
 }
 
@@ -142,8 +152,13 @@ func TestWebhook(t *testing.T) {
 	})
 	t.Run("a test that fails is printed, and is a failure", func(t *testing.T) {
 		r := run(t, "", "webhook", "test", "whe_1", "--event", "event.purchased")
-		if r.code != 1 || !strings.Contains(r.out, `"failure": "status"`) || !strings.Contains(r.out, `"answer": "busy"`) || !strings.Contains(r.out, `"milliseconds": 1.5`) {
+		if r.code != 1 || !strings.Contains(r.out, `"failure": "status"`) || !strings.Contains(r.out, `"answer": "busy\n\u001b[2J"`) || !strings.Contains(r.out, `"milliseconds": 1.5`) {
 			t.Errorf("got %+v", r)
+		}
+	})
+	t.Run("in a table its answer is one line that rules no terminal", func(t *testing.T) {
+		if r := run(t, "", "webhook", "test", "whe_1", "-o", "table"); !strings.Contains(r.out, "answer        busy \ufffd[2J\n") || strings.Contains(r.out, "\x1b") {
+			t.Errorf("got %q", r.out)
 		}
 	})
 	t.Run("a refusal is explained", func(t *testing.T) {
@@ -330,6 +345,42 @@ func TestListen(t *testing.T) {
 		stop()
 		if c := <-code; c != 0 || len(w.webhooks.deleted) != 1 || w.webhooks.deleted[0] != "whe_1" {
 			t.Errorf("exit status %d, deleted %v", c, w.webhooks.deleted)
+		}
+	})
+}
+
+func TestListenRegistering(t *testing.T) {
+	w := newWorld(t)
+	ca := filepath.Join(w.dir, "ca.pem")
+	if err := localca.Ensure(ca, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	w.webhooks.refuse = true
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	living, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer living.Close()
+	const nobody = "https://127.0.0.1:1/"
+	w.webhooks.endpoints = []*webhookv1.Endpoint{
+		{Id: "whe_killed", Url: nobody, Description: "reservectl listen " + host},
+		{Id: "whe_living", Url: "https://" + living.Addr().String() + "/", Description: "reservectl listen " + host},
+		{Id: "whe_elsewhere", Url: nobody, Description: "reservectl listen elsewhere"},
+		{Id: "whe_real", Url: "https://example.com/", Description: "reservectl listen " + host},
+	}
+	r := run(t, "", "listen", "--ca", ca)
+	t.Run("what killed listeners left on this machine is deleted, and nothing else", func(t *testing.T) {
+		if len(w.webhooks.deleted) != 1 || w.webhooks.deleted[0] != "whe_killed" {
+			t.Errorf("deleted %v", w.webhooks.deleted)
+		}
+	})
+	t.Run("a platform that sends nothing to this machine is explained", func(t *testing.T) {
+		if r.code != 1 || !strings.Contains(r.errOut, "WEBHOOK_PRIVATE_ADDRESSES") {
+			t.Errorf("exit status %d: %s", r.code, r.errOut)
 		}
 	})
 }
