@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"flag"
+	"hash"
 	"maps"
 	"os"
 	"strings"
@@ -60,14 +61,14 @@ func vectorBody(t *testing.T, event, title string, at time.Time, test bool) *sig
 }
 
 // otherToken is a JWT with a head of one's own and the payload of a good one,
-// signed with HMAC-SHA-512, or with nothing for a nil key.
-func otherToken(head, good string, key []byte) string {
+// signed with the HMAC of a hash, or with nothing for a nil key.
+func otherToken(head, good string, size func() hash.Hash, key []byte) string {
 	enc := base64.RawURLEncoding
 	text := enc.EncodeToString([]byte(head)) + "." + strings.Split(good, ".")[1]
 	if key == nil {
 		return text + "."
 	}
-	mac := hmac.New(sha512.New, key)
+	mac := hmac.New(size, key)
 	mac.Write([]byte(text))
 	return text + "." + enc.EncodeToString(mac.Sum(nil))
 }
@@ -137,14 +138,17 @@ func vectors(t *testing.T) []vector {
 	add("it was recorded ten minutes ago", func(v *vector) { v.Time = at.Unix() + 600; both(v) })
 	add("it is of ten minutes to come", func(v *vector) { v.Time = at.Unix() - 600; both(v) })
 	add("a JWT with alg none and no signature", func(v *vector) {
-		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"none","typ":"JWT"}`, token, nil), false
+		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"none","typ":"JWT"}`, token, nil, nil), false
 	})
 	add("a JWT with alg none and the signature of a good one", func(v *vector) {
-		v.Headers[headerSignature] = otherToken(`{"alg":"none","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, nil) + strings.Split(token, ".")[2]
+		v.Headers[headerSignature] = otherToken(`{"alg":"none","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, nil, nil) + strings.Split(token, ".")[2]
 		v.JWT = false
 	})
 	add("a JWT with another algorithm, signed with our secret", func(v *vector) {
-		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"HS512","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, first.Key), false
+		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"HS512","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, sha512.New, first.Key), false
+	})
+	add("a JWT that says alg none, though it is signed as ours are", func(v *vector) {
+		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"none","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, sha256.New, first.Key), false
 	})
 	add("the JWT of another message", func(v *vector) { v.Headers[headerSignature], v.JWT = signed(sample, first)[headerSignature], false })
 	add("a JWT whose signature is cut short", func(v *vector) { v.Headers[headerSignature], v.JWT = token[:len(token)-8], false })
