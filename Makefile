@@ -20,6 +20,11 @@ help: ## list these commands
 run: build $(if $(DATABASE_URL),,postgres) ## build and run the whole platform here; Ctrl-C ends it (PORT_BASE, DATA_DIR, DATABASE_URL)
 	@exec bin/standalone
 
+.PHONY: demo
+demo: ## against what make run runs: buy and book, and see the webhooks arrive and verify (DATA_DIR)
+	@go build -o bin/ ./services/reservectl/cmd/reservectl
+	@bin/reservectl demo --credentials $(or $(DATA_DIR),.run)/credentials.json
+
 .PHONY: build
 build: ## build bin/standalone, bin/reservectl and every part
 	@mkdir -p bin

@@ -8,6 +8,7 @@ type credentials struct {
 	// Admin is the owner of the demonstration company; nil: there is none.
 	Admin     *adminAccess `json:"admin,omitempty"`
 	GRPC      grpcAccess   `json:"grpc"`
+	Webhooks  webhooks     `json:"webhooks"`
 	CompanyID string       `json:"company_id,omitempty"`
 	AdminPort string       `json:"admin_port"`
 }
@@ -27,6 +28,12 @@ type interfaceB struct {
 type adminAccess struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
+}
+
+// webhooks has the file of the authority (see localca) by which receivers on this
+// machine are trusted; empty where WEBHOOK_CA_FILE names others.
+type webhooks struct {
+	CAFile string `json:"ca_file,omitempty"`
 }
 
 // grpcAccess has the services' addresses and a token of the operator, which
