@@ -35,11 +35,19 @@ func (s *Server) promote(ctx context.Context, tx *pg.Tx, company id.Company, dat
 	return s.promoteFrom(ctx, tx, company, all)
 }
 
-// promotionBatch is how many of those who wait for one date are asked at a time.
-const promotionBatch = 200
+const (
+	// promotionBatch is how many of those who wait for one date are asked at a time.
+	promotionBatch = 200
+	// promotionRounds is how often that is in one commit, under the lock of the
+	// dates. Whoever is left is asked by the job.
+	promotionRounds = 5
+)
 
 func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion) error {
-	for len(from) > 0 {
+	for round := 0; len(from) > 0; round++ {
+		if round == promotionRounds {
+			return s.store.promoteLater(ctx, tx, company, from)
+		}
 		candidates, err := s.store.candidates(ctx, tx, company, from, s.now())
 		if err != nil || len(candidates) == 0 {
 			return err
@@ -170,19 +178,23 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 	return s.promoteFrom(ctx, tx, company, from)
 }
 
+// promotionsAtOnce is how many dates the job looks at in a round.
+const promotionsAtOnce = 100
+
 // retryAfter is how long somebody waits whose pass could not be asked.
 const retryAfter = 30 * time.Second
 
-// retryWaiting asks those again whose passes could not be asked.
-func (s *Server) retryWaiting(ctx context.Context) error {
-	due, err := s.store.waitersToRetry(ctx, s.now().Add(-retryAfter), s.now())
+// promoteDue goes on with waitlists that were too long for a commit, and asks those
+// again whose passes could not be asked.
+func (s *Server) promoteDue(ctx context.Context) error {
+	due, err := s.store.toPromote(ctx, s.now().Add(-retryAfter), s.now())
 	if err != nil {
 		return err
 	}
 	var faults []error
 	for _, d := range due {
 		faults = append(faults, s.store.inTx(ctx, d.company, func(ctx context.Context, tx *pg.Tx) error {
-			if err := pipeline(ctx, tx, pg.Query{SQL: lockDatesAloneSQL, Args: []any{d.company, []id.EventDate{d.date}}}); err != nil {
+			if _, err := tx.Exec(ctx, promotingSQL, d.company, []id.EventDate{d.date}, false); err != nil { // this locks it
 				return err
 			}
 			return s.promote(ctx, tx, d.company, d.date)
