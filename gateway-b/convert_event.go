@@ -1,6 +1,7 @@
 package gatewayb
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -212,6 +213,7 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 		if p.GetPrice() == nil {
 			f.add(index("pricingOptions", i, "price"), "required", "is required")
 		}
+		f.amounts(i, p)
 		if p.GetCredits() != nil {
 			option.Credits = p.GetCredits().Value
 		}
@@ -221,6 +223,21 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 		f = append(faults{{Field: "title", Rule: "required", Message: "is required"}}, f...)
 	}
 	return out, names, f.err()
+}
+
+const (
+	maxOptionPrice = 1_000_000_000 // major units
+	maxTaxRate     = 100           // per cent
+)
+
+// amounts checks what the services would speak of in other units.
+func (f *faults) amounts(i int, p *edgebv1.PricingOptionWrite) {
+	if n := p.GetPrice().GetMinor(); n < 0 || n > 100*maxOptionPrice {
+		f.add(index("pricingOptions", i, "price"), "range", fmt.Sprintf("must be 0 to %d", maxOptionPrice))
+	}
+	if n := p.GetTaxRate().GetBasisPoints(); n < 0 || n > 100*maxTaxRate {
+		f.add(index("pricingOptions", i, "taxRate"), "range", fmt.Sprintf("must be 0 to %d", maxTaxRate))
+	}
 }
 
 // duration is that of the request, or what endsAt leaves between.
@@ -302,7 +319,8 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 			}
 		}
 	}
-	for _, p := range in.GetPricingOptions() {
+	for i, p := range in.GetPricingOptions() {
+		f.amounts(i, p)
 		change := &bookingv1.PricingOptionChange{Id: p.GetId(), Name: p.Name, Currency: p.Currency}
 		if p.GetPrice() != nil {
 			change.Price = &p.GetPrice().Minor
