@@ -20,6 +20,11 @@ help: ## list these commands
 run: build $(if $(DATABASE_URL),,postgres) ## build and run the whole platform here; Ctrl-C ends it (PORT_BASE, DATA_DIR, DATABASE_URL)
 	@exec bin/standalone
 
+.PHONY: demo
+demo: ## against what make run runs: buy and book, and see the webhooks arrive and verify (DATA_DIR)
+	@go build -o bin/ ./services/reservectl/cmd/reservectl
+	@bin/reservectl demo --credentials $(or $(DATA_DIR),.run)/credentials.json
+
 .PHONY: build
 build: ## build bin/standalone, bin/reservectl and every part
 	@mkdir -p bin
@@ -70,8 +75,8 @@ pictures: postgres ## take the pictures of docs/DASHBOARD.md (needs chromium)
 	go test -count=1 -timeout 10m ./test/browser -run TestPictures -pictures $(CURDIR)/docs/pictures
 
 .PHONY: bench
-bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, in ROUNDS (default 8)
-	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 10m ./test/load
+bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, and what webhooks do, in ROUNDS (default 8)
+	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 20m ./test/load
 
 .PHONY: postgres
 postgres:

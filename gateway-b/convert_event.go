@@ -1,6 +1,8 @@
 package gatewayb
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -63,7 +65,8 @@ func summarize(out *edgebv1.Event, dates []*bookingv1.EventDate) {
 	if len(scheduled) > 0 {
 		dates = scheduled
 	}
-	var capacity, taken, available int32
+	var capacity, available int64
+	var taken int32
 	var end time.Time
 	unlimited := false
 	for i, d := range dates {
@@ -74,15 +77,22 @@ func summarize(out *edgebv1.Event, dates []*bookingv1.EventDate) {
 			end = over
 		}
 		taken += d.GetBooked()
-		capacity += d.GetCapacity()
-		available += d.GetCapacity() - d.GetBooked()
+		capacity += int64(d.GetCapacity())
+		available += int64(d.GetCapacity() - d.GetBooked())
 		unlimited = unlimited || d.Capacity == nil
 	}
 	out.EndsAt, out.SpotsTaken = utc(timestamppb.New(end)), taken
 	out.Capacity, out.SpotsAvailable = nullableInt(nil), nullableInt(nil)
 	if !unlimited && len(dates) > 0 {
-		out.Capacity, out.SpotsAvailable = nullableInt(&capacity), nullableInt(&available)
+		out.Capacity, out.SpotsAvailable = sumOf(capacity), sumOf(available)
 	}
+}
+
+// sumOf is a sum over the dates; more than a number of the interface can be is
+// shown as the most it can be.
+func sumOf(n int64) *edgev1.NullableInt {
+	shown := int32(min(n, math.MaxInt32))
+	return nullableInt(&shown)
 }
 
 // faults collects what is wrong with a request before a service sees it.
@@ -165,6 +175,9 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 	names := map[string]string{"duration_minutes": "duration", "tax_rate_basis_points": "taxRate", "local_start": "startsAt"}
 	switch {
 	case len(in.GetDates()) > 0:
+		if in.GetRecurrence() != nil {
+			f.add("recurrence", "exclusive", "must not be given with dates")
+		}
 		for i, d := range in.GetDates() {
 			at, local := f.moment(index("dates", i, "startsAt"), d.StartsAt)
 			out.Dates = append(out.Dates, &bookingv1.NewEventDate{
@@ -200,6 +213,7 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 		if p.GetPrice() == nil {
 			f.add(index("pricingOptions", i, "price"), "required", "is required")
 		}
+		f.amounts(i, p)
 		if p.GetCredits() != nil {
 			option.Credits = p.GetCredits().Value
 		}
@@ -209,6 +223,21 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 		f = append(faults{{Field: "title", Rule: "required", Message: "is required"}}, f...)
 	}
 	return out, names, f.err()
+}
+
+const (
+	maxOptionPrice = 1_000_000_000 // major units
+	maxTaxRate     = 100           // per cent
+)
+
+// amounts checks what the services would speak of in other units.
+func (f *faults) amounts(i int, p *edgebv1.PricingOptionWrite) {
+	if n := p.GetPrice().GetMinor(); n < 0 || n > 100*maxOptionPrice {
+		f.add(index("pricingOptions", i, "price"), "range", fmt.Sprintf("must be 0 to %d", maxOptionPrice))
+	}
+	if n := p.GetTaxRate().GetBasisPoints(); n < 0 || n > 100*maxTaxRate {
+		f.add(index("pricingOptions", i, "taxRate"), "range", fmt.Sprintf("must be 0 to %d", maxTaxRate))
+	}
 }
 
 // duration is that of the request, or what endsAt leaves between.
@@ -290,7 +319,8 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 			}
 		}
 	}
-	for _, p := range in.GetPricingOptions() {
+	for i, p := range in.GetPricingOptions() {
+		f.amounts(i, p)
 		change := &bookingv1.PricingOptionChange{Id: p.GetId(), Name: p.Name, Currency: p.Currency}
 		if p.GetPrice() != nil {
 			change.Price = &p.GetPrice().Minor

@@ -61,6 +61,9 @@ func (f *facade) CreatePass(ctx context.Context, req *edgebv1.CreatePassRequest)
 		ValidityUnit: enum[passv1.ValidityUnit](&wrong, "validityUnit", in.ValidityUnit, validityUnits()), Price: in.GetPrice().GetMinor(),
 		Currency: in.GetCurrency(), EligibleEventTypes: in.GetEligibleEventTypes().GetValues(),
 	}
+	if in.Status != nil && in.GetStatus() != passStatuses()[0] {
+		wrong.add("status", "enum", "must be active: a pass is made to be sold")
+	}
 	if err := wrong.err(); err != nil {
 		return nil, err
 	}

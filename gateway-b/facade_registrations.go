@@ -112,17 +112,31 @@ func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.Create
 	return out, f.err()
 }
 
-// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
-func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegistrationRequest) (*edgebv1.DeleteRegistrationResponse, error) {
-	booking := bookingID(req.GetRegistrationId())
-	found, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: booking})
+// find returns a registration of an event.
+func (f *facade) find(ctx context.Context, event, registration string) (*bookingv1.Registration, error) {
+	found, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: bookingID(registration)})
+	if fault.Is(err, fault.NotFound) || err == nil && found.GetRegistration().GetBooking().GetEventId() != event {
+		return nil, fault.Missing("registration")
+	}
+	return found.GetRegistration(), err
+}
+
+// GetRegistration is GET /events/{id}/registrations/{registration_id}.
+func (f *facade) GetRegistration(ctx context.Context, req *edgebv1.GetRegistrationRequest) (*edgebv1.GetRegistrationResponse, error) {
+	found, err := f.find(ctx, req.GetId(), req.GetRegistrationId())
 	if err != nil {
 		return nil, err
 	}
-	if found.GetRegistration().GetBooking().GetEventId() != req.GetId() {
-		return nil, fault.Missing("registration")
+	return &edgebv1.GetRegistrationResponse{Registration: registration(found, companyCurrency(ctx))}, nil
+}
+
+// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
+func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegistrationRequest) (*edgebv1.DeleteRegistrationResponse, error) {
+	found, err := f.find(ctx, req.GetId(), req.GetRegistrationId())
+	if err != nil {
+		return nil, err
 	}
-	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
+	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: found.GetBooking().GetId()})
 	if err != nil {
 		return nil, err
 	}

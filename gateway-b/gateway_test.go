@@ -190,6 +190,7 @@ func TestOperations(t *testing.T) {
 			`purchaser_id:"cust_x" lines:{spaces:2 event_id:"evt_` + idOf + `"} payment_method:PAYMENT_METHOD_PASS customer_pass_id:"cp_x"`},
 		{"POST", registrations, `{"customerId":"cust_x","purchasedById":"cust_y","discountCode":"SPRING","payment":{"method":"CARD","reference":"pi_1"}}`, 201, nil,
 			`purchaser_id:"cust_y" lines:{spaces:1 bought_for_id:"cust_x" event_id:"evt_` + idOf + `"} payment_reference:"pi_1" payment_method:PAYMENT_METHOD_CARD discount_code:"SPRING"`},
+		{"GET", registrations + "/reg_" + idOf, "", 200, []string{`"id":"reg_` + idOf + `","eventId":"evt_` + idOf + `"`, `"status":"confirmed"`}, `booking_id:"booking_` + idOf + `"`},
 		{"DELETE", registrations + "/reg_" + idOf, "", 200, []string{`"deleted":true,"status":"cancelled","late":true,"creditsReturned":0,"refundDue":12.5`}, `booking_id:"booking_` + idOf + `"`},
 		{"GET", "/passes?status=archived", "", 200, []string{`"price":110,`, `"validityUnit":"month"`}, `page_size:25 order:PASS_ORDER_CREATED status:PASS_TYPE_STATUS_ARCHIVED`},
 		{"POST", "/passes", `{"title":"T","totalUses":10,"validityCount":3,"validityUnit":"month","price":99.9,"eligibleEventTypes":["class"]}`, 201, nil,
@@ -325,6 +326,13 @@ func TestCancellation(t *testing.T) {
 		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{Changed: true})
 		a := g.do(request{method: "DELETE", path: "/events/evt_" + strings.Repeat("0", 26) + path, token: g.token()})
 		if a.code != 404 || last[*bookingv1.CancelBookingRequest](g.services) != nil {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("of what does not exist speaks of registrations", func(t *testing.T) {
+		g.services.prepare(fault.Missing("booking"))
+		a := g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token()})
+		if a.code != 404 || !strings.Contains(a.body, `"registration not found"`) {
 			t.Errorf("got %d %s", a.code, a.body)
 		}
 	})

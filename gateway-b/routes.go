@@ -33,6 +33,7 @@ func routes() []edge.Route {
 		{Method: http.MethodDelete, Path: "/events/{id}", Scope: "events:write"},
 		{Method: http.MethodGet, Path: "/events/{id}/registrations", Scope: "registrations:read", Query: list("eventDateId", "status", "customerId")},
 		{Method: http.MethodPost, Path: "/events/{id}/registrations", Scope: "registrations:write"},
+		{Method: http.MethodGet, Path: "/events/{id}/registrations/{registration_id}", Scope: "registrations:read"},
 		{Method: http.MethodDelete, Path: "/events/{id}/registrations/{registration_id}", Scope: "registrations:write"},
 		{Method: http.MethodGet, Path: "/passes", Scope: "passes:read", Query: list("status")},
 		{Method: http.MethodPost, Path: "/passes", Scope: "passes:write"},

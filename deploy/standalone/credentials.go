@@ -8,6 +8,7 @@ type credentials struct {
 	// Admin is the dashboard, and the owner of the demonstration company.
 	Admin     adminAccess `json:"admin"`
 	GRPC      grpcAccess  `json:"grpc"`
+	Webhooks  webhooks    `json:"webhooks"`
 	CompanyID string      `json:"company_id,omitempty"`
 	AdminPort string      `json:"admin_port"`
 }
@@ -28,6 +29,12 @@ type adminAccess struct {
 	URL      string `json:"url"`
 	Email    string `json:"email,omitempty"`
 	Password string `json:"password,omitempty"`
+}
+
+// webhooks has the file of the authority (see localca) by which receivers on this
+// machine are trusted; empty where WEBHOOK_CA_FILE names others.
+type webhooks struct {
+	CAFile string `json:"ca_file,omitempty"`
 }
 
 // grpcAccess has the services' addresses and a token of the operator, which

@@ -17,6 +17,7 @@ import (
 	gatewaya "reservation.dev/gateway-a"
 	gatewayb "reservation.dev/gateway-b"
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/localca"
 	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
@@ -115,7 +116,9 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		env["GRPC_ADDR"] = env["PASS_ADDR"]
 	case "webhook":
 		env["GRPC_ADDR"] = s.addr(portWebhook)
-		s.forDevelopment(env)
+		if err := s.forDevelopment(env); err != nil {
+			return nil, err
+		}
 	case "admin":
 		env["HTTP_ADDR"] = s.addr(portDashboard)
 		env["INTERFACE_A_URL"], env["INTERFACE_B_URL"] = "http://"+s.addr(portA), "http://"+s.addr(portB)+"/api/v1"
@@ -140,14 +143,20 @@ func (in *instance) dashboardURL() string {
 
 // forDevelopment lets webhooks reach this machine where nobody else reaches the
 // instance: who tries it has the receiver beside it.
-func (s *Settings) forDevelopment(env config.Env) {
-	if env["WEBHOOK_CA_FILE"] == "" {
-		env["WEBHOOK_CA_FILE"] = filepath.Join(s.DataDir, "webhook-ca.pem")
-	}
+func (s *Settings) forDevelopment(env config.Env) error {
 	if host, err := netip.ParseAddr(s.Host); env["WEBHOOK_PRIVATE_ADDRESSES"] == "" && err == nil && host.IsLoopback() {
 		env["WEBHOOK_PRIVATE_ADDRESSES"] = "allow"
 	}
+	if env["WEBHOOK_CA_FILE"] != "" {
+		return nil
+	}
+	env["WEBHOOK_CA_FILE"] = s.localCA()
+	return localca.Ensure(s.localCA(), time.Now())
 }
+
+// localCA is the certificate of the authority that receivers on this machine get
+// theirs from; its key lies beside it.
+func (s *Settings) localCA() string { return filepath.Join(s.DataDir, "webhook-ca.pem") }
 
 // bootstrap returns the platform credentials that auth is to know.
 func (in *instance) bootstrap() (string, error) {

@@ -101,6 +101,9 @@ func (op *operatorClient) credentials(ctx context.Context) (credentials, error) 
 		Admin:     adminAccess{URL: op.in.dashboardURL()},
 		AdminPort: s.addr(portAdmin),
 	}
+	if op.in.env["WEBHOOK_CA_FILE"] == "" {
+		c.Webhooks.CAFile = s.localCA()
+	}
 	if demo := op.in.state.Demo; demo != nil {
 		c.CompanyID = demo.CompanyID
 		c.InterfaceA.ClientID, c.InterfaceA.ClientSecret = demo.ClientID, demo.ClientSecret

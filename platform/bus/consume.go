@@ -213,8 +213,12 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	return cons, err
 }
 
-// gather returns the next messages, in the order they came. An error may come
-// with some.
+// lookTime is long enough to find a message that is here already.
+const lookTime = 200 * time.Microsecond
+
+// gather returns the next messages, in the order they came: those that are here,
+// and for a while those that the server says it has, too. An error may come with
+// some.
 func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]delivery, error) {
 	raw, err := iter.Next(jetstream.NextContext(ctx))
 	if err != nil {
@@ -223,8 +227,14 @@ func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]
 	first, more := w.receive(raw)
 	batch := append(make([]delivery, 0, w.c.Batch), first)
 	limit := time.Now().Add(w.c.MaxWait)
-	for more && len(batch) < w.c.Batch && ctx.Err() == nil {
-		raw, err := iter.Next(jetstream.NextMaxWait(max(time.Until(limit), time.Microsecond)))
+	for len(batch) < w.c.Batch && ctx.Err() == nil {
+		// A message that came while the last batch was handled was the server's last
+		// one at that time, and others may have come after it.
+		wait := lookTime
+		if more {
+			wait = max(time.Until(limit), wait)
+		}
+		raw, err := iter.Next(jetstream.NextMaxWait(wait))
 		if errors.Is(err, nats.ErrTimeout) {
 			break
 		}

@@ -75,6 +75,46 @@ func TestConsume(t *testing.T) {
 		}
 	})
 
+	t.Run("what came one by one while a batch was handled is the next batch", func(t *testing.T) {
+		b := testkit.Bus(t)
+		var got log
+		var sizes []int
+		first, release := make(chan struct{}), make(chan struct{})
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Batch: 100, Handle: func(_ context.Context, msgs []bus.Message) error {
+			if sizes = append(sizes, len(msgs)); len(sizes) == 1 {
+				close(first)
+				<-release
+			}
+			got.add(msgs...)
+			return nil
+		}})
+		all := events(created, 21)
+		publish(t, b, all[0])
+		<-first
+		consumer, err := b.JetStream().Consumer(t.Context(), strings.ToUpper(b.Prefix())+"_EVENTS", "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all[1:] {
+			publish(t, b, all[i+1])
+			testkit.Eventually(t, patience, func() error { // before the next one comes
+				info, err := consumer.Info(t.Context())
+				if err == nil && info.NumAckPending != i+2 {
+					err = fmt.Errorf("%d messages are delivered", info.NumAckPending)
+				}
+				return err
+			})
+		}
+		if err := b.Conn().Flush(); err != nil { // behind them
+			t.Fatal(err)
+		}
+		close(release)
+		got.wait(t, 21)
+		if len(sizes) > 4 { // two, where no goroutine is kept waiting
+			t.Errorf("batches of %v", sizes)
+		}
+	})
+
 	t.Run("a lone message is not held up to fill its batch", func(t *testing.T) {
 		b := testkit.Bus(t)
 		var got log

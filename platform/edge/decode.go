@@ -18,14 +18,19 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// maxDepth bounds the nesting of a request body.
-const maxDepth = 32
+const (
+	// maxDepth bounds the nesting of a request body.
+	maxDepth = 32
+	// maxWrong bounds how many members of a wrong type are reported, so that a list
+	// of nonsense is not answered with many times its size.
+	maxWrong = 100
+)
 
 // DecodeJSON fills m, an empty message, from the JSON object in body. Members
 // are named by json_name; unknown ones are ignored; null is like absent, but for
 // the nullable values of reservation.edge.v1. What is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
 // member of a wrong type is a VALIDATION_ERROR with the rule "type". All fields
-// of a wrong type are reported at once.
+// of a wrong type are reported at once, the first hundred of them.
 func DecodeJSON(body []byte, m proto.Message) error {
 	if !utf8.Valid(body) {
 		return invalidJSON("the body is not valid UTF-8")
@@ -293,7 +298,13 @@ func (d *decoder) array(depth int) error {
 }
 
 func (d *decoder) wrongType(path, phrase string) {
-	d.fields = append(d.fields, fault.Field{Field: path, Rule: "type", Message: phrase})
+	d.note(path, ruleType, phrase)
+}
+
+func (d *decoder) note(path, rule, phrase string) {
+	if len(d.fields) < maxWrong {
+		d.fields = append(d.fields, fault.Field{Field: path, Rule: rule, Message: phrase})
+	}
 }
 
 func join(path, name string) string {

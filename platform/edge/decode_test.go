@@ -11,6 +11,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
 
 func TestDecodeJSON(t *testing.T) {
@@ -119,4 +120,16 @@ func FuzzDecodeJSON(f *testing.F) {
 			t.Fatalf("%q is written with a null: %s", body, written)
 		}
 	})
+}
+
+func TestDecodeJSONReportsAHundred(t *testing.T) {
+	body := `{"pricingOptions":[` + strings.Repeat("0,", 5000) + `0],"title":"after them"}`
+	got := &edgebv1.EventWrite{}
+	f := fault.From(DecodeJSON([]byte(body), got))
+	if f == nil || f.Reason != fault.ReasonValidation || len(f.Fields) != 100 || f.Fields[99].Field != "pricingOptions[99]" {
+		t.Fatalf("got %v", f)
+	}
+	if got.GetTitle() != "after them" {
+		t.Errorf("it stopped to read: %v", got)
+	}
 }

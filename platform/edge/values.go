@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/jsontext"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
@@ -103,7 +102,10 @@ func appendTextList(b []byte, m proto.Message) []byte {
 	return append(b, ']')
 }
 
-const ruleType = "type"
+const (
+	ruleType     = "type"
+	ruleDecimals = "decimals"
+)
 
 func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
 	if tok != json.Delim('[') {
@@ -140,7 +142,7 @@ func decimalInto(most int64, set func(m proto.Message, n int64)) func(*decoder, 
 		}
 		n, rule := hundredths(num.String())
 		switch {
-		case rule == "decimals":
+		case rule == ruleDecimals:
 			return rule, "must have at most two decimals", nil
 		case rule != "" || n > most || n < -most:
 			return "range", "is out of range", nil
@@ -167,14 +169,14 @@ func hundredths(text string) (n int64, rule string) {
 		e, err := strconv.Atoi(exponent)
 		if err != nil || e > 1000 || e < -1000 {
 			if strings.HasPrefix(exponent, "-") {
-				return 0, "decimals"
+				return 0, ruleDecimals
 			}
 			return 0, "range"
 		}
 		shift += e
 	}
 	if shift < 0 {
-		return 0, "decimals"
+		return 0, ruleDecimals
 	}
 	if len(trimmed)+shift > 18 {
 		return 0, "range"
@@ -211,7 +213,7 @@ func appendDecimal(b []byte, n int64) []byte {
 func (d *decoder) valueOf(v *value, tok json.Token, m proto.Message, path string, depth int) (ok bool, err error) {
 	rule, problem, err := v.read(d, tok, m, depth)
 	if err == nil && problem != "" {
-		d.fields = append(d.fields, fault.Field{Field: path, Rule: rule, Message: problem})
+		d.note(path, rule, problem)
 	}
 	return err == nil && problem == "", err
 }

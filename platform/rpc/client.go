@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -37,9 +38,11 @@ const (
 	connectTimeout = 5 * time.Second
 )
 
-// Dial returns a connection to the service at addr (host:port, or any gRPC
-// target), spread over all addresses of the host. It connects at the first
-// call; errors are about addr. Errors of calls are read by fault.From.
+// Dial returns a connection to the service at addr: host:port, or any gRPC
+// target, spread over all addresses of the host, or several host:port separated by
+// commas, spread over these. A process that is away gets no calls until it is
+// back. It connects at the first call; errors are about addr. Errors of calls are
+// read by fault.From.
 func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
@@ -64,6 +67,14 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 	}
 	if telemetry.IsTracing() {
 		opts = append(opts, grpc.WithStatsHandler(otelgrpc.NewClientHandler()))
+	}
+	if strings.Contains(addr, ",") {
+		list, err := parseAddresses(addr)
+		if err != nil {
+			return nil, fmt.Errorf("dial: %w", err)
+		}
+		addr = listScheme + ":///"
+		opts = append(opts, grpc.WithResolvers(list))
 	}
 	conn, err := grpc.NewClient(addr, opts...)
 	if err != nil {

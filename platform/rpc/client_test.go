@@ -273,9 +273,57 @@ func TestOurOwnToken(t *testing.T) {
 	})
 }
 
+func TestSeveralProcesses(t *testing.T) {
+	parts := []*part{newPart(t, nil), newPart(t, nil)}
+	var calls [2]atomic.Int64
+	for n, p := range parts {
+		p.does(func(context.Context) error { calls[n].Add(1); return nil })
+	}
+	client := grpc_testing.NewTestServiceClient(dial(t, parts[0].addr+", "+parts[1].addr, rpc.DialOptions{}))
+	call := func() error { _, err := client.EmptyCall(t.Context(), &grpc_testing.Empty{}); return err }
+
+	t.Run("share the calls", func(t *testing.T) {
+		testkit.Eventually(t, patience, func() error {
+			if err := call(); err != nil {
+				t.Fatal(err)
+			}
+			if calls[0].Load() < 10 || calls[1].Load() < 10 {
+				return errors.New("one of them was hardly called")
+			}
+			return nil
+		})
+	})
+	t.Run("do without one that is away", func(t *testing.T) {
+		parts[0].srv.Stop()
+		testkit.Eventually(t, patience, func() error { // once its end was noticed
+			for range 20 {
+				if err := call(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	t.Run("have it back when it is", func(t *testing.T) {
+		parts[0].serve(parts[0].addr, nil)
+		before := calls[0].Load()
+		testkit.Eventually(t, patience, func() error {
+			if err := call(); err != nil {
+				t.Fatal(err)
+			}
+			if calls[0].Load() == before {
+				return errors.New("it was not called")
+			}
+			return nil
+		})
+	})
+}
+
 func TestDialRefusesWhatIsNoAddress(t *testing.T) {
-	if conn, err := rpc.Dial("\x00", rpc.DialOptions{}); err == nil {
-		conn.Close()
-		t.Fatal("dialed")
+	for _, addr := range []string{"\x00", "127.0.0.1:1,", ",127.0.0.1:1", "127.0.0.1:1,127.0.0.1", "127.0.0.1:1,:2"} {
+		if conn, err := rpc.Dial(addr, rpc.DialOptions{}); err == nil {
+			conn.Close()
+			t.Errorf("dialed %q", addr)
+		}
 	}
 }

@@ -233,6 +233,14 @@ func TestUpdateEvent(t *testing.T) {
 		_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT})
 		wantFault(t, err, fault.Refused, ReasonHasRegistrations)
 	})
+	t.Run("a draft that was cancelled is cancelled, not waiting to be published", func(t *testing.T) {
+		e := w.event(w.ctx, ptr[int32](3))
+		for _, status := range []bookingv1.EventStatus{bookingv1.EventStatus_EVENT_STATUS_DRAFT, bookingv1.EventStatus_EVENT_STATUS_CANCELLED} {
+			w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: status})
+		}
+		_, err := w.book(w.ctx, w.customer(w.company, "ann"), e, 1)
+		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+	})
 	t.Run("a stale version changes nothing", func(t *testing.T) {
 		e := two()
 		_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("x"), ExpectedVersion: ptr[int64](2)})

@@ -256,6 +256,30 @@ const onlyDatesSQL = `select e.id, d.id from unnest($2::uuid[]) n(id)
 		left join lateral (select d.id from event_dates d where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled'
 			order by d.starts_at limit 2) d on true`
 
+// onlyDates returns, of events that exist, the first two dates that take place; a
+// zero one where there is none. Requests for one event share round trips.
+func (s *store) onlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
+	if len(events) > 1 {
+		return s.readOnlyDates(ctx, company, events)
+	}
+	dates, _, err := s.dates.Get(ctx, company, events[0])
+	return map[id.Event][]id.EventDate{events[0]: dates}, err
+}
+
+func (s *store) readOnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
+	dates := map[id.Event][]id.EventDate{}
+	err := s.read(ctx, company, pg.Query{SQL: onlyDatesSQL, Args: []any{company, events}, Scan: each(func(rows pgx.Rows) error {
+		var event id.Event
+		var date id.EventDate
+		if err := rows.Scan(&event, &date); err != nil {
+			return err
+		}
+		dates[event] = append(dates[event], date)
+		return nil
+	})})
+	return dates, err
+}
+
 // nameDates finds the dates of lines that name an event alone: its only one that
 // takes place.
 func (s *store) nameDates(ctx context.Context, company id.Company, o *order) error {
@@ -268,16 +292,7 @@ func (s *store) nameDates(ctx context.Context, company id.Company, o *order) err
 	if len(events) == 0 {
 		return nil
 	}
-	dates := map[id.Event][]id.EventDate{}
-	err := s.read(ctx, company, pg.Query{SQL: onlyDatesSQL, Args: []any{company, distinct(events)}, Scan: each(func(rows pgx.Rows) error {
-		var event id.Event
-		var date id.EventDate
-		if err := rows.Scan(&event, &date); err != nil {
-			return err
-		}
-		dates[event] = append(dates[event], date)
-		return nil
-	})})
+	dates, err := s.onlyDates(ctx, company, distinct(events))
 	if err != nil {
 		return err
 	}

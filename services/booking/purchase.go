@@ -78,7 +78,7 @@ func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purc
 	var customers []id.Customer
 	var codes []string
 	for _, p := range purchases {
-		if p.order.code != "" {
+		if codeFormat.MatchString(p.order.code) { // no other exists
 			codes = append(codes, strings.ToLower(p.order.code))
 		}
 		customers = append(customers, p.order.customers()...)

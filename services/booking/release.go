@@ -191,7 +191,7 @@ const (
 // what waits for it.
 func (s *Server) Expire(ctx context.Context, log *slog.Logger) error {
 	var wg sync.WaitGroup
-	for _, due := range []func(context.Context) error{s.expireHolds, s.undoPending, s.returnDue, s.removeReleased, s.retryWaiting} {
+	for _, due := range []func(context.Context) error{s.expireHolds, s.undoPending, s.returnDue, s.removeReleased, s.promoteDue} {
 		wg.Go(func() { repeat(ctx, log, due) })
 	}
 	wg.Wait()
@@ -236,7 +236,7 @@ type owned struct {
 }
 
 func (s *Server) expireOnce(ctx context.Context) error {
-	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.retryWaiting(ctx))
+	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.promoteDue(ctx))
 }
 
 // expireHolds releases holds whose time is up.

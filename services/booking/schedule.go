@@ -29,8 +29,8 @@ const listDatesSQL = `select ` + dateColumns + `, e.title, e.type, e.status, e.l
 	from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
 	where d.company_id = $1`
 
-// dates reads a page of dates in the order of their start, and one more.
-func (s *store) dates(ctx context.Context, company id.Company, p paging, event id.Event, from, before time.Time) ([]scheduledDate, error) {
+// scheduled reads a page of dates in the order of their start, and one more.
+func (s *store) scheduled(ctx context.Context, company id.Company, p paging, event id.Event, from, before time.Time) ([]scheduledDate, error) {
 	q := statement{sql: listDatesSQL, args: []any{company}}
 	if !event.IsZero() {
 		q.where("d.event_id = %s", event)
@@ -81,7 +81,7 @@ func (s *Server) ListEventDates(ctx context.Context, req *bookingv1.ListEventDat
 	if err != nil {
 		return nil, err
 	}
-	dates, err := s.store.dates(ctx, company.ID, p, event, from, before)
+	dates, err := s.store.scheduled(ctx, company.ID, p, event, from, before)
 	if err != nil {
 		return nil, err
 	}

@@ -503,7 +503,7 @@ func TestDiscounts(t *testing.T) { // invariant 17
 	if _, err := buy("ONCE", dear); err != nil {
 		t.Fatal(err)
 	}
-	for code, why := range map[string]string{"EARLY": "not_yet_valid", "OVER": "expired", "OFF": "disabled", "ONCE": "used_up", "NONE": "unknown", "CHEAP": "not_applicable", "EURO": "currency", "x' or 1=1": "unknown"} {
+	for code, why := range map[string]string{"EARLY": "not_yet_valid", "OVER": "expired", "OFF": "disabled", "ONCE": "used_up", "NONE": "unknown", "CHEAP": "not_applicable", "EURO": "currency", "x' or 1=1": "unknown", "NUL\x00": "unknown"} {
 		t.Run(code+" is refused: "+why, func(t *testing.T) {
 			_, err := buy(code, dear)
 			if f := fault.From(err); f == nil || f.Reason != ReasonDiscountInvalid || f.Meta["why"] != why {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/combine"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -16,15 +17,19 @@ type store struct {
 	db *pg.DB
 	// constraints are the faults of requests that only the database can see.
 	constraints map[string]*fault.Error
+	// dates reads of events which dates they have alone.
+	dates *combine.Reads[id.Event, []id.EventDate]
 }
 
 func newStore(db *pg.DB) *store {
-	return &store{db: db, constraints: map[string]*fault.Error{
+	s := &store{db: db, constraints: map[string]*fault.Error{
 		"event_dates_start":      startTaken(),
 		"discount_codes_by_code": codeTaken(),
 		"waitlist_entries_once":  alreadyWaiting(),
 		"event_dates_capacity":   fault.Refuse(ReasonEventFull, "the event does not have that many spaces left"),
 	}}
+	s.dates = combine.New(s.readOnlyDates)
+	return s
 }
 
 // fault gives an error of the database its meaning for callers.

@@ -34,13 +34,15 @@ const (
 	lockWaiterDateSQL = `select from event_dates where company_id = $1
 		and id = (select event_date_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
 
-	// Those who fit, in their order.
+	// Those who fit, in their order. Each round of refusals takes one off those in
+	// front who were not refused themselves, so it ends.
 	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
-		from unnest($2::uuid[], $3::bigint[]) n(id, behind)
+		from unnest($2::uuid[], $3::bigint[], $6::bigint[]) n(id, behind, refused)
 		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
 		join events e on e.company_id = $1 and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
 		join lateral (select * from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting'
-			and w.seq > n.behind and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			and w.seq > n.behind and (w.seq > n.refused or w.seq < n.refused and coalesce(w.passed_over_reason, $7) = $7)
+			and (d.capacity is null or w.spaces <= d.capacity - d.booked)
 			order by w.seq limit $5 for no key update) w on true
 		order by w.event_date_id, w.seq`
 
@@ -80,10 +82,17 @@ const (
 	leaveWaitersSQL = `update waitlist_entries w set state = 'left' from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
 		where w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'`
 
-	waitersToRetrySQL = `select distinct w.company_id, w.event_date_id from waitlist_entries w
-		join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id and d.status = 'scheduled' and not d.draft
-			and d.starts_at > $2 and (d.capacity is null or w.spaces <= d.capacity - d.booked)
-		where w.state = 'waiting' and w.passed_over_reason = '` + passedOverPassAway + `' and w.passed_over_at <= $1 limit 100`
+	promotingSQL = `update event_dates set promoting = $3 where company_id = $1 and id = any($2)`
+
+	// In any order, so that one that cannot be served is in nobody's way.
+	toPromoteSQL = `(select company_id, id from event_dates where promoting order by random() limit $3)
+		union
+		select * from (select distinct w.company_id, w.event_date_id from waitlist_entries w
+			join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id and d.status = 'scheduled' and not d.draft
+				and d.starts_at > $2 and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			join events e on e.company_id = d.company_id and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
+			where w.state = 'waiting' and w.passed_over_reason = '` + passedOverPassAway + `' and w.passed_over_at <= $1) again
+		order by 2 limit 2 * $3`
 
 	countWaitersSQL = `select count(*), count(*) filter (where w.state in ('waiting', 'booking')
 				and w.seq <= coalesce((select x.seq from waitlist_entries x where x.company_id = $1 and x.id = $4), 0))
@@ -170,12 +179,13 @@ func theWaiter(found []*waiter, err error) (*waiter, error) {
 // up to a batch of each date.
 func (s *store) candidates(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion, now time.Time) ([]*waiter, error) {
 	dates := make([]id.EventDate, len(from))
-	behind := make([]int64, len(from))
+	behind, refused := make([]int64, len(from)), make([]int64, len(from))
 	for i, p := range from {
-		dates[i], behind[i] = p.date, p.behind
+		dates[i], behind[i], refused[i] = p.date, p.behind, p.refused
 	}
 	var found []*waiter
-	err := pipeline(ctx, tx, pg.Query{SQL: candidatesSQL, Args: []any{company, dates, behind, now, promotionBatch}, Scan: scanWaiters(&found)})
+	args := []any{company, dates, behind, now, promotionBatch, refused, passedOverTooFew}
+	err := pipeline(ctx, tx, pg.Query{SQL: candidatesSQL, Args: args, Scan: scanWaiters(&found)})
 	return found, err
 }
 
@@ -219,11 +229,21 @@ type dateOf struct {
 	date    id.EventDate
 }
 
-// waitersToRetry lists dates with places for somebody whose pass could not be
-// asked.
-func (s *store) waitersToRetry(ctx context.Context, before, now time.Time) ([]dateOf, error) {
+// promoteLater leaves those who wait for dates to the job.
+func (s *store) promoteLater(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion) error {
+	dates := make([]id.EventDate, len(from))
+	for i, p := range from {
+		dates[i] = p.date
+	}
+	_, err := tx.Exec(ctx, promotingSQL, company, dates, true)
+	return err
+}
+
+// toPromote lists dates with people that were left to the job, and those with
+// places for somebody whose pass could not be asked.
+func (s *store) toPromote(ctx context.Context, before, now time.Time) ([]dateOf, error) {
 	var due []dateOf
-	err := s.db.Read(ctx, pg.AllCompanies(), pg.Query{SQL: waitersToRetrySQL, Args: []any{before, now}, Scan: each(func(rows pgx.Rows) error {
+	err := s.db.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{before, now, promotionsAtOnce}, Scan: each(func(rows pgx.Rows) error {
 		var d dateOf
 		err := rows.Scan(&d.company, &d.date)
 		due = append(due, d)

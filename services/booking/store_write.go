@@ -19,7 +19,7 @@ import (
 
 const (
 	lockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
-			e.id, e.title, e.type, case when d.draft then 'draft' else e.status end
+			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end
 		from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id and e.deleted_at is null
 		where d.company_id = $1 and d.id = any($2) order by d.id for no key update of d`
 

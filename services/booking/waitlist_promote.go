@@ -17,10 +17,13 @@ import (
 // the next time.
 
 // promotion is a date with free places. Those who wait are asked from the first
-// behind an entry; zero: from the first of all.
+// behind an entry; zero: from the first of all. Of those who are not behind the one
+// whose purchase was refused only they are asked who were too many for the places
+// until now; zero: nobody was refused.
 type promotion struct {
-	date   id.EventDate
-	behind int64
+	date    id.EventDate
+	behind  int64
+	refused int64
 }
 
 // promote gives free places of dates, which tx has locked, to those who wait.
@@ -32,11 +35,19 @@ func (s *Server) promote(ctx context.Context, tx *pg.Tx, company id.Company, dat
 	return s.promoteFrom(ctx, tx, company, all)
 }
 
-// promotionBatch is how many of those who wait for one date are asked at a time.
-const promotionBatch = 200
+const (
+	// promotionBatch is how many of those who wait for one date are asked at a time.
+	promotionBatch = 200
+	// promotionRounds is how often that is in one commit, under the lock of the
+	// dates. Whoever is left is asked by the job.
+	promotionRounds = 5
+)
 
 func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion) error {
-	for len(from) > 0 {
+	for round := 0; len(from) > 0; round++ {
+		if round == promotionRounds {
+			return s.store.promoteLater(ctx, tx, company, from)
+		}
 		candidates, err := s.store.candidates(ctx, tx, company, from, s.now())
 		if err != nil || len(candidates) == 0 {
 			return err
@@ -45,11 +56,14 @@ func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company,
 			return err
 		}
 		// A full batch may have others behind it.
-		asked := map[id.EventDate]int{}
+		asked, refused := map[id.EventDate]int{}, map[id.EventDate]int64{}
+		for _, p := range from {
+			refused[p.date] = p.refused
+		}
 		from = nil
 		for _, w := range candidates {
 			if asked[w.Date]++; asked[w.Date] == promotionBatch {
-				from = append(from, promotion{w.Date, w.seq})
+				from = append(from, promotion{w.Date, w.seq, refused[w.Date]})
 			}
 		}
 	}
@@ -149,11 +163,12 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 			continue
 		}
 		events[i] = waitlistPassedOver(w, now)
-		// Purchases by pass are released one by one: these places are his alone, and
-		// whoever is in front of him was asked before him.
+		// Purchases by pass are released one by one, and whoever is in front of him
+		// was asked before him. With what became free meanwhile, his places may be
+		// enough for those in front for whom there were too few.
 		for j := range from {
 			if from[j].date == w.Date {
-				from[j].behind = w.seq
+				from[j].refused = w.seq
 			}
 		}
 	}
@@ -163,19 +178,23 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 	return s.promoteFrom(ctx, tx, company, from)
 }
 
+// promotionsAtOnce is how many dates the job looks at in a round.
+const promotionsAtOnce = 100
+
 // retryAfter is how long somebody waits whose pass could not be asked.
 const retryAfter = 30 * time.Second
 
-// retryWaiting asks those again whose passes could not be asked.
-func (s *Server) retryWaiting(ctx context.Context) error {
-	due, err := s.store.waitersToRetry(ctx, s.now().Add(-retryAfter), s.now())
+// promoteDue goes on with waitlists that were too long for a commit, and asks those
+// again whose passes could not be asked.
+func (s *Server) promoteDue(ctx context.Context) error {
+	due, err := s.store.toPromote(ctx, s.now().Add(-retryAfter), s.now())
 	if err != nil {
 		return err
 	}
 	var faults []error
 	for _, d := range due {
 		faults = append(faults, s.store.inTx(ctx, d.company, func(ctx context.Context, tx *pg.Tx) error {
-			if err := pipeline(ctx, tx, pg.Query{SQL: lockDatesAloneSQL, Args: []any{d.company, []id.EventDate{d.date}}}); err != nil {
+			if _, err := tx.Exec(ctx, promotingSQL, d.company, []id.EventDate{d.date}, false); err != nil { // this locks it
 				return err
 			}
 			return s.promote(ctx, tx, d.company, d.date)

@@ -206,6 +206,29 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		}
 		w.wantEntry(entry, "BOOKED", 0, "")
 	})
+	t.Run("that are too many for a commit are gone on with", func(t *testing.T) {
+		e, _ := w.fullEvent(1)
+		w.waits(e, 1, byOffer)
+		const more = promotionBatch*promotionRounds + 20
+		w.exec(`insert into waitlist_entries (company_id, id, event_id, event_date_id, customer_id, spaces, mode, pricing_option_id, method,
+				offer_minutes, timezone, joined_at)
+			select x.company_id, gen_random_uuid(), x.event_id, x.event_date_id, c.id, 1, 'offer', x.pricing_option_id, 'CARD', 15, 'UTC', now()
+			from waitlist_entries x, generate_series(1, $2) n, lateral (select gen_random_uuid() as id where n > 0) c
+			where x.event_date_id = $1`, idOf[id.EventDate](t, e.GetDates()[0].GetId()), more-1)
+		w.exec(`insert into customers (company_id, id, first_name, last_name, email, version)
+			select company_id, customer_id, 'W', 'W', 'w@example.com', 1 from waitlist_entries on conflict do nothing`)
+		offered := func() int64 {
+			return one[int64](w, `select count(*) from waitlist_entries where state = 'offered' and event_date_id = $1`, idOf[id.EventDate](t, e.GetDates()[0].GetId()))
+		}
+		w.setCapacity(e, 10_000)
+		if n := offered(); n != promotionBatch*promotionRounds {
+			t.Errorf("%d of %d are offered places", n, more)
+		}
+		w.later(time.Second)
+		if n := offered(); n != more || one[int64](w, `select count(*) from event_dates where promoting`) != 0 {
+			t.Errorf("then %d of %d are", n, more)
+		}
+	})
 	t.Run("end with the date", func(t *testing.T) {
 		e, _ := w.fullEvent(1)
 		first, second := w.waits(e, 1, byOffer), w.waits(e, 1, byOffer)
@@ -310,6 +333,37 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 			return w.entry(first).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
 		})
 		w.wantEntry(second, "WAITING", 1, "PASS_EXHAUSTED")
+	})
+	t.Run("that are refused leave their places, with those beside them, to who did not fit", func(t *testing.T) {
+		e, bought := w.fullEvent(1)
+		two := w.waits(e, 2, byOffer)
+		poor, req := byCredits(0)
+		one, err := w.join(req, poor, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked, goOn := make(chan struct{}), make(chan struct{})
+		w.passes.mu.Lock()
+		w.passes.before = func(call string) error {
+			if call == "redeem" {
+				close(asked)
+				<-goOn
+			}
+			return nil
+		}
+		w.passes.mu.Unlock()
+		w.cancel(bought)
+		<-asked
+		w.setCapacity(e, 2) // one is being booked and one is free: too few for the first
+		w.wantEntry(two, "WAITING", 1, "NOT_ENOUGH_PLACES")
+		close(goOn)
+		w.eventually("the first has both", func() bool {
+			return w.entry(two).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
+		})
+		w.wantEntry(one, "WAITING", 1, "PASS_EXHAUSTED")
+		w.passes.mu.Lock()
+		w.passes.before = nil
+		w.passes.mu.Unlock()
 	})
 	t.Run("whose pass cannot be asked are tried again", func(t *testing.T) {
 		e, bought := w.fullEvent(1)

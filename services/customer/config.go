@@ -10,7 +10,7 @@ import (
 type Config struct {
 	Base       service.Base
 	Credential service.Credential
-	AuthAddr   string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"address of the auth service's gRPC"`
+	AuthAddr   string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
 }
 
 // Validate reports every wrong setting.

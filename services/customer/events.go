@@ -52,7 +52,7 @@ const (
 type Copies struct{ store *store }
 
 // NewCopies returns the keeper of the copy in db.
-func NewCopies(db *pg.DB) *Copies { return &Copies{store: &store{db: db}} }
+func NewCopies(db *pg.DB) *Copies { return &Copies{store: newStore(db)} }
 
 // Run consumes events until ctx ends.
 func (c *Copies) Run(ctx context.Context, b *bus.Bus) error {

@@ -37,7 +37,7 @@ const bulkAtOnce = 2
 // companies for those that it does not know yet.
 func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies) *Server {
 	return &Server{
-		store: &store{db: db}, outbox: box, companies: companies, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
+		store: newStore(db), outbox: box, companies: companies, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/combine"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -15,7 +16,17 @@ import (
 
 // store is every SQL statement of the service. Its methods with a tx run in the
 // caller's transaction; the others make one round trip of their own.
-type store struct{ db *pg.DB }
+type store struct {
+	db *pg.DB
+	// customers reads single ones, several in a round trip.
+	customers *combine.Reads[id.Customer, Customer]
+}
+
+func newStore(db *pg.DB) *store {
+	s := &store{db: db}
+	s.customers = combine.New(s.some)
+	return s
+}
 
 // inTx runs fn in one transaction of the company; fn must be repeatable.
 func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
@@ -25,12 +36,12 @@ func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx contex
 const columns = `id, reference, first_name, last_name, email, mobile, archived, version, created_at, updated_at, deleted_at`
 
 const (
-	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 and deleted_at is null`
+	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = any($2) and deleted_at is null`
 
 	batchSQL = `select ` + columns + ` from customers
 		where company_id = $1 and (id = any($2) or reference = any($3)) and (deleted_at is null or $4)`
 
-	lockSQL = getSQL + ` for update`
+	lockSQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 and deleted_at is null for update`
 
 	insertSQL = `insert into customers (company_id, ` + columns + `)
 		values ($1, $2, null, $3, $4, $5, $6, $7, $8, $9, $10, null)`
@@ -46,11 +57,20 @@ func missing() *fault.Error { return fault.Missing("customer") }
 
 // get returns one customer that is not deleted.
 func (s *store) get(ctx context.Context, company id.Company, customer id.Customer) (Customer, error) {
-	c, err := pg.One[Customer](ctx, s.db, pg.For(company), getSQL, company, customer)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, missing()
+	c, ok, err := s.customers.Get(ctx, company, customer)
+	if err == nil && !ok {
+		err = missing()
 	}
-	return c, pg.Fault(err, nil)
+	return c, err
+}
+
+func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer) (map[id.Customer]Customer, error) {
+	rows, err := pg.Rows[Customer](ctx, s.db, pg.For(company), getSQL, company, ids)
+	found := make(map[id.Customer]Customer, len(rows))
+	for _, c := range rows {
+		found[c.ID] = c
+	}
+	return found, pg.Fault(err, nil)
 }
 
 // batch returns those that exist, each once.

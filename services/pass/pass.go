@@ -108,10 +108,12 @@ type passChange struct {
 }
 
 // apply makes a change, on a day of the company's zone, and reports whether there
-// was any, and by how much the uses changed. A cancelled pass stays as it is.
+// was any, and by how much the uses changed. A cancelled pass stays as it is, and
+// only what would change it is refused.
 func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credits int32, err error) {
 	before := *p
-	if p.Status == statusCancelled && (c.status != statusCancelled || c.expiry != nil || c.uses != nil) {
+	if p.Status == statusCancelled && (c.status != "" && c.status != statusCancelled ||
+		c.expiry != nil && !c.expiry.Equal(p.ExpiryDate) || c.uses != nil && *c.uses != p.RemainingUses) {
 		return false, 0, fault.Refuse(ReasonPassNotActive, "the pass is cancelled").With("status", p.Status)
 	}
 	switch c.status {

@@ -3,6 +3,8 @@ package pass
 import (
 	"testing"
 	"time"
+
+	"reservation.dev/platform/fault"
 )
 
 func day(s string) time.Time {
@@ -77,6 +79,30 @@ func TestStatusAt(t *testing.T) {
 			}
 			if got := tt.pass.StatusAt(now, zone(tt.zone)); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCancelledPassStays(t *testing.T) {
+	expiry, later, uses, more := day("2026-03-29"), day("2026-04-29"), int32(3), int32(4)
+	for name, tt := range map[string]struct {
+		change  passChange
+		refused bool
+	}{
+		"nothing":                {passChange{}, false},
+		"what it is":             {passChange{status: statusCancelled, expiry: &expiry, uses: &uses}, false},
+		"another status":         {passChange{status: statusActive}, true},
+		"another last day":       {passChange{expiry: &later}, true},
+		"other uses":             {passChange{uses: &more}, true},
+		"other uses, cancelling": {passChange{status: statusCancelled, uses: &more}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := CustomerPass{Status: statusCancelled, RemainingUses: uses, StartDate: day("2026-03-10"), ExpiryDate: expiry}
+			before := p
+			changed, credits, err := p.apply(tt.change, day("2026-03-15"))
+			if p != before || changed || credits != 0 || (err != nil) != tt.refused || err != nil && fault.From(err).Reason != ReasonPassNotActive {
+				t.Errorf("got %v, %d, %v and %v", changed, credits, err, p)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package pass
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -20,7 +21,12 @@ const (
 	ReasonRedemptionCancelled = "REDEMPTION_CANCELLED"
 )
 
-const maxItems = 50
+const (
+	maxItems = 50
+	// maxCost is what one item can cost: a price of so many credits, for a thousand
+	// spaces. No pass ever has as many.
+	maxCost = 1000 * maxUses
+)
 
 // redemption is what a transaction asks to be paid, all of it from one pass.
 type redemption struct {
@@ -37,12 +43,13 @@ type item struct {
 	credits   int32
 }
 
+// credits is what all items cost together, or more than any pass has.
 func (r *redemption) credits() int32 {
-	var sum int32
+	var sum int64
 	for _, i := range r.items {
-		sum += i.credits
+		sum += int64(i.credits)
 	}
-	return sum
+	return int32(min(sum, math.MaxInt32))
 }
 
 // newRedemption checks a request.
@@ -75,8 +82,8 @@ func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
 		if !slices.Contains(eventTypes(), in.GetEventType()) {
 			faults = append(faults, fault.Field{Field: at("event_type"), Rule: "enum", Message: "must be class, event, workshop, course or appointment"})
 		}
-		if in.GetCredits() < 0 || in.GetCredits() > maxUses {
-			faults = append(faults, fault.Field{Field: at("credits"), Rule: "range", Message: fmt.Sprintf("must be 0 to %d", maxUses)})
+		if in.GetCredits() < 0 || in.GetCredits() > maxCost {
+			faults = append(faults, fault.Field{Field: at("credits"), Rule: "range", Message: fmt.Sprintf("must be 0 to %d", maxCost)})
 		}
 		r.items = append(r.items, item{id: booking, eventType: in.GetEventType(), credits: in.GetCredits()})
 	}

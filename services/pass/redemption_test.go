@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -235,6 +236,13 @@ func TestRedeem(t *testing.T) { // invariants 1 and 5
 					t.Errorf("tried again: %v", err)
 				}
 			})
+		}
+	})
+	t.Run("of more than any pass has is refused like one of too much", func(t *testing.T) {
+		customer := d.customer()
+		d.give(customer, nil)
+		if _, err := d.redeem(redeemRequest(customer, "", maxCost)); reason(err) != ReasonPassExhausted {
+			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("is refused with every fault named", func(t *testing.T) {
@@ -634,3 +642,14 @@ func TestExportRedemptions(t *testing.T) {
 
 // analyze gives the planner the statistics that autovacuum would.
 // TestListPlans holds the lists to a walk along an index.
+
+func TestRedemptionCredits(t *testing.T) {
+	r := redemption{items: slices.Repeat([]item{{credits: maxCost}}, maxItems)}
+	if got := r.credits(); got != math.MaxInt32 {
+		t.Errorf("what costs more than can be counted costs %d", got)
+	}
+	r.items = []item{{credits: 2}, {credits: 3}}
+	if got := r.credits(); got != 5 {
+		t.Errorf("got %d", got)
+	}
+}

@@ -22,11 +22,20 @@ import (
 type access struct {
 	file      string
 	CompanyID string `json:"company_id"`
-	GRPC      struct {
+	Webhooks  struct {
+		CAFile string `json:"ca_file"`
+	} `json:"webhooks"`
+	InterfaceB struct {
+		APIBaseURL string `json:"api_base_url"`
+		APIKey     string `json:"api_key"`
+		APISecret  string `json:"api_secret"`
+	} `json:"interface_b"`
+	GRPC struct {
 		Auth              string `json:"auth"`
 		Customer          string `json:"customer"`
 		Booking           string `json:"booking"`
 		Pass              string `json:"pass"`
+		Webhook           string `json:"webhook"`
 		ServiceToken      string `json:"service_token"`
 		ServiceCredential struct {
 			ID     string `json:"id"`
@@ -57,11 +66,13 @@ func (a *access) load() error {
 	for _, field := range []struct{ to, from *string }{
 		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
 		{&a.GRPC.Booking, &f.GRPC.Booking}, {&a.GRPC.Pass, &f.GRPC.Pass},
+		{&a.GRPC.Webhook, &f.GRPC.Webhook}, {&a.Webhooks.CAFile, &f.Webhooks.CAFile},
 	} {
 		if *field.to == "" {
 			*field.to = *field.from
 		}
 	}
+	a.InterfaceB = f.InterfaceB
 	if a.GRPC.ServiceToken == "" {
 		a.GRPC.ServiceToken, a.GRPC.ServiceCredential = f.GRPC.ServiceToken, f.GRPC.ServiceCredential
 	}

@@ -112,9 +112,24 @@ func cell(v any) string {
 	case nil:
 		return "–"
 	case []string:
-		return strings.Join(v, ",")
+		return oneLine(strings.Join(v, ","))
 	}
-	return fmt.Sprint(v)
+	return oneLine(fmt.Sprint(v))
+}
+
+// oneLine is a text for a cell.
+func oneLine(text string) string {
+	return printableText(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
+}
+
+// printableText is a stranger's text without what a terminal would obey.
+func printableText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '\ufffd'
+		}
+		return r
+	}, text)
 }
 
 func (a *app) table() (bool, error) {

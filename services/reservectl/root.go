@@ -122,11 +122,13 @@ Progress and errors go to standard error. The exit status is 0: done, 1: failed,
 	flags.StringVar(&a.access.GRPC.Customer, "customer", "", "address of the customer service, instead of the file's")
 	flags.StringVar(&a.access.GRPC.Booking, "booking", "", "address of the booking service, instead of the file's")
 	flags.StringVar(&a.access.GRPC.Pass, "pass", "", "address of the pass service, instead of the file's")
+	flags.StringVar(&a.access.GRPC.Webhook, "webhook", "", "address of the webhook service, instead of the file's")
 	flags.StringVar(&a.access.GRPC.ServiceToken, "token", "", "a service token, instead of the file's (default: RESERVATION_TOKEN, which other users of the machine do not see)")
 	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
 	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.seedCommand())
+	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.seedCommand(),
+		a.webhookCommand(), a.listenCommand(), a.demoCommand())
 	return root
 }
 

@@ -19,6 +19,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 const (
@@ -36,8 +37,9 @@ type world struct {
 	customerv1.UnimplementedCustomerServiceServer
 	bookingv1.UnimplementedBookingServiceServer
 
-	dir  string
-	file string // the credentials.json
+	dir      string
+	file     string // the credentials.json
+	webhooks *webhookWorld
 
 	mu        sync.Mutex
 	customers map[string]*customerv1.ImportedCustomer
@@ -52,7 +54,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		dir: t.TempDir(), customers: map[string]*customerv1.ImportedCustomer{}, purchases: map[string]*bookingv1.ImportedTransaction{},
+		dir: t.TempDir(), webhooks: &webhookWorld{}, customers: map[string]*customerv1.ImportedCustomer{}, purchases: map[string]*bookingv1.ImportedTransaction{},
 		companies: []*authv1.Company{{Id: companyID, Name: "Jóga & Þór 瑜伽", Timezone: "Europe/London", Currency: "GBP"}},
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,6 +67,7 @@ func newWorld(t *testing.T) *world {
 	authv1.RegisterTokenServiceServer(srv, w)
 	customerv1.RegisterCustomerServiceServer(srv, w)
 	bookingv1.RegisterBookingServiceServer(srv, w)
+	webhookv1.RegisterWebhookServiceServer(srv, w.webhooks)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -73,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { srv.Stop(); <-done })
 	addr := l.Addr().String()
 	text, err := json.Marshal(map[string]any{"company_id": companyID, "grpc": map[string]any{
-		"auth": addr, "customer": addr, "booking": addr, "service_token": rawToken,
+		"auth": addr, "customer": addr, "booking": addr, "webhook": addr, "service_token": rawToken,
 		"service_credential": map[string]any{"id": "svc_1", "secret": secret},
 	}})
 	if err != nil {

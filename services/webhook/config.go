@@ -14,8 +14,8 @@ type Config struct {
 	Base         service.Base
 	Credential   service.Credential
 	Seal         seal.Config
-	AuthAddr     string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"address of the auth service's gRPC"`
-	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"address of the customer service's gRPC"`
+	AuthAddr     string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
+	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service's gRPC, separated by commas"`
 	Delivery     Delivery
 }
 

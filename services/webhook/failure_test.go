@@ -221,3 +221,55 @@ func TestBlocking(t *testing.T) {
 		}
 	})
 }
+
+// TestBrokenConnections is about endpoints that break connections which had
+// carried requests before.
+func TestBrokenConnections(t *testing.T) {
+	t.Run("an endpoint that breaks connections is asked once per attempt", func(t *testing.T) {
+		const answered = 20
+		settings := quick()
+		settings.Retries = nil
+		w := open(t, settings)
+		var requests atomic.Int64
+		s := newPlainServer(t, func(rw http.ResponseWriter, req *http.Request) {
+			_, _ = io.Copy(io.Discard, req.Body)
+			if requests.Add(1) > answered {
+				breakOff(rw)
+			}
+		})
+		w.endpoint(s.URL)
+		w.bookings(2 * answered)
+		w.settled()
+		if n := requests.Load(); n != 2*answered {
+			t.Errorf("%d requests for %d attempts", n, 2*answered)
+		}
+	})
+	t.Run("a connection that was closed while nothing came over it is no failure", func(t *testing.T) {
+		settings := quick()
+		settings.Retries = nil
+		w := open(t, settings)
+		var requests atomic.Int64
+		s := newPlainServer(t, func(rw http.ResponseWriter, req *http.Request) {
+			_, _ = io.Copy(io.Discard, req.Body)
+			if requests.Add(1) == 2 {
+				breakOff(rw)
+			}
+		})
+		w.endpoint(s.URL)
+		w.bookings(1)
+		w.settled()
+		<-time.After(keptLong + 100*time.Millisecond)
+		w.bookings(1)
+		w.settled()
+		if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != 3 || failed != 0 {
+			t.Errorf("%d requests, want 3; %v failed attempts, want none", n, failed)
+		}
+	})
+}
+
+// breakOff ends the connection of a request without an answer.
+func breakOff(rw http.ResponseWriter) {
+	if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
+		conn.Close()
+	}
+}

@@ -215,6 +215,7 @@ type result struct {
 	status     int    // 0: no answer
 	response   []byte
 	reused     bool
+	keptFor    time.Duration // how long the connection had been without a request
 	retryAfter time.Duration
 	signers    []signer
 }
@@ -230,11 +231,23 @@ func (e *Engine) attempt(j *job) *result {
 	}()
 	ctx, cancel := context.WithTimeout(e.work, e.settings.Timeout)
 	defer cancel()
-	if err := e.exchange(ctx, r); err != nil {
+	err := e.exchange(ctx, r)
+	if err != nil && r.keptFor >= keptLong && r.status == 0 {
+		// The endpoint may have closed a connection that nothing had come over for
+		// so long, just when this request was on its way. One that breaks a
+		// connection at work has been asked, and is not asked again at once.
+		if failure, _ := classify(err, ctx.Err()); failure == failureReset {
+			err = e.exchange(ctx, r)
+		}
+	}
+	if err != nil {
 		r.failure, r.message = classify(err, ctx.Err())
 	}
 	return r
 }
+
+// keptLong is shorter than servers keep connections without requests.
+const keptLong = time.Second
 
 // exchange makes the request and reads the answer; a status that is not 2xx is
 // no error of it.
@@ -244,10 +257,6 @@ func (e *Engine) exchange(ctx context.Context, r *result) error {
 	for _, h := range sign(e.settings.Issuer, r.signers, j.body, r.at) {
 		head[h.name] = []string{h.value}
 	}
-	// A key without a value is not sent. It tells the transport that the request
-	// may be repeated where a kept connection turns out to be closed, as anything
-	// may that is delivered at least once.
-	head["Idempotency-Key"] = nil
 	body := j.body.body
 	req := (&http.Request{
 		Method: http.MethodPost, URL: j.target.url, Host: j.target.url.Host, Header: head,
@@ -255,7 +264,7 @@ func (e *Engine) exchange(ctx context.Context, r *result) error {
 		Body:    io.NopCloser(bytes.NewReader(body)),
 		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 	}).WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { r.reused = info.Reused },
+		GotConn: func(info httptrace.GotConnInfo) { r.reused, r.keptFor = info.Reused, info.IdleTime },
 	}))
 	resp, err := e.client.Do(req)
 	if err != nil {

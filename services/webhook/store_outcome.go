@@ -56,9 +56,8 @@ func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 		}
 	}
 	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, settleSQL, companies, ids, leases, what, due, finished, at, durations, failures, statuses, messages,
-			responses, reused, urls, secrets, previous)
-		return err
+		return sized(ctx, tx, settleSQL, []any{companies, ids, leases, what, due, finished, at, durations, failures, statuses, messages,
+			responses, reused, urls, secrets, previous}, nil)
 	})
 }
 

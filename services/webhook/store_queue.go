@@ -48,11 +48,13 @@ func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id
 
 // queueSQL stores messages that somebody wants, each once, and a delivery for
 // each endpoint that wants it. As many per endpoint as its process has room for
-// are leased to it at once, which spares their claim.
+// are leased to it at once, which spares their claim. Versions come from the
+// endpoints' index: PostgreSQL takes what was just made for a row or two, and
+// would compare each of them with each that was wanted.
 const queueSQL = `with incoming as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[]) as m (company_id, id, event, occurred_at, body)
 	), wanted as (
-		select m.company_id, m.id, m.event, e.id as endpoint_id, e.version,
+		select m.company_id, m.id, m.event, e.id as endpoint_id,
 			row_number() over (partition by e.company_id, e.id order by m.id) <= coalesce(f.free, $6) as mine
 		from incoming m
 		join endpoints e on e.company_id = m.company_id and e.enabled and m.event = any (e.events)
@@ -70,8 +72,8 @@ const queueSQL = `with incoming as (
 		on conflict do nothing
 		returning company_id, id, message_id, endpoint_id, lease is not null as leased
 	)
-	select q.company_id, q.id, q.message_id, q.endpoint_id, q.leased, w.version from queued q
-	join wanted w on w.company_id = q.company_id and w.id = q.message_id and w.endpoint_id = q.endpoint_id`
+	select q.company_id, q.id, q.message_id, q.endpoint_id, q.leased, e.version from queued q
+	join endpoints e on e.company_id = q.company_id and e.id = q.endpoint_id`
 
 // queuedRow is a delivery that was made.
 type queuedRow struct {
@@ -138,17 +140,28 @@ const claimSQL = `with wanted as (
 		select event, occurred_at, body from messages where company_id = c.company_id and id = c.message_id limit 1
 	) m on true`
 
+// sized runs a statement over many deliveries with a plan for as many as there are
+// now. A plan that was made while the table was small, and kept, would read all of
+// it each time.
+func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx.Rows) error) error {
+	batch := &pgx.Batch{}
+	batch.Queue(`set local plan_cache_mode = force_custom_plan`)
+	query := batch.Queue(sql, args...)
+	if scan != nil {
+		query.Query(scan)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
 // claim leases what is due.
 func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
 	companies, endpoints, most := wishColumns(wishes)
 	var claimed []claimedRow
 	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, claimSQL, companies, endpoints, most, now, lease, until)
-		if err != nil {
+		return sized(ctx, tx, claimSQL, []any{companies, endpoints, most, now, lease, until}, func(rows pgx.Rows) (err error) {
+			claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
 			return err
-		}
-		claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
-		return err
+		})
 	})
 	return claimed, err
 }
@@ -236,8 +249,7 @@ func (s *store) release(ctx context.Context, jobs []*job, now time.Time) error {
 		companies, ids, leases = append(companies, uuidOf(j.target.key.company)), append(ids, uuidOf(j.delivery)), append(leases, uuidOf(j.lease))
 	}
 	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, releaseSQL, companies, ids, leases, now)
-		return err
+		return sized(ctx, tx, releaseSQL, []any{companies, ids, leases, now}, nil)
 	})
 }
 

@@ -119,9 +119,15 @@ func TestRules(t *testing.T) {
 				switch n := n.(type) {
 				case *ast.CallExpr:
 					name := last(n.Fun)
-					isCheck := name == "InvalidParameter" || name == "add" && strings.HasPrefix(path, "services/")
+					isCheck := name == "InvalidParameter" || name == "add" && (strings.HasPrefix(path, "services/") || strings.HasPrefix(path, "gateway-b/"))
 					if isCheck && len(n.Args) == 3 {
 						note(n.Args[1])
+					}
+				case *ast.ValueSpec:
+					for i, name := range n.Names {
+						if strings.HasPrefix(name.Name, "rule") && i < len(n.Values) {
+							note(n.Values[i])
+						}
 					}
 				case *ast.CompositeLit:
 					switch last(n.Type) {

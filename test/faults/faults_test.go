@@ -1,7 +1,8 @@
 // Package faults breaks a running platform and holds it to what it promises of
 // that: what was answered with a yes is never lost, nor is its event; what is
 // away is answered 503 and never 500, and comes back by itself; a document that
-// ends is whole; what was revoked stays so.
+// ends is whole; what was revoked stays so; a purchase happens once, or not at all,
+// and places and credits add up.
 package faults
 
 import (

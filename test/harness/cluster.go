@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"reservation.dev/platform/id"
@@ -18,21 +19,33 @@ import (
 type ClusterOptions struct {
 	// Gateways is how many processes serve Interface A; 0: one.
 	Gateways int
+	// GatewaysB is how many serve Interface B; 0: none.
+	GatewaysB int
+	// Bookings and Passes are how many processes the booking and the pass service
+	// have, at most mostReplicas; 0: one. All callers know all of them.
+	Bookings, Passes int
+	// Webhooks is how many processes the webhook service has, at most mostReplicas;
+	// 0: none. They may send to Listen's servers.
+	Webhooks int
+	// OwnNATS has NATS run as a process, whose processor time can be told.
+	OwnNATS bool
 	// Durable is PostgreSQL's; Safe unless said otherwise.
 	Durable pgserver.Durability
 	// Env is added to the environment of every part.
 	Env map[string]string
 }
 
-// Cluster is the platform as a process per part, with a PostgreSQL server and,
-// in the test process, a NATS server of its own.
+// Cluster is the platform as a process per part, with a PostgreSQL server and a
+// NATS server of its own.
 type Cluster struct {
 	Platform
 	Postgres *Postgres
 	NATS     *NATS
-	// Gateways are the base addresses of Interface A.
-	Gateways []string
+	// Gateways are the base addresses of Interface A, GatewaysB those of Interface
+	// B, with their path.
+	Gateways, GatewaysB []string
 
+	authority   *authority // of Listen's servers
 	dir         string
 	env         map[string]string
 	credentials map[string]Credential // of the parts
@@ -49,30 +62,48 @@ type Part struct {
 // busPrefix is a cluster's on its own NATS.
 const busPrefix = "reservation"
 
+// mostReplicas is how many processes of a service find a port in one block.
+const mostReplicas = 4
+
 // StartCluster runs every part and returns when all are ready.
 func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	t.Helper()
-	Program(t, "auth", "customer", "booking", "pass", "gateway-a")
+	Program(t, "auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b")
 	dir := TempDir(t)
 	c := &Cluster{
 		dir: dir, credentials: map[string]Credential{}, parts: map[string]*Part{}, owner: map[string]string{}, app: map[string]string{},
-		Postgres: StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
-		NATS:     StartNATS(t, filepath.Join(dir, "nats")),
+		authority: newAuthority(t, filepath.Join(dir, "receivers.pem")),
+		Postgres:  StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
+	}
+	if o.OwnNATS {
+		c.NATS = startNATSProcess(t, filepath.Join(dir, "nats"))
+	} else {
+		c.NATS = StartNATS(t, filepath.Join(dir, "nats"))
 	}
 	c.settings(t, o)
 	for _, part := range []struct {
 		name string
 		grpc string
-	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}} {
+	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}, {"webhook", c.Webhook}} {
+		if part.grpc == "" {
+			continue
+		}
 		ownerURL, appURL := c.Postgres.database(t, part.name)
 		c.owner[part.name], c.app[part.name] = ownerURL, appURL
 		c.migrate(t, part.name, ownerURL)
-		c.add(t, part.name, part.name, map[string]string{"GRPC_ADDR": part.grpc, "DATABASE_URL": appURL})
+		for i, addr := range strings.Split(part.grpc, ",") {
+			c.add(t, replica(part.name, i), part.name, map[string]string{"GRPC_ADDR": addr, "DATABASE_URL": appURL})
+		}
 	}
 	for i := range max(1, o.Gateways) {
 		addr := loopback(freePorts(t))
 		c.Gateways = append(c.Gateways, "http://"+addr)
 		c.add(t, fmt.Sprintf("gateway-a-%d", i+1), "gateway-a", map[string]string{"HTTP_ADDR": addr})
+	}
+	for i := range o.GatewaysB {
+		addr := loopback(freePorts(t))
+		c.GatewaysB = append(c.GatewaysB, "http://"+addr+"/api/v1")
+		c.add(t, fmt.Sprintf("gateway-b-%d", i+1), "gateway-b", map[string]string{"HTTP_ADDR": addr})
 	}
 	c.BaseURL = c.Gateways[0]
 	for _, p := range c.parts {
@@ -87,11 +118,16 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 // settings decides what all parts are told alike.
 func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	base := freePorts(t)
-	c.Auth, c.Customer, c.Booking, c.Pass = loopback(base), loopback(base+1), loopback(base+2), loopback(base+3)
+	c.Auth, c.Customer = loopback(base), loopback(base+1)
+	c.Booking, c.Pass = loopbacks(t, base+2, o.Bookings), loopbacks(t, base+2+mostReplicas, o.Passes)
+	if o.Webhooks > 0 {
+		c.Webhook = loopbacks(t, freePorts(t), o.Webhooks)
+	}
 	c.env = map[string]string{
 		"LOG_LEVEL": "info", "LOG_FORMAT": "text",
 		"NATS_URL": c.NATS.URL(), "BUS_PREFIX": busPrefix,
 		"AUTH_ADDR": c.Auth, "CUSTOMER_ADDR": c.Customer, "BOOKING_ADDR": c.Booking, "PASS_ADDR": c.Pass,
+		"WEBHOOK_CA_FILE": c.authority.file, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 		"MASTER_KEY": base64.StdEncoding.EncodeToString(random(32)),
 	}
 	type entry struct {
@@ -100,7 +136,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		Scopes []string `json:"scopes"`
 	}
 	var entries []entry
-	for _, name := range []string{"operator", "booking", "customer", "pass"} {
+	for _, name := range []string{"operator", "booking", "customer", "pass", "webhook"} {
 		credential := Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		c.credentials[name] = credential
 		entries = append(entries, entry{Credential: credential, Name: name, Scopes: []string{"platform:admin"}})
@@ -112,6 +148,27 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	}
 	c.env["BOOTSTRAP_CREDENTIALS"] = string(text)
 	maps.Copy(c.env, o.Env)
+}
+
+// loopbacks are the addresses of a service's n processes, as its callers are told.
+func loopbacks(t testing.TB, port, n int) string {
+	t.Helper()
+	if n > mostReplicas {
+		t.Fatalf("%d processes of a service are more than %d", n, mostReplicas)
+	}
+	addrs := make([]string, max(1, n))
+	for i := range addrs {
+		addrs[i] = loopback(port + i)
+	}
+	return strings.Join(addrs, ",")
+}
+
+// replica names the process i of a service.
+func replica(service string, i int) string {
+	if i == 0 {
+		return service
+	}
+	return fmt.Sprintf("%s-%d", service, i+1)
 }
 
 func random(n int) []byte {
@@ -139,7 +196,8 @@ func (c *Cluster) migrate(t testing.TB, name, ownerURL string) {
 	Run(t, Command{Program: name, Args: []string{"migrate"}, Env: env}).Succeeded(t)
 }
 
-// Part returns a part's process: auth, customer, booking, pass, gateway-a-1, ….
+// Part returns a part's process: auth, customer, booking, booking-2, pass,
+// gateway-a-1, gateway-b-1, ….
 func (c *Cluster) Part(name string) *Part { return c.parts[name] }
 
 // OwnerURL is the URL of the owner of a part's database.

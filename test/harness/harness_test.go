@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,6 +124,29 @@ func TestProcess(t *testing.T) {
 		if !r.fail || syscall.Kill(pid, 0) == nil {
 			t.Errorf("failed %v, alive %v: %s", r.fail, syscall.Kill(pid, 0) == nil, r.text())
 		}
+	})
+	t.Run("a paused one stands still until it is resumed", func(t *testing.T) {
+		if runtime.GOOS != "linux" {
+			t.Skip("what a process does is read from /proc, which only Linux has")
+		}
+		p := shell(t, "while :; do sleep 0.01; done")
+		p.Start(t)
+		await := func(still bool) {
+			t.Helper()
+			Eventually(t, killLimit, func() error {
+				stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
+				if err == nil && strings.Contains(string(stat), ") T ") != still {
+					err = fmt.Errorf("it is %s", stat)
+				}
+				return err
+			})
+		}
+		await(false)
+		p.Pause()
+		await(true)
+		p.Resume()
+		await(false)
+		p.Kill(t)
 	})
 	t.Run("a killed one can be started again and keeps its log", func(t *testing.T) {
 		p := shell(t, "echo $$; exec sleep 100")

@@ -1,17 +1,20 @@
 package harness
 
 import (
+	"net"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// NATS is a NATS server with JetStream in the test process, on a loopback port
-// that it keeps.
+// NATS is a NATS server with JetStream on a loopback port that it keeps: in the
+// test process, or in a process of its own.
 type NATS struct {
-	opts   server.Options
-	server *server.Server
+	opts    server.Options
+	server  *server.Server
+	process *Process // nil: in this one
 }
 
 // StartNATS runs a server that keeps its streams below dir until the test ends.
@@ -26,9 +29,30 @@ func StartNATS(t testing.TB, dir string) *NATS {
 	return n
 }
 
+// startNATSProcess is StartNATS with a process for the server.
+func startNATSProcess(t testing.TB, dir string) *NATS {
+	t.Helper()
+	n := &NATS{opts: server.Options{Port: freePorts(t)}}
+	env := map[string]string{"NATS_PORT": strconv.Itoa(n.opts.Port), "NATS_DIR": dir}
+	n.process = newProcess(t, "nats", TempDir(t), env, Program(t, "nats"))
+	n.Start(t)
+	return n
+}
+
 // Start starts a server that was stopped.
 func (n *NATS) Start(t testing.TB) {
 	t.Helper()
+	if n.process != nil {
+		n.process.Start(t)
+		n.process.await(t, "listening", func() error {
+			conn, err := net.Dial("tcp", loopback(n.opts.Port))
+			if err == nil {
+				conn.Close()
+			}
+			return err
+		})
+		return
+	}
 	opts := n.opts // the server changes what it is given
 	s, err := server.NewServer(&opts)
 	if err != nil {
@@ -42,11 +66,26 @@ func (n *NATS) Start(t testing.TB) {
 }
 
 // Stop ends the server; its streams stay.
-func (n *NATS) Stop(testing.TB) { n.end() }
+func (n *NATS) Stop(t testing.TB) {
+	t.Helper()
+	if n.process != nil {
+		n.process.Stop(t)
+		return
+	}
+	n.end()
+}
 
 func (n *NATS) end() {
 	n.server.Shutdown()
 	n.server.WaitForShutdown()
+}
+
+// PID is that of the server's own process; 0: it has none.
+func (n *NATS) PID() int {
+	if n.process == nil {
+		return 0
+	}
+	return n.process.PID()
 }
 
 // URL is where the server listens.

@@ -17,6 +17,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 // Platform is a running platform as its users see it: addresses, and the
@@ -24,9 +25,11 @@ import (
 type Platform struct {
 	// BaseURL is Interface A's.
 	BaseURL string
-	// Auth, Customer, Booking and Pass are gRPC addresses.
-	Auth, Customer, Booking, Pass string
-	OperatorCredential            Credential
+	// Auth, Customer, Booking, Pass and Webhook are gRPC addresses; of several
+	// processes, all of them, separated by commas. Webhook may be empty: there is
+	// none.
+	Auth, Customer, Booking, Pass, Webhook string
+	OperatorCredential                     Credential
 }
 
 // Credential is a client's or a service's id and secret.
@@ -40,6 +43,7 @@ type Operator struct {
 	Tokens         authv1.TokenServiceClient
 	Companies      authv1.CompanyServiceClient
 	Clients        authv1.ApiClientServiceClient
+	APIKeys        authv1.ApiKeyServiceClient
 	Credentials    authv1.ServiceCredentialServiceClient
 	Keys           authv1.SigningKeyServiceClient
 	Administrators authv1.AdministratorServiceClient
@@ -47,6 +51,7 @@ type Operator struct {
 	Events         bookingv1.EventServiceClient
 	Bookings       bookingv1.BookingServiceClient
 	Passes         passv1.PassServiceClient
+	Webhooks       webhookv1.WebhookServiceClient // nil: there is no such service
 
 	source *token.Source
 }
@@ -65,12 +70,15 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	auth, customer, booking, pass := dial(p.Auth), dial(p.Customer), dial(p.Booking), dial(p.Pass)
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
-		Clients: authv1.NewApiClientServiceClient(auth), Credentials: authv1.NewServiceCredentialServiceClient(auth),
-		Keys:           authv1.NewSigningKeyServiceClient(auth),
+		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth),
+		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
 		Administrators: authv1.NewAdministratorServiceClient(auth),
 		Customers:      customerv1.NewCustomerServiceClient(customer),
 		Events:         bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
+	}
+	if p.Webhook != "" {
+		op.Webhooks = webhookv1.NewWebhookServiceClient(dial(p.Webhook))
 	}
 	credential := p.OperatorCredential
 	op.source = token.NewSource(func(ctx context.Context) (string, time.Time, error) {
@@ -142,6 +150,21 @@ func (c *Company) NewClient(t testing.TB, scopes ...string) Credential {
 		t.Fatalf("API client: %v", err)
 	}
 	return Credential{ID: res.GetApiClient().GetId(), Secret: res.GetClientSecret()}
+}
+
+// NewKey makes an API key with all permissions and a limit of requests in any 60
+// seconds; 0: the platform's.
+func (c *Company) NewKey(t testing.TB, limit int32) Credential {
+	t.Helper()
+	req := &authv1.CreateApiKeyRequest{Name: t.Name()}
+	if limit > 0 {
+		req.RateLimit = &limit
+	}
+	res, err := c.op.APIKeys.CreateApiKey(c.Ctx(t.Context()), req)
+	if err != nil {
+		t.Fatalf("API key: %v", err)
+	}
+	return Credential{ID: res.GetApiKey().GetId(), Secret: res.GetApiSecret()}
 }
 
 // NewCustomer adds a customer with the given names.

@@ -154,6 +154,21 @@ func (p *Process) KillNow() {
 	}
 }
 
+// Pause makes the process stand still until it is resumed, wherever it is, as a
+// machine does that has no time for it. It is not to be stopped meanwhile.
+func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+
+// Resume has a process go on that was paused.
+func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
+
+func (p *Process) signal(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running != nil {
+		_ = p.running.cmd.Process.Signal(sig)
+	}
+}
+
 // Stop asks the process to end, as an orchestrator does, and fails t unless it
 // does so in time and without an error.
 func (p *Process) Stop(t testing.TB) {

@@ -22,8 +22,11 @@ func packages() map[string]string {
 		"customer":   "./services/customer/cmd/customer",
 		"booking":    "./services/booking/cmd/booking",
 		"pass":       "./services/pass/cmd/pass",
+		"webhook":    "./services/webhook/cmd/webhook",
 		"gateway-a":  "./gateway-a/cmd/gateway-a",
+		"gateway-b":  "./gateway-b/cmd/gateway-b",
 		"m":          "./test/load/m",
+		"nats":       "./test/load/nats",
 	}
 }
 

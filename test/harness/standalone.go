@@ -52,6 +52,7 @@ type Credentials struct {
 		Customer          string     `json:"customer"`
 		Booking           string     `json:"booking"`
 		Pass              string     `json:"pass"`
+		Webhook           string     `json:"webhook"`
 		ServiceToken      string     `json:"service_token"`
 		ServiceCredential Credential `json:"service_credential"`
 	} `json:"grpc"`
@@ -144,7 +145,7 @@ func (s *Standalone) AwaitReady(t testing.TB) {
 	}
 	c := &s.Credentials
 	s.Platform = Platform{
-		BaseURL: c.InterfaceA.BaseURL, Auth: c.GRPC.Auth, Customer: c.GRPC.Customer, Booking: c.GRPC.Booking, Pass: c.GRPC.Pass,
+		BaseURL: c.InterfaceA.BaseURL, Auth: c.GRPC.Auth, Customer: c.GRPC.Customer, Booking: c.GRPC.Booking, Pass: c.GRPC.Pass, Webhook: c.GRPC.Webhook,
 		OperatorCredential: c.GRPC.ServiceCredential,
 	}
 }

@@ -38,4 +38,8 @@ create index waitlist_entries_by_transaction on waitlist_entries (company_id, tr
 create index waitlist_entries_to_retry on waitlist_entries (passed_over_at)
     where state = 'waiting' and passed_over_reason = 'PASS_UNAVAILABLE';
 
+-- Dates with more people to serve than one commit does.
+alter table event_dates add column promoting boolean not null default false;
+create index event_dates_promoting on event_dates (company_id, id) where promoting;
+
 select tenant_table('waitlist_entries');

@@ -2469,6 +2469,103 @@ func (x *CreateRegistrationRequest) GetRegistration() *RegistrationWrite {
 	return nil
 }
 
+type GetRegistrationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event.
+	Id             string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	RegistrationId string `protobuf:"bytes,2,opt,name=registration_id,json=registrationId,proto3" json:"registration_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetRegistrationRequest) Reset() {
+	*x = GetRegistrationRequest{}
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRegistrationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRegistrationRequest) ProtoMessage() {}
+
+func (x *GetRegistrationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRegistrationRequest.ProtoReflect.Descriptor instead.
+func (*GetRegistrationRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GetRegistrationRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetRegistrationRequest) GetRegistrationId() string {
+	if x != nil {
+		return x.RegistrationId
+	}
+	return ""
+}
+
+type GetRegistrationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Registration  *Registration          `protobuf:"bytes,1,opt,name=registration,proto3" json:"registration,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRegistrationResponse) Reset() {
+	*x = GetRegistrationResponse{}
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRegistrationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRegistrationResponse) ProtoMessage() {}
+
+func (x *GetRegistrationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRegistrationResponse.ProtoReflect.Descriptor instead.
+func (*GetRegistrationResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *GetRegistrationResponse) GetRegistration() *Registration {
+	if x != nil {
+		return x.Registration
+	}
+	return nil
+}
+
 type DeleteRegistrationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event.
@@ -2480,7 +2577,7 @@ type DeleteRegistrationRequest struct {
 
 func (x *DeleteRegistrationRequest) Reset() {
 	*x = DeleteRegistrationRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2492,7 +2589,7 @@ func (x *DeleteRegistrationRequest) String() string {
 func (*DeleteRegistrationRequest) ProtoMessage() {}
 
 func (x *DeleteRegistrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2505,7 +2602,7 @@ func (x *DeleteRegistrationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRegistrationRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRegistrationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{31}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DeleteRegistrationRequest) GetId() string {
@@ -2537,7 +2634,7 @@ type DeleteRegistrationResponse struct {
 
 func (x *DeleteRegistrationResponse) Reset() {
 	*x = DeleteRegistrationResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2549,7 +2646,7 @@ func (x *DeleteRegistrationResponse) String() string {
 func (*DeleteRegistrationResponse) ProtoMessage() {}
 
 func (x *DeleteRegistrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2562,7 +2659,7 @@ func (x *DeleteRegistrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRegistrationResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRegistrationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{32}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DeleteRegistrationResponse) GetId() string {
@@ -2628,7 +2725,7 @@ type Pass struct {
 
 func (x *Pass) Reset() {
 	*x = Pass{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2640,7 +2737,7 @@ func (x *Pass) String() string {
 func (*Pass) ProtoMessage() {}
 
 func (x *Pass) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2653,7 +2750,7 @@ func (x *Pass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pass.ProtoReflect.Descriptor instead.
 func (*Pass) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{33}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Pass) GetId() string {
@@ -2758,7 +2855,7 @@ type PassWrite struct {
 
 func (x *PassWrite) Reset() {
 	*x = PassWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2770,7 +2867,7 @@ func (x *PassWrite) String() string {
 func (*PassWrite) ProtoMessage() {}
 
 func (x *PassWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2783,7 +2880,7 @@ func (x *PassWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassWrite.ProtoReflect.Descriptor instead.
 func (*PassWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{34}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PassWrite) GetTitle() string {
@@ -2863,7 +2960,7 @@ type ListPassesRequest struct {
 
 func (x *ListPassesRequest) Reset() {
 	*x = ListPassesRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +2972,7 @@ func (x *ListPassesRequest) String() string {
 func (*ListPassesRequest) ProtoMessage() {}
 
 func (x *ListPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +2985,7 @@ func (x *ListPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPassesRequest.ProtoReflect.Descriptor instead.
 func (*ListPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{35}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListPassesRequest) GetPage() string {
@@ -2947,7 +3044,7 @@ type ListPassesResponse struct {
 
 func (x *ListPassesResponse) Reset() {
 	*x = ListPassesResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[36]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2959,7 +3056,7 @@ func (x *ListPassesResponse) String() string {
 func (*ListPassesResponse) ProtoMessage() {}
 
 func (x *ListPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[36]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2972,7 +3069,7 @@ func (x *ListPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPassesResponse.ProtoReflect.Descriptor instead.
 func (*ListPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{36}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListPassesResponse) GetPasses() []*Pass {
@@ -3019,7 +3116,7 @@ type GetPassRequest struct {
 
 func (x *GetPassRequest) Reset() {
 	*x = GetPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[37]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3031,7 +3128,7 @@ func (x *GetPassRequest) String() string {
 func (*GetPassRequest) ProtoMessage() {}
 
 func (x *GetPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[37]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3044,7 +3141,7 @@ func (x *GetPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPassRequest.ProtoReflect.Descriptor instead.
 func (*GetPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{37}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetPassRequest) GetId() string {
@@ -3063,7 +3160,7 @@ type CreatePassRequest struct {
 
 func (x *CreatePassRequest) Reset() {
 	*x = CreatePassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[38]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3075,7 +3172,7 @@ func (x *CreatePassRequest) String() string {
 func (*CreatePassRequest) ProtoMessage() {}
 
 func (x *CreatePassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[38]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3088,7 +3185,7 @@ func (x *CreatePassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePassRequest.ProtoReflect.Descriptor instead.
 func (*CreatePassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{38}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CreatePassRequest) GetPass() *PassWrite {
@@ -3108,7 +3205,7 @@ type UpdatePassRequest struct {
 
 func (x *UpdatePassRequest) Reset() {
 	*x = UpdatePassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[39]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3120,7 +3217,7 @@ func (x *UpdatePassRequest) String() string {
 func (*UpdatePassRequest) ProtoMessage() {}
 
 func (x *UpdatePassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[39]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3133,7 +3230,7 @@ func (x *UpdatePassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePassRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{39}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *UpdatePassRequest) GetId() string {
@@ -3165,7 +3262,7 @@ type CustomerPass struct {
 
 func (x *CustomerPass) Reset() {
 	*x = CustomerPass{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[40]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3177,7 +3274,7 @@ func (x *CustomerPass) String() string {
 func (*CustomerPass) ProtoMessage() {}
 
 func (x *CustomerPass) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[40]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3190,7 +3287,7 @@ func (x *CustomerPass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerPass.ProtoReflect.Descriptor instead.
 func (*CustomerPass) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{40}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *CustomerPass) GetId() string {
@@ -3256,7 +3353,7 @@ type CustomerPassCreate struct {
 
 func (x *CustomerPassCreate) Reset() {
 	*x = CustomerPassCreate{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[41]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3268,7 +3365,7 @@ func (x *CustomerPassCreate) String() string {
 func (*CustomerPassCreate) ProtoMessage() {}
 
 func (x *CustomerPassCreate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[41]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3281,7 +3378,7 @@ func (x *CustomerPassCreate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerPassCreate.ProtoReflect.Descriptor instead.
 func (*CustomerPassCreate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{41}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *CustomerPassCreate) GetCustomerId() string {
@@ -3324,7 +3421,7 @@ type PassPaymentWrite struct {
 
 func (x *PassPaymentWrite) Reset() {
 	*x = PassPaymentWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[42]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3336,7 +3433,7 @@ func (x *PassPaymentWrite) String() string {
 func (*PassPaymentWrite) ProtoMessage() {}
 
 func (x *PassPaymentWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[42]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3349,7 +3446,7 @@ func (x *PassPaymentWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPaymentWrite.ProtoReflect.Descriptor instead.
 func (*PassPaymentWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{42}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PassPaymentWrite) GetMethod() string {
@@ -3386,7 +3483,7 @@ type CustomerPassUpdate struct {
 
 func (x *CustomerPassUpdate) Reset() {
 	*x = CustomerPassUpdate{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[43]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3398,7 +3495,7 @@ func (x *CustomerPassUpdate) String() string {
 func (*CustomerPassUpdate) ProtoMessage() {}
 
 func (x *CustomerPassUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[43]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3411,7 +3508,7 @@ func (x *CustomerPassUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerPassUpdate.ProtoReflect.Descriptor instead.
 func (*CustomerPassUpdate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{43}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *CustomerPassUpdate) GetExpiryDate() string {
@@ -3458,7 +3555,7 @@ type ListCustomerPassesRequest struct {
 
 func (x *ListCustomerPassesRequest) Reset() {
 	*x = ListCustomerPassesRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[44]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3567,7 @@ func (x *ListCustomerPassesRequest) String() string {
 func (*ListCustomerPassesRequest) ProtoMessage() {}
 
 func (x *ListCustomerPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[44]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3580,7 @@ func (x *ListCustomerPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerPassesRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomerPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{44}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListCustomerPassesRequest) GetPage() string {
@@ -3556,7 +3653,7 @@ type ListCustomerPassesResponse struct {
 
 func (x *ListCustomerPassesResponse) Reset() {
 	*x = ListCustomerPassesResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[45]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3665,7 @@ func (x *ListCustomerPassesResponse) String() string {
 func (*ListCustomerPassesResponse) ProtoMessage() {}
 
 func (x *ListCustomerPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[45]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3581,7 +3678,7 @@ func (x *ListCustomerPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerPassesResponse.ProtoReflect.Descriptor instead.
 func (*ListCustomerPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{45}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListCustomerPassesResponse) GetCustomerPasses() []*CustomerPass {
@@ -3628,7 +3725,7 @@ type GetCustomerPassRequest struct {
 
 func (x *GetCustomerPassRequest) Reset() {
 	*x = GetCustomerPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[46]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3640,7 +3737,7 @@ func (x *GetCustomerPassRequest) String() string {
 func (*GetCustomerPassRequest) ProtoMessage() {}
 
 func (x *GetCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[46]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3653,7 +3750,7 @@ func (x *GetCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*GetCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{46}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetCustomerPassRequest) GetId() string {
@@ -3672,7 +3769,7 @@ type CreateCustomerPassRequest struct {
 
 func (x *CreateCustomerPassRequest) Reset() {
 	*x = CreateCustomerPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[47]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3684,7 +3781,7 @@ func (x *CreateCustomerPassRequest) String() string {
 func (*CreateCustomerPassRequest) ProtoMessage() {}
 
 func (x *CreateCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[47]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3697,7 +3794,7 @@ func (x *CreateCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*CreateCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{47}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CreateCustomerPassRequest) GetCustomerPass() *CustomerPassCreate {
@@ -3717,7 +3814,7 @@ type UpdateCustomerPassRequest struct {
 
 func (x *UpdateCustomerPassRequest) Reset() {
 	*x = UpdateCustomerPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[48]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3729,7 +3826,7 @@ func (x *UpdateCustomerPassRequest) String() string {
 func (*UpdateCustomerPassRequest) ProtoMessage() {}
 
 func (x *UpdateCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[48]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3742,7 +3839,7 @@ func (x *UpdateCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{48}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *UpdateCustomerPassRequest) GetId() string {
@@ -3768,7 +3865,7 @@ type GetCustomerResponse struct {
 
 func (x *GetCustomerResponse) Reset() {
 	*x = GetCustomerResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[49]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3780,7 +3877,7 @@ func (x *GetCustomerResponse) String() string {
 func (*GetCustomerResponse) ProtoMessage() {}
 
 func (x *GetCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[49]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3793,7 +3890,7 @@ func (x *GetCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerResponse.ProtoReflect.Descriptor instead.
 func (*GetCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{49}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetCustomerResponse) GetCustomer() *Customer {
@@ -3812,7 +3909,7 @@ type CreateCustomerResponse struct {
 
 func (x *CreateCustomerResponse) Reset() {
 	*x = CreateCustomerResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[50]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +3921,7 @@ func (x *CreateCustomerResponse) String() string {
 func (*CreateCustomerResponse) ProtoMessage() {}
 
 func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[50]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +3934,7 @@ func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*CreateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{50}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CreateCustomerResponse) GetCustomer() *Customer {
@@ -3856,7 +3953,7 @@ type UpdateCustomerResponse struct {
 
 func (x *UpdateCustomerResponse) Reset() {
 	*x = UpdateCustomerResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[51]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3868,7 +3965,7 @@ func (x *UpdateCustomerResponse) String() string {
 func (*UpdateCustomerResponse) ProtoMessage() {}
 
 func (x *UpdateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[51]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3881,7 +3978,7 @@ func (x *UpdateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{51}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *UpdateCustomerResponse) GetCustomer() *Customer {
@@ -3900,7 +3997,7 @@ type GetEventResponse struct {
 
 func (x *GetEventResponse) Reset() {
 	*x = GetEventResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[52]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3912,7 +4009,7 @@ func (x *GetEventResponse) String() string {
 func (*GetEventResponse) ProtoMessage() {}
 
 func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[52]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3925,7 +4022,7 @@ func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventResponse.ProtoReflect.Descriptor instead.
 func (*GetEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{52}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetEventResponse) GetEvent() *Event {
@@ -3944,7 +4041,7 @@ type CreateEventResponse struct {
 
 func (x *CreateEventResponse) Reset() {
 	*x = CreateEventResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[53]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3956,7 +4053,7 @@ func (x *CreateEventResponse) String() string {
 func (*CreateEventResponse) ProtoMessage() {}
 
 func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[53]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3969,7 +4066,7 @@ func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventResponse.ProtoReflect.Descriptor instead.
 func (*CreateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{53}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CreateEventResponse) GetEvent() *Event {
@@ -3988,7 +4085,7 @@ type UpdateEventResponse struct {
 
 func (x *UpdateEventResponse) Reset() {
 	*x = UpdateEventResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[54]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4000,7 +4097,7 @@ func (x *UpdateEventResponse) String() string {
 func (*UpdateEventResponse) ProtoMessage() {}
 
 func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[54]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4013,7 +4110,7 @@ func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{54}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *UpdateEventResponse) GetEvent() *Event {
@@ -4032,7 +4129,7 @@ type CreateRegistrationResponse struct {
 
 func (x *CreateRegistrationResponse) Reset() {
 	*x = CreateRegistrationResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[55]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4044,7 +4141,7 @@ func (x *CreateRegistrationResponse) String() string {
 func (*CreateRegistrationResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[55]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4057,7 +4154,7 @@ func (x *CreateRegistrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{55}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CreateRegistrationResponse) GetRegistration() *Registration {
@@ -4076,7 +4173,7 @@ type GetPassResponse struct {
 
 func (x *GetPassResponse) Reset() {
 	*x = GetPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[56]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4088,7 +4185,7 @@ func (x *GetPassResponse) String() string {
 func (*GetPassResponse) ProtoMessage() {}
 
 func (x *GetPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[56]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4101,7 +4198,7 @@ func (x *GetPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPassResponse.ProtoReflect.Descriptor instead.
 func (*GetPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{56}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetPassResponse) GetPass() *Pass {
@@ -4120,7 +4217,7 @@ type CreatePassResponse struct {
 
 func (x *CreatePassResponse) Reset() {
 	*x = CreatePassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[57]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4132,7 +4229,7 @@ func (x *CreatePassResponse) String() string {
 func (*CreatePassResponse) ProtoMessage() {}
 
 func (x *CreatePassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[57]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4145,7 +4242,7 @@ func (x *CreatePassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePassResponse.ProtoReflect.Descriptor instead.
 func (*CreatePassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{57}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CreatePassResponse) GetPass() *Pass {
@@ -4164,7 +4261,7 @@ type UpdatePassResponse struct {
 
 func (x *UpdatePassResponse) Reset() {
 	*x = UpdatePassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[58]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4176,7 +4273,7 @@ func (x *UpdatePassResponse) String() string {
 func (*UpdatePassResponse) ProtoMessage() {}
 
 func (x *UpdatePassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[58]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4189,7 +4286,7 @@ func (x *UpdatePassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePassResponse.ProtoReflect.Descriptor instead.
 func (*UpdatePassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{58}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *UpdatePassResponse) GetPass() *Pass {
@@ -4208,7 +4305,7 @@ type GetCustomerPassResponse struct {
 
 func (x *GetCustomerPassResponse) Reset() {
 	*x = GetCustomerPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[59]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4220,7 +4317,7 @@ func (x *GetCustomerPassResponse) String() string {
 func (*GetCustomerPassResponse) ProtoMessage() {}
 
 func (x *GetCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[59]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4233,7 +4330,7 @@ func (x *GetCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*GetCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{59}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *GetCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -4252,7 +4349,7 @@ type CreateCustomerPassResponse struct {
 
 func (x *CreateCustomerPassResponse) Reset() {
 	*x = CreateCustomerPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[60]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4264,7 +4361,7 @@ func (x *CreateCustomerPassResponse) String() string {
 func (*CreateCustomerPassResponse) ProtoMessage() {}
 
 func (x *CreateCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[60]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4277,7 +4374,7 @@ func (x *CreateCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*CreateCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{60}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *CreateCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -4296,7 +4393,7 @@ type UpdateCustomerPassResponse struct {
 
 func (x *UpdateCustomerPassResponse) Reset() {
 	*x = UpdateCustomerPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[61]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4308,7 +4405,7 @@ func (x *UpdateCustomerPassResponse) String() string {
 func (*UpdateCustomerPassResponse) ProtoMessage() {}
 
 func (x *UpdateCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[61]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4321,7 +4418,7 @@ func (x *UpdateCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{61}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *UpdateCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -4625,7 +4722,12 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x10_purchased_by_id\"y\n" +
 	"\x19CreateRegistrationRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12L\n" +
-	"\fregistration\x18\x02 \x01(\v2(.reservation.edge.b.v1.RegistrationWriteR\fregistration\"T\n" +
+	"\fregistration\x18\x02 \x01(\v2(.reservation.edge.b.v1.RegistrationWriteR\fregistration\"Q\n" +
+	"\x16GetRegistrationRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
+	"\x0fregistration_id\x18\x02 \x01(\tR\x0eregistrationId\"b\n" +
+	"\x17GetRegistrationResponse\x12G\n" +
+	"\fregistration\x18\x01 \x01(\v2#.reservation.edge.b.v1.RegistrationR\fregistration\"T\n" +
 	"\x19DeleteRegistrationRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fregistration_id\x18\x02 \x01(\tR\x0eregistrationId\"\xd9\x01\n" +
@@ -4798,7 +4900,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xf8\x11\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xea\x12\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -4812,7 +4914,8 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\vUpdateEvent\x12).reservation.edge.b.v1.UpdateEventRequest\x1a*.reservation.edge.b.v1.UpdateEventResponse\x12d\n" +
 	"\vDeleteEvent\x12).reservation.edge.b.v1.DeleteEventRequest\x1a*.reservation.edge.b.v1.DeleteEventResponse\x12v\n" +
 	"\x11ListRegistrations\x12/.reservation.edge.b.v1.ListRegistrationsRequest\x1a0.reservation.edge.b.v1.ListRegistrationsResponse\x12y\n" +
-	"\x12CreateRegistration\x120.reservation.edge.b.v1.CreateRegistrationRequest\x1a1.reservation.edge.b.v1.CreateRegistrationResponse\x12y\n" +
+	"\x12CreateRegistration\x120.reservation.edge.b.v1.CreateRegistrationRequest\x1a1.reservation.edge.b.v1.CreateRegistrationResponse\x12p\n" +
+	"\x0fGetRegistration\x12-.reservation.edge.b.v1.GetRegistrationRequest\x1a..reservation.edge.b.v1.GetRegistrationResponse\x12y\n" +
 	"\x12DeleteRegistration\x120.reservation.edge.b.v1.DeleteRegistrationRequest\x1a1.reservation.edge.b.v1.DeleteRegistrationResponse\x12a\n" +
 	"\n" +
 	"ListPasses\x12(.reservation.edge.b.v1.ListPassesRequest\x1a).reservation.edge.b.v1.ListPassesResponse\x12X\n" +
@@ -4838,7 +4941,7 @@ func file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_interface_b_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_interface_b_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_reservation_edge_b_v1_interface_b_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*TokenRequest)(nil),               // 0: reservation.edge.b.v1.TokenRequest
 	(*TokenResponse)(nil),              // 1: reservation.edge.b.v1.TokenResponse
@@ -4871,148 +4974,153 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*PaymentWrite)(nil),               // 28: reservation.edge.b.v1.PaymentWrite
 	(*RegistrationWrite)(nil),          // 29: reservation.edge.b.v1.RegistrationWrite
 	(*CreateRegistrationRequest)(nil),  // 30: reservation.edge.b.v1.CreateRegistrationRequest
-	(*DeleteRegistrationRequest)(nil),  // 31: reservation.edge.b.v1.DeleteRegistrationRequest
-	(*DeleteRegistrationResponse)(nil), // 32: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*Pass)(nil),                       // 33: reservation.edge.b.v1.Pass
-	(*PassWrite)(nil),                  // 34: reservation.edge.b.v1.PassWrite
-	(*ListPassesRequest)(nil),          // 35: reservation.edge.b.v1.ListPassesRequest
-	(*ListPassesResponse)(nil),         // 36: reservation.edge.b.v1.ListPassesResponse
-	(*GetPassRequest)(nil),             // 37: reservation.edge.b.v1.GetPassRequest
-	(*CreatePassRequest)(nil),          // 38: reservation.edge.b.v1.CreatePassRequest
-	(*UpdatePassRequest)(nil),          // 39: reservation.edge.b.v1.UpdatePassRequest
-	(*CustomerPass)(nil),               // 40: reservation.edge.b.v1.CustomerPass
-	(*CustomerPassCreate)(nil),         // 41: reservation.edge.b.v1.CustomerPassCreate
-	(*PassPaymentWrite)(nil),           // 42: reservation.edge.b.v1.PassPaymentWrite
-	(*CustomerPassUpdate)(nil),         // 43: reservation.edge.b.v1.CustomerPassUpdate
-	(*ListCustomerPassesRequest)(nil),  // 44: reservation.edge.b.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil), // 45: reservation.edge.b.v1.ListCustomerPassesResponse
-	(*GetCustomerPassRequest)(nil),     // 46: reservation.edge.b.v1.GetCustomerPassRequest
-	(*CreateCustomerPassRequest)(nil),  // 47: reservation.edge.b.v1.CreateCustomerPassRequest
-	(*UpdateCustomerPassRequest)(nil),  // 48: reservation.edge.b.v1.UpdateCustomerPassRequest
-	(*GetCustomerResponse)(nil),        // 49: reservation.edge.b.v1.GetCustomerResponse
-	(*CreateCustomerResponse)(nil),     // 50: reservation.edge.b.v1.CreateCustomerResponse
-	(*UpdateCustomerResponse)(nil),     // 51: reservation.edge.b.v1.UpdateCustomerResponse
-	(*GetEventResponse)(nil),           // 52: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),        // 53: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),        // 54: reservation.edge.b.v1.UpdateEventResponse
-	(*CreateRegistrationResponse)(nil), // 55: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetPassResponse)(nil),            // 56: reservation.edge.b.v1.GetPassResponse
-	(*CreatePassResponse)(nil),         // 57: reservation.edge.b.v1.CreatePassResponse
-	(*UpdatePassResponse)(nil),         // 58: reservation.edge.b.v1.UpdatePassResponse
-	(*GetCustomerPassResponse)(nil),    // 59: reservation.edge.b.v1.GetCustomerPassResponse
-	(*CreateCustomerPassResponse)(nil), // 60: reservation.edge.b.v1.CreateCustomerPassResponse
-	(*UpdateCustomerPassResponse)(nil), // 61: reservation.edge.b.v1.UpdateCustomerPassResponse
-	(*v1.NullableInt)(nil),             // 62: reservation.edge.v1.NullableInt
-	(*v1.Amount)(nil),                  // 63: reservation.edge.v1.Amount
-	(*v1.Percentage)(nil),              // 64: reservation.edge.v1.Percentage
-	(*v1.NullableText)(nil),            // 65: reservation.edge.v1.NullableText
-	(*v1.TextList)(nil),                // 66: reservation.edge.v1.TextList
+	(*GetRegistrationRequest)(nil),     // 31: reservation.edge.b.v1.GetRegistrationRequest
+	(*GetRegistrationResponse)(nil),    // 32: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationRequest)(nil),  // 33: reservation.edge.b.v1.DeleteRegistrationRequest
+	(*DeleteRegistrationResponse)(nil), // 34: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*Pass)(nil),                       // 35: reservation.edge.b.v1.Pass
+	(*PassWrite)(nil),                  // 36: reservation.edge.b.v1.PassWrite
+	(*ListPassesRequest)(nil),          // 37: reservation.edge.b.v1.ListPassesRequest
+	(*ListPassesResponse)(nil),         // 38: reservation.edge.b.v1.ListPassesResponse
+	(*GetPassRequest)(nil),             // 39: reservation.edge.b.v1.GetPassRequest
+	(*CreatePassRequest)(nil),          // 40: reservation.edge.b.v1.CreatePassRequest
+	(*UpdatePassRequest)(nil),          // 41: reservation.edge.b.v1.UpdatePassRequest
+	(*CustomerPass)(nil),               // 42: reservation.edge.b.v1.CustomerPass
+	(*CustomerPassCreate)(nil),         // 43: reservation.edge.b.v1.CustomerPassCreate
+	(*PassPaymentWrite)(nil),           // 44: reservation.edge.b.v1.PassPaymentWrite
+	(*CustomerPassUpdate)(nil),         // 45: reservation.edge.b.v1.CustomerPassUpdate
+	(*ListCustomerPassesRequest)(nil),  // 46: reservation.edge.b.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil), // 47: reservation.edge.b.v1.ListCustomerPassesResponse
+	(*GetCustomerPassRequest)(nil),     // 48: reservation.edge.b.v1.GetCustomerPassRequest
+	(*CreateCustomerPassRequest)(nil),  // 49: reservation.edge.b.v1.CreateCustomerPassRequest
+	(*UpdateCustomerPassRequest)(nil),  // 50: reservation.edge.b.v1.UpdateCustomerPassRequest
+	(*GetCustomerResponse)(nil),        // 51: reservation.edge.b.v1.GetCustomerResponse
+	(*CreateCustomerResponse)(nil),     // 52: reservation.edge.b.v1.CreateCustomerResponse
+	(*UpdateCustomerResponse)(nil),     // 53: reservation.edge.b.v1.UpdateCustomerResponse
+	(*GetEventResponse)(nil),           // 54: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),        // 55: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),        // 56: reservation.edge.b.v1.UpdateEventResponse
+	(*CreateRegistrationResponse)(nil), // 57: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetPassResponse)(nil),            // 58: reservation.edge.b.v1.GetPassResponse
+	(*CreatePassResponse)(nil),         // 59: reservation.edge.b.v1.CreatePassResponse
+	(*UpdatePassResponse)(nil),         // 60: reservation.edge.b.v1.UpdatePassResponse
+	(*GetCustomerPassResponse)(nil),    // 61: reservation.edge.b.v1.GetCustomerPassResponse
+	(*CreateCustomerPassResponse)(nil), // 62: reservation.edge.b.v1.CreateCustomerPassResponse
+	(*UpdateCustomerPassResponse)(nil), // 63: reservation.edge.b.v1.UpdateCustomerPassResponse
+	(*v1.NullableInt)(nil),             // 64: reservation.edge.v1.NullableInt
+	(*v1.Amount)(nil),                  // 65: reservation.edge.v1.Amount
+	(*v1.Percentage)(nil),              // 66: reservation.edge.v1.Percentage
+	(*v1.NullableText)(nil),            // 67: reservation.edge.v1.NullableText
+	(*v1.TextList)(nil),                // 68: reservation.edge.v1.TextList
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,  // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
 	3,  // 1: reservation.edge.b.v1.CreateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
 	3,  // 2: reservation.edge.b.v1.UpdateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
-	62, // 3: reservation.edge.b.v1.EventDate.capacity:type_name -> reservation.edge.v1.NullableInt
-	63, // 4: reservation.edge.b.v1.PricingOption.price:type_name -> reservation.edge.v1.Amount
-	62, // 5: reservation.edge.b.v1.PricingOption.credits:type_name -> reservation.edge.v1.NullableInt
-	64, // 6: reservation.edge.b.v1.PricingOption.tax_rate:type_name -> reservation.edge.v1.Percentage
-	62, // 7: reservation.edge.b.v1.Event.capacity:type_name -> reservation.edge.v1.NullableInt
-	62, // 8: reservation.edge.b.v1.Event.spots_available:type_name -> reservation.edge.v1.NullableInt
+	64, // 3: reservation.edge.b.v1.EventDate.capacity:type_name -> reservation.edge.v1.NullableInt
+	65, // 4: reservation.edge.b.v1.PricingOption.price:type_name -> reservation.edge.v1.Amount
+	64, // 5: reservation.edge.b.v1.PricingOption.credits:type_name -> reservation.edge.v1.NullableInt
+	66, // 6: reservation.edge.b.v1.PricingOption.tax_rate:type_name -> reservation.edge.v1.Percentage
+	64, // 7: reservation.edge.b.v1.Event.capacity:type_name -> reservation.edge.v1.NullableInt
+	64, // 8: reservation.edge.b.v1.Event.spots_available:type_name -> reservation.edge.v1.NullableInt
 	12, // 9: reservation.edge.b.v1.Event.dates:type_name -> reservation.edge.b.v1.EventDate
 	13, // 10: reservation.edge.b.v1.Event.pricing_options:type_name -> reservation.edge.b.v1.PricingOption
-	62, // 11: reservation.edge.b.v1.Event.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
+	64, // 11: reservation.edge.b.v1.Event.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
 	15, // 12: reservation.edge.b.v1.Event.recurrence:type_name -> reservation.edge.b.v1.Recurrence
-	62, // 13: reservation.edge.b.v1.EventDateWrite.capacity:type_name -> reservation.edge.v1.NullableInt
-	63, // 14: reservation.edge.b.v1.PricingOptionWrite.price:type_name -> reservation.edge.v1.Amount
-	62, // 15: reservation.edge.b.v1.PricingOptionWrite.credits:type_name -> reservation.edge.v1.NullableInt
-	64, // 16: reservation.edge.b.v1.PricingOptionWrite.tax_rate:type_name -> reservation.edge.v1.Percentage
-	62, // 17: reservation.edge.b.v1.EventWrite.capacity:type_name -> reservation.edge.v1.NullableInt
+	64, // 13: reservation.edge.b.v1.EventDateWrite.capacity:type_name -> reservation.edge.v1.NullableInt
+	65, // 14: reservation.edge.b.v1.PricingOptionWrite.price:type_name -> reservation.edge.v1.Amount
+	64, // 15: reservation.edge.b.v1.PricingOptionWrite.credits:type_name -> reservation.edge.v1.NullableInt
+	66, // 16: reservation.edge.b.v1.PricingOptionWrite.tax_rate:type_name -> reservation.edge.v1.Percentage
+	64, // 17: reservation.edge.b.v1.EventWrite.capacity:type_name -> reservation.edge.v1.NullableInt
 	16, // 18: reservation.edge.b.v1.EventWrite.dates:type_name -> reservation.edge.b.v1.EventDateWrite
 	17, // 19: reservation.edge.b.v1.EventWrite.pricing_options:type_name -> reservation.edge.b.v1.PricingOptionWrite
-	62, // 20: reservation.edge.b.v1.EventWrite.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
+	64, // 20: reservation.edge.b.v1.EventWrite.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
 	15, // 21: reservation.edge.b.v1.EventWrite.recurrence:type_name -> reservation.edge.b.v1.Recurrence
 	14, // 22: reservation.edge.b.v1.ListEventsResponse.events:type_name -> reservation.edge.b.v1.Event
 	18, // 23: reservation.edge.b.v1.CreateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
 	18, // 24: reservation.edge.b.v1.UpdateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
-	63, // 25: reservation.edge.b.v1.Registration.total_paid:type_name -> reservation.edge.v1.Amount
-	65, // 26: reservation.edge.b.v1.Registration.pass_used:type_name -> reservation.edge.v1.NullableText
-	65, // 27: reservation.edge.b.v1.Registration.cancelled_at:type_name -> reservation.edge.v1.NullableText
-	65, // 28: reservation.edge.b.v1.Registration.discount_code:type_name -> reservation.edge.v1.NullableText
+	65, // 25: reservation.edge.b.v1.Registration.total_paid:type_name -> reservation.edge.v1.Amount
+	67, // 26: reservation.edge.b.v1.Registration.pass_used:type_name -> reservation.edge.v1.NullableText
+	67, // 27: reservation.edge.b.v1.Registration.cancelled_at:type_name -> reservation.edge.v1.NullableText
+	67, // 28: reservation.edge.b.v1.Registration.discount_code:type_name -> reservation.edge.v1.NullableText
 	25, // 29: reservation.edge.b.v1.ListRegistrationsResponse.registrations:type_name -> reservation.edge.b.v1.Registration
 	28, // 30: reservation.edge.b.v1.RegistrationWrite.payment:type_name -> reservation.edge.b.v1.PaymentWrite
 	29, // 31: reservation.edge.b.v1.CreateRegistrationRequest.registration:type_name -> reservation.edge.b.v1.RegistrationWrite
-	63, // 32: reservation.edge.b.v1.DeleteRegistrationResponse.refund_due:type_name -> reservation.edge.v1.Amount
-	63, // 33: reservation.edge.b.v1.Pass.price:type_name -> reservation.edge.v1.Amount
-	63, // 34: reservation.edge.b.v1.PassWrite.price:type_name -> reservation.edge.v1.Amount
-	66, // 35: reservation.edge.b.v1.PassWrite.eligible_event_types:type_name -> reservation.edge.v1.TextList
-	33, // 36: reservation.edge.b.v1.ListPassesResponse.passes:type_name -> reservation.edge.b.v1.Pass
-	34, // 37: reservation.edge.b.v1.CreatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
-	34, // 38: reservation.edge.b.v1.UpdatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
-	42, // 39: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
-	63, // 40: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
-	40, // 41: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
-	41, // 42: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
-	43, // 43: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
-	2,  // 44: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,  // 45: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,  // 46: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	14, // 47: reservation.edge.b.v1.GetEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	14, // 48: reservation.edge.b.v1.CreateEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	14, // 49: reservation.edge.b.v1.UpdateEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	25, // 50: reservation.edge.b.v1.CreateRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	33, // 51: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	33, // 52: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	33, // 53: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	40, // 54: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	40, // 55: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	40, // 56: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	4,  // 57: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
-	6,  // 58: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
-	7,  // 59: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
-	8,  // 60: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
-	9,  // 61: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
-	19, // 62: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
-	21, // 63: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
-	23, // 64: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
-	24, // 65: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
-	22, // 66: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
-	26, // 67: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
-	30, // 68: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
-	31, // 69: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
-	35, // 70: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
-	37, // 71: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
-	38, // 72: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
-	39, // 73: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
-	44, // 74: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
-	46, // 75: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
-	47, // 76: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
-	48, // 77: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
-	5,  // 78: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	49, // 79: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	50, // 80: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	51, // 81: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10, // 82: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	20, // 83: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	52, // 84: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	53, // 85: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	54, // 86: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	11, // 87: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	27, // 88: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	55, // 89: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	32, // 90: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	36, // 91: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	56, // 92: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	57, // 93: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	58, // 94: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	45, // 95: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	59, // 96: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	60, // 97: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	61, // 98: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	78, // [78:99] is the sub-list for method output_type
-	57, // [57:78] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	25, // 32: reservation.edge.b.v1.GetRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	65, // 33: reservation.edge.b.v1.DeleteRegistrationResponse.refund_due:type_name -> reservation.edge.v1.Amount
+	65, // 34: reservation.edge.b.v1.Pass.price:type_name -> reservation.edge.v1.Amount
+	65, // 35: reservation.edge.b.v1.PassWrite.price:type_name -> reservation.edge.v1.Amount
+	68, // 36: reservation.edge.b.v1.PassWrite.eligible_event_types:type_name -> reservation.edge.v1.TextList
+	35, // 37: reservation.edge.b.v1.ListPassesResponse.passes:type_name -> reservation.edge.b.v1.Pass
+	36, // 38: reservation.edge.b.v1.CreatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
+	36, // 39: reservation.edge.b.v1.UpdatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
+	44, // 40: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
+	65, // 41: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
+	42, // 42: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
+	43, // 43: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
+	45, // 44: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
+	2,  // 45: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,  // 46: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,  // 47: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	14, // 48: reservation.edge.b.v1.GetEventResponse.event:type_name -> reservation.edge.b.v1.Event
+	14, // 49: reservation.edge.b.v1.CreateEventResponse.event:type_name -> reservation.edge.b.v1.Event
+	14, // 50: reservation.edge.b.v1.UpdateEventResponse.event:type_name -> reservation.edge.b.v1.Event
+	25, // 51: reservation.edge.b.v1.CreateRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	35, // 52: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	35, // 53: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	35, // 54: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	42, // 55: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	42, // 56: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	42, // 57: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	4,  // 58: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
+	6,  // 59: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
+	7,  // 60: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
+	8,  // 61: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
+	9,  // 62: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
+	19, // 63: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
+	21, // 64: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
+	23, // 65: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
+	24, // 66: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
+	22, // 67: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
+	26, // 68: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
+	30, // 69: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
+	31, // 70: reservation.edge.b.v1.InterfaceBService.GetRegistration:input_type -> reservation.edge.b.v1.GetRegistrationRequest
+	33, // 71: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
+	37, // 72: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
+	39, // 73: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
+	40, // 74: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
+	41, // 75: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
+	46, // 76: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
+	48, // 77: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
+	49, // 78: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
+	50, // 79: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
+	5,  // 80: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	51, // 81: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	52, // 82: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	53, // 83: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10, // 84: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	20, // 85: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	54, // 86: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	55, // 87: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	56, // 88: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	11, // 89: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	27, // 90: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	57, // 91: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	32, // 92: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	34, // 93: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	38, // 94: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	58, // 95: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	59, // 96: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	60, // 97: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	47, // 98: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	61, // 99: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	62, // 100: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	63, // 101: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	80, // [80:102] is the sub-list for method output_type
+	58, // [58:80] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_interface_b_proto_init() }
@@ -5033,21 +5141,21 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[27].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[28].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[29].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[34].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[35].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[36].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[41].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[42].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[37].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[38].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[43].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[44].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[45].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[46].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[47].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_interface_b_proto_rawDesc), len(file_reservation_edge_b_v1_interface_b_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   62,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

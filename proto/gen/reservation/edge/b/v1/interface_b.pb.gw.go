@@ -593,6 +593,61 @@ func local_request_InterfaceBService_CreateRegistration_0(ctx context.Context, m
 	return msg, metadata, err
 }
 
+func request_InterfaceBService_GetRegistration_0(ctx context.Context, marshaler runtime.Marshaler, client InterfaceBServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetRegistrationRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	val, ok = pathParams["registration_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "registration_id")
+	}
+	protoReq.RegistrationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "registration_id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GetRegistration(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_InterfaceBService_GetRegistration_0(ctx context.Context, marshaler runtime.Marshaler, server InterfaceBServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetRegistrationRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	val, ok = pathParams["registration_id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "registration_id")
+	}
+	protoReq.RegistrationId, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "registration_id", err)
+	}
+	msg, err := server.GetRegistration(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_InterfaceBService_DeleteRegistration_0(ctx context.Context, marshaler runtime.Marshaler, client InterfaceBServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq DeleteRegistrationRequest
@@ -1316,6 +1371,26 @@ func RegisterInterfaceBServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		}
 		forward_InterfaceBService_CreateRegistration_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_CreateRegistration_0{resp.(*CreateRegistrationResponse)}, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetRegistration", runtime.WithHTTPPathPattern("/api/v1/events/{id}/registrations/{registration_id}"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_InterfaceBService_GetRegistration_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_InterfaceBService_GetRegistration_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetRegistration_0{resp.(*GetRegistrationResponse)}, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodDelete, pattern_InterfaceBService_DeleteRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1814,6 +1889,23 @@ func RegisterInterfaceBServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		}
 		forward_InterfaceBService_CreateRegistration_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_CreateRegistration_0{resp.(*CreateRegistrationResponse)}, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetRegistration", runtime.WithHTTPPathPattern("/api/v1/events/{id}/registrations/{registration_id}"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_InterfaceBService_GetRegistration_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_InterfaceBService_GetRegistration_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetRegistration_0{resp.(*GetRegistrationResponse)}, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodDelete, pattern_InterfaceBService_DeleteRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2085,6 +2177,15 @@ func (m response_InterfaceBService_CreateRegistration_0) XXX_ResponseBody() inte
 	return response.Registration
 }
 
+type response_InterfaceBService_GetRegistration_0 struct {
+	*GetRegistrationResponse
+}
+
+func (m response_InterfaceBService_GetRegistration_0) XXX_ResponseBody() interface{} {
+	response := m.GetRegistrationResponse
+	return response.Registration
+}
+
 type response_InterfaceBService_GetPass_0 struct {
 	*GetPassResponse
 }
@@ -2172,6 +2273,7 @@ var (
 	pattern_InterfaceBService_DeleteEvent_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "events", "id"}, ""))
 	pattern_InterfaceBService_ListRegistrations_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "events", "id", "registrations"}, ""))
 	pattern_InterfaceBService_CreateRegistration_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "events", "id", "registrations"}, ""))
+	pattern_InterfaceBService_GetRegistration_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5}, []string{"api", "v1", "events", "id", "registrations", "registration_id"}, ""))
 	pattern_InterfaceBService_DeleteRegistration_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5}, []string{"api", "v1", "events", "id", "registrations", "registration_id"}, ""))
 	pattern_InterfaceBService_ListPasses_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"api", "v1", "passes"}, ""))
 	pattern_InterfaceBService_GetPass_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "passes", "id"}, ""))
@@ -2200,6 +2302,7 @@ var (
 	forward_InterfaceBService_DeleteEvent_0        = runtime.ForwardResponseMessage
 	forward_InterfaceBService_ListRegistrations_0  = runtime.ForwardResponseMessage
 	forward_InterfaceBService_CreateRegistration_0 = runtime.ForwardResponseMessage
+	forward_InterfaceBService_GetRegistration_0    = runtime.ForwardResponseMessage
 	forward_InterfaceBService_DeleteRegistration_0 = runtime.ForwardResponseMessage
 	forward_InterfaceBService_ListPasses_0         = runtime.ForwardResponseMessage
 	forward_InterfaceBService_GetPass_0            = runtime.ForwardResponseMessage

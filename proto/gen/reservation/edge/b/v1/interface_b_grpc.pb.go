@@ -39,6 +39,7 @@ const (
 	InterfaceBService_DeleteEvent_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
 	InterfaceBService_ListRegistrations_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
 	InterfaceBService_CreateRegistration_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
+	InterfaceBService_GetRegistration_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
 	InterfaceBService_DeleteRegistration_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
 	InterfaceBService_ListPasses_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
 	InterfaceBService_GetPass_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetPass"
@@ -80,6 +81,8 @@ type InterfaceBServiceClient interface {
 	ListRegistrations(ctx context.Context, in *ListRegistrationsRequest, opts ...grpc.CallOption) (*ListRegistrationsResponse, error)
 	// CreateRegistration is POST /events/{id}/registrations.
 	CreateRegistration(ctx context.Context, in *CreateRegistrationRequest, opts ...grpc.CallOption) (*CreateRegistrationResponse, error)
+	// GetRegistration is GET /events/{id}/registrations/{registration_id}.
+	GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error)
 	// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 	DeleteRegistration(ctx context.Context, in *DeleteRegistrationRequest, opts ...grpc.CallOption) (*DeleteRegistrationResponse, error)
 	// ListPasses is GET /passes.
@@ -228,6 +231,16 @@ func (c *interfaceBServiceClient) CreateRegistration(ctx context.Context, in *Cr
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *interfaceBServiceClient) DeleteRegistration(ctx context.Context, in *DeleteRegistrationRequest, opts ...grpc.CallOption) (*DeleteRegistrationResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DeleteRegistrationResponse)
@@ -348,6 +361,8 @@ type InterfaceBServiceServer interface {
 	ListRegistrations(context.Context, *ListRegistrationsRequest) (*ListRegistrationsResponse, error)
 	// CreateRegistration is POST /events/{id}/registrations.
 	CreateRegistration(context.Context, *CreateRegistrationRequest) (*CreateRegistrationResponse, error)
+	// GetRegistration is GET /events/{id}/registrations/{registration_id}.
+	GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error)
 	// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 	DeleteRegistration(context.Context, *DeleteRegistrationRequest) (*DeleteRegistrationResponse, error)
 	// ListPasses is GET /passes.
@@ -411,6 +426,9 @@ func (UnimplementedInterfaceBServiceServer) ListRegistrations(context.Context, *
 }
 func (UnimplementedInterfaceBServiceServer) CreateRegistration(context.Context, *CreateRegistrationRequest) (*CreateRegistrationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRegistration not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) DeleteRegistration(context.Context, *DeleteRegistrationRequest) (*DeleteRegistrationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteRegistration not implemented")
@@ -676,6 +694,24 @@ func _InterfaceBService_CreateRegistration_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_GetRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetRegistration(ctx, req.(*GetRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InterfaceBService_DeleteRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteRegistrationRequest)
 	if err := dec(in); err != nil {
@@ -892,6 +928,10 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateRegistration",
 			Handler:    _InterfaceBService_CreateRegistration_Handler,
+		},
+		{
+			MethodName: "GetRegistration",
+			Handler:    _InterfaceBService_GetRegistration_Handler,
 		},
 		{
 			MethodName: "DeleteRegistration",

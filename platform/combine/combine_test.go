@@ -1,0 +1,162 @@
+package combine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+func TestReads(t *testing.T) {
+	ours, theirs := id.New[id.Company](), id.New[id.Company]()
+	t.Run("that come alone are made at once, one by one", func(t *testing.T) {
+		var reads [][]int
+		r := New(func(_ context.Context, _ id.Company, keys []int) (map[int]string, error) {
+			reads = append(reads, keys)
+			return map[int]string{1: "one"}, nil
+		})
+		for key, want := range map[int]bool{1: true, 2: false} {
+			if v, ok, err := r.Get(t.Context(), ours, key); err != nil || ok != want || ok && v != "one" {
+				t.Errorf("%d: got %q, %v, %v", key, v, ok, err)
+			}
+		}
+		if len(reads) != 2 || len(r.lanes) != 0 {
+			t.Errorf("read %v, %d lanes", reads, len(r.lanes))
+		}
+	})
+	t.Run("that come meanwhile share the next, each company its own", func(t *testing.T) {
+		started, release := make(chan id.Company), make(chan struct{})
+		var mu sync.Mutex
+		reads := map[id.Company][][]int{}
+		r := New(func(_ context.Context, c id.Company, keys []int) (map[int]id.Company, error) {
+			slices.Sort(keys)
+			mu.Lock()
+			reads[c] = append(reads[c], keys)
+			mu.Unlock()
+			started <- c
+			<-release
+			found := map[int]id.Company{}
+			for _, k := range keys {
+				found[k] = c
+			}
+			return found, nil
+		})
+		var wg sync.WaitGroup
+		get := func(c id.Company, key int) {
+			wg.Go(func() {
+				if v, ok, err := r.Get(t.Context(), c, key); err != nil || !ok || v != c {
+					t.Errorf("got %v, %v, %v", v, ok, err)
+				}
+			})
+		}
+		get(ours, 0)
+		<-started
+		get(theirs, 0)
+		<-started
+		for _, key := range []int{3, 1, 2, 1} {
+			get(ours, key)
+		}
+		for waiting := 0; waiting < 3; {
+			r.mu.Lock()
+			if lane := r.lanes[ours]; len(lane) > 0 {
+				waiting = len(lane[0].keys)
+			}
+			r.mu.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+		close(release)
+		if c := <-started; c != ours {
+			t.Errorf("read for %v", c)
+		}
+		wg.Wait()
+		if got := reads[ours]; len(got) != 2 || !slices.Equal(got[1], []int{1, 2, 3}) || len(reads[theirs]) != 1 {
+			t.Errorf("read %v", reads)
+		}
+	})
+	t.Run("see what was committed before they asked", func(t *testing.T) {
+		var committed atomic.Int64
+		r := New(func(context.Context, id.Company, []int) (map[int]int64, error) {
+			seen := committed.Load()
+			time.Sleep(50 * time.Microsecond)
+			return map[int]int64{0: seen}, nil
+		})
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				for range 200 {
+					asked := committed.Add(1)
+					if seen, _, err := r.Get(t.Context(), ours, 0); err != nil || seen < asked {
+						t.Errorf("saw %d after %d, %v", seen, asked, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for left := 1; left > 0; { // the last read is over, its lane about to be
+			r.mu.Lock()
+			left = len(r.lanes)
+			r.mu.Unlock()
+		}
+	})
+	t.Run("are as many as keys allow", func(t *testing.T) {
+		var most atomic.Int64
+		r := New(func(_ context.Context, _ id.Company, keys []int) (map[int]int, error) {
+			most.Store(max(most.Load(), int64(len(keys))))
+			time.Sleep(time.Millisecond)
+			return map[int]int{keys[0]: keys[0]}, nil
+		})
+		var wg sync.WaitGroup
+		for key := range 3 * mostKeys {
+			wg.Go(func() { _, _, _ = r.Get(t.Context(), ours, key) })
+		}
+		wg.Wait()
+		if n := most.Load(); n > mostKeys || n < 2 {
+			t.Errorf("%d keys shared a read", n)
+		}
+	})
+	t.Run("end with their caller", func(t *testing.T) {
+		release, started := make(chan struct{}), make(chan struct{}, 2)
+		r := New(func(ctx context.Context, _ id.Company, _ []int) (map[int]int, error) {
+			started <- struct{}{}
+			<-release
+			return map[int]int{0: 1}, ctx.Err()
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _, _ = r.Get(t.Context(), ours, 0) })
+		<-started
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := r.Get(ctx, ours, 0); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		// Whoever shares the read that he began gets the answer nevertheless.
+		wg.Go(func() {
+			if v, ok, err := r.Get(t.Context(), ours, 0); v != 1 || !ok || err != nil {
+				t.Errorf("got %v, %v, %v", v, ok, err)
+			}
+		})
+		close(release)
+		wg.Wait()
+	})
+	t.Run("that panic fail, and the next are made", func(t *testing.T) {
+		n := 0
+		r := New(func(context.Context, id.Company, []int) (map[int]int, error) {
+			if n++; n == 1 {
+				panic("ouch")
+			}
+			return map[int]int{0: 1}, nil
+		})
+		if _, _, err := r.Get(t.Context(), ours, 0); err == nil || !strings.Contains(err.Error(), "ouch") {
+			t.Errorf("got %v", err)
+		}
+		if _, ok, err := r.Get(t.Context(), ours, 0); !ok || err != nil {
+			t.Errorf("got %v, %v", ok, err)
+		}
+	})
+}

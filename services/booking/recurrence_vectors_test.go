@@ -1,0 +1,46 @@
+package booking
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestRecurrenceVectors compares rules with what another implementation, in
+// another language, made of them: testdata/recurrence/vectors.py.
+// RECURRENCE_VECTORS names a file with other ones.
+func TestRecurrenceVectors(t *testing.T) {
+	file := os.Getenv("RECURRENCE_VECTORS")
+	if file == "" {
+		file = "testdata/recurrence/vectors.json"
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors [][5]json.RawMessage
+	if err := json.Unmarshal(text, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	if len(vectors) < 300 {
+		t.Fatalf("only %d vectors", len(vectors))
+	}
+	for _, v := range vectors {
+		var timezone string
+		var r Recurrence
+		var want []time.Time
+		for i, to := range []any{&timezone, &r.Start, &r.Rule, &r.Exceptions, &want} {
+			if err := json.Unmarshal(v[i], to); err != nil {
+				t.Fatalf("%s: %v", v, err)
+			}
+		}
+		asked := r
+		var faults fields
+		got := faults.recurrence(&r, timezone)
+		if len(faults.list) > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
+			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", asked.Rule, timezone, asked.Start, asked.Exceptions, got, faults.list, want)
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package faults
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/test/harness"
+)
+
+// settledLimit is how soon the jobs of two services have done what is due.
+const settledLimit = 20 * time.Second
+
+// The books of a company, row by row, as the databases hold them.
+type (
+	dateRow struct {
+		ID       [16]byte
+		Booked   int
+		Capacity *int
+		Spaces   int // of bookings that have places
+	}
+	bookingRow struct {
+		ID, Transaction, Guest [16]byte
+		Status                 string
+		Cancelled, Refunded    bool
+		Method                 string
+		Credits                int
+		Pass                   *[16]byte
+		Buyer                  [16]byte
+	}
+	passRow struct {
+		ID, Customer [16]byte
+		Remaining    int
+		Ledger       int // sum
+		Balance      int // of the last entry
+		Held         int // by redemptions
+	}
+	redeemedRow struct {
+		Transaction, Booking, Pass [16]byte
+		Credits, Returned          int
+	}
+	// books are all of them.
+	books struct {
+		dates    []dateRow
+		bookings []bookingRow
+		passes   []passRow
+		redeemed []redeemedRow
+	}
+)
+
+const (
+	datesSQL = `select d.id, d.booked, d.capacity, coalesce((select sum(b.spaces) from bookings b
+			join transactions t on t.company_id = b.company_id and t.id = b.transaction_id
+			where b.company_id = d.company_id and b.event_date_id = d.id and not b.is_cancelled and t.status <> 'released'), 0)::integer as spaces
+		from event_dates d where d.company_id = $1`
+
+	bookingsSQL = `select b.id, b.transaction_id as transaction, b.bought_for as guest, t.status, b.is_cancelled as cancelled,
+			b.is_refunded as refunded, b.method, coalesce(b.credits_used, 0) as credits, b.customer_pass_id as pass, t.purchaser_id as buyer
+		from bookings b join transactions t on t.company_id = b.company_id and t.id = b.transaction_id where b.company_id = $1`
+
+	passesSQL = `select p.id, p.customer_id as customer, p.remaining_uses as remaining,
+			(select sum(l.credits) from ledger_entries l where l.company_id = p.company_id and l.customer_pass_id = p.id)::integer as ledger,
+			(select l.balance from ledger_entries l where l.company_id = p.company_id and l.customer_pass_id = p.id order by l.sequence desc limit 1) as balance,
+			coalesce((select sum(i.credits - i.returned) from redemption_items i
+				where i.company_id = p.company_id and i.customer_pass_id = p.id), 0)::integer as held
+		from customer_passes p where p.company_id = $1`
+
+	redeemedSQL = `select redemption_id as transaction, item_id as booking, customer_pass_id as pass, credits, returned
+		from redemption_items where company_id = $1`
+
+	// What waits for its time to be up, or for somebody to try again, does so for
+	// half a minute; this is as if it had passed. A process that stands still may
+	// have some of it locked.
+	ageSQL = `with t as (update transactions set expires_at = now() where company_id = $1 and id in (
+			select id from transactions where company_id = $1 and status in ('held', 'pending', 'undoing') for update skip locked))
+		update credit_returns set due_at = now() where company_id = $1 and booking_id in (
+			select booking_id from credit_returns where company_id = $1 for update skip locked)`
+
+	unsettledSQL = `select (select count(*) from transactions where company_id = $1 and status in ('held', 'pending', 'undoing')),
+		(select count(*) from credit_returns where company_id = $1)`
+)
+
+// connect opens a session with a part's database, as its owner.
+func (m *market) connect(t *testing.T, part string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), m.OwnerURL(part))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func rows[T any](t *testing.T, conn *pgx.Conn, sql string, company [16]byte) []T {
+	t.Helper()
+	found, err := conn.Query(t.Context(), sql, company)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(found, pgx.RowToStructByName[T])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// uuid is the value of an identifier, whatever its kind.
+func uuid[I ~[16]byte](t *testing.T, text string, parse func(string) (I, error)) [16]byte {
+	t.Helper()
+	v, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// age makes the time of everything be up that waits.
+func (s *shop) age(t *testing.T, booking *pgx.Conn) {
+	t.Helper()
+	if _, err := booking.Exec(t.Context(), ageSQL, uuid(t, s.company.ID, id.Parse[id.Company])); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unsettled returns an error while something is under way.
+func (s *shop) unsettled(t *testing.T, booking *pgx.Conn) error {
+	t.Helper()
+	var transactions, returns int
+	company := uuid(t, s.company.ID, id.Parse[id.Company])
+	if err := booking.QueryRow(t.Context(), unsettledSQL, company).Scan(&transactions, &returns); err != nil {
+		t.Fatal(err)
+	}
+	if transactions+returns > 0 {
+		return fmt.Errorf("%d transactions are neither confirmed nor released, %d credits are owed", transactions, returns)
+	}
+	return nil
+}
+
+// settle returns once nothing is under way any more.
+func (s *shop) settle(t *testing.T, booking *pgx.Conn) {
+	t.Helper()
+	harness.Eventually(t, settledLimit, func() error {
+		s.age(t, booking)
+		return s.unsettled(t, booking)
+	})
+}
+
+// audit settles the shop's books and checks them row by row, against each other
+// and against what was answered, and then by the operator's command.
+func (s *shop) audit(t *testing.T) {
+	t.Helper()
+	booking, pass := s.m.connect(t, "booking"), s.m.connect(t, "pass")
+	s.settle(t, booking)
+	company := uuid(t, s.company.ID, id.Parse[id.Company])
+	b := books{
+		dates: rows[dateRow](t, booking, datesSQL, company), bookings: rows[bookingRow](t, booking, bookingsSQL, company),
+		passes: rows[passRow](t, pass, passesSQL, company), redeemed: rows[redeemedRow](t, pass, redeemedSQL, company),
+	}
+	if len(b.dates) != len(s.events) || len(b.passes) != len(s.buyers) {
+		t.Fatalf("%d dates and %d passes", len(b.dates), len(b.passes))
+	}
+	for _, d := range b.dates {
+		if d.Booked != d.Spaces || d.Capacity != nil && d.Booked > *d.Capacity {
+			t.Errorf("date %x counts %d places, its bookings have %d, its capacity is %v", d.ID, d.Booked, d.Spaces, d.Capacity)
+		}
+	}
+	s.auditOrders(t, b.bookings)
+	s.auditPasses(t, &b)
+	s.verify(t)
+}
+
+// auditOrders holds the bookings to what was answered. Orders that were given up
+// are booked once or not at all, and get what is found of them.
+func (s *shop) auditOrders(t *testing.T, all []bookingRow) {
+	t.Helper()
+	byGuest := map[[16]byte][]bookingRow{}
+	for _, b := range all {
+		if b.Status == "confirmed" {
+			byGuest[b.Guest] = append(byGuest[b.Guest], b)
+		}
+	}
+	var made, refused, unknown, found, lost, repeated int
+	for _, o := range s.orders {
+		guest := uuid(t, s.guests[o.guest], id.Parse[id.Customer])
+		got := byGuest[guest]
+		delete(byGuest, guest)
+		lost += o.lost
+		if o.lost > 0 {
+			repeated++
+		}
+		if o.unknown {
+			unknown++
+			if len(got) > 1 {
+				t.Errorf("order %d has %d bookings", o.guest, len(got))
+			}
+			for _, b := range got {
+				found++
+				o.sold[id.Booking(b.ID).String()] = &sold{b.Cancelled, b.Refunded}
+			}
+			continue
+		}
+		if len(o.sold) == 0 {
+			refused++
+		} else {
+			made++
+		}
+		want := []string{}
+		for booking, is := range o.sold {
+			want = append(want, fmt.Sprintf("%x cancelled %t refunded %t", uuid(t, booking, id.Parse[id.Booking]), is.cancelled, is.refunded))
+		}
+		have := []string{}
+		for _, b := range got {
+			have = append(have, fmt.Sprintf("%x cancelled %t refunded %t", b.ID, b.Cancelled, b.Refunded))
+		}
+		slices.Sort(want)
+		slices.Sort(have)
+		if !slices.Equal(have, want) {
+			t.Errorf("order %d (by pass %t, %d attempts without an answer) was answered with\n\t%s\nthere is\n\t%s",
+				o.guest, o.byPass, o.lost, strings.Join(want, "\n\t"), strings.Join(have, "\n\t"))
+		}
+	}
+	for guest, bookings := range byGuest {
+		t.Errorf("%d bookings are for %x, for whom there was no order", len(bookings), guest)
+	}
+	t.Logf("%d orders: %d booked, %d refused, %d given up, of which %d are booked; %d had %d attempts without an answer",
+		len(s.orders), made, refused, unknown, found, repeated, lost)
+}
+
+// auditPasses holds passes to their ledgers, and both to the bookings.
+func (s *shop) auditPasses(t *testing.T, b *books) {
+	t.Helper()
+	spent := map[[16]byte]int{} // by buyer
+	holds := map[[16]byte]redeemedRow{}
+	for _, r := range b.redeemed {
+		if _, twice := holds[r.Booking]; twice {
+			t.Errorf("booking %x was redeemed twice", r.Booking)
+		}
+		holds[r.Booking] = r
+	}
+	paid, released := 0, 0
+	for _, x := range b.bookings {
+		if x.Status == "released" {
+			released++
+		}
+		if x.Method != "PASS" || x.Status != "confirmed" {
+			continue
+		}
+		paid++
+		want := redeemedRow{Transaction: x.Transaction, Booking: x.ID, Credits: x.Credits}
+		if x.Pass != nil {
+			want.Pass = *x.Pass
+		}
+		if x.Refunded {
+			want.Returned = x.Credits
+		}
+		spent[x.Buyer] += want.Credits - want.Returned
+		if holds[x.ID] != want {
+			t.Errorf("booking %x should hold %+v of its pass, it holds %+v", x.ID, want, holds[x.ID])
+		}
+		delete(holds, x.ID)
+	}
+	for _, r := range holds {
+		if r.Credits != r.Returned {
+			t.Errorf("redemption %+v pays no booking", r)
+		}
+	}
+	for _, p := range b.passes {
+		left := uses - spent[p.Customer]
+		if p.Remaining < 0 || p.Remaining != left || p.Ledger != left || p.Balance != left || p.Held != spent[p.Customer] {
+			t.Errorf("%+v should have %d left", p, left)
+		}
+	}
+	t.Logf("%d bookings by pass; %d were released, %d of them with credits taken", paid, released, len(holds))
+}
+
+// verify runs the operator's command over the company.
+func (s *shop) verify(t *testing.T) {
+	t.Helper()
+	op := s.m.Operator(t)
+	credential := s.m.OperatorCredential
+	issued, err := op.Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: credential.ID, ClientSecret: credential.Secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := harness.Run(t, harness.Command{
+		Program: "reservectl", Args: []string{"verify", "--company", s.company.ID, "--booking", s.m.Booking, "--pass", s.m.Pass},
+		Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
+	})
+	if result.Code != 0 {
+		t.Errorf("verify: %s%s", result.Output, result.Errors)
+	}
+}
+
+// compareSets returns an error unless got has everything of want once and nothing
+// else.
+func compareSets[T cmp.Ordered](what string, got, want []T) error {
+	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	if slices.Equal(got, want) {
+		return nil
+	}
+	var faults []error
+	for _, v := range want {
+		if _, found := slices.BinarySearch(got, v); !found {
+			faults = append(faults, fmt.Errorf("%s: %v is lost", what, v))
+		}
+	}
+	return errors.Join(append(faults, fmt.Errorf("%s: there are %d, not %d", what, len(got), len(want)))...)
+}

@@ -1,0 +1,227 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/test/harness"
+)
+
+const (
+	// uses are those of each buyer's pass at first.
+	uses = 60
+	// aDay is the length of a day, without clock changes.
+	aDay = 24 * time.Hour
+)
+
+// shop is a company that sells places, and its customers: buyers with a pass
+// each, and guests. Each order is for a guest of its own, so that every row tells
+// whose order it is of.
+type shop struct {
+	m       *market
+	company *harness.Company
+	token   string // of Interface B
+	events  []*bookingv1.Event
+	buyers  []string
+	guests  []string
+
+	mu     sync.Mutex
+	orders []*order
+}
+
+// order is a purchase for one guest, and what was answered about it.
+type order struct {
+	guest  int
+	buyer  string
+	event  *bookingv1.Event
+	spaces int32
+	byPass bool
+
+	// sold are the bookings that were answered, by identifier; none: it was refused.
+	sold map[string]*sold
+	// fickle is a customer who does not ask again; unknown, that he would have had
+	// to.
+	fickle, unknown bool
+	// lost is how many of its attempts had no answer that says what became of it.
+	lost int
+}
+
+// sold is what is known of a booking.
+type sold struct{ cancelled, refunded bool }
+
+// newShop makes a company with three events: one with few places, one that cannot
+// be cancelled free any more, and one without a limit.
+func (m *market) newShop(t *testing.T, buyers, guests int) *shop {
+	t.Helper()
+	s := &shop{m: m, company: m.op.NewCompany(t, "Europe/London")}
+	s.token = m.client(t, 0).Token(t, s.company.NewKey(t, 10_000))
+	all := s.company.ImportCustomers(t, "shop", buyers+guests)
+	s.buyers, s.guests = all[:buyers], all[buyers:]
+	ctx := s.company.Ctx(t.Context())
+	for _, e := range []struct {
+		capacity, free *int32
+	}{{proto.Int32(20), nil}, {proto.Int32(250), proto.Int32(14 * 1440)}, {nil, nil}} {
+		made, err := m.op.Events.CreateEvent(ctx, &bookingv1.CreateEventRequest{
+			Title: "Evening Vinyasa", FreeCancellationMinutes: e.free,
+			Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().Add(7 * aDay).Truncate(time.Second)), DurationMinutes: 60, Capacity: e.capacity}},
+			PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200, Credits: proto.Int32(1)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.events = append(s.events, made.GetEvent())
+	}
+	kind, err := m.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
+		Title: "A pass", TotalUses: uses, ValidityCount: 6, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, buyer := range s.buyers {
+		if _, err := m.op.Passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: buyer, PassTypeId: kind.GetPassType().GetId()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// newOrder draws an order for the next guest; nil: there are no guests left.
+func (s *shop) newOrder() *order {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.orders) == len(s.guests) {
+		return nil
+	}
+	o := &order{
+		guest: len(s.orders), buyer: s.buyers[rand.IntN(len(s.buyers))], event: s.events[rand.IntN(len(s.events))],
+		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, fickle: rand.IntN(4) == 0, sold: map[string]*sold{},
+	}
+	s.orders = append(s.orders, o)
+	return o
+}
+
+// key is the idempotency key of an order.
+func (o *order) key() string { return fmt.Sprint("order-", o.guest) }
+
+// refusals are the answers by which an order ends without a booking.
+func refusals() []string { return []string{"EVENT_FULL", "PASS_EXHAUSTED"} }
+
+// request is an order on Interface B.
+func (s *shop) request(o *order) harness.Request {
+	method := "CARD"
+	if o.byPass {
+		method = "PASS"
+	}
+	body, err := json.Marshal(map[string]any{
+		"customerId": s.guests[o.guest], "purchasedById": o.buyer, "spots": o.spaces, "payment": map[string]any{"method": method},
+	})
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return harness.Request{
+		Path: "/events/" + o.event.GetId() + "/registrations", Token: s.token, Body: string(body),
+		Header: http.Header{"Idempotency-Key": {o.key()}},
+	}
+}
+
+// place orders on Interface B until there is an answer, at the gateways in turn,
+// and keeps it; somebody fickle asks once. Errors are answers that nobody should
+// get.
+func (s *shop) place(ctx context.Context, o *order, gateways []*harness.B) error {
+	answer, final, err := ask(ctx, s.request(o), gateways[o.guest%len(gateways)])
+	if !final {
+		o.lost++
+		if o.fickle {
+			o.unknown = true
+			return nil
+		}
+		var lost int
+		answer, lost, err = insist(ctx, s.request(o), gateways)
+		o.lost += lost
+	}
+	if err != nil {
+		return fmt.Errorf("order %d: %w", o.guest, err)
+	}
+	if slices.Contains(refusals(), answer.Reason()) {
+		return nil
+	}
+	var made struct{ ID, CustomerID string }
+	if err := answer.Want(http.StatusCreated, &made); err != nil {
+		return fmt.Errorf("order %d: %w", o.guest, err)
+	}
+	if made.CustomerID != s.guests[o.guest] {
+		return fmt.Errorf("order %d was answered with the registration of somebody else: %s", o.guest, answer.Body)
+	}
+	o.sold["booking_"+strings.TrimPrefix(made.ID, "reg_")] = &sold{}
+	return nil
+}
+
+// cancel cancels a registration on Interface B until there is an answer. The
+// answer may be that it is cancelled already only where an attempt had none.
+func (s *shop) cancel(ctx context.Context, o *order, booking string, gateways []*harness.B) error {
+	answer, lost, err := insist(ctx, harness.Request{
+		Method: http.MethodDelete, Token: s.token, Path: "/events/" + o.event.GetId() + "/registrations/reg_" + strings.TrimPrefix(booking, "booking_"),
+	}, gateways)
+	if err != nil {
+		return err
+	}
+	if lost == 0 || answer.Reason() != "ALREADY_CANCELLED" {
+		if err := answer.Want(http.StatusOK, nil); err != nil {
+			return fmt.Errorf("cancelling %s after %d attempts: %w", booking, lost, err)
+		}
+	}
+	o.wasCancelled(booking)
+	return nil
+}
+
+// wasCancelled notes a cancellation. One in time refunds what was paid by pass.
+func (o *order) wasCancelled(booking string) {
+	b := o.sold[booking]
+	b.cancelled = true
+	if o.byPass && o.event.FreeCancellationMinutes == nil {
+		b.refunded = true
+	}
+}
+
+// ask makes a request once. It is final where the answer says what became of it;
+// an error that is final is no answer of ours.
+func ask(ctx context.Context, r harness.Request, gateway *harness.B) (answer harness.Answer, final bool, err error) {
+	answer, err = gateway.Try(ctx, r)
+	if err != nil {
+		return answer, false, err
+	}
+	away := answer.Code == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
+	running := answer.Code == http.StatusConflict && answer.Reason() == "IDEMPOTENCY_IN_PROGRESS"
+	return answer, !away && !running, nil
+}
+
+// insist asks until the answer is final, by turns at all gateways, and says how
+// many attempts were not.
+func insist(ctx context.Context, r harness.Request, gateways []*harness.B) (answer harness.Answer, lost int, err error) {
+	for turn := rand.IntN(len(gateways)); ; turn++ {
+		var final bool
+		if answer, final, err = ask(ctx, r, gateways[turn%len(gateways)]); final {
+			return answer, lost, nil
+		}
+		lost++
+		select {
+		case <-ctx.Done():
+			return answer, lost, errors.Join(fmt.Errorf("no final answer any more, the last was %d %s", answer.Code, answer.Body), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+// Mailbox is a receiver of webhooks: it verifies what comes, writes it down, and
+// answers as it is told to.
+type Mailbox struct {
+	// Endpoint is its identifier (whe_…).
+	Endpoint string
+
+	t      testing.TB
+	key    []byte
+	answer func(Mail) Reply
+
+	mu    sync.Mutex
+	mail  []Mail
+	tries map[string]int // by identifier
+}
+
+// Mail is one request that was received. Nothing is written down of one whose
+// signatures are not right; it fails the test.
+type Mail struct {
+	// ID is the envelope's (msg_…), Event its event.
+	ID, Event string
+	Data      json.RawMessage
+	At        time.Time
+	// Ended is when it was answered, or its sender was gone; zero: not yet.
+	Ended time.Time
+	// Try is how often this identifier has come by now, from 1, and N how many
+	// requests have.
+	Try, N int
+	// Accepted says that the answer is 2xx, and came within the sender's patience.
+	Accepted bool
+	// Broken says that the connection was broken instead of an answer.
+	Broken bool
+}
+
+// Reply is how a request is answered.
+type Reply struct {
+	Status int // 0: 204
+	// After is how long the answer waits.
+	After time.Duration
+	// Hang: it never comes, until the sender gives up.
+	Hang bool
+	// Reset: the connection is broken instead.
+	Reset bool
+}
+
+// NewMailbox registers an endpoint with a receiver behind it, which listens until
+// t ends. nil: it takes everything at once.
+func (c *Cluster) NewMailbox(t testing.TB, company *Company, answer func(Mail) Reply, events ...webhookv1.EventType) *Mailbox {
+	t.Helper()
+	if answer == nil {
+		answer = func(Mail) Reply { return Reply{} }
+	}
+	m := &Mailbox{t: t, answer: answer, tries: map[string]int{}}
+	url := c.Listen(t, m)
+	id, secret := company.NewEndpoint(t, url+"/hook", events...)
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || len(key) != sha256.Size {
+		t.Fatalf("the secret %q is none: %v", secret, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Endpoint, m.key = id, key
+	return m
+}
+
+// Mail returns what was received so far, in its order.
+func (m *Mailbox) Mail() []Mail {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]Mail(nil), m.mail...)
+}
+
+// ServeHTTP takes one request.
+func (m *Mailbox) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
+	at := time.Now()
+	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
+	if err != nil {
+		return // the sender is gone
+	}
+	mail, err := m.open(req.Header, body)
+	if err != nil {
+		m.t.Errorf("webhook: %v\n%v\n%s", err, req.Header, body)
+		rw.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	mail.At = at
+	reply, index := m.note(&mail)
+	answering := wait(req.Context(), reply)
+	m.end(index, answering)
+	if !answering {
+		return // the sender gave up, or died
+	}
+	if reply.Reset {
+		if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
+			conn.Close()
+		}
+		return
+	}
+	rw.WriteHeader(reply.status())
+}
+
+func (r Reply) status() int {
+	if r.Status == 0 {
+		return http.StatusNoContent
+	}
+	return r.Status
+}
+
+// note writes mail down with the answer that it is about to get.
+func (m *Mailbox) note(mail *Mail) (reply Reply, index int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tries[mail.ID]++
+	mail.Try, mail.N = m.tries[mail.ID], len(m.mail)+1
+	reply = m.answer(*mail)
+	mail.Broken = reply.Reset
+	mail.Accepted = !reply.Hang && !reply.Reset && reply.status()/100 == 2
+	m.mail = append(m.mail, *mail)
+	return reply, len(m.mail) - 1
+}
+
+func (m *Mailbox) end(index int, answering bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mail := &m.mail[index]
+	mail.Ended = time.Now()
+	mail.Accepted = mail.Accepted && answering
+}
+
+// wait waits before the answer and reports whether the sender is still there.
+func wait(ctx context.Context, r Reply) bool {
+	if r.Hang {
+		<-ctx.Done()
+		return false
+	}
+	if r.After == 0 {
+		return true
+	}
+	timer := time.NewTimer(r.After)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// envelope is the body of a webhook.
+type envelope struct {
+	ID        string          `json:"id"`
+	Event     string          `json:"event"`
+	Timestamp time.Time       `json:"timestamp"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// open verifies both signatures of a request and holds them to the body.
+func (m *Mailbox) open(h http.Header, body []byte) (Mail, error) {
+	m.mu.Lock()
+	key := m.key
+	m.mu.Unlock()
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return Mail{}, err
+	}
+	var claims struct {
+		jwt.RegisteredClaims
+		Event     string          `json:"event"`
+		Timestamp time.Time       `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+		Digest    string          `json:"body_sha256"`
+	}
+	_, err := jwt.ParseWithClaims(h.Get("X-Service-Signature"), &claims, func(*jwt.Token) (any, error) { return key, nil },
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired())
+	if err != nil {
+		return Mail{}, fmt.Errorf("the JWT: %w", err)
+	}
+	digest := sha256.Sum256(body)
+	if claims.Digest != hex.EncodeToString(digest[:]) || claims.ID != e.ID || claims.Event != e.Event ||
+		!claims.Timestamp.Equal(e.Timestamp) || !bytes.Equal(claims.Data, e.Data) {
+		return Mail{}, errors.New("the JWT is of something else")
+	}
+	if h.Get("Webhook-Id") != e.ID {
+		return Mail{}, fmt.Errorf("Webhook-Id is %q", h.Get("Webhook-Id"))
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", e.ID, h.Get("Webhook-Timestamp"), body)
+	if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); h.Get("Webhook-Signature") != want {
+		return Mail{}, fmt.Errorf("Webhook-Signature is %q, want %q", h.Get("Webhook-Signature"), want)
+	}
+	return Mail{ID: e.ID, Event: e.Event, Data: e.Data}, nil
+}

@@ -1,0 +1,387 @@
+package model
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+type event struct {
+	id, title, description, kind, status, zone, location string
+	duration                                             int
+	dates                                                []*date // by start
+	options                                              []*option
+	free                                                 *int
+	rule                                                 string
+	deleted                                              bool
+}
+
+type date struct {
+	id        string
+	start     time.Time
+	duration  int
+	capacity  *int
+	taken     int
+	cancelled bool
+}
+
+type option struct {
+	id, name, currency string
+	price              int64 // minor units
+	credits            *int
+	taxRate            int // percent
+}
+
+func (e *event) path() string { return "/events/" + e.id }
+
+func instant(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
+func (e *event) view() object {
+	dates, options := []object{}, []object{}
+	for _, d := range e.dates {
+		status := "scheduled"
+		if d.cancelled {
+			status = "cancelled"
+		}
+		dates = append(dates, object{
+			"id": d.id, "startsAt": instant(d.start), "duration": d.duration, "timezone": e.zone, "capacity": d.capacity,
+			"spotsTaken": d.taken, "status": status,
+		})
+	}
+	for _, o := range e.options {
+		options = append(options, object{
+			"id": o.id, "name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate,
+		})
+	}
+	counted := e.scheduled()
+	if len(counted) == 0 {
+		counted = e.dates
+	}
+	var capacity, taken, available any
+	places, sum, end := 0, 0, time.Time{}
+	limited := true
+	for _, d := range counted {
+		sum += d.taken
+		if over := d.start.Add(time.Duration(d.duration) * time.Minute); over.After(end) {
+			end = over
+		}
+		if d.capacity == nil {
+			limited = false
+		} else {
+			places += *d.capacity
+		}
+	}
+	if taken = sum; limited {
+		capacity, available = places, places-sum
+	}
+	out := object{
+		"id": e.id, "title": e.title, "description": e.description, "type": e.kind, "status": e.status, "timezone": e.zone,
+		"location": e.location, "startsAt": instant(counted[0].start), "duration": counted[0].duration, "endsAt": instant(end),
+		"capacity": capacity, "spotsTaken": taken, "spotsAvailable": available, "dates": dates, "pricingOptions": options,
+		"freeCancellationMinutes": e.free,
+	}
+	if e.rule != "" {
+		out["recurrence"] = object{"rule": e.rule, "exceptions": []string{}}
+	}
+	return out
+}
+
+func (e *event) scheduled() []*date {
+	return slices.DeleteFunc(slices.Clone(e.dates), func(d *date) bool { return d.cancelled })
+}
+
+func (e *event) taken() bool {
+	return slices.ContainsFunc(e.dates, func(d *date) bool { return d.taken > 0 })
+}
+
+// learn takes over the identifiers of an answer.
+func (e *event) learn(t *rapid.T, a answer) {
+	e.id, _ = a.body["id"].(string)
+	dates, _ := a.body["dates"].([]any)
+	options, _ := a.body["pricingOptions"].([]any)
+	if len(dates) != len(e.dates) || len(options) != len(e.options) {
+		t.Fatalf("%d dates and %d options, not %d and %d: %s", len(dates), len(options), len(e.dates), len(e.options), a.what)
+	}
+	for i, d := range dates {
+		e.dates[i].id, _ = d.(object)["id"].(string)
+	}
+	for i, o := range options {
+		e.options[i].id, _ = o.(object)["id"].(string)
+	}
+	a.same(t, a.body, e.view(), "createdAt", "updatedAt")
+}
+
+func (m *machine) addEvent(t *rapid.T, e *event, body object) {
+	if len(e.options) == 0 {
+		e.options = []*option{{name: "Free", currency: "GBP"}}
+	}
+	a, _ := m.write(t, http.StatusCreated, fine, http.MethodPost, "/events", body)
+	e.learn(t, a)
+	m.events = append(m.events, e)
+}
+
+func drawCapacity(t *rapid.T) *int {
+	if n := choose(t, "capacity", -1, 0, 1, 2, 3, 5, 1000); n >= 0 {
+		return &n
+	}
+	return nil
+}
+
+func (m *machine) createEvent(t *rapid.T) {
+	e := &event{title: choose(t, "title", "Clay", "Vinyasa"), kind: "class", status: "published", zone: "Europe/London"}
+	body := object{"title": e.title}
+	if v, ok := optional(t, "with type", body, "type", "class", "event", "workshop", "course", "appointment"); ok {
+		e.kind = v
+	}
+	if v, ok := optional(t, "with status", body, "status", "draft", "published", "published"); ok {
+		e.status = v
+	}
+	if v, ok := optional(t, "with zone", body, "timezone", "UTC", "America/New_York", "Asia/Kolkata", "Europe/London"); ok {
+		e.zone = v
+	}
+	e.description, _ = optional(t, "with description", body, "description", "", "Bring\na mat")
+	e.location, _ = optional(t, "with location", body, "location", "Studio 1")
+	if v, ok := optional(t, "with free time", body, "freeCancellationMinutes", 0, 720, 525_600); ok {
+		e.free = &v
+	}
+	m.drawDates(t, e, body)
+	if n := rapid.IntRange(0, 2).Draw(t, "options"); n > 0 {
+		var options []object
+		for i := range n {
+			o := drawOption(t, fmt.Sprintf("Option %d", i))
+			e.options = append(e.options, o)
+			options = append(options, o.body())
+		}
+		body["pricingOptions"] = options
+	}
+	m.addEvent(t, e, body)
+}
+
+func drawOption(t *rapid.T, name string) *option {
+	o := &option{
+		name: name, price: choose[int64](t, "price", 0, 1, 999, 1250, 1235, 100_000), currency: choose(t, "currency", "GBP", "GBP", "EUR"),
+		taxRate: choose(t, "tax", 0, 20),
+	}
+	if n := choose(t, "credits", -1, 0, 1, 1, 2, 200, 200); n >= 0 {
+		o.credits = &n
+	}
+	return o
+}
+
+func (o *option) body() object {
+	return object{"name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate}
+}
+
+// drawDates gives an event its dates in one of the ways there are.
+func (m *machine) drawDates(t *rapid.T, e *event, body object) {
+	duration := choose(t, "duration", 1, 60, 90)
+	capacity := drawCapacity(t)
+	loc, err := time.LoadLocation(e.zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(n int) time.Time { return time.Date(2098, 6, 1+n, 12, 0, 0, 0, loc) }
+	add := func(at time.Time, minutes int, places *int) {
+		e.dates = append(e.dates, &date{start: at, duration: minutes, capacity: places})
+	}
+	body["duration"], body["capacity"] = duration, capacity
+	switch choose(t, "dates", "one", "local", "ends", "soon", "past", "several", "recurring") {
+	case "one":
+		add(day(0), duration, capacity)
+		body["startsAt"] = instant(day(0))
+	case "local":
+		add(day(0), duration, capacity)
+		body["startsAt"] = day(0).Format("2006-01-02T15:04:05")
+	case "ends":
+		add(day(0), duration, capacity)
+		delete(body, "duration")
+		body["startsAt"], body["endsAt"] = day(0).Format(time.RFC3339), instant(day(0).Add(time.Duration(duration)*time.Minute))
+	case "soon":
+		at := time.Now().Add(48 * time.Hour).Truncate(time.Hour)
+		add(at, duration, capacity)
+		body["startsAt"] = instant(at)
+	case "past":
+		at := time.Date(2020, 2, 29, 12, 0, 0, 0, time.UTC)
+		add(at, duration, capacity)
+		body["startsAt"] = instant(at)
+	case "several":
+		var dates []object
+		for i := range rapid.IntRange(1, 4).Draw(t, "count") {
+			d := object{"startsAt": instant(day(10 - i))}
+			minutes, places := duration, capacity
+			if v, ok := optional(t, "own duration", d, "duration", 30, 45); ok {
+				minutes = v
+			}
+			if rapid.Bool().Draw(t, "own capacity") {
+				places = drawCapacity(t)
+				d["capacity"] = places
+			}
+			add(day(10-i), minutes, places)
+			dates = append(dates, d)
+		}
+		body["dates"] = dates
+		slices.Reverse(e.dates)
+	case "recurring":
+		n := rapid.IntRange(1, 5).Draw(t, "count")
+		e.rule = fmt.Sprintf("FREQ=DAILY;INTERVAL=3;COUNT=%d", n)
+		for i := range n {
+			add(day(3*i), duration, capacity)
+		}
+		body["startsAt"], body["recurrence"] = day(0).Format("2006-01-02T15:04"), object{"rule": e.rule}
+	}
+}
+
+// updateEvent changes one thing or several about an event.
+func (m *machine) updateEvent(t *rapid.T) {
+	e := one(t, "event", m.events[1:])
+	if e == nil {
+		t.Skip("no event")
+	}
+	body := object{}
+	var after []func()
+	want, changed := fine, false
+	set := func(label, name string, to *string, from ...string) {
+		if v, ok := optional(t, label, body, name, from...); ok {
+			changed = changed || v != *to
+			after = append(after, func() { *to = v })
+		}
+	}
+	set("with title", "title", &e.title, "Clay", "Glaze")
+	set("with location", "location", &e.location, "", "Studio 2")
+	set("with type", "type", &e.kind, "class", "workshop")
+	set("with zone", "timezone", &e.zone, "UTC", "Europe/London")
+	switch choose(t, "what", "none", "status", "capacity", "a date", "another date", "a price", "another option") {
+	case "status":
+		v := choose(t, "status", "draft", "published")
+		body["status"] = v
+		switch {
+		case v == e.status:
+		case v == "draft" && e.status != "cancelled" && e.taken():
+			want = refuse("EVENT_HAS_REGISTRATIONS")
+		default:
+			changed = true
+			after = append(after, func() { e.status = v })
+		}
+	case "capacity":
+		places := drawCapacity(t)
+		body["capacity"] = places
+		if len(e.dates) != 1 {
+			want = refusal{http.StatusBadRequest, "VALIDATION_ERROR", ""}
+			break
+		}
+		var did bool
+		did, want = e.resize(e.dates[0], places, "capacity", &after)
+		changed = changed || did
+	case "a date":
+		d := one(t, "date", e.dates)
+		places := drawCapacity(t)
+		body["dates"] = []object{{"id": d.id, "capacity": places}}
+		var did bool
+		did, want = e.resize(d, places, "dates[0].capacity", &after)
+		changed = changed || did
+	case "another date":
+		at := time.Date(2098, 9, choose(t, "day", 1, 2, 3, 4), 12, 0, 0, 0, time.UTC)
+		d := &date{start: at, duration: 30, capacity: drawCapacity(t)}
+		body["dates"] = []object{{"startsAt": instant(at), "duration": d.duration, "capacity": d.capacity}}
+		if slices.ContainsFunc(e.dates, func(d *date) bool { return d.start.Equal(at) }) {
+			want = invalid("dates[0].startsAt")
+		}
+		changed = true
+		after = append(after, func() {
+			e.dates = append(e.dates, d)
+			slices.SortFunc(e.dates, func(a, b *date) int { return a.start.Compare(b.start) })
+		})
+	case "a price":
+		o := one(t, "option", e.options)
+		price := choose[int64](t, "price", 0, 999, 2000)
+		body["pricingOptions"] = []object{{"id": o.id, "price": decimal(price)}}
+		changed = changed || price != o.price
+		after = append(after, func() { o.price = price })
+	case "another option":
+		o := drawOption(t, choose(t, "name", "Option 0", "Late"))
+		body["pricingOptions"] = []object{o.body()}
+		if slices.ContainsFunc(e.options, func(other *option) bool { return other.name == o.name }) {
+			want = invalid("pricingOptions[0].name")
+		}
+		changed = true
+		after = append(after, func() { e.options = append(e.options, o) })
+	}
+	if want == fine && changed && e.status == "cancelled" {
+		want = refuse("EVENT_CANCELLED")
+	}
+	if e.deleted {
+		want = missing
+	}
+	a, ok := m.write(t, http.StatusOK, want, choose(t, "method", http.MethodPut, http.MethodPatch), e.path(), body)
+	if !ok {
+		return
+	}
+	for _, f := range after {
+		f()
+	}
+	e.learn(t, a)
+}
+
+// resize predicts what giving a date another capacity comes to.
+func (e *event) resize(d *date, places *int, field string, after *[]func()) (changed bool, want refusal) {
+	changed = (places == nil) != (d.capacity == nil) || places != nil && *places != *d.capacity
+	switch {
+	case changed && d.cancelled:
+		return changed, refuse("EVENT_CANCELLED")
+	case places != nil && *places < d.taken:
+		return changed, invalid(field)
+	}
+	*after = append(*after, func() { d.capacity = places })
+	return changed, fine
+}
+
+func (m *machine) cancelEvent(t *rapid.T) {
+	e := one(t, "event", m.events[1:])
+	if e == nil {
+		t.Skip("no event")
+	}
+	want := fine
+	if e.deleted {
+		want = missing
+	}
+	a, ok := m.write(t, http.StatusOK, want, http.MethodPut, e.path(), object{"status": "cancelled"})
+	if !ok {
+		return
+	}
+	if e.status != "cancelled" {
+		e.status = "cancelled"
+		for _, d := range e.dates {
+			if d.start.After(time.Now()) {
+				d.cancelled, d.taken = true, 0
+			}
+		}
+		for _, r := range m.regs {
+			if r.event == e && r.status != "cancelled" {
+				r.cancel()
+			}
+		}
+	}
+	e.learn(t, a)
+}
+
+func (m *machine) deleteEvent(t *rapid.T) {
+	e := one(t, "event", m.events[1:])
+	if e == nil {
+		t.Skip("no event")
+	}
+	want := fine
+	switch {
+	case e.deleted:
+		want = missing
+	case e.taken():
+		want = refuse("EVENT_HAS_REGISTRATIONS")
+	}
+	a := m.call(t, http.MethodDelete, e.path(), nil)
+	if a.expect(t, http.StatusOK, want) {
+		a.same(t, a.body, object{"id": e.id, "deleted": true})
+		e.deleted = true
+	}
+}

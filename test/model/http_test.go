@@ -1,0 +1,162 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+type object = map[string]any
+
+// raw is a body that is sent as it stands.
+type raw string
+
+// answer is what a request got.
+type answer struct {
+	what   string
+	code   int
+	header http.Header
+	body   object
+}
+
+// reporter lets helpers that want a testing.TB fail a run of rapid's.
+type reporter struct {
+	testing.TB
+	t *rapid.T
+}
+
+func (r reporter) Helper()                      {}
+func (r reporter) Errorf(text string, a ...any) { r.t.Errorf(text, a...) }
+func (r reporter) Fatalf(text string, a ...any) { r.t.Fatalf(text, a...) }
+
+// call makes a request with the machine's token and holds the answer to the
+// description. headers are names and values in turn; an empty value removes one.
+func (m *machine) call(t *rapid.T, method, path string, body any, headers ...string) answer {
+	var payload io.Reader
+	switch body := body.(type) {
+	case nil:
+	case raw:
+		payload = strings.NewReader(string(body))
+	default:
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(m.t.Context(), method, m.base+path, payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+m.token)
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+		if headers[i+1] == "" {
+			r.Header.Del(headers[i])
+		}
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	what := method + " " + path + " " + show(body) + ": " + strconv.Itoa(res.StatusCode) + " " + short(string(text))
+	if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests {
+		t.Fatalf("%s", what)
+	}
+	m.contract.Check(reporter{m.t, t}, method, r.URL.Path, res.StatusCode, res.Header, text)
+	a := answer{what: what, code: res.StatusCode, header: res.Header}
+	numbers := json.NewDecoder(bytes.NewReader(text))
+	numbers.UseNumber()
+	if err := numbers.Decode(&a.body); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if e, ok := a.body["error"].(object); ok {
+		details, _ := e["details"].(object)
+		if rule, ok := details["rule"].(string); ok && !m.rules[rule] {
+			t.Errorf("the rule is not in ERRORS.md: %s", what)
+		}
+	}
+	return a
+}
+
+func show(body any) string {
+	if text, ok := body.(raw); ok {
+		return short(string(text))
+	}
+	text, _ := json.Marshal(body)
+	return short(string(text))
+}
+
+func short(s string) string {
+	if len(s) > 1500 {
+		return s[:1500] + "…"
+	}
+	return s
+}
+
+// refusal is a predicted error; its code "" is success. Its field "" is not looked at.
+type refusal struct {
+	status      int
+	code, field string
+}
+
+var (
+	fine    = refusal{}
+	missing = refusal{status: http.StatusNotFound, code: "NOT_FOUND"}
+)
+
+func refuse(code string) refusal   { return refusal{http.StatusBadRequest, code, ""} }
+func invalid(field string) refusal { return refusal{http.StatusBadRequest, "VALIDATION_ERROR", field} }
+
+// expect fails the run unless the answer is the one predicted. It returns whether
+// that is a success.
+func (a answer) expect(t *rapid.T, success int, want refusal) bool {
+	if want.code == "" {
+		if a.code != success {
+			t.Fatalf("want %d: %s", success, a.what)
+		}
+		return true
+	}
+	e, _ := a.body["error"].(object)
+	details, _ := e["details"].(object)
+	if a.code != want.status || e["code"] != want.code || want.field != "" && details["field"] != want.field {
+		t.Fatalf("want %d %s %s: %s", want.status, want.code, want.field, a.what)
+	}
+	return false
+}
+
+// plain is v as it is read from JSON.
+func plain(t *rapid.T, v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var out any
+	if err := d.Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// decimal writes minor units as the interface does: 1450 is 14.5.
+func decimal(minor int64) json.Number {
+	text := strconv.FormatInt(minor/100, 10)
+	if cents := minor % 100; cents > 0 {
+		text += strings.TrimRight("."+string(rune('0'+cents/10))+string(rune('0'+cents%10)), "0")
+	}
+	return json.Number(text)
+}

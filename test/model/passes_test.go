@@ -1,0 +1,230 @@
+package model
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+type passType struct {
+	id, title, unit, currency, status string
+	uses, count                       int
+	price                             int64
+	types                             []string
+}
+
+type customerPass struct {
+	id            string
+	holder        *customer
+	pass          *passType
+	remaining     int
+	start, expiry time.Time // days
+	stored        string    // active, paused or cancelled
+}
+
+func (p *passType) path() string     { return "/passes/" + p.id }
+func (h *customerPass) path() string { return "/customer-passes/" + h.id }
+
+func (p *passType) view() object {
+	types := p.types
+	if types == nil {
+		types = []string{}
+	}
+	return object{
+		"id": p.id, "title": p.title, "description": "", "totalUses": p.uses, "validityCount": p.count, "validityUnit": p.unit,
+		"price": decimal(p.price), "currency": p.currency, "eligibleEventTypes": types, "status": p.status,
+	}
+}
+
+func (h *customerPass) view() object {
+	return object{
+		"id": h.id, "customerId": h.holder.id, "passId": h.pass.id, "remainingUses": h.remaining,
+		"startDate": h.start.Format(time.DateOnly), "expiryDate": h.expiry.Format(time.DateOnly), "status": h.status(),
+	}
+}
+
+// today is the company's day. No pass of the model begins or ends near it.
+func today() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
+
+func (h *customerPass) status() string {
+	switch {
+	case h.stored != "active":
+		return h.stored
+	case today().After(h.expiry):
+		return "expired"
+	case h.remaining == 0:
+		return "exhausted"
+	case today().Before(h.start):
+		return "pending"
+	}
+	return "active"
+}
+
+// end is the last day of a pass that begins on a day.
+func (p *passType) end(start time.Time) time.Time {
+	switch p.unit {
+	case "day":
+		return start.AddDate(0, 0, p.count)
+	case "week":
+		return start.AddDate(0, 0, 7*p.count)
+	}
+	months := p.count
+	if p.unit == "year" {
+		months *= 12
+	}
+	// The first of the month always exists; the day is as late as the month allows.
+	first := time.Date(start.Year(), start.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
+	return first.AddDate(0, 0, min(start.Day(), first.AddDate(0, 1, -1).Day())-1)
+}
+
+func (m *machine) createPass(t *rapid.T) {
+	p := &passType{
+		title: choose(t, "title", "Five", "Ten"), uses: choose(t, "uses", 1, 2, 5, 400), count: choose(t, "count", 10, 13),
+		unit: choose(t, "unit", "day", "week", "month", "year"), currency: "GBP", status: "active",
+	}
+	body := object{"title": p.title, "totalUses": p.uses, "validityCount": p.count, "validityUnit": p.unit}
+	if rapid.Bool().Draw(t, "with price") {
+		p.price = choose[int64](t, "price", 0, 6000, 6050)
+		body["price"] = decimal(p.price)
+	}
+	if v, ok := optional(t, "with currency", body, "currency", "GBP", "EUR"); ok {
+		p.currency = v
+	}
+	p.types, _ = optional(t, "with types", body, "eligibleEventTypes", []string{}, []string{"class"}, []string{"class", "workshop"})
+	a, _ := m.write(t, http.StatusCreated, fine, http.MethodPost, "/passes", body)
+	p.id, _ = a.body["id"].(string)
+	a.same(t, a.body, p.view(), "createdAt", "updatedAt")
+	m.passes = append(m.passes, p)
+}
+
+func (m *machine) updatePass(t *rapid.T) {
+	p := one(t, "pass", m.passes)
+	if p == nil {
+		t.Skip("no pass")
+	}
+	body := object{}
+	if v, ok := optional(t, "with title", body, "title", "Five", "Six"); ok {
+		p.title = v
+	}
+	if v, ok := optional(t, "with uses", body, "totalUses", 1, 3); ok {
+		p.uses = v
+	}
+	if v, ok := optional(t, "with types", body, "eligibleEventTypes", []string{}, []string{"workshop"}); ok {
+		p.types = v
+	}
+	if v, ok := optional(t, "with status", body, "status", "active", "active", "archived"); ok {
+		p.status = v
+	}
+	a, _ := m.write(t, http.StatusOK, fine, choose(t, "method", http.MethodPut, http.MethodPatch), p.path(), body)
+	a.same(t, a.body, p.view(), "createdAt", "updatedAt")
+	if rapid.IntRange(0, 3).Draw(t, "delete") == 0 { // a pass type is archived, not deleted
+		m.call(t, http.MethodDelete, p.path(), nil).expect(t, 0, refusal{http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", ""})
+	}
+}
+
+func (m *machine) assignPass(t *rapid.T) {
+	p, c := one(t, "pass", m.passes), m.anyCustomer(t, "holder")
+	if p == nil {
+		t.Skip("no pass")
+	}
+	start := choose(t, "start", today().AddDate(0, 0, -5), today().AddDate(0, 0, -5), today().AddDate(0, 0, 5), time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC))
+	body := object{"customerId": c.id, "passId": p.id, "startDate": start.Format(time.DateOnly)}
+	optional(t, "paid", body, "payment", object{"method": "CARD"}, object{"amount": 1.5, "reference": "ch_1"})
+	want := fine
+	switch {
+	case p.status == "archived":
+		want = refuse("PASS_NOT_ACTIVE")
+	case c.deleted:
+		want = missing
+	}
+	a, ok := m.write(t, http.StatusCreated, want, http.MethodPost, "/customer-passes", body)
+	if !ok {
+		return
+	}
+	h := &customerPass{holder: c, pass: p, remaining: p.uses, start: start, expiry: p.end(start), stored: "active"}
+	h.id, _ = a.body["id"].(string)
+	a.same(t, a.body, h.view())
+	m.held = append(m.held, h)
+}
+
+func (m *machine) updateHeld(t *rapid.T) {
+	h := one(t, "held", m.held)
+	if h == nil {
+		t.Skip("no customer pass")
+	}
+	body := object{}
+	after := *h
+	if v, ok := optional(t, "with uses", body, "remainingUses", 0, 1, 5, 300); ok {
+		after.remaining = v
+	}
+	if days, ok := optional(t, "with expiry", object{}, "", -40, -4, 7, 70); ok {
+		after.expiry = today().AddDate(0, 0, days)
+		body["expiryDate"] = after.expiry.Format(time.DateOnly)
+	}
+	if v, ok := optional(t, "with status", body, "status", "active", "active", "paused", "cancelled"); ok {
+		after.stored = v
+	}
+	optional(t, "with reason", body, "reason", "goodwill")
+	want := fine
+	switch {
+	case h.stored == "cancelled" && after != *h:
+		want = refuse("PASS_NOT_ACTIVE")
+	case body["expiryDate"] != nil && after.expiry.Before(h.start):
+		want = invalid("expiryDate")
+	}
+	a, ok := m.write(t, http.StatusOK, want, choose(t, "method", http.MethodPut, http.MethodPatch), h.path(), body)
+	if ok {
+		*h = after
+		a.same(t, a.body, h.view())
+	}
+}
+
+// refuses says why a pass cannot pay; "": it can.
+func (h *customerPass) refuses(kind string, credits int) string {
+	switch {
+	case h.stored != "active":
+		return "PASS_NOT_ACTIVE"
+	case today().After(h.expiry):
+		return "PASS_EXPIRED"
+	case today().Before(h.start):
+		return "PASS_NOT_ACTIVE"
+	case len(h.pass.types) > 0 && !slices.Contains(h.pass.types, kind):
+		return "PASS_NOT_APPLICABLE"
+	case h.remaining < credits:
+		return "PASS_EXHAUSTED"
+	}
+	return ""
+}
+
+// payer predicts which pass pays, or the reason for which none does.
+func (m *machine) payer(c *customer, named *customerPass, kind string, credits int) (*customerPass, string) {
+	if named != nil {
+		if named.holder != c {
+			return nil, "PASS_NOT_APPLICABLE"
+		}
+		return named, named.refuses(kind, credits)
+	}
+	var best *customerPass
+	nearness := []string{"PASS_NOT_APPLICABLE", "PASS_NOT_ACTIVE", "PASS_EXPIRED", "PASS_EXHAUSTED"}
+	nearest := nearness[0]
+	for _, h := range m.held { // the oldest first
+		if h.holder != c {
+			continue
+		}
+		why := h.refuses(kind, credits)
+		switch {
+		case why != "":
+			if slices.Index(nearness, why) > slices.Index(nearness, nearest) {
+				nearest = why
+			}
+		case best == nil || h.expiry.Before(best.expiry) || h.expiry.Equal(best.expiry) && h.remaining < best.remaining:
+			best = h
+		}
+	}
+	if best == nil {
+		return nil, nearest
+	}
+	return best, ""
+}
