@@ -14,11 +14,11 @@ type Config struct {
 	URL          string        `env:"ADMIN_URL" envDefault:"http://127.0.0.1:8082" doc:"address of the dashboard as browsers see it; with https, cookies are Secure and browsers are told to stay with it"`
 	InterfaceA   string        `env:"INTERFACE_A_URL" envDefault:"http://127.0.0.1:8080" doc:"address of Interface A, as the pages print it for integrators"`
 	InterfaceB   string        `env:"INTERFACE_B_URL" envDefault:"http://127.0.0.1:8081/api/v1" doc:"address of Interface B, as the pages print it for integrators"`
-	AuthAddr     string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service\'s gRPC, separated by commas"`
-	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service\'s gRPC, separated by commas"`
-	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service\'s gRPC, separated by commas"`
-	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service\'s gRPC, separated by commas"`
-	WebhookAddr  string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"addresses of the webhook service\'s gRPC, separated by commas"`
+	AuthAddr     string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
+	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service's gRPC, separated by commas"`
+	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service's gRPC, separated by commas"`
+	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service's gRPC, separated by commas"`
+	WebhookAddr  string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"addresses of the webhook service's gRPC, separated by commas"`
 	Drain        time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
 	Proxies      edge.Proxies  `env:"TRUSTED_PROXIES" doc:"networks (CIDR, comma separated) whose X-Forwarded-For names the client; empty: none"`
 }
