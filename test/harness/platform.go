@@ -37,15 +37,16 @@ type Credential struct {
 
 // Operator calls the services over gRPC as the platform's operator.
 type Operator struct {
-	Tokens      authv1.TokenServiceClient
-	Companies   authv1.CompanyServiceClient
-	Clients     authv1.ApiClientServiceClient
-	Credentials authv1.ServiceCredentialServiceClient
-	Keys        authv1.SigningKeyServiceClient
-	Customers   customerv1.CustomerServiceClient
-	Events      bookingv1.EventServiceClient
-	Bookings    bookingv1.BookingServiceClient
-	Passes      passv1.PassServiceClient
+	Tokens         authv1.TokenServiceClient
+	Companies      authv1.CompanyServiceClient
+	Clients        authv1.ApiClientServiceClient
+	Credentials    authv1.ServiceCredentialServiceClient
+	Keys           authv1.SigningKeyServiceClient
+	Administrators authv1.AdministratorServiceClient
+	Customers      customerv1.CustomerServiceClient
+	Events         bookingv1.EventServiceClient
+	Bookings       bookingv1.BookingServiceClient
+	Passes         passv1.PassServiceClient
 
 	source *token.Source
 }
@@ -65,9 +66,10 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), Credentials: authv1.NewServiceCredentialServiceClient(auth),
-		Keys:      authv1.NewSigningKeyServiceClient(auth),
-		Customers: customerv1.NewCustomerServiceClient(customer),
-		Events:    bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking),
+		Keys:           authv1.NewSigningKeyServiceClient(auth),
+		Administrators: authv1.NewAdministratorServiceClient(auth),
+		Customers:      customerv1.NewCustomerServiceClient(customer),
+		Events:         bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
 	}
 	credential := p.OperatorCredential

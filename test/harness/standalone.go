@@ -55,6 +55,10 @@ type Credentials struct {
 		ServiceToken      string     `json:"service_token"`
 		ServiceCredential Credential `json:"service_credential"`
 	} `json:"grpc"`
+	Admin struct {
+		Email    string `json:"email"`
+		Password string `json:"password"`
+	} `json:"admin"`
 	CompanyID string `json:"company_id"`
 }
 

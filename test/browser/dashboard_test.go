@@ -1,0 +1,70 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/test/harness"
+)
+
+// world is a platform with its demonstration company, an owner of it, and a browser.
+type world struct {
+	*harness.Standalone
+	chromium *chromium
+	op       *harness.Operator
+	company  *harness.Company
+	receiver *receiver
+	url      string // of the dashboard
+	email    string
+	password string
+}
+
+// TestDashboard is an owner's day.
+func TestDashboard(t *testing.T) {
+	w := newWorld(t)
+	t.Run("signing in", w.testSigningIn)
+	t.Run("API clients", w.testAPIClients)
+	t.Run("webhooks", w.testWebhooks)
+	t.Run("front desk", w.testFrontDesk)
+	t.Run("without JavaScript", w.testWithoutScript)
+	t.Run("pages", w.testPages)
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{chromium: startChromium(t), receiver: newReceiver(t), email: "owner@riverside.example", password: "correct horse battery"}
+	w.Standalone = harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
+		"DEMO": "on", "WEBHOOK_CA_FILE": w.receiver.authority, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
+	}})
+	w.url = fmt.Sprintf("http://127.0.0.1:%d", w.PortBase+2)
+	w.op = w.Operator(t)
+	w.company = w.op.Company(w.Credentials.CompanyID)
+	_, err := w.op.Administrators.CreateAdministrator(w.company.Ctx(t.Context()), &authv1.CreateAdministratorRequest{
+		Email: w.email, Name: "Olivia Owner", Password: w.password,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// tab opens a tab in which nobody is signed in.
+func (w *world) tab(t *testing.T) *tab { return w.chromium.tab(t, w.url) }
+
+// signedIn opens a tab in which the owner is signed in.
+func (w *world) signedIn(t *testing.T) *tab {
+	t.Helper()
+	b := w.tab(t)
+	b.open("/sign-in")
+	b.signIn(w.email, w.password)
+	return b
+}
+
+// signIn fills in the form of the sign-in page and sends it.
+func (b *tab) signIn(email, password string) {
+	b.t.Helper()
+	b.fill("E-mail address", email)
+	b.fill("Password", password)
+	b.follow("Sign in")
+}
