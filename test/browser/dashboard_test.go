@@ -29,6 +29,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("front desk", w.testFrontDesk)
 	t.Run("without JavaScript", w.testWithoutScript)
 	t.Run("pages", w.testPages)
+	t.Run("pictures", w.testPictures)
 }
 
 func newWorld(t *testing.T) *world {

@@ -74,7 +74,8 @@ func (b *tab) note(event any) {
 			complain("content security policy: %s", e.Issue.Details.ContentSecurityPolicyIssueDetails.ViolatedDirective)
 		}
 	case *network.EventRequestWillBeSent:
-		if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme+"://"+u.Host != b.base {
+		// The browser's own widgets have their icons as data.
+		if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme != "data" && u.Scheme+"://"+u.Host != b.base {
 			complain("a request that leaves the dashboard: %s", e.Request.URL)
 		}
 	case *network.EventLoadingFinished:
@@ -165,11 +166,12 @@ func (b *tab) size(width, height int64) {
 	})
 }
 
-// scheme prefers "light" or "dark" colours.
+// scheme prefers "light" or "dark" colours, and no motion: what fades has not
+// got its colours yet.
 func (b *tab) scheme(name string) {
 	b.t.Helper()
 	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"}},
 	})
 }
 
@@ -268,17 +270,23 @@ func (b *tab) fill(label, value string) {
 	b.t.Helper()
 	at := field(label)
 	b.do("wait for "+label, chromedp.WaitVisible(at))
-	quoted, err := json.Marshal(at)
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	eval[bool](b, `(() => {
-		const control = document.evaluate(`+string(quoted)+`, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue;
+		const control = document.evaluate(`+quote(b.t, at)+`, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue;
 		control.focus();
 		control.select();
 		return true;
 	})()`)
 	b.do("fill "+label, chromedp.SendKeys(at, cmp.Or(value, kb.Backspace)))
+}
+
+// quote writes a text as JavaScript has it.
+func quote(t *testing.T, text string) string {
+	t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(quoted)
 }
 
 // choose picks an option of a list by its value.
