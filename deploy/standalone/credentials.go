@@ -5,9 +5,11 @@ package main
 type credentials struct {
 	InterfaceA interfaceA `json:"interface_a"`
 	InterfaceB interfaceB `json:"interface_b"`
-	GRPC       grpcAccess `json:"grpc"`
-	CompanyID  string     `json:"company_id,omitempty"`
-	Admin      string     `json:"admin_port"`
+	// Admin is the dashboard, and the owner of the demonstration company.
+	Admin     adminAccess `json:"admin"`
+	GRPC      grpcAccess  `json:"grpc"`
+	CompanyID string      `json:"company_id,omitempty"`
+	AdminPort string      `json:"admin_port"`
 }
 
 type interfaceA struct {
@@ -20,6 +22,12 @@ type interfaceB struct {
 	APIBaseURL string `json:"api_base_url"`
 	APIKey     string `json:"api_key,omitempty"`
 	APISecret  string `json:"api_secret,omitempty"`
+}
+
+type adminAccess struct {
+	URL      string `json:"url"`
+	Email    string `json:"email,omitempty"`
+	Password string `json:"password,omitempty"`
 }
 
 // grpcAccess has the services' addresses and a token of the operator, which

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,11 @@ func (op *operatorClient) seedDemonstration(ctx context.Context) error {
 	ctx = op.as(ctx, st.Demo.CompanyID)
 	if st.Demo.APIKey == "" {
 		if err := op.makeKey(ctx); err != nil {
+			return err
+		}
+	}
+	if !st.Demo.OwnerMade {
+		if err := op.makeOwner(ctx); err != nil {
 			return err
 		}
 	}
@@ -95,6 +101,35 @@ func (op *operatorClient) makeKey(ctx context.Context) error {
 		return err
 	}
 	op.in.state.Demo.APIKey, op.in.state.Demo.APISecret = key.GetApiKey().GetId(), key.GetApiSecret()
+	return op.in.state.save()
+}
+
+// demoOwner signs in to the demonstration company's dashboard.
+const demoOwner = "owner@riverside.example"
+
+// makeOwner makes the company's owner. The password is kept before it is set, so
+// that it is known whenever this is interrupted.
+func (op *operatorClient) makeOwner(ctx context.Context) error {
+	demo := op.in.state.Demo
+	if demo.OwnerPassword == "" {
+		demo.OwnerEmail, demo.OwnerPassword = demoOwner, hex.EncodeToString(random(12))
+		if err := op.in.state.save(); err != nil {
+			return err
+		}
+	}
+	_, err := op.admins.CreateAdministrator(ctx, &authv1.CreateAdministratorRequest{
+		Email: demo.OwnerEmail, Name: "Robin Riverside", Password: demo.OwnerPassword,
+	})
+	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
+		// Made by a run that ended before it could say so.
+		_, err = op.admins.ResetAdministratorPassword(ctx, &authv1.ResetAdministratorPasswordRequest{
+			Administrator: demo.OwnerEmail, Password: demo.OwnerPassword,
+		})
+	}
+	if err != nil {
+		return err
+	}
+	demo.OwnerMade = true
 	return op.in.state.save()
 }
 

@@ -119,9 +119,7 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	case "admin":
 		env["HTTP_ADDR"] = s.addr(portDashboard)
 		env["INTERFACE_A_URL"], env["INTERFACE_B_URL"] = "http://"+s.addr(portA), "http://"+s.addr(portB)+"/api/v1"
-		if env["ADMIN_URL"] == "" {
-			env["ADMIN_URL"] = "http://" + s.addr(portDashboard)
-		}
+		env["ADMIN_URL"] = in.dashboardURL()
 	case "gateway-a":
 		env["HTTP_ADDR"] = s.addr(portA)
 	case "gateway-b":
@@ -130,6 +128,14 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		return nil, fmt.Errorf("part %s has no port", name)
 	}
 	return env, nil
+}
+
+// dashboardURL is where browsers find the dashboard.
+func (in *instance) dashboardURL() string {
+	if url := in.env["ADMIN_URL"]; url != "" {
+		return url
+	}
+	return "http://" + in.settings.addr(portDashboard)
 }
 
 // forDevelopment lets webhooks reach this machine where nobody else reaches the

@@ -144,8 +144,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		}
 		announced = true
 		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
-			c.InterfaceB.APIBaseURL, "http://"+s.addr(portB),
-			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.Admin, credentialsPath)
+			c.InterfaceB.APIBaseURL, "http://"+s.addr(portB), c.Admin.URL,
+			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.AdminPort, credentialsPath)
 		return nil
 	})
 }
@@ -154,6 +154,7 @@ const ready = `ready in %.1f s
 
   Interface A   %s   (description: %s/docs)
   Interface B   %s   (description: %s/docs)
+  dashboard     %s   (sign in as "admin" of the credentials says)
   gRPC          auth %s, customer %s, booking %s, pass %s, webhook %s
   operators     http://%s/readyz, /metrics
   credentials   %s

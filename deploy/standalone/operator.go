@@ -26,6 +26,7 @@ type operatorClient struct {
 	companies authv1.CompanyServiceClient
 	clients   authv1.ApiClientServiceClient
 	keys      authv1.ApiKeyServiceClient
+	admins    authv1.AdministratorServiceClient
 	customers customerv1.CustomerServiceClient
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
@@ -51,6 +52,7 @@ func dialOperator(in *instance) (*operatorClient, error) {
 	op.companies = authv1.NewCompanyServiceClient(auth)
 	op.clients = authv1.NewApiClientServiceClient(auth)
 	op.keys = authv1.NewApiKeyServiceClient(auth)
+	op.admins = authv1.NewAdministratorServiceClient(auth)
 	op.customers = customerv1.NewCustomerServiceClient(customer)
 	op.events = bookingv1.NewEventServiceClient(booking)
 	op.bookings = bookingv1.NewBookingServiceClient(booking)
@@ -96,12 +98,16 @@ func (op *operatorClient) credentials(ctx context.Context) (credentials, error) 
 			Webhook:           s.addr(portWebhook),
 			ServiceCredential: op.in.state.Credentials[operator],
 		},
-		Admin: s.addr(portAdmin),
+		Admin:     adminAccess{URL: op.in.dashboardURL()},
+		AdminPort: s.addr(portAdmin),
 	}
 	if demo := op.in.state.Demo; demo != nil {
 		c.CompanyID = demo.CompanyID
 		c.InterfaceA.ClientID, c.InterfaceA.ClientSecret = demo.ClientID, demo.ClientSecret
 		c.InterfaceB.APIKey, c.InterfaceB.APISecret = demo.APIKey, demo.APISecret
+	}
+	if demo := op.in.state.Demo; demo != nil && demo.OwnerMade {
+		c.Admin.Email, c.Admin.Password = demo.OwnerEmail, demo.OwnerPassword
 	}
 	var err error
 	c.GRPC.ServiceToken, err = op.token(ctx, c.CompanyID)

@@ -34,13 +34,17 @@ type credential struct {
 	Secret string `json:"secret"`
 }
 
-// demonstration is the seeded company, its API client and its API key.
+// demonstration is the seeded company, its API client, its API key and its owner.
 type demonstration struct {
 	CompanyID    string `json:"company_id"`
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
 	APIKey       string `json:"api_key,omitempty"`
 	APISecret    string `json:"api_secret,omitempty"`
+	// The owner is made once the password is kept here.
+	OwnerEmail    string `json:"owner_email,omitempty"`
+	OwnerPassword string `json:"owner_password,omitempty"`
+	OwnerMade     bool   `json:"owner_made,omitempty"`
 	// StartedAt is the "today" of the seeded data: a run that goes on where
 	// another was interrupted makes the same requests.
 	StartedAt time.Time `json:"started_at"`

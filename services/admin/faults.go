@@ -93,6 +93,9 @@ func (t trouble) head() (string, string) { return t.Heading, "" }
 func troubleOf(f *fault.Error, requestID string) trouble {
 	switch f.Kind {
 	case fault.NotFound:
+		if f.Message == noInvitation {
+			return trouble{Heading: "No such invitation", Text: f.Message}
+		}
 		return trouble{Heading: "Page not found", Text: "There is nothing at this address. It may have been deleted, or the link is incomplete."}
 	case fault.Forbidden:
 		text := sentence(f)

@@ -257,6 +257,41 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+func TestInvitations(t *testing.T) {
+	w := newWorld(t)
+	refusal := error(fault.Missing("invitation"))
+	on(w.backend, "GetInvitation", func(*authv1.GetInvitationRequest) (*authv1.GetInvitationResponse, error) {
+		if refusal != nil {
+			return nil, refusal
+		}
+		return &authv1.GetInvitationResponse{CompanyName: "Riverside", Invitation: &authv1.Invitation{Email: "new@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}}, nil
+	})
+	on(w.backend, "AcceptInvitation", func(*authv1.AcceptInvitationRequest) (*authv1.AcceptInvitationResponse, error) {
+		return &authv1.AcceptInvitationResponse{SessionToken: sessionToken, Identity: w.identity()}, nil
+	})
+	for _, try := range []struct {
+		err    error
+		status int
+		says   string
+	}{
+		{fault.Missing("invitation"), http.StatusNotFound, "does not exist or was withdrawn"},
+		{fault.Refuse("INVITATION_EXPIRED", "expired"), http.StatusBadRequest, "has expired"},
+		{fault.Refuse("INVITATION_ACCEPTED", "used"), http.StatusBadRequest, "has been used"},
+	} {
+		refusal = try.err
+		if a := w.get("/invitation/abc"); a.StatusCode != try.status || !strings.Contains(a.body, try.says) {
+			t.Error(describe(a))
+		}
+	}
+	refusal = nil
+	w.get("/invitation/abc").must(t, "Join Riverside", "Staff", "new@example.com")
+	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"short"}, "repeat": {"short"}}, nil).must(t, "at least 12 characters")
+	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "not the same")
+	if a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil); a.to() != "/" {
+		t.Error(describe(a))
+	}
+}
+
 func TestStaffHaveNoSettings(t *testing.T) {
 	w := newWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF

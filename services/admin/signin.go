@@ -119,15 +119,18 @@ func (v *visit) findInvitation() (invitationPage, error) {
 	return p, nil
 }
 
+// noInvitation is said of a link that leads nowhere.
+const noInvitation = "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link."
+
 // invitationFault says what is wrong with a link.
 func invitationFault(err error) error {
 	switch f := fault.From(err); {
 	case f.Kind == fault.NotFound:
-		return fault.Refuse("INVITATION", "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link.")
+		return fault.New(fault.NotFound, fault.ReasonNotFound, noInvitation)
 	case f.Reason == "INVITATION_EXPIRED":
-		return fault.Refuse("INVITATION", "This invitation has expired. Ask whoever invited you for a new link.")
+		return fault.Refuse(f.Reason, "This invitation has expired. Ask whoever invited you for a new link.")
 	case f.Reason == "INVITATION_ACCEPTED":
-		return fault.Refuse("INVITATION", "This invitation has been used. Sign in with the password that you chose.")
+		return fault.Refuse(f.Reason, "This invitation has been used. Sign in with the password that you chose.")
 	}
 	return err
 }

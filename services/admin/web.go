@@ -192,7 +192,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // errForgery is a request that did not come from a page of this session.
-var errForgery = fault.New(fault.Forbidden, "FORGED", "This request did not come from a page of this dashboard. Open the page again and repeat what you did.")
+var errForgery = fault.New(fault.Forbidden, fault.ReasonForbidden, "This request did not come from a page of this dashboard. Open the page again and repeat what you did.")
 
 // errOwnersOnly is a page that staff do not have.
 var errOwnersOnly = fault.New(fault.Forbidden, fault.ReasonForbidden, "Only owners can open this page. Ask an owner of your company to do this, or to change your role.")

@@ -471,6 +471,9 @@ func TestAuditLog(t *testing.T) { // invariant 7
 				t.Errorf("%s: got %v, want %v", name, got, want)
 			}
 		}
+		if _, err := r.audit.ListAuditEntries(r.as(company), &authv1.ListAuditEntriesRequest{Target: "a\x00"}); reason(err) != fault.ReasonInvalidParameter {
+			t.Errorf("got %v", err)
+		}
 		for _, pageToken := range []string{"x", "zzzzzzzzzzzz.", "-1." + id.NewUUID().String()} {
 			if _, err := r.audit.ListAuditEntries(r.as(company), &authv1.ListAuditEntriesRequest{PageToken: pageToken}); reason(err) != fault.ReasonInvalidParameter {
 				t.Errorf("%q: got %v", pageToken, err)
@@ -498,6 +501,7 @@ func TestAuditLog(t *testing.T) { // invariant 7
 			"no target":          {Action: "webhook.create"},
 			"a long detail":      {Action: "webhook.create", Target: "x", Details: []*authv1.AuditDetail{{Field: "x", After: strings.Repeat("x", 1001)}}},
 			"a nameless detail":  {Action: "webhook.create", Target: "x", Details: []*authv1.AuditDetail{{After: "x"}}},
+			"a NUL in a detail":  {Action: "webhook.create", Target: "x", Details: []*authv1.AuditDetail{{Field: "x", After: "a\x00"}}},
 			"very many of them":  {Action: "webhook.create", Target: "x", Details: make([]*authv1.AuditDetail, 51)},
 			"a very long action": {Action: "webhook." + strings.Repeat("x", 64), Target: "x"},
 		} {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -93,6 +92,9 @@ type auditFilter struct {
 	since, until          *time.Time
 }
 
+// storable reports whether PostgreSQL could have stored a text.
+func storable(s string) bool { return !strings.ContainsRune(s, 0) }
+
 // auditCursor is the place after an entry, newest first.
 type auditCursor struct {
 	at time.Time
@@ -140,6 +142,11 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 		return nil, err
 	}
 	filter := auditFilter{actor: req.GetActor(), action: req.GetAction(), target: req.GetTarget()}
+	for name, s := range map[string]string{"actor": filter.actor, "action": filter.action, "target": filter.target} {
+		if !storable(s) {
+			return nil, fault.InvalidParameter(name, "characters", "must not contain control characters")
+		}
+	}
 	if req.Since != nil {
 		filter.since = new(req.GetSince().AsTime())
 	}
@@ -173,10 +180,8 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 func (s *Server) names(ctx context.Context, company id.Company, subjects []string) (map[string]string, error) {
 	bySubject := map[string]id.UUID{}
 	for _, subject := range subjects {
-		if administrator, err := id.Parse[id.Administrator](subject); err == nil {
-			bySubject[subject] = administrator.UUID()
-		} else if credential, _, ok := parseSubject(subject); ok {
-			bySubject[subject] = credential
+		if u, ok := subjectUUID(subject); ok {
+			bySubject[subject] = u
 		}
 	}
 	if len(bySubject) == 0 {
@@ -247,11 +252,9 @@ func (c *checks) details(in []*authv1.AuditDetail) []Detail {
 	out := make([]Detail, len(in))
 	for i, d := range in {
 		path := fmt.Sprintf("details[%d]", i)
-		out[i] = Detail{Field: c.text(path+".field", d.GetField(), 1, maxDetailField), Before: d.GetBefore(), After: d.GetAfter()}
-		for name, s := range map[string]string{"before": d.GetBefore(), "after": d.GetAfter()} {
-			if utf8.RuneCountInString(s) > maxDetailText {
-				c.add(path+"."+name, "max_length", fmt.Sprintf("must be at most %d characters", maxDetailText))
-			}
+		out[i] = Detail{
+			Field:  c.text(path+".field", d.GetField(), 1, maxDetailField),
+			Before: c.text(path+".before", d.GetBefore(), 0, maxDetailText), After: c.text(path+".after", d.GetAfter(), 0, maxDetailText),
 		}
 	}
 	return out

@@ -141,7 +141,8 @@ func serviceScopes() []string {
 		"customer-passes:read", "customer-passes:write", "redemptions:write", "discounts:read", "discounts:write",
 		"registrations:read", "registrations:write", "webhooks:read", "webhooks:write",
 		"company:read", "company:write", "api-clients:read", "api-clients:write", "api-keys:read", "api-keys:write",
-		"service-credentials:read", "service-credentials:write")
+		"service-credentials:read", "service-credentials:write",
+		"audit:read", "audit:write")
 }
 
 // everything is the permission that stands for all of them.

@@ -1,10 +1,18 @@
-// Package auth is the auth service: companies, the credentials of machines, and
-// the tokens that they get.
+// Package auth is the auth service: companies, the credentials of machines, the
+// administrators who sign in, and the tokens that all of them get.
 //
 //	credential:  active ◀──▶ disabled           key:  pending ──▶ active ──▶ retired ──▶ gone
 //	               │  └── expired, by time              │ a minute     │ until its last
 //	               └── deleted                          │              │ token has expired
 //	                                                    └ every verifier learns it
+//
+//	session:     live ──▶ ended             invitation:  open ──▶ accepted
+//	                                                       ├── revoked
+//	                                                       └── expired, by time
+//
+// An administrator (admin_) has sessions (sess_), whose opaque tokens are exchanged
+// for access tokens of five minutes. Those of all sessions of an administrator have
+// one generation: when one session ends they all die, and the others get new ones.
 //
 // A credential is an API client (m2m_, Interface A), an API key (key_, Interface
 // B) or a service credential (svc_, gRPC). A token says which it is of. Those of
@@ -30,8 +38,20 @@
 //     with keys of one set.
 //  6. Failures of one credential from one address are slowed down, then refused;
 //     right credentials always pass, at once.
-//  7. Every change of a company or credential is in the audit log, in its commit.
+//  7. Every change of a company, credential, administrator, session or invitation
+//     is in the audit log, in its commit. A line of it is never changed.
 //  8. A company sees and changes its own credentials only: an identifier of
 //     another company is answered like one that does not exist. What concerns
 //     the platform takes platform:admin.
+//  9. A session is used by its token alone, and not once it has ended: signed out,
+//     idle, too old, or ended by somebody who may. Disabling an administrator and
+//     resetting the password end all of them, changing the password the others.
+//  10. A password is looked at only when its turn has come: attempts are counted
+//     before, for all replicas. An unknown e-mail address costs and reads like a
+//     wrong password, and nobody can lock an administrator out.
+//  11. A code of TOTP or of recovery is taken once, and none that is older than the
+//     last one.
+//  12. A company that has an owner who is not disabled keeps one. An e-mail address
+//     is one administrator's in the whole installation.
+//  13. An invitation is accepted once, within its time, by who has its link.
 package auth

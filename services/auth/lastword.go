@@ -4,71 +4,65 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // Of the identity subjects the stream keeps the last word, and a verifier that
-// starts believes it. A process that dies with events in its hands leaves them to
-// another, which publishes them half a minute later: after newer ones of the same
-// subject. lastWords hears such a word and says the newest again.
+// starts believes it. Words can come out of order: two relays publish two changes
+// of a moment, or a process dies with events in its hands, which another publishes
+// half a minute later. The newer word may have left the stream by then, before
+// anybody heard it. lastWords hears the older one, looks up in the database what
+// the last word should be, and says it again.
 type lastWords struct {
 	db     *pg.DB
 	outbox *outbox.Outbox
+	keys   *keyring
 	log    *slog.Logger
 }
 
-// word is what was last said on a subject, and its place in the order of words.
-type word struct {
-	order   int64
-	payload proto.Message
-}
-
 // follow watches the identity subjects until ctx ends. Every replica does; to say
-// the same again harms nobody.
+// the same again harms nobody. What was said before is not looked up, for there can
+// be a great deal of it: every start says again what may still matter.
 func (l *lastWords) follow(b *bus.Bus) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		newest := map[string]word{}
+		var caughtUp atomic.Bool
 		each := func(m bus.Message) {
-			w, err := wordOf(m)
+			order, err := orderOf(m)
 			if err != nil {
 				l.log.Error("identity event not understood", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
 				return
 			}
-			known, ok := newest[m.Subject]
-			if !ok || w.order >= known.order {
-				newest[m.Subject] = w
-				return
+			if caughtUp.Load() {
+				l.mend(ctx, m.Subject, order)
 			}
-			l.log.Warn("an identity event came after a newer one, which is published again", "subject", m.Subject)
-			l.repeat(ctx, m.Subject, known)
 		}
-		return b.Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, each, nil)
+		return b.Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, each, func() { caughtUp.Store(true) })
 	}
 }
 
 const keysSubjects = "auth.v1.signing_keys_changed.*"
 
-// repeatAgain is how long it waits to say a word again after that failed.
+// repeatAgain is how long it waits to mend again after that failed.
 const repeatAgain = time.Second
 
-// repeat publishes a word again, trying until ctx ends: a wrong last word must not
-// stay.
-func (l *lastWords) repeat(ctx context.Context, subject string, w word) {
+// mend publishes the newest word of a subject where the one that was heard is
+// older, trying until ctx ends: a wrong last word must not stay.
+func (l *lastWords) mend(ctx context.Context, subject string, heard int64) {
 	for {
-		err := l.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			return l.outbox.Append(ctx, tx, outbox.Event{Subject: subject, Payload: w.payload})
-		})
+		err := l.mendOnce(ctx, subject, heard)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		l.log.Warn("the newest identity event could not be published again", "subject", subject, "error", err.Error())
+		l.log.Warn("the newest identity event could not be looked up or published again", "subject", subject, "error", err.Error())
 		select {
 		case <-ctx.Done():
 			return
@@ -77,13 +71,55 @@ func (l *lastWords) repeat(ctx context.Context, subject string, w word) {
 	}
 }
 
-func wordOf(m bus.Message) (word, error) {
+const (
+	keysVersionSQL = `select version from signing_key_set`
+
+	// The identifiers of credentials and administrators never meet.
+	generationSQL = `select coalesce(max(generation), 0) from (
+		select generation from credentials where id = $1 union all select generation from administrators where id = $1) g`
+)
+
+func (l *lastWords) mendOnce(ctx context.Context, subject string, heard int64) error {
+	credential, isRevocation := strings.CutPrefix(subject, subjectRevoked)
+	if !isRevocation {
+		version, err := pg.One[int64](ctx, l.db, pg.AllCompanies(), keysVersionSQL)
+		if err != nil || version <= heard {
+			return err
+		}
+		l.log.Warn("an identity event came after a newer one, which is published again", "subject", subject)
+		return l.keys.start(ctx)
+	}
+	u, ok := subjectUUID(credential)
+	if !ok {
+		return nil // of a kind that a newer version has
+	}
+	generation, err := pg.One[int64](ctx, l.db, pg.AllCompanies(), generationSQL, u)
+	if err != nil || generation <= heard {
+		return err
+	}
+	l.log.Warn("an identity event came after a newer one, which is published again", "subject", subject)
+	return l.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		return l.outbox.Append(ctx, tx, revoked(credential, generation))
+	})
+}
+
+// subjectUUID is the identifier of a credential or an administrator.
+func subjectUUID(subject string) (u id.UUID, ok bool) {
+	if administrator, err := id.Parse[id.Administrator](subject); err == nil {
+		return administrator.UUID(), true
+	}
+	u, _, ok = parseSubject(subject)
+	return u, ok
+}
+
+// orderOf is the place of a word in the order of the words of its subject.
+func orderOf(m bus.Message) (int64, error) {
 	if strings.HasPrefix(m.Subject, subjectRevoked) {
 		var e authv1.CredentialRevoked
 		err := proto.Unmarshal(m.Payload, &e)
-		return word{order: e.GetMinGeneration(), payload: &e}, err
+		return e.GetMinGeneration(), err
 	}
 	var e authv1.SigningKeysChanged
 	err := proto.Unmarshal(m.Payload, &e)
-	return word{order: e.GetVersion(), payload: &e}, err
+	return e.GetVersion(), err
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"crypto/sha256"
+	"net/netip"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,12 +34,25 @@ const (
 
 // pacedPair is an e-mail address tried from one address.
 func pacedPair(email, address string) paced {
-	return paced{subject: "pair\x00" + emailKey(email) + "\x00" + address, free: 5, longest: 30 * time.Second}
+	return paced{subject: "pair\x00" + emailKey(email) + "\x00" + network(address), free: 5, longest: 30 * time.Second}
 }
 
 // pacedAddress is all that is tried from one address.
 func pacedAddress(address string) paced {
-	return paced{subject: "address\x00" + address, free: 50, longest: 10 * time.Second}
+	return paced{subject: "address\x00" + network(address), free: 50, longest: 10 * time.Second}
+}
+
+// network is what one caller has: an address of IPv4, a /64 of IPv6.
+func network(address string) string {
+	parsed, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	parsed = parsed.Unmap().WithZone("")
+	if parsed.Is4() {
+		return parsed.String()
+	}
+	return netip.PrefixFrom(parsed, 64).Masked().String()
 }
 
 // pacedCodes are the codes of one administrator, from any address: who tries

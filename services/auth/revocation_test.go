@@ -96,8 +96,8 @@ func TestRevocation(t *testing.T) { // invariant 3
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			err := testkit.Bus(w.t).Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
-				if said, err := wordOf(m); err == nil {
-					last[m.Subject] = said.order
+				if order, err := orderOf(m); err == nil {
+					last[m.Subject] = order
 				}
 			}, cancel)
 			if last[subjectRevoked+clientID] < 3 || last[subjectKeysChanged] < 1 {
@@ -111,6 +111,34 @@ func TestRevocation(t *testing.T) { // invariant 3
 		}
 		if _, err := later.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("a verifier that starts later says %v", err)
+		}
+	})
+	t.Run("is the newest one, also where nobody heard that before an older one took its place", func(t *testing.T) {
+		clientID, _ := one.client(company)
+		ada := one.administrator(company, staff)
+		// The generations that are committed, without their events.
+		for sql, subject := range map[string]string{
+			`update credentials set generation = 7, revoked_at = now() where id = $1`:    clientID,
+			`update administrators set generation = 7, revoked_at = now() where id = $1`: ada.id,
+		} {
+			err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+				u, _ := subjectUUID(subject)
+				_, err := tx.Exec(ctx, sql, u)
+				return errors.Join(err, one.server.outbox.Append(ctx, tx, revoked(subject, 6)))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			testkit.Eventually(t, 10*time.Second, func() error {
+				last := int64(0)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				err := testkit.Bus(w.t).Follow(ctx, []string{subjectRevoked + subject}, func(m bus.Message) { last, _ = orderOf(m) }, cancel)
+				if last != 7 {
+					return fmt.Errorf("the last word of %s is %d (%w)", subject, last, errors.Join(err, errors.New("too old")))
+				}
+				return nil
+			})
 		}
 	})
 	t.Run("is not needed for a wider scope", func(t *testing.T) {

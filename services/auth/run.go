@@ -73,7 +73,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	kit.Run(g)
 	g.Go("signing keys", keys.run)
 	g.Go("signing keys of other replicas", keys.follow(kit.Bus))
-	words := &lastWords{db: kit.DB, outbox: kit.Outbox, log: h.Log}
+	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
 	g.Go("last words", words.follow(kit.Bus))
 	g.Go("sweep", server.sweep)
 	g.Go("grpc", kit.ServeGRPC(srv))

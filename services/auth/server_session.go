@@ -32,6 +32,9 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 	}
 	known, hash, err := s.checkSignIn(ctx, req)
 	if err != nil {
+		if !fault.Is(err, fault.Unauthenticated) {
+			s.takeBack(ctx, counted...) // it was not looked at
+		}
 		return nil, err
 	}
 	if known.asksCode() && req.GetTotpCode() == "" {
@@ -40,6 +43,7 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 	}
 	if known.asksCode() {
 		if err := s.attempt(ctx, pacedCodes(known.ID)); err != nil {
+			s.takeBack(ctx, counted...)
 			return nil, err
 		}
 	}

@@ -46,7 +46,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 			t.Fatal(err)
 		}
 		var answers []string
-		for _, try := range []struct{ email, password string }{{ada.email, "wrong"}, {email(), goodPassword}, {gone.email, goodPassword}, {"no address", "x"}} {
+		for _, try := range []struct{ email, password string }{{ada.email, "wrong"}, {email(), goodPassword}, {gone.email, goodPassword}, {"no address", "x"}, {"a\x00b@example.com", "x\x00"}} {
 			_, err := r.signIn(try.email, try.password, "", "192.0.2.8")
 			if !fault.Is(err, fault.Unauthenticated) || reason(err) != fault.ReasonInvalidCredentials {
 				t.Errorf("%s: got %v", try.email, err)

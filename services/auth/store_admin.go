@@ -48,6 +48,9 @@ func administratorFaults() map[string]*fault.Error {
 }
 
 func (s *store) administratorByEmail(ctx context.Context, key string) (Administrator, error) {
+	if !storable(key) {
+		return Administrator{}, fault.Missing("administrator")
+	}
 	a, err := pg.One[Administrator](ctx, s.db, pg.AllCompanies(), administratorByEmailSQL, key)
 	return a, missing(err, "administrator")
 }

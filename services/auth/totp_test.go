@@ -137,6 +137,14 @@ func TestTotp(t *testing.T) { // invariant 11
 		if len(refused) != 5 || refused[4] != "session.refuse reason: wrong code, address: 192.0.2.1" {
 			t.Errorf("got %q", refused)
 		}
+		for range 6 { // codes that come too early are no failures of the password
+			if _, err := r.signIn(ada.email, goodPassword, "abcdef", "192.0.2.77"); !fault.Is(err, fault.RateLimited) {
+				t.Errorf("got %v", err)
+			}
+		}
+		if res, err := r.signIn(ada.email, goodPassword, "", "192.0.2.77"); err != nil || !res.GetTotpRequired() {
+			t.Errorf("got %v, %v", res, err)
+		}
 		at = at.Add(time.Minute)
 		if _, err := r.signIn(ada.email, goodPassword, codeAt(t, secret, at), "192.0.2.1"); err != nil {
 			t.Error(err)

@@ -106,7 +106,7 @@ func (w *world) start() *replica {
 	t.Cleanup(srv.Stop)
 	w.background(box.Run)
 	w.background(r.keys.follow(b))
-	w.background((&lastWords{db: w.db, outbox: box, log: log}).follow(b))
+	w.background((&lastWords{db: w.db, outbox: box, keys: r.keys, log: log}).follow(b))
 	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package reservectl is the operator's command line: companies, API clients, API keys,
+// Package reservectl is the operator's command line: companies, API clients, API keys, administrators,
 // imports of what a business brings along, and load data. It is a client of the
 // services' gRPC like any other; it has no access of its own to a database.
 //

@@ -80,6 +80,7 @@ func TestReservectl(t *testing.T) {
 	t.Run("company", func(t *testing.T) { o.testCompany(t, c) })
 	t.Run("client", func(t *testing.T) { o.testClient(t, c.ID) })
 	t.Run("key", func(t *testing.T) { o.testKey(t, c.ID) })
+	t.Run("admin", o.testAdmin)
 	t.Run("customer import", func(t *testing.T) { o.testCustomerImport(t, c.ID, n) })
 	t.Run("transaction import", func(t *testing.T) { o.testTransactionImport(t, c.ID, n) })
 	t.Run("seed", o.testSeed)
@@ -91,6 +92,7 @@ func (o operator) testHelp(t *testing.T) {
 		for _, command := range []string{
 			"", "company", "company create", "company update", "company list", "client", "client create", "client list", "client rotate", "client disable",
 			"client enable", "client delete", "key", "key create", "key list", "key update", "key rotate", "key disable", "key enable", "key delete",
+			"admin", "admin create", "admin list", "admin disable", "admin enable", "admin reset-password",
 			"customer", "customer import", "transaction", "transaction import", "seed",
 		} {
 			out := o.ok(t, append(strings.Fields(command), "--help")...)

@@ -35,6 +35,7 @@ func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalon
 			"base_url": c.InterfaceA.BaseURL, "client_id": c.InterfaceA.ClientID, "client_secret": c.InterfaceA.ClientSecret,
 			"auth": c.GRPC.Auth, "customer": c.GRPC.Customer, "booking": c.GRPC.Booking, "pass": c.GRPC.Pass,
 			"service_token": c.GRPC.ServiceToken, "company_id": c.CompanyID,
+			"email": c.Admin.Email, "password": c.Admin.Password,
 		} {
 			if value == "" {
 				t.Errorf("%s is missing", name)

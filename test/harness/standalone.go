@@ -56,6 +56,7 @@ type Credentials struct {
 		ServiceCredential Credential `json:"service_credential"`
 	} `json:"grpc"`
 	Admin struct {
+		URL      string `json:"url"`
 		Email    string `json:"email"`
 		Password string `json:"password"`
 	} `json:"admin"`

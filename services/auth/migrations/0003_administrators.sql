@@ -36,6 +36,9 @@ create table administrators (
 -- Who signs in names no company.
 create unique index administrators_email on administrators (email_key);
 
+-- The identifier alone names whose tokens were revoked.
+create unique index administrators_id on administrators (id);
+
 create index administrators_revoked on administrators (revoked_at) where revoked_at is not null;
 
 -- Browsers that are signed in. Those that end are deleted. Of the token only the

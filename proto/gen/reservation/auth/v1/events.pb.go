@@ -203,7 +203,7 @@ func (x *CompanySnapshot) GetUniqueCustomerEmails() bool {
 // per credential is kept for ever and read by every verifier at its start.
 type CredentialRevoked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// m2m_, key_ or svc_ identifier.
+	// m2m_, key_, svc_ or admin_ identifier.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Tokens of an earlier generation are dead.
 	MinGeneration int64 `protobuf:"varint,2,opt,name=min_generation,json=minGeneration,proto3" json:"min_generation,omitempty"`
