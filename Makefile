@@ -29,7 +29,7 @@ build: ## build bin/standalone, bin/reservectl and every part
 test: check unit ## everything that CI runs, on a fresh machine too
 
 .PHONY: unit
-unit: postgres ## all tests, with the race detector
+unit: postgres chromium ## all tests, with the race detector
 	go test -race -timeout 15m $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
 	go test -race -timeout 15m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
 
@@ -72,6 +72,15 @@ bench: postgres ## what requests cost, as multiples of a hand-written process ov
 .PHONY: postgres
 postgres:
 	@deploy/install-postgres.sh
+
+.PHONY: chromium
+chromium:
+	@deploy/install-chromium.sh
+
+.PHONY: pictures
+pictures: postgres chromium ## take the pictures of the dashboard in docs/pictures
+	@mkdir -p docs/pictures
+	go test -count=1 -timeout 10m -run TestPictures ./test/browser -pictures $(CURDIR)/docs/pictures
 
 .PHONY: clean
 clean: ## remove what was built; data in .run stays

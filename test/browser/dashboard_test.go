@@ -1,16 +1,17 @@
 package browser
 
 import (
-	"fmt"
+	"path/filepath"
 	"testing"
 
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/platform/pgserver"
 	"reservation.dev/test/harness"
 )
 
 // world is a platform with its demonstration company, an owner of it, and a browser.
 type world struct {
 	*harness.Standalone
+	postgres *harness.Postgres
 	chromium *chromium
 	op       *harness.Operator
 	company  *harness.Company
@@ -29,24 +30,19 @@ func TestDashboard(t *testing.T) {
 	t.Run("front desk", w.testFrontDesk)
 	t.Run("without JavaScript", w.testWithoutScript)
 	t.Run("pages", w.testPages)
-	t.Run("pictures", w.testPictures)
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{chromium: startChromium(t), receiver: newReceiver(t), email: "owner@riverside.example", password: "correct horse battery"}
+	w := &world{chromium: startChromium(t), receiver: newReceiver(t)}
+	w.postgres = harness.StartPostgres(t, filepath.Join(harness.TempDir(t), "postgres"), pgserver.Fast)
 	w.Standalone = harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
-		"DEMO": "on", "WEBHOOK_CA_FILE": w.receiver.authority, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
+		"DEMO": "on", "DATABASE_URL": w.postgres.AdminURL(),
+		"WEBHOOK_CA_FILE": w.receiver.authority, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 	}})
-	w.url = fmt.Sprintf("http://127.0.0.1:%d", w.PortBase+2)
+	w.url, w.email, w.password = w.Credentials.Admin.URL, w.Credentials.Admin.Email, w.Credentials.Admin.Password
 	w.op = w.Operator(t)
 	w.company = w.op.Company(w.Credentials.CompanyID)
-	_, err := w.op.Administrators.CreateAdministrator(w.company.Ctx(t.Context()), &authv1.CreateAdministratorRequest{
-		Email: w.email, Name: "Olivia Owner", Password: w.password,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return w
 }
 

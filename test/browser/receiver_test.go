@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type receiver struct {
 	url       string
 	authority string // the authority's certificate, as a file
 	took      chan received
+	count     atomic.Int64 // of requests to /flaky
 }
 
 // received is one request that came.
@@ -63,10 +65,11 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// ServeHTTP takes what comes; under /broken it answers that it is broken.
+// ServeHTTP takes what comes; under /broken it answers that it is broken, and
+// under /flaky so it does for one in six.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
-	if req.URL.Path == "/broken" {
+	if req.URL.Path == "/broken" || req.URL.Path == "/flaky" && r.count.Add(1)%6 == 0 {
 		http.Error(w, "the receiver is broken", http.StatusInternalServerError)
 		return
 	}
