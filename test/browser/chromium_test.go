@@ -47,6 +47,7 @@ func startChromium(t *testing.T) *chromium {
 		chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("disable-lcd-text", true), // pictures of text in shades of one colour
 		chromedp.Flag("lang", "en-GB"),
 	)
 	ctx, end := chromedp.NewContext(allocator)

@@ -67,6 +67,9 @@ func (b *tab) look(t *testing.T, p place, axe string) {
 			if shift := b.shift(); shift > maxShift {
 				t.Errorf("%s, %s: what is shown jumps by %.3f", p.path, window.name, shift)
 			}
+			for _, cut := range b.cut() {
+				t.Errorf("%s, %s: a part is cut off: %s", p.path, window.name, cut)
+			}
 			if wide := b.wide(window.width); len(wide) > 0 {
 				t.Errorf("%s, %s: it scrolls sideways for\n%s", p.path, window.name, strings.Join(wide, "\n"))
 			}
@@ -114,6 +117,14 @@ func (b *tab) wide(width int64) []string {
 		const wide = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > %[1]d + 0.5);
 		return wide.slice(0, 5).map(e => e.outerHTML.slice(0, 160)).concat("the page is " + document.scrollingElement.scrollWidth + " wide");
 	})()`, width))
+}
+
+// cut returns what is wider than the card that it is on, which hides the rest.
+func (b *tab) cut() []string {
+	b.t.Helper()
+	return eval[[]string](b, `[...document.querySelectorAll("main *")]
+		.filter(e => getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 1)
+		.map(e => e.className + ": " + e.scrollWidth + " in " + e.clientWidth)`)
 }
 
 // violations returns what the accessibility checker finds; none without it.

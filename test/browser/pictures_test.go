@@ -2,12 +2,17 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
+	"image"
+	"image/color"
 	"image/png"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,7 +91,7 @@ func (b *tab) take(p picture, path string) {
 		b.t.Fatal(err)
 	}
 	var small bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, shot); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, flat(shot)); err != nil {
 		b.t.Fatal(err)
 	}
 	if size := shot.Bounds().Size(); int64(size.X) != window.width || int64(size.Y) != window.height {
@@ -103,12 +108,41 @@ func (b *tab) take(p picture, path string) {
 	}
 }
 
+// flat returns a picture in the 256 colours that it has most of, each other one
+// as the nearest of them: pages have few, but for the edges of letters.
+func flat(shot image.Image) image.Image {
+	counts := map[color.RGBA]int{}
+	bounds := shot.Bounds()
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(shot.At(x, y)).(color.RGBA) }
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			counts[at(x, y)]++
+		}
+	}
+	colours := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int { return cmp.Compare(counts[b], counts[a]) })
+	var palette color.Palette
+	for _, c := range colours[:min(256, len(colours))] {
+		palette = append(palette, c)
+	}
+	index := map[color.RGBA]uint8{}
+	for _, c := range colours {
+		index[c] = uint8(palette.Index(c))
+	}
+	out := image.NewPaletted(bounds, palette)
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			out.SetColorIndex(x, y, index[at(x, y)])
+		}
+	}
+	return out
+}
+
 // busy makes a day of webhooks: a receiver that now and then is broken is told of
 // bookings, which are spread over the hours afterwards.
 func (w *world) busy(t *testing.T, b *tab) {
 	t.Helper()
-	b.addEndpoint(w.receiver.url+"/newsletter", "The newsletter")
 	b.addEndpoint(w.receiver.url+"/flaky", "The till at the front desk")
+	b.addEndpoint(w.receiver.url+"/newsletter", "The newsletter")
 	ctx := w.company.Ctx(t.Context())
 	customers, err := w.op.Customers.ListCustomers(ctx, &customerv1.ListCustomersRequest{PageSize: 60})
 	if err != nil {
@@ -129,7 +163,7 @@ func (w *world) busy(t *testing.T, b *tab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address.Path = "/webhook"
+	address.Path = "/reservation_webhook"
 	conn, err := pgx.Connect(t.Context(), address.String())
 	if err != nil {
 		t.Fatal(err)
