@@ -12,7 +12,7 @@ import (
 
 // The drawing area of a chart, in units of its viewBox.
 const (
-	chartWidth, chartHeight                = 720, 200
+	chartWidth, chartHeight                = 420, 180
 	chartLeft, chartTop, chartRight, below = 44, 8, 6, 24
 	plotWidth, plotHeight                  = chartWidth - chartLeft - chartRight, chartHeight - chartTop - below
 )
@@ -28,7 +28,7 @@ type span struct {
 
 var spans = []span{
 	{"day", "24 hours", 24 * time.Hour, time.Hour, "15:04", 4},
-	{"week", "7 days", 7 * 24 * time.Hour, 6 * time.Hour, "Mon 2 Jan", 4},
+	{"week", "7 days", 7 * 24 * time.Hour, 6 * time.Hour, "Mon 2", 4},
 	{"month", "30 days", 30 * 24 * time.Hour, 24 * time.Hour, "2 Jan", 5},
 }
 
@@ -42,6 +42,8 @@ type charts struct {
 	// CountTicks and TimeTicks are lines across the charts.
 	CountTicks, TimeTicks []chartTick
 	P50, P95              string // points of the lines
+	Dots                  []dot
+	Right, Bottom         int
 	Delivered             int64
 	Retried, Failed       int64
 	Width, Height         int
@@ -70,6 +72,9 @@ type columnPart struct {
 	Y, Height float64
 }
 
+// dot marks a point of a line, which alone would not be seen.
+type dot struct{ X, Y string }
+
 // chartLabel is text below the axis, chartTick a line with its value.
 type chartLabel struct {
 	X    float64
@@ -82,7 +87,7 @@ type chartTick struct {
 
 // charts asks for the statistics of an endpoint, or of all, and lays them out.
 func (v *visit) charts(endpoint, base string) (charts, error) {
-	c := charts{Spans: spans, Span: spans[0], Base: base, Width: chartWidth, Height: chartHeight}
+	c := charts{Spans: spans, Span: spans[0], Base: base, Width: chartWidth, Height: chartHeight, Right: chartWidth - chartRight, Bottom: chartHeight - 6}
 	for _, s := range spans {
 		if s.Name == v.query("span") {
 			c.Span = s
@@ -145,8 +150,14 @@ func (c *charts) layout(buckets []*webhookv1.StatisticsBucket, zone *time.Locati
 		if b.GetDelivered()+b.GetRetried()+b.GetFailed() > 0 {
 			col.P50, col.P95 = milliseconds(b.GetP50Microseconds()), milliseconds(b.GetP95Microseconds())
 			col.TimeTip = fmt.Sprintf("%s: half within %s, 95 of 100 within %s", col.From, col.P50, col.P95)
-			p50 = append(p50, point(x+step/2, b.GetP50Microseconds(), slow))
-			p95 = append(p95, point(x+step/2, b.GetP95Microseconds(), slow))
+			for _, line := range []struct {
+				points *[]string
+				value  int64
+			}{{&p50, b.GetP50Microseconds()}, {&p95, b.GetP95Microseconds()}} {
+				at := point(x+step/2, line.value, slow)
+				*line.points = append(*line.points, at.X+","+at.Y)
+				c.Dots = append(c.Dots, at)
+			}
 		}
 		c.Columns = append(c.Columns, col)
 		if i%c.Span.every == 0 {
@@ -156,8 +167,8 @@ func (c *charts) layout(buckets []*webhookv1.StatisticsBucket, zone *time.Locati
 	c.P50, c.P95 = strings.Join(p50, " "), strings.Join(p95, " ")
 }
 
-func point(x float64, value, top int64) string {
-	return fmt.Sprintf("%.1f,%.1f", x, chartTop+plotHeight*(1-float64(value)/float64(top)))
+func point(x float64, value, top int64) dot {
+	return dot{fmt.Sprintf("%.1f", x), fmt.Sprintf("%.1f", chartTop+plotHeight*(1-float64(value)/float64(top)))}
 }
 
 // roundUp returns an even round number at or above n, as the top of an axis.
