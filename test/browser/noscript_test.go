@@ -40,8 +40,8 @@ func (w *world) testWithoutScript(t *testing.T) { // invariant 2
 	b.step("the menu of a phone opens", func(t *testing.T) {
 		b.size(390, 844)
 		b.open("/")
-		b.do("menu", clickVisible(`//header//summary`))
-		b.followAt("Customers", `//header//a[normalize-space()="Customers"]`)
+		b.do("menu", clickVisible(`//details[contains(@class,"menu")]/summary`))
+		b.followAt("Customers", `//details[contains(@class,"menu")]//a[normalize-space()="Customers"]`)
 		b.says("customers, newest first")
 	})
 }
