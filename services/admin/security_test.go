@@ -254,6 +254,8 @@ func TestSessions(t *testing.T) {
 				t.Errorf("%s: %s", path, describe(a))
 			}
 		}
+		w.signIn()
+		w.get(w.get("/").to()).must(t, "Your session has ended. Sign in again.")
 	})
 }
 

@@ -64,7 +64,10 @@ func (v *visit) toSignIn() {
 	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.Header.Get("Hx-Request") == "" {
 		target += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
 	}
-	v.forgetCookie(sessionCookie)
+	if v.cookie(sessionCookie) != "" {
+		v.forgetCookie(sessionCookie)
+		v.flash("failed", "Your session has ended. Sign in again.")
+	}
 	v.redirect(target)
 }
 

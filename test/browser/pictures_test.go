@@ -65,7 +65,6 @@ func TestPictures(t *testing.T) {
 		{"add-client", "new API client", false, "light", ""},
 		{"webhook", "webhook", false, "light", ""},
 		{"webhook-chart", "webhook", false, "light", "#charts"},
-		{"webhook-chart-dark", "webhook", false, "dark", "#charts"},
 		{"deliveries", "deliveries", false, "light", ""},
 		{"deliveries-phone", "deliveries", true, "light", ""},
 	} {
