@@ -34,7 +34,7 @@ build: ## build bin/standalone, bin/reservectl and every part
 test: check unit ## everything that CI runs, on a fresh machine too
 
 .PHONY: unit
-unit: postgres ## all tests, with the race detector
+unit: postgres chromium ## all tests, with the race detector
 	go test -race -timeout 15m $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
 	go test -race -timeout 15m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
 
@@ -70,10 +70,6 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$p/*_test.go | sed 's/func //'); do \
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s); done; done
 
-.PHONY: pictures
-pictures: postgres ## take the pictures of docs/DASHBOARD.md (needs chromium)
-	go test -count=1 -timeout 10m ./test/browser -run TestPictures -pictures $(CURDIR)/docs/pictures
-
 .PHONY: bench
 bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, and what webhooks do, in ROUNDS (default 8)
 	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 20m ./test/load
@@ -81,6 +77,15 @@ bench: postgres ## what requests cost, as multiples of a hand-written process ov
 .PHONY: postgres
 postgres:
 	@deploy/install-postgres.sh
+
+.PHONY: chromium
+chromium:
+	@deploy/install-chromium.sh
+
+.PHONY: pictures
+pictures: postgres chromium ## take the pictures of the dashboard in docs/pictures
+	@mkdir -p docs/pictures
+	go test -count=1 -timeout 10m -run TestPictures ./test/browser -pictures $(CURDIR)/docs/pictures
 
 .PHONY: clean
 clean: ## remove what was built; data in .run stays

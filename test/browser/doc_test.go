@@ -1,0 +1,27 @@
+// Package browser uses the dashboard as an owner does: in a real browser
+// (Chromium, driven over its debugger protocol), against the whole platform in
+// one process.
+//
+// TestDashboard starts the platform and the browser once; what it holds to is in
+// the files of its subtests. It is skipped, with the reason, where there is no
+// Chromium: deploy/install-chromium.sh installs Debian's.
+//
+// # Invariants
+//
+//  1. What the specification has an owner do in the dashboard works with a
+//     mouse and a keyboard, and what comes out of it works on the interfaces.
+//  2. It works without JavaScript too.
+//  3. Every main page fits a phone and a desk, light and dark; breaks no rule of
+//     its content security policy; asks nobody else for anything; and transfers
+//     less than 150 kB.
+//  4. Every main page passes an accessibility checker's rules for WCAG A and AA,
+//     and the keyboard reaches all of it, visibly.
+package browser
+
+import (
+	"testing"
+
+	"reservation.dev/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }

@@ -1,0 +1,47 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+)
+
+func (w *world) testWithoutScript(t *testing.T) { // invariant 2
+	b := w.tab(t)
+	b.withoutScript()
+	b.step("signing in", func(t *testing.T) {
+		b.open("/sign-in")
+		b.signIn(w.email, w.password)
+		b.says("Today")
+		scripted := eval[bool](b, `[...document.querySelectorAll("[data-script]")].some(e => !e.hidden)`)
+		if scripted {
+			t.Error("parts that need JavaScript are shown")
+		}
+	})
+	b.step("adding a client", func(t *testing.T) {
+		b.open("/settings/api-clients/new")
+		b.fill("Name", "Without JavaScript")
+		b.tick("bookings:read")
+		b.follow("Create the client")
+		client := b.credential()
+		if token := w.A(t).Token(t, client); token == "" {
+			t.Error("there is no token")
+		}
+		if strings.Contains(b.text(), "Copy\n") {
+			t.Error("a button that needs JavaScript is shown")
+		}
+	})
+	b.step("booking and checking in", func(t *testing.T) {
+		b.addEvent("By hand", 5, "12")
+		b.book("a")
+		b.says("1 of 2 places taken")
+		b.followAt("Check in", `(//main//button[starts-with(normalize-space(),"Check in")])[1]`)
+		b.says("1 checked in")
+	})
+	b.step("the menu of a phone opens", func(t *testing.T) {
+		b.size(390, 844)
+		b.open("/")
+		b.do("menu", clickVisible(`//details[contains(@class,"menu")]/summary`))
+		b.followAt("Customers", `//details[contains(@class,"menu")]//a[normalize-space()="Customers"]`)
+		b.says("customers, newest first")
+	})
+}

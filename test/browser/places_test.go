@@ -1,0 +1,90 @@
+package browser
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// place is a page and where it is.
+type place struct{ name, path string }
+
+// href returns where the first link that an XPath finds leads to.
+func (b *tab) href(xpath string) string {
+	b.t.Helper()
+	path := eval[string](b, `(() => {
+		const link = document.evaluate(`+quote(b.t, xpath)+`, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue;
+		return link ? link.getAttribute("href") : "";
+	})()`)
+	if path == "" {
+		b.t.Fatalf("%s has nothing at %s:\n%s", b.path(), xpath, b.text())
+	}
+	return path
+}
+
+// places finds the main pages, each with something on it: the tab is signed in.
+func (w *world) places(t *testing.T, b *tab) []place {
+	t.Helper()
+	ctx := w.company.Ctx(t.Context())
+	pages := []place{
+		{"today", "/"}, {"week", "/week"}, {"events", "/events"}, {"new event", "/events/new"}, {"customers", "/customers"},
+		{"new customer", "/customers/new"}, {"pass types", "/pass-types"}, {"new pass type", "/pass-types/new"}, {"account", "/account"},
+		{"API clients", "/settings/api-clients"}, {"new API client", "/settings/api-clients/new"},
+		{"API keys", "/settings/api-keys"}, {"new API key", "/settings/api-keys/new"}, {"company", "/settings/company"},
+		{"administrators", "/settings/administrators"}, {"audit log", "/settings/audit"},
+		{"webhooks", "/settings/webhooks"}, {"new endpoint", "/settings/webhooks/new"},
+		{"deliveries", "/settings/webhooks/deliveries"}, {"replay", "/settings/webhooks/replay"},
+	}
+	add := func(name, path string) { pages = append(pages, place{name, path}) }
+
+	dates, err := w.op.Events.ListEventDates(ctx, &bookingv1.ListEventDatesRequest{
+		StartsFrom: timestamppb.Now(), StartsBefore: timestamppb.New(time.Now().AddDate(0, 0, 21)), PageSize: 200,
+	})
+	if err != nil || len(dates.GetDates()) == 0 {
+		t.Fatalf("no date: %v", err)
+	}
+	fullest := slices.MaxFunc(dates.GetDates(), func(x, y *bookingv1.ScheduledDate) int {
+		return cmp.Compare(x.GetDate().GetBooked(), y.GetDate().GetBooked())
+	})
+	event := "/events/" + fullest.GetEventId()
+	date := event + "/dates/" + fullest.GetDate().GetId()
+	add("event", event)
+	add("date", date)
+	add("book", date+"/book")
+	add("cancel a date", date+"/cancel")
+
+	passes, err := w.op.Passes.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageSize: 1})
+	if err != nil || len(passes.GetCustomerPasses()) == 0 {
+		t.Fatalf("no pass: %v", err)
+	}
+	pass := passes.GetCustomerPasses()[0]
+	add("customer", "/customers/"+pass.GetCustomerId())
+	add("assign a pass", "/customers/"+pass.GetCustomerId()+"/assign")
+	add("delete a customer", "/customers/"+pass.GetCustomerId()+"/delete")
+	add("pass", "/passes/"+pass.GetId())
+	add("book for a customer", date+"/book?customer="+pass.GetCustomerId())
+
+	// What is only known by its page.
+	follow := func(name, from, xpath string) string {
+		b.open(from)
+		path := b.href(xpath)
+		add(name, path)
+		return path
+	}
+	booking := follow("booking", date, `//main//a[starts-with(@href,"/bookings/")]`)
+	add("cancel a booking", booking+"/cancel")
+	follow("pass type", "/pass-types", `//main//table//a`)
+	client := follow("API client", "/settings/api-clients", `//main//table//a`)
+	add("rotate a client", client+"/rotate")
+	follow("API key", "/settings/api-keys", `//main//table//a`)
+	endpoint := follow("webhook", "/settings/webhooks", `//main//table//a`)
+	add("webhook with its secret", endpoint+"?secret=shown")
+	follow("delivery", "/settings/webhooks/deliveries", `//main//table//a`)
+	return pages
+}

@@ -1,0 +1,99 @@
+package browser
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// addEndpoint adds a webhook endpoint, and leaves the tab on its page.
+func (b *tab) addEndpoint(address, description string) {
+	b.t.Helper()
+	b.open("/settings/webhooks")
+	b.follow("Add Endpoint")
+	b.fill("Endpoint URL", address)
+	b.fill("Description", description)
+	b.follow("Add the endpoint")
+	b.says("The endpoint is added.")
+}
+
+func (w *world) testWebhooks(t *testing.T) { // invariant 1
+	b := w.signedIn(t)
+	b.step("an address without HTTPS is refused, with the reason", func(t *testing.T) {
+		b.open("/settings/webhooks/new")
+		b.fill("Endpoint URL", "http://example.com/hook")
+		b.follow("Add the endpoint")
+		b.says("The address must begin with https://.")
+		b.takeProblems() // the browser logs the status 422
+	})
+	b.step("an endpoint is added, and its page says what comes next", func(t *testing.T) {
+		b.addEndpoint(w.receiver.url+"/hook", "The till at the front desk")
+		b.says(w.receiver.url+"/hook", "Send Test", "whsec_••••")
+		b.quiet()
+	})
+	secret := ""
+	b.step("its secret is hidden until it is asked for", func(t *testing.T) {
+		b.follow("Show")
+		secret = b.textOf("#secret-0")
+		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")); err != nil || len(key) != 32 {
+			t.Fatalf("the secret is %q", secret)
+		}
+	})
+	b.step("Send Test reaches the receiver, signed with the secret, and shows the result at once", func(t *testing.T) {
+		b.choose("Event", "pass.purchased")
+		b.follow("Send Test")
+		got := w.receiver.next(t)
+		var envelope struct {
+			Event string
+			Test  bool
+		}
+		if err := json.Unmarshal(got.Body, &envelope); err != nil || envelope.Event != "pass.purchased" || !envelope.Test {
+			t.Errorf("%v: %s", err, got.Body)
+		}
+		key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		if _, err := jwt.Parse(got.Header.Get("X-Service-Signature"), func(*jwt.Token) (any, error) { return key, nil }, jwt.WithValidMethods([]string{"HS256"})); err != nil {
+			t.Errorf("the signature: %v", err)
+		}
+		b.says("The receiver took it.", "200")
+		b.press("What the receiver answered")
+		b.says("thank you")
+		b.press("Headers as sent")
+		b.says(got.Header.Get("X-Service-Signature"))
+		b.quiet()
+	})
+	b.step("the test is in the log of deliveries", func(t *testing.T) {
+		b.follow("This test in the log")
+		b.says("Payload as sent", "Delivered", "Attempt 1")
+		b.follow("Send again")
+		w.receiver.next(t)
+	})
+	b.step("a receiver that fails is shown with what it answered", func(t *testing.T) {
+		b.addEndpoint(w.receiver.url+"/broken", "")
+		b.follow("Send Test")
+		b.says("The receiver did not take it.", "500")
+		b.press("What the receiver answered")
+		b.says("the receiver is broken")
+	})
+	b.step("a rotated secret is another, and the old one is still shown while it is valid", func(t *testing.T) {
+		b.open("/settings/webhooks")
+		b.follow(w.receiver.url + "/hook")
+		b.follow("Rotate…")
+		b.says("24 hours")
+		b.follow("Rotate the secret")
+		if fresh, old := b.textOf("#secret-0"), b.textOf("#secret-1"); fresh == secret || old != secret {
+			t.Errorf("the secrets are %q and %q, the one before was %q", fresh, old, secret)
+		}
+	})
+	b.step("disabling and enabling", func(t *testing.T) {
+		b.follow("Disable…")
+		b.follow("Disable")
+		b.says("It was disabled by an administrator.")
+		b.follow("Enable…")
+		b.follow("Enable")
+		b.says("The endpoint is enabled.")
+		b.quiet()
+	})
+}
