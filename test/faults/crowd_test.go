@@ -20,7 +20,7 @@ import (
 
 const (
 	// crowd is how many orders there are, and atATime how many are under way.
-	crowd   = 1500
+	crowd   = 1000
 	atATime = 300
 )
 
