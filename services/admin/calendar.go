@@ -127,12 +127,31 @@ func (p dayPage) head() (string, string) {
 func (v *visit) midnight(t time.Time, days int) time.Time {
 	zone := v.session.Clock.Zone
 	t = t.In(zone)
-	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, zone)
+	return startOf(t.Year(), t.Month(), t.Day()+days, zone)
+}
+
+// startOf is the first instant of a day. Where clocks are put forward at midnight,
+// the day begins with the change.
+func startOf(year int, month time.Month, day int, zone *time.Location) time.Time {
+	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	if t.Hour() > 12 { // of the day before: this day has no midnight
+		_, t = t.ZoneBounds()
+	}
+	return t
+}
+
+// dayOf reads a date as the start of that day.
+func dayOf(text string, zone *time.Location) (time.Time, error) {
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return t, err
+	}
+	return startOf(t.Year(), t.Month(), t.Day(), zone), nil
 }
 
 // chosenDay is the day that the address names; today where it names none.
 func (v *visit) chosenDay(name string) time.Time {
-	t, err := time.ParseInLocation(time.DateOnly, v.query(name), v.session.Clock.Zone)
+	t, err := dayOf(v.query(name), v.session.Clock.Zone)
 	if err != nil {
 		return v.midnight(v.web.now(), 0)
 	}

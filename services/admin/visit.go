@@ -121,7 +121,7 @@ func (v *visit) write(part string) context.Context {
 	if len(key) != 26 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return v.ctx
 	}
-	return rpc.WithIdempotencyKey(v.ctx, "admin:"+key+":"+part)
+	return rpc.WithIdempotencyKey(v.ctx, "admin:"+key+":"+url.PathEscape(part))
 }
 
 // query returns a parameter of the address.

@@ -335,7 +335,7 @@ func indented(raw []byte) string {
 
 // day reads a date of a filter as its start in the company's zone; nil: none.
 func (v *visit) day(name string, plus int) *timestamppb.Timestamp {
-	t, err := time.ParseInLocation(time.DateOnly, v.query(name), v.session.Clock.Zone)
+	t, err := dayOf(v.query(name), v.session.Clock.Zone)
 	if err != nil {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (g *guard) check(a netip.Addr) error {
 		return errBlocked
 	}
 	if g.private {
-		if a.IsMulticast() || a.IsUnspecified() {
+		if a.Unmap().IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() { // metadata is link-local
 			return fmt.Errorf("%w: %s", errBlocked, a)
 		}
 		return nil
