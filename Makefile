@@ -31,7 +31,7 @@ build: ## build bin/standalone, bin/reservectl and every part
 	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl $(PARTS:%=./%)
 
 .PHONY: test
-test: check unit ## everything that CI runs, on a fresh machine too
+test: generated vet modules unit ## everything that CI runs, on a fresh machine too
 
 .PHONY: unit
 unit: postgres chromium ## all tests, with the race detector
@@ -39,10 +39,10 @@ unit: postgres chromium ## all tests, with the race detector
 	go test -race -timeout 15m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
 
 .PHONY: check
-check: generated lint modules ## generated code is current, linters pass, modules build alone
+check: generated lint modules ## before a commit: generated code is current, linters pass, modules build alone
 
 .PHONY: generate
-generate: $(TOOLS)/done ## generate Go from proto/
+generate: $(TOOLS)/generators ## generate Go from proto/
 	buf lint
 	buf generate
 
@@ -52,13 +52,17 @@ generated: generate
 	@test -z "$$(git status --porcelain -- proto/gen)" || { echo "proto/gen has files that are not committed"; exit 1; }
 
 .PHONY: breaking
-breaking: $(TOOLS)/done ## the protos are compatible with those of AGAINST (default: the last commit)
+breaking: $(TOOLS)/generators ## the protos are compatible with those of AGAINST (default: the last commit)
 	buf breaking --against '.git#ref=$(or $(AGAINST),HEAD)'
 
 .PHONY: lint
-lint: $(TOOLS)/done ## format, vet and the linters of .golangci.yml
-	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
+lint: vet $(TOOLS)/linters ## format, vet and the linters of .golangci.yml
 	golangci-lint run $(filter-out ./proto/...,$(PACKAGES))
+
+.PHONY: vet
+vet: ## format, and what go vet finds
+	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
+	go vet $(filter-out ./proto/...,$(PACKAGES))
 
 .PHONY: modules
 modules: ## every module builds without the workspace
@@ -91,9 +95,13 @@ pictures: postgres chromium ## take the pictures of the dashboard in docs/pictur
 clean: ## remove what was built; data in .run stays
 	rm -rf bin .cache
 
-# The pinned generators and linters of tools/go.mod.
-$(TOOLS)/done: tools/go.mod tools/go.sum
-	@echo "building the tools of tools/go.mod (some minutes, once)"
+# The pinned generators and linters of tools/go.mod. The linters take minutes to
+# build, and are not part of what CI runs.
+$(TOOLS)/linters: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(TOOLS)/generators: TOOL := $(addprefix google.golang.org/,grpc/cmd/protoc-gen-go-grpc protobuf/cmd/protoc-gen-go) \
+	$(addprefix github.com/,bufbuild/buf/cmd/buf grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway)
+$(TOOLS)/linters $(TOOLS)/generators: tools/go.mod tools/go.sum
+	@echo "building the $(notdir $@) of tools/go.mod (minutes, once)"
 	@mkdir -p $(TOOLS)
-	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install -C tools tool
+	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install -C tools $(TOOL)
 	@touch $@
