@@ -44,7 +44,7 @@ type writer struct {
 
 // kills is how often each part is killed: what is between a commit and its
 // event's publication takes a millisecond, and not every kill hits it.
-const kills = 12
+const kills = 8
 
 // concurrent is how many requests are under way when a part is killed.
 const concurrent = 4

@@ -69,7 +69,7 @@ func (m *market) clients(t testing.TB) []*harness.B {
 
 const (
 	// partKills is how often processes are killed while orders come in.
-	partKills = 12
+	partKills = 8
 	// shoppers is how many orders are under way at a time.
 	shoppers = 8
 	// orderLimit is how long somebody goes on asking for an answer: a repetition

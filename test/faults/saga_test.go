@@ -17,7 +17,7 @@ import (
 const (
 	// sagaKills is how often a service dies altogether in the middle of purchases,
 	// sagaPauses how often a process stands still in it.
-	sagaKills, sagaPauses = 10, 5
+	sagaKills, sagaPauses = 8, 4
 	// sagaOrders are under way each time.
 	sagaOrders = 6
 	// sagaCustomers is how many guests it takes.
