@@ -8,7 +8,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// What the pass service publishes. It consumes nothing.
+// What the pass service publishes.
 const (
 	subjectPassTypeCreated      = "pass.v1.pass_type_created"
 	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"

@@ -36,6 +36,7 @@ type fakeOthers struct {
 	mu        sync.Mutex
 	customers map[id.Customer]id.Company
 	err       error
+	down      error // of auth, which knows companies
 }
 
 func (f *fakeOthers) CustomerExists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
@@ -45,8 +46,13 @@ func (f *fakeOthers) CustomerExists(_ context.Context, company id.Company, custo
 	return ok && owner == company, f.err
 }
 
-func (f *fakeOthers) Company(context.Context, id.Company) (string, string, error) {
-	return "America/New_York", "USD", nil
+func (f *fakeOthers) Company(_ context.Context, company id.Company) (companyRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down != nil {
+		return companyRecord{}, ours("auth", fault.Away(f.down))
+	}
+	return companyRecord{CompanyID: company, Timezone: "America/New_York", Currency: "USD", Version: 1}, nil
 }
 
 // desk is the service on gRPC and PostgreSQL, for one company.

@@ -12,6 +12,7 @@ import (
 // NATS is a NATS server with JetStream on a loopback port that it keeps: in the
 // test process, or in a process of its own.
 type NATS struct {
+	dir     string
 	opts    server.Options
 	server  *server.Server
 	process *Process // nil: in this one
@@ -20,7 +21,7 @@ type NATS struct {
 // StartNATS runs a server that keeps its streams below dir until the test ends.
 func StartNATS(t testing.TB, dir string) *NATS {
 	t.Helper()
-	n := &NATS{opts: server.Options{
+	n := &NATS{dir: dir, opts: server.Options{
 		Host: "127.0.0.1", Port: freePorts(t), StoreDir: dir, JetStream: true,
 		JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 4 << 30, NoLog: true, NoSigs: true,
 	}}
@@ -32,7 +33,7 @@ func StartNATS(t testing.TB, dir string) *NATS {
 // startNATSProcess is StartNATS with a process for the server.
 func startNATSProcess(t testing.TB, dir string) *NATS {
 	t.Helper()
-	n := &NATS{opts: server.Options{Port: freePorts(t)}}
+	n := &NATS{dir: dir, opts: server.Options{Port: freePorts(t)}}
 	env := map[string]string{"NATS_PORT": strconv.Itoa(n.opts.Port), "NATS_DIR": dir}
 	n.process = newProcess(t, "nats", TempDir(t), env, Program(t, "nats"))
 	n.Start(t)
@@ -87,6 +88,9 @@ func (n *NATS) PID() int {
 	}
 	return n.process.PID()
 }
+
+// Dir is where the server keeps its streams.
+func (n *NATS) Dir() string { return n.dir }
 
 // URL is where the server listens.
 func (n *NATS) URL() string { return "nats://" + loopback(n.opts.Port) }

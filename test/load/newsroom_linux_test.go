@@ -43,7 +43,11 @@ type newsroom struct {
 }
 
 func newNewsroom(b *testing.B) *newsroom {
-	w := &newsroom{Cluster: harness.StartCluster(b, harness.ClusterOptions{Webhooks: 1, OwnNATS: true})}
+	return newNewsroomOf(b, harness.ClusterOptions{Webhooks: 1, OwnNATS: true})
+}
+
+func newNewsroomOf(b *testing.B, o harness.ClusterOptions) *newsroom {
+	w := &newsroom{Cluster: harness.StartCluster(b, o)}
 	w.op = w.Operator(b)
 	connect := func(url string) *pgx.Conn {
 		conn, err := pgx.Connect(b.Context(), url)
@@ -53,7 +57,10 @@ func newNewsroom(b *testing.B) *newsroom {
 		b.Cleanup(func() { _ = conn.Close(context.Background()) })
 		return conn
 	}
-	w.admin, w.webhook, w.booking = connect(w.Postgres.AdminURL()), connect(w.OwnerURL("webhook")), connect(w.OwnerURL("booking"))
+	w.admin, w.booking = connect(w.Postgres.AdminURL()), connect(w.OwnerURL("booking"))
+	if o.Webhooks > 0 {
+		w.webhook = connect(w.OwnerURL("webhook"))
+	}
 	return w
 }
 
@@ -61,7 +68,7 @@ func newNewsroom(b *testing.B) *newsroom {
 // which hang.
 func (w *newsroom) newPublisher(b *testing.B, endpoints, hanging int) *publisher {
 	company := w.op.NewCompany(b, "Europe/London")
-	p := &publisher{w: w, ctx: company.Ctx(b.Context()), customer: company.ImportCustomers(b, "buyer", 1)[0], release: make(chan struct{})}
+	p := &publisher{w: w, company: company, ctx: company.Ctx(b.Context()), customer: company.ImportCustomers(b, "buyer", 1)[0], release: make(chan struct{})}
 	made, err := w.op.Events.CreateEvent(p.ctx, &bookingv1.CreateEventRequest{
 		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200}},
 		Dates: []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().AddDate(0, 1, 0).Truncate(time.Second)), DurationMinutes: 60}},
@@ -69,7 +76,7 @@ func (w *newsroom) newPublisher(b *testing.B, endpoints, hanging int) *publisher
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.date = made.GetEvent().GetDates()[0].GetId()
+	p.event, p.date = made.GetEvent().GetId(), made.GetEvent().GetDates()[0].GetId()
 	for i := range endpoints {
 		r := &receiver{hangs: i < hanging, release: p.release}
 		p.receivers = append(p.receivers, r)

@@ -220,8 +220,10 @@ func median(all []time.Duration) time.Duration {
 // publisher is a company whose bookings are told to receivers.
 type publisher struct {
 	w         *newsroom
+	company   *harness.Company
 	ctx       context.Context
 	customer  string
+	event     string
 	date      string
 	receivers []*receiver
 	endpoints []string // identifiers

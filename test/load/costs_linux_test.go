@@ -1,0 +1,337 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/test/harness"
+)
+
+const (
+	costClients   = 32
+	costDates     = 400
+	costCustomers = 2000
+)
+
+// BenchmarkCosts reports what one request takes of every part, over the whole
+// stack as processes and with PostgreSQL that waits for the disk: processor time
+// of each process (µs), and what it leaves behind: bytes of PostgreSQL's
+// write-ahead log, of its databases, and of JetStream's files. What follows from
+// a request is counted with it: events, copies, deliveries. Processor time is
+// much the same on a busy machine, where times are not.
+//
+// The idle row is what a second costs in which nobody asks for anything.
+func BenchmarkCosts(b *testing.B) {
+	w := newLedger(b)
+	kinds := []struct {
+		name     string
+		requests int
+		do       func(client int) error
+	}{
+		{"A a token", 200, w.tokenOfA},
+		{"A one customer", 6000, w.profile},
+		{"A a page of 30 transactions", 2000, w.page},
+		{"B a page of 25 events", 2000, w.events},
+		{"B a booking by card, of one of 400 dates", 3000, w.book(w.spread, "CARD")},
+		{"B a booking by card, of one date", 3000, w.book(w.hot, "CARD")},
+		{"B a booking by pass", 2000, w.book(w.spread, "PASS")},
+		{"B a booking by card that one endpoint is told of", 2000, w.bookTold},
+	}
+	b.Run("idle", func(b *testing.B) {
+		before, began := w.state(b), time.Now()
+		for b.Loop() {
+			<-time.After(5 * time.Second)
+		}
+		w.report(b, before, time.Since(began).Seconds())
+	})
+	for _, kind := range kinds {
+		b.Run(kind.name, func(b *testing.B) {
+			atOnce(b, costClients, kind.requests/4, kind.do) // warm up
+			w.settle(b)
+			before := w.state(b)
+			for b.Loop() {
+				atOnce(b, costClients, kind.requests, kind.do)
+				w.settle(b)
+			}
+			w.report(b, before, float64(kind.requests*b.N))
+		})
+	}
+}
+
+// ledger is the platform, and a company whose customers ask and book.
+type ledger struct {
+	*newsroom
+	transport *http.Transport
+	client    harness.Credential
+	tokenA    string
+	tokens    []string // of Interface B, by client
+	customers []string
+	dates     []string // event/date, of the events that many book
+	hotDate   string
+	told      *publisher
+	toldToken []string
+	next      atomic.Int64
+}
+
+func newLedger(b *testing.B) *ledger {
+	w := &ledger{
+		newsroom:  newNewsroomOf(b, harness.ClusterOptions{Webhooks: 1, GatewaysB: 1, OwnNATS: true}),
+		transport: &http.Transport{MaxIdleConnsPerHost: costClients, DisableCompression: true},
+	}
+	b.Cleanup(w.transport.CloseIdleConnections)
+	c := w.op.NewCompany(b, "Europe/London")
+	w.client = c.NewClient(b)
+	w.tokenA = w.A(b).Token(b, w.client)
+	face := harness.NewB(b, w.GatewaysB[0])
+	for range costClients { // a key has a limit, so that each has one of its own
+		w.tokens = append(w.tokens, face.Token(b, c.NewKey(b, 10_000)))
+	}
+	w.customers = c.ImportCustomers(b, "buyer", costCustomers)
+	w.passes(b, c)
+	soon := time.Now().AddDate(0, 1, 0).Truncate(time.Hour)
+	for i := range costDates {
+		w.dates = append(w.dates, w.event(b, c, soon.Add(time.Duration(i)*time.Hour)))
+	}
+	w.hotDate = w.event(b, c, soon)
+	w.history(b, c)
+	w.told = w.newPublisher(b, 1, 0)
+	for range costClients {
+		w.toldToken = append(w.toldToken, face.Token(b, w.told.company.NewKey(b, 10_000)))
+	}
+	return w
+}
+
+// passes gives every customer one.
+func (w *ledger) passes(b *testing.B, c *harness.Company) {
+	ctx := c.Ctx(b.Context())
+	kind, err := w.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
+		Title: "A hundred classes", TotalUses: 100, ValidityCount: 6, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, customer := range w.customers {
+		if _, err := w.op.Passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: kind.GetPassType().GetId()}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// event makes one with one date, and returns its identifier.
+func (w *ledger) event(b *testing.B, c *harness.Company, at time.Time) string {
+	made, err := w.op.Events.CreateEvent(c.Ctx(b.Context()), &bookingv1.CreateEventRequest{
+		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200, Credits: proto.Int32(1)}},
+		Dates: []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(at), DurationMinutes: 60}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return made.GetEvent().GetId()
+}
+
+// history gives the first hundred customers the pages that are read.
+func (w *ledger) history(b *testing.B, c *harness.Company) {
+	began := time.Date(2025, 1, 6, 9, 0, 0, 0, time.UTC)
+	var all []*bookingv1.ImportedTransaction
+	for i, buyer := range w.customers[:100] {
+		for n := range purchases {
+			at := began.Add(time.Duration(n) * time.Hour)
+			all = append(all, &bookingv1.ImportedTransaction{
+				Reference: fmt.Sprint(i, "-", n), Customer: buyer, PurchasedAt: timestamppb.New(at),
+				Bookings: []*bookingv1.ImportedBooking{{
+					Spaces: 1, PricingOptionName: "Drop-in",
+					Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: &bookingv1.ImportedDate{
+						EventReference: fmt.Sprint("class", n), Title: "Morning Vinyasa", Type: bookingv1.EventType_EVENT_TYPE_CLASS,
+						StartsAt: timestamppb.New(at.AddDate(0, 0, 1)), Timezone: "Europe/London", DurationMinutes: 60,
+					}},
+					Payment: &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1200, Net: 1000}},
+				}},
+			})
+		}
+	}
+	c.ImportTransactions(b, all...)
+}
+
+func (w *ledger) customer() string { return w.customers[w.next.Add(1)%costCustomers] }
+
+func (w *ledger) tokenOfA(int) error {
+	r := harness.TokenRequest(w.client)
+	a := harness.A{BaseURL: w.BaseURL, Transport: w.transport}
+	answer, err := a.Try(context.Background(), r)
+	if err != nil {
+		return err
+	}
+	return answer.Want(http.StatusOK, nil)
+}
+
+func (w *ledger) profile(int) error {
+	_, err := get(context.Background(), w.transport, w.BaseURL+"/customer/"+w.customer()+"/profile", w.tokenA)
+	return err
+}
+
+func (w *ledger) page(int) error {
+	path := fmt.Sprintf("/customer/%s/bookings?startDate=2025-01-01&pageSize=30&page=%d", w.customers[rand.IntN(100)], rand.IntN(purchases/30))
+	_, err := get(context.Background(), w.transport, w.BaseURL+path, w.tokenA)
+	return err
+}
+
+func (w *ledger) events(client int) error {
+	path := fmt.Sprintf("/events?page=%d", 1+rand.IntN(costDates/25))
+	_, err := get(context.Background(), w.transport, w.GatewaysB[0]+path, w.tokens[client])
+	return err
+}
+
+func (w *ledger) spread() string { return w.dates[rand.IntN(costDates)] }
+func (w *ledger) hot() string    { return w.hotDate }
+
+// book returns a purchase of one place.
+func (w *ledger) book(event func() string, method string) func(int) error {
+	return func(client int) error {
+		body := fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":%q}}`, w.customer(), method)
+		return post(context.Background(), w.transport, w.GatewaysB[0]+"/events/"+event()+"/registrations", w.tokens[client], body)
+	}
+}
+
+func (w *ledger) bookTold(client int) error {
+	body := fmt.Sprintf(`{"customerId":%q,"spots":1}`, w.told.customer)
+	return post(context.Background(), w.transport, w.GatewaysB[0]+"/events/"+w.told.event+"/registrations", w.toldToken[client], body)
+}
+
+// settle returns when nothing follows from what was done.
+func (w *ledger) settle(b *testing.B) {
+	b.Helper()
+	w.awaitPublished(b)
+	w.awaitLog(b)
+}
+
+// state is what was used so far, by what it is reported as.
+func (w *ledger) state(b *testing.B) map[string]float64 {
+	b.Helper()
+	s := map[string]float64{}
+	for unit, part := range map[string]string{
+		"gateway-a": "gateway-a-1", "gateway-b": "gateway-b-1", "auth": "auth", "customer": "customer", "booking": "booking", "pass": "pass", "webhook": "webhook",
+	} {
+		s["µs-"+unit] = float64(used(b, w.Part(part).PID()).Microseconds())
+	}
+	s["µs-nats"] = float64(used(b, w.NATS.PID()).Microseconds())
+	s["µs-postgres"] = float64(w.postgres(b).Microseconds())
+	var wal, size float64
+	err := w.admin.QueryRow(b.Context(), `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8,
+		(select sum(pg_database_size(oid)) from pg_database where not datistemplate)::float8`).Scan(&wal, &size)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s["B-wal"], s["B-databases"], s["B-streams"] = wal, size, files(b, w.NATS.Dir())
+	return s
+}
+
+// postgres is the processor time of the server and of all its sessions.
+func (w *ledger) postgres(b *testing.B) time.Duration {
+	server := w.Postgres.PID(b)
+	sum := used(b, server)
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", server, server))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, child := range strings.Fields(string(children)) {
+		pid, err := strconv.Atoi(child)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sum += used(b, pid)
+	}
+	return sum
+}
+
+// files is how many bytes lie below a directory.
+func files(b *testing.B, dir string) (sum float64) {
+	err := filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if os.IsNotExist(err) {
+			return nil // the server tidies meanwhile
+		}
+		if err == nil {
+			sum += float64(info.Size())
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return sum
+}
+
+// report gives what n requests have used since.
+func (w *ledger) report(b *testing.B, before map[string]float64, n float64) {
+	after := w.state(b)
+	var cpu float64
+	for unit, value := range after {
+		per := (value - before[unit]) / n
+		if strings.HasPrefix(unit, "µs-") {
+			cpu += per
+		}
+		b.ReportMetric(per, unit)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(cpu, "µs-all")
+}
+
+// BenchmarkLimits reports what one PostgreSQL server and one stream take on this
+// machine: commits of one small row each by 64 sessions at once, which share the
+// waits for the disk, and events of the size of a confirmed booking.
+func BenchmarkLimits(b *testing.B) {
+	const sessions, commits, events, eventSize = 64, 10_000, 50_000, 900
+	w := newNewsroomOf(b, harness.ClusterOptions{OwnNATS: true})
+	b.Run("commits, 64 sessions", func(b *testing.B) {
+		rows := make([]*pgx.Conn, sessions)
+		for i := range rows {
+			conn, err := pgx.Connect(b.Context(), w.OwnerURL("booking"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer conn.Close(context.WithoutCancel(b.Context()))
+			rows[i] = conn
+		}
+		if _, err := rows[0].Exec(b.Context(), `create table if not exists commits (n int)`); err != nil {
+			b.Fatal(err)
+		}
+		var took time.Duration
+		for b.Loop() {
+			_, whole := atOnce(b, sessions, commits, func(i int) error {
+				_, err := rows[i].Exec(b.Context(), `insert into commits values (1)`)
+				return err
+			})
+			took += whole
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(commits*b.N)/took.Seconds(), "commits/s")
+	})
+	b.Run("events into one stream", func(b *testing.B) {
+		var took time.Duration
+		before := used(b, w.NATS.PID())
+		for b.Loop() {
+			took += publish(b, w.NATS.URL(), events, eventSize)
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(events*b.N)/took.Seconds(), "events/s")
+		b.ReportMetric(float64((used(b, w.NATS.PID())-before).Microseconds())/float64(events*b.N), "µs-nats")
+	})
+}
