@@ -164,6 +164,7 @@ func (w *worker) session(ctx context.Context) error {
 		return err
 	}
 	defer w.leave(ctx, iter)
+	go w.watch(sctx)
 	for {
 		batch, err := w.gather(sctx, iter)
 		if len(batch) > 0 && w.handle(ctx, batch) {
@@ -174,6 +175,32 @@ func (w *worker) session(ctx context.Context) error {
 		}
 		if err != nil {
 			return err
+		}
+	}
+}
+
+// watchEvery is how often the server is asked how far the consumer has come.
+const watchEvery = 10 * time.Second
+
+// watch tells how far the consumer has come, also while nothing is delivered to
+// this process, until ctx ends.
+func (w *worker) watch(ctx context.Context) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		limit, cancel := context.WithTimeout(ctx, requestTimeout)
+		// Another value than the session's, which is not for several goroutines.
+		cons, err := w.bus.js.Consumer(limit, w.stream, w.c.Name)
+		cancel()
+		if err == nil {
+			info := cons.CachedInfo()
+			w.bus.metrics.pending.WithLabelValues(w.c.Name).Set(float64(info.NumPending))
+			w.bus.metrics.unacknowledged.WithLabelValues(w.c.Name).Set(float64(info.NumAckPending))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
 	}
 }

@@ -52,7 +52,9 @@ type Outbox struct {
 // New returns the outbox of db, whose Run publishes on b. A process that only
 // appends may pass a nil b.
 func New(db *pg.DB, b *bus.Bus, log *slog.Logger, now func() time.Time) *Outbox {
-	return &Outbox{db: db, bus: b, log: log, now: now, woken: make(chan struct{}, 1), metrics: newMetrics()}
+	o := &Outbox{db: db, bus: b, log: log, now: now, woken: make(chan struct{}, 1)}
+	o.metrics = newMetrics(o)
+	return o
 }
 
 const appendSQL = `insert into outbox (id, company_id, subject, payload, trace, occurred_at)

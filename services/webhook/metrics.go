@@ -1,9 +1,13 @@
 package webhook
 
 import (
+	"context"
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/telemetry"
 )
 
 type metrics struct {
@@ -73,10 +77,36 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 		}
 		return float64(n)
 	})
+	queued := telemetry.NewSampled(e.store.readQueue,
+		telemetry.Gauge{Name: "webhook_deliveries_pending", Help: "Deliveries that are to be sent, retries included, counted up to 20000."},
+		telemetry.Gauge{Name: "webhook_pending_oldest_age_seconds", Help: "Age of the oldest delivery that is still to be sent, retries included."},
+		telemetry.Gauge{Name: "webhook_due_oldest_age_seconds", Help: "For how long the delivery that should have been sent first has been due."},
+	)
 	m := e.metrics
 	var faults []error
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.conns, m.lag, inFlight, open} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.conns, m.lag, inFlight, open, queued} {
 		faults = append(faults, to.Register(c))
 	}
 	return errors.Join(faults...)
+}
+
+// queueMost bounds what a sample counts.
+const queueMost = 20000
+
+// queueSampleSQL walks the index of what is to be sent, which is as long as there
+// is such, and no longer.
+const queueSampleSQL = `select count(*) as pending,
+		coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest,
+		coalesce(extract(epoch from now() - min(due_at)), 0)::float8 as due
+	from (select created_at, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit $1) q`
+
+// readQueue returns how many deliveries are to be sent, the age of the oldest of
+// them, and for how long the first of them has been due, in seconds.
+func (s *store) readQueue(ctx context.Context) ([]float64, error) {
+	now, err := pg.One[struct {
+		Pending int64
+		Oldest  float64
+		Due     float64
+	}](ctx, s.db, pg.AllCompanies(), queueSampleSQL, queueMost)
+	return []float64{float64(now.Pending), max(now.Oldest, 0), max(now.Due, 0)}, err
 }
