@@ -377,10 +377,12 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 		}
 		msgs[i] = d.Message
 	}
+	ctx, end := w.startHandling(ctx, msgs)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
+		end(err)
 	}()
 	return w.c.Handle(ctx, msgs)
 }
@@ -399,7 +401,7 @@ func (w *worker) retryLater(d delivery, err error) {
 	delay := retryDelay(d.Attempt)
 	w.bus.metrics.failures.WithLabelValues(w.c.Name).Inc()
 	w.log.Error("a message failed", "subject", d.Subject, "event", d.ID.String(), "company", d.Company.String(),
-		"attempt", d.Attempt, "again_in", delay.Round(time.Millisecond), "error", err)
+		"request_id", d.Trace[RequestID], "attempt", d.Attempt, "again_in", delay.Round(time.Millisecond), "error", err)
 	_ = d.raw.NakWithDelay(delay)
 }
 

@@ -163,13 +163,15 @@ func (g *guard) finish(ctx context.Context, method string, began time.Time, err 
 		g.observe(method, 0, time.Since(began))
 		return nil
 	}
-	st := g.status(ctx, method, err)
+	st := g.status(ctx, method, began, err)
 	g.observe(method, st.Code(), time.Since(began))
 	_ = grpc.SetTrailer(ctx, metadata.Pairs(mdRequestID, RequestID(ctx)))
 	return st.Err()
 }
 
-func (g *guard) status(ctx context.Context, method string, err error) *status.Status {
+// status is what the caller gets; what it is not told of the cause is in one line
+// of the log.
+func (g *guard) status(ctx context.Context, method string, began time.Time, err error) *status.Status {
 	f := fault.From(err)
 	if end := ctx.Err(); end != nil && f.Kind == fault.Unavailable {
 		// The caller left or its time is up, and what we waited for was cut off
@@ -186,7 +188,8 @@ func (g *guard) status(ctx context.Context, method string, err error) *status.St
 	if g.log.Enabled(ctx, level) {
 		in := identityOf(ctx)
 		attrs := []slog.Attr{
-			slog.String("method", method), slog.String("reason", f.Reason), slog.String("error", err.Error()),
+			slog.String("method", method), slog.String("code", fault.Status(err).Code().String()), slog.String("reason", f.Reason),
+			slog.Duration("took", time.Since(began)), slog.String("error", err.Error()),
 			slog.String("request_id", in.requestID), slog.String("caller", Caller(ctx)), slog.String("company", in.company.String()),
 		}
 		var p *panicError

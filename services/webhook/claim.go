@@ -167,6 +167,7 @@ func (e *Engine) jobs(ctx context.Context, claimed []claimedRow, lease id.UUID, 
 		j := &job{delivery: c.ID, target: targets[c.key()], lease: lease, leaseUntil: until, tries: int(c.Tries)}
 		if j.body = bodies[c.MessageID]; j.body == nil && c.Body != nil {
 			j.body = newSignedBody(c.MessageID, c.Event, c.OccurredAt, c.Body)
+			j.body.trace = c.Trace
 			bodies[c.MessageID] = j.body
 		}
 		switch {
