@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"reservation.dev/platform/fault"
 )
@@ -112,6 +113,9 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 			FilterSubjects: filters,
 			Replicas:       b.cfg.Replicas,
 		},
+	}
+	for _, v := range []*prometheus.CounterVec{b.metrics.handled, b.metrics.redeliveries, b.metrics.failures} {
+		v.WithLabelValues(c.Name) // a rate needs a zero to begin from
 	}
 	for wait := 100 * time.Millisecond; ; {
 		began := time.Now()

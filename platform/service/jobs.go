@@ -21,22 +21,23 @@ type Jobs struct {
 // NewJobs returns jobs that log their failures to log. Collect registers their
 // metrics.
 func NewJobs(log *slog.Logger) *Jobs {
-	job := []string{"job"}
+	// Not "job": that is Prometheus's own label.
+	task := []string{"task"}
 	return &Jobs{
 		log: log,
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "job_runs_total", Help: "Runs of periodic work by result: ok or failed.",
-		}, []string{"job", "result"}),
+		}, []string{"task", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "job_duration_seconds", Help: "Duration of a run of periodic work.",
 			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 30, 120},
-		}, job),
+		}, task),
 		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "job_last_success_timestamp_seconds", Help: "When periodic work last succeeded in this process; its start, until it has.",
-		}, job),
+		}, task),
 		interval: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "job_interval_seconds", Help: "Time between the end of a run of periodic work and the next run.",
-		}, job),
+		}, task),
 	}
 }
 
@@ -49,6 +50,9 @@ func (j *Jobs) Collect(r prometheus.Registerer) error {
 // logged and tried at the next turn. It returns nil.
 func (j *Jobs) Every(ctx context.Context, name string, every time.Duration, once func(ctx context.Context) error) error {
 	j.interval.WithLabelValues(name).Set(every.Seconds())
+	for _, result := range []string{"ok", "failed"} {
+		j.runs.WithLabelValues(name, result) // a rate needs a zero to begin from
+	}
 	// Work that never succeeds must be told from work that nobody has.
 	j.success.WithLabelValues(name).SetToCurrentTime()
 	ticker := time.NewTicker(every)
@@ -74,7 +78,7 @@ func (j *Jobs) run(ctx context.Context, name string, once func(ctx context.Conte
 	if err != nil {
 		j.runs.WithLabelValues(name, "failed").Inc()
 		j.log.LogAttrs(ctx, slog.LevelWarn, "job failed, it is tried again",
-			slog.String("job", name), slog.Duration("took", took), slog.String("error", err.Error()))
+			slog.String("task", name), slog.Duration("took", took), slog.String("error", err.Error()))
 		return
 	}
 	j.runs.WithLabelValues(name, "ok").Inc()
