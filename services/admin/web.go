@@ -166,9 +166,25 @@ func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
 	}
 	telemetry.EndRequest(rec.span, method, rec.route, rec.code)
 	web.timing.WithLabelValues("admin", method, rec.route, strconv.Itoa(rec.code)).Observe(took.Seconds())
-	web.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("request_id", rpc.RequestID(r.Context())), slog.String("method", method), slog.String("route", rec.route),
-		slog.Int("status", rec.code), slog.Duration("took", took))
+	web.logRequest(r.Context(), method, rec, took)
+}
+
+// logRequest writes the one line of a request. It has the route and not the path,
+// in which there may be an invitation's token.
+func (web *web) logRequest(ctx context.Context, method string, rec *recorder, took time.Duration) {
+	level := slog.LevelInfo
+	attrs := []slog.Attr{
+		slog.String("request_id", rpc.RequestID(ctx)), slog.String("method", method), slog.String("route", rec.route),
+		slog.Int("status", rec.code), slog.Duration("took", took),
+	}
+	if f := rec.failed; f != nil {
+		attrs = append(attrs, slog.String("reason", f.Reason))
+		if l, ours := reportable(ctx, f); ours {
+			level = max(level, l)
+			attrs = append(attrs, slog.String("error", f.Error()))
+		}
+	}
+	web.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // recorder notes what was answered.
@@ -178,6 +194,8 @@ type recorder struct {
 	wrote bool
 	route string
 	span  trace.Span
+	// failed is what was answered, if it was a fault.
+	failed *fault.Error
 }
 
 // WriteHeader notes the status.

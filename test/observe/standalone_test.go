@@ -230,12 +230,12 @@ func (u *user) useGRPC(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			u.private = append(u.private, res.GetPassword())
+			u.private = append(u.private, res.GetGeneratedPassword())
 			_, err = u.op.Administrators.CreateAdministrator(ctx, req)
 			return err
 		},
 		"a pass for nobody": func(ctx context.Context) error {
-			_, err := u.op.Passes.AssignPass(ctx, &passv1.AssignPassRequest{CustomerId: lastName})
+			_, err := u.op.Passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: lastName})
 			return err
 		},
 		"a sign-in with a wrong password": func(ctx context.Context) error {
