@@ -72,6 +72,9 @@ func (in *instance) serve(ctx context.Context, announce func(credentials) error)
 			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"part": p.Name}, metrics),
 			NATS:    []nats.Option{nats.InProcessServer(in.nats)},
 		}
+		if err := telemetry.CollectBuild(host.Metrics, service.Version()); err != nil {
+			return err
+		}
 		g.Go(p.Name, func(ctx context.Context) error { return p.Run(ctx, host) })
 	}
 	g.Go("credentials", func(ctx context.Context) error {

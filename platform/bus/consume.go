@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"reservation.dev/platform/fault"
 )
@@ -113,6 +114,9 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 			Replicas:       b.cfg.Replicas,
 		},
 	}
+	for _, v := range []*prometheus.CounterVec{b.metrics.handled, b.metrics.redeliveries, b.metrics.failures} {
+		v.WithLabelValues(c.Name) // a rate needs a zero to begin from
+	}
 	for wait := 100 * time.Millisecond; ; {
 		began := time.Now()
 		err := w.session(ctx)
@@ -164,6 +168,7 @@ func (w *worker) session(ctx context.Context) error {
 		return err
 	}
 	defer w.leave(ctx, iter)
+	go w.watch(sctx)
 	for {
 		batch, err := w.gather(sctx, iter)
 		if len(batch) > 0 && w.handle(ctx, batch) {
@@ -174,6 +179,32 @@ func (w *worker) session(ctx context.Context) error {
 		}
 		if err != nil {
 			return err
+		}
+	}
+}
+
+// watchEvery is how often the server is asked how far the consumer has come.
+const watchEvery = 10 * time.Second
+
+// watch tells how far the consumer has come, also while nothing is delivered to
+// this process, until ctx ends.
+func (w *worker) watch(ctx context.Context) {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		limit, cancel := context.WithTimeout(ctx, requestTimeout)
+		// Another value than the session's, which is not for several goroutines.
+		cons, err := w.bus.js.Consumer(limit, w.stream, w.c.Name)
+		cancel()
+		if err == nil {
+			info := cons.CachedInfo()
+			w.bus.metrics.pending.WithLabelValues(w.c.Name).Set(float64(info.NumPending))
+			w.bus.metrics.unacknowledged.WithLabelValues(w.c.Name).Set(float64(info.NumAckPending))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
 	}
 }
@@ -350,10 +381,12 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 		}
 		msgs[i] = d.Message
 	}
+	ctx, end := w.startHandling(ctx, msgs)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
+		end(err)
 	}()
 	return w.c.Handle(ctx, msgs)
 }
@@ -372,7 +405,7 @@ func (w *worker) retryLater(d delivery, err error) {
 	delay := retryDelay(d.Attempt)
 	w.bus.metrics.failures.WithLabelValues(w.c.Name).Inc()
 	w.log.Error("a message failed", "subject", d.Subject, "event", d.ID.String(), "company", d.Company.String(),
-		"attempt", d.Attempt, "again_in", delay.Round(time.Millisecond), "error", err)
+		"request_id", d.Trace[RequestID], "attempt", d.Attempt, "again_in", delay.Round(time.Millisecond), "error", err)
 	_ = d.raw.NakWithDelay(delay)
 }
 

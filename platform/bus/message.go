@@ -23,7 +23,8 @@ type Message struct {
 	Subject    string
 	Payload    []byte
 	OccurredAt time.Time
-	// Trace is the propagated trace context of whoever caused the event.
+	// Trace is the propagated trace context of whoever caused the event, and under
+	// RequestID the id of the request.
 	Trace map[string]string
 	// Attempt counts deliveries to this consumer, from 1. It is not published.
 	Attempt int
@@ -37,6 +38,10 @@ func (m Message) Context(ctx context.Context) context.Context {
 	}
 	return otel.GetTextMapPropagator().Extract(ctx, propagation.MapCarrier(m.Trace))
 }
+
+// RequestID is the member of Message.Trace, and the header, that has the id of the
+// request that caused an event.
+const RequestID = "X-Request-Id"
 
 // Headers of an event. Nats-Msg-Id is the server's: it discards a second
 // message with the same one.

@@ -15,6 +15,7 @@ type metrics struct {
 	redeliveries    *prometheus.CounterVec
 	failures        *prometheus.CounterVec
 	pending         *prometheus.GaugeVec
+	unacknowledged  *prometheus.GaugeVec
 }
 
 func newMetrics() *metrics {
@@ -29,7 +30,10 @@ func newMetrics() *metrics {
 		redeliveries:    prometheus.NewCounterVec(counter("consumer_redeliveries_total", "Messages that were delivered before."), consumer),
 		failures:        prometheus.NewCounterVec(counter("consumer_failures_total", "Messages put back because handling them failed."), consumer),
 		pending: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "bus_consumer_pending", Help: "Messages not yet delivered, as told by the last one that was.",
+			Name: "bus_consumer_pending", Help: "Messages of the stream that have not been delivered to the consumer yet: its lag.",
+		}, consumer),
+		unacknowledged: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "bus_consumer_unacknowledged", Help: "Messages that are in work in some process, or wait for another try.",
 		}, consumer),
 	}
 }
@@ -51,7 +55,7 @@ func (b *Bus) Collect(r prometheus.Registerer) error {
 	m := b.metrics
 	var faults []error
 	for _, c := range []prometheus.Collector{
-		m.published, m.publishFailures, m.isConnected, m.handled, m.redeliveries, m.failures, m.pending,
+		m.published, m.publishFailures, m.isConnected, m.handled, m.redeliveries, m.failures, m.pending, m.unacknowledged,
 	} {
 		faults = append(faults, r.Register(c))
 	}

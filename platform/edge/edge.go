@@ -122,25 +122,12 @@ func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 
 // FailAs answers with a fault in another shape than the interface's own.
 func (e *Edge) FailAs(w http.ResponseWriter, r *http.Request, f *fault.Error, appendFault func([]byte, *fault.Error) []byte) {
-	e.report(r.Context(), f)
+	if s := scopeOf(r.Context()); s != nil {
+		s.failed = f
+	}
 	setFaultHeaders(w.Header(), f)
 	w.WriteHeader(StatusOf(f))
 	_, _ = w.Write(appendFault(nil, f))
-}
-
-// report logs what is a fault of ours. A request that failed because its client
-// left is none.
-func (e *Edge) report(ctx context.Context, f *fault.Error) {
-	level := slog.LevelError
-	switch {
-	case f.Kind == fault.Unavailable && ctx.Err() != nil:
-		level = slog.LevelDebug
-	case f.Kind == fault.Unavailable:
-		level = slog.LevelWarn
-	case f.Kind != fault.Internal:
-		return
-	}
-	e.opts.Log.LogAttrs(ctx, level, "request failed", slog.String("request_id", RequestID(ctx)), slog.String("error", f.Error()))
 }
 
 // Write answers with a message.

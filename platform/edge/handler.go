@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/telemetry"
 )
 
 // maxRequestID is the longest X-Request-Id that is taken over from a caller.
@@ -35,7 +36,9 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 		// grpc-gateway reads these by itself; they are not part of any interface.
 		r.Header.Del("Grpc-Timeout")
 
-		ctx := rpc.WithRequestID(context.WithValue(r.Context(), scopeKey{}, s), s.requestID)
+		traced, span := telemetry.StartRequest(r, s.requestID)
+		s.span = span
+		ctx := rpc.WithRequestID(context.WithValue(traced, scopeKey{}, s), s.requestID)
 		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w, code: http.StatusOK, scope: s}
 		defer e.finish(rec, r, s, began)
@@ -62,7 +65,7 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time)
 				Because(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			if aborted = rec.wrote; aborted {
 				// The answer has begun: it is cut, so that nobody takes it for whole.
-				e.report(r.Context(), f)
+				s.failed = f
 			} else {
 				e.Fail(rec, r, f)
 			}
@@ -73,18 +76,39 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time)
 		route = s.route.Path
 	}
 	took := time.Since(began)
+	telemetry.EndRequest(s.span, methodLabel(r.Method), route, rec.code)
 	e.timing.WithLabelValues(e.opts.Name, methodLabel(r.Method), route, strconv.Itoa(rec.code)).Observe(took.Seconds())
-	caller := ""
-	if s.claims != nil {
-		caller = s.claims.Subject
-	}
-	e.opts.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("request_id", s.requestID), slog.String("method", r.Method), slog.String("route", route),
-		slog.Int("status", rec.code), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
-		slog.String("caller", caller), slog.Bool("aborted", aborted))
+	e.log(r, s, route, rec, took, aborted)
 	if aborted {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// log writes the one line of a request: a warning or an error where the fault is
+// ours, then with its cause.
+func (e *Edge) log(r *http.Request, s *scope, route string, rec *recorder, took time.Duration, aborted bool) {
+	ctx, level := r.Context(), slog.LevelInfo
+	attrs := []slog.Attr{
+		slog.String("request_id", s.requestID), slog.String("method", methodLabel(r.Method)), slog.String("route", route),
+		slog.Int("status", rec.code), slog.Int64("bytes", rec.bytes), slog.Duration("took", took), slog.Bool("aborted", aborted),
+	}
+	if s.claims != nil {
+		attrs = append(attrs, slog.String("caller", s.claims.Subject), slog.String("company", s.claims.Company.String()))
+	}
+	if f := s.failed; f != nil {
+		attrs = append(attrs, slog.String("reason", f.Reason))
+		switch {
+		case f.Kind == fault.Unavailable && ctx.Err() != nil: // its client left
+		case f.Kind == fault.Unavailable:
+			level = slog.LevelWarn
+		case f.Kind == fault.Internal:
+			level = slog.LevelError
+		}
+		if level > slog.LevelInfo {
+			attrs = append(attrs, slog.String("error", f.Error()))
+		}
+	}
+	e.opts.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // methodLabel keeps a stranger's methods from making time series.

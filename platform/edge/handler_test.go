@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -96,27 +97,41 @@ func TestPanics(t *testing.T) {
 	})
 }
 
-func TestReport(t *testing.T) {
+func TestRequestLine(t *testing.T) {
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	tests := map[string]struct {
-		ctx  context.Context
-		f    *fault.Error
-		want string
+		ctx   context.Context
+		f     *fault.Error
+		want  string
+		cause bool
 	}{
-		"an internal error is an error":                      {t.Context(), fault.From(io.ErrUnexpectedEOF), "level=ERROR"},
-		"an internal error is one after the client left too": {left, fault.From(io.ErrUnexpectedEOF), "level=ERROR"},
-		"a dependency that is away is a warning":             {t.Context(), fault.Away(io.EOF), "level=WARN"},
-		"a client that leaves is nothing to wake up for":     {left, fault.Away(context.Canceled), "level=DEBUG"},
-		"a fault of the caller is not logged":                {t.Context(), fault.Missing("customer"), ""},
+		"an internal error is an error, with its cause":      {t.Context(), fault.From(io.ErrUnexpectedEOF), "level=ERROR", true},
+		"an internal error is one after the client left too": {left, fault.From(io.ErrUnexpectedEOF), "level=ERROR", true},
+		"a dependency that is away is a warning":             {t.Context(), fault.Away(io.ErrUnexpectedEOF), "level=WARN", true},
+		"a client that leaves is nothing to wake up for":     {left, fault.Away(io.ErrUnexpectedEOF), "level=INFO", false},
+		"a fault of the caller is told by its reason alone":  {t.Context(), fault.Missing("customer").Because(io.ErrUnexpectedEOF), "level=INFO", false},
+		"what succeeds is told":                              {t.Context(), nil, "level=INFO", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			e := &Edge{opts: Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}
-			e.report(tt.ctx, tt.f)
-			if (tt.want == "") != (log.Len() == 0) || !strings.Contains(log.String(), tt.want) {
-				t.Errorf("logged %q, want %s", log.String(), tt.want)
+			r, err := http.NewRequestWithContext(tt.ctx, http.MethodGet, "/customer/cust_1?name=Ann", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.log(r, &scope{requestID: "r1", failed: tt.f}, "/customer/{id}", &recorder{code: 500}, time.Millisecond, false)
+			got := log.String()
+			if strings.Count(got, "\n") != 1 || !strings.Contains(got, tt.want) || !strings.Contains(got, "route=/customer/{id}") ||
+				!strings.Contains(got, "request_id=r1") || strings.Contains(got, "Ann") || strings.Contains(got, "cust_1") {
+				t.Errorf("logged %q, want one line with %s", got, tt.want)
+			}
+			if strings.Contains(got, "unexpected EOF") != tt.cause {
+				t.Errorf("logged %q, with the cause: %v", got, tt.cause)
+			}
+			if tt.f != nil && !strings.Contains(got, "reason="+tt.f.Reason) {
+				t.Errorf("logged %q without the reason", got)
 			}
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/token"
 )
@@ -21,6 +23,9 @@ type scope struct {
 	fault *fault.Error
 	// created says that the answer is 201.
 	created bool
+	// failed is what the request was answered with, if it was a fault.
+	failed *fault.Error
+	span   trace.Span
 }
 
 type scopeKey struct{}

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/bus"
@@ -30,6 +27,9 @@ type Event struct {
 	OccurredAt time.Time
 	// ID is what consumers tell repetitions by; zero for a fresh one.
 	ID id.UUID
+	// Cause is the trace that the event belongs to; zero for that of the context it
+	// is appended under. It is for commits that several requests share.
+	Cause Cause
 }
 
 // maxPayload leaves room for the headers in NATS's default limit of 1 MiB.
@@ -52,13 +52,15 @@ type Outbox struct {
 // New returns the outbox of db, whose Run publishes on b. A process that only
 // appends may pass a nil b.
 func New(db *pg.DB, b *bus.Bus, log *slog.Logger, now func() time.Time) *Outbox {
-	return &Outbox{db: db, bus: b, log: log, now: now, woken: make(chan struct{}, 1), metrics: newMetrics()}
+	o := &Outbox{db: db, bus: b, log: log, now: now, woken: make(chan struct{}, 1)}
+	o.metrics = newMetrics(o)
+	return o
 }
 
 const appendSQL = `insert into outbox (id, company_id, subject, payload, trace, occurred_at)
-	select e.id, e.company_id, e.subject, e.payload, $5::jsonb, e.occurred_at
-	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $6::timestamptz[])
-		as e (id, company_id, subject, payload, occurred_at)`
+	select e.id, e.company_id, e.subject, e.payload, e.trace::jsonb, e.occurred_at
+	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[])
+		as e (id, company_id, subject, payload, trace, occurred_at)`
 
 // Append adds events to tx, in one statement. They are published when, and only
 // if, tx commits.
@@ -69,18 +71,16 @@ func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	n := len(events)
 	ids, companies := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	subjects, payloads, times := make([]string, n), make([][]byte, n), make([]time.Time, n)
+	traces, shared := make([]*string, n), CauseOf(ctx)
 	for i, e := range events {
 		r, err := o.row(e)
 		if err != nil {
 			return err
 		}
 		ids[i], companies[i], subjects[i], payloads[i], times[i] = r.id, r.company, e.Subject, r.payload, r.at
+		traces[i] = e.Cause.or(shared).text
 	}
-	trace, err := traceOf(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, appendSQL, ids, companies, subjects, payloads, trace, times); err != nil {
+	if _, err := tx.Exec(ctx, appendSQL, ids, companies, subjects, payloads, traces, times); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	tx.AfterCommit(o.wake)
@@ -89,10 +89,7 @@ func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 
 // CopyAppend is Append for thousands of events: it streams them with COPY.
 func (o *Outbox) CopyAppend(ctx context.Context, tx *pg.Tx, events []Event) error {
-	trace, err := traceOf(ctx)
-	if err != nil {
-		return err
-	}
+	shared := CauseOf(ctx)
 	var unfit error
 	source := pgx.CopyFromSlice(len(events), func(i int) ([]any, error) {
 		r, err := o.row(events[i])
@@ -100,7 +97,7 @@ func (o *Outbox) CopyAppend(ctx context.Context, tx *pg.Tx, events []Event) erro
 			unfit = err
 			return nil, err
 		}
-		return []any{r.id, r.company, events[i].Subject, r.payload, trace, r.at}, nil
+		return []any{r.id, r.company, events[i].Subject, r.payload, events[i].Cause.or(shared).text, r.at}, nil
 	})
 	columns := []string{"id", "company_id", "subject", "payload", "trace", "occurred_at"}
 	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"outbox"}, columns, source); err != nil {
@@ -144,21 +141,6 @@ func (o *Outbox) row(e Event) (row, error) {
 		payload: payload,
 		at:      e.OccurredAt,
 	}, nil
-}
-
-// traceOf returns the trace context of ctx as JSON text, or nil without one.
-func traceOf(ctx context.Context) (*string, error) {
-	carrier := propagation.MapCarrier{}
-	otel.GetTextMapPropagator().Inject(ctx, carrier)
-	if len(carrier) == 0 {
-		return nil, nil
-	}
-	text, err := json.Marshal(carrier)
-	if err != nil {
-		return nil, fmt.Errorf("outbox: trace context: %w", err)
-	}
-	s := string(text)
-	return &s, nil
 }
 
 // wake tells the relay of this process that there may be work.

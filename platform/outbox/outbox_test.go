@@ -171,6 +171,7 @@ func TestAppend(t *testing.T) {
 func TestCollect(t *testing.T) {
 	w := newWorld(t)
 	o := w.outbox(t)
+	o.SampleAlways()
 	registry := prometheus.NewRegistry()
 	if err := o.Collect(registry); err != nil {
 		t.Fatal(err)

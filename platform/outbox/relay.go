@@ -12,9 +12,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"go.opentelemetry.io/otel/trace"
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/telemetry"
 )
 
 const (
@@ -204,9 +206,10 @@ func scanLeased(r pgx.CollectableRow) (leased, error) {
 func (o *Outbox) publish(ctx context.Context, batch []leased, lease id.UUID) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
 	defer cancel()
-	msgs := make([]bus.Message, len(batch))
-	for i, l := range batch {
-		msgs[i] = l.Message
+	msgs, spans := make([]bus.Message, len(batch)), make([]trace.Span, len(batch))
+	for i := range batch {
+		spans[i] = batch[i].startPublishing(ctx)
+		msgs[i] = batch[i].Message
 	}
 	acked, err := o.bus.Publish(ctx, msgs)
 	var failed *bus.PublishError
@@ -214,6 +217,10 @@ func (o *Outbox) publish(ctx context.Context, batch []leased, lease id.UUID) out
 	done := outcome{lease: lease}
 	for i, l := range batch {
 		row := pgtype.UUID{Bytes: l.ID, Valid: true}
+		if !acked[i] {
+			telemetry.Fail(spans[i], "not_acknowledged")
+		}
+		spans[i].End()
 		if acked[i] {
 			done.published = append(done.published, row)
 			continue

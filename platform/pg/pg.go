@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/telemetry"
 )
 
 // Config is how a part reaches its database.
@@ -115,6 +116,9 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 		// A process that hangs inside a transaction must not hold its locks for ever.
 		"idle_in_transaction_session_timeout": "60000",
 	})
+	if telemetry.IsTracing() {
+		pc.ConnConfig.Tracer = tracer{database: pc.ConnConfig.Database}
+	}
 	if pc.ConnConfig.ConnectTimeout == 0 {
 		pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -161,15 +162,20 @@ func bearer(ctx context.Context) (string, error) {
 func (g *guard) finish(ctx context.Context, method string, began time.Time, err error) error {
 	if err == nil {
 		g.observe(method, 0, time.Since(began))
+		if g.log.Enabled(ctx, slog.LevelDebug) {
+			g.log.LogAttrs(ctx, slog.LevelDebug, "rpc", g.line(ctx, method, codes.OK, began)...)
+		}
 		return nil
 	}
-	st := g.status(ctx, method, err)
+	st := g.status(ctx, method, began, err)
 	g.observe(method, st.Code(), time.Since(began))
 	_ = grpc.SetTrailer(ctx, metadata.Pairs(mdRequestID, RequestID(ctx)))
 	return st.Err()
 }
 
-func (g *guard) status(ctx context.Context, method string, err error) *status.Status {
+// status is what the caller gets; what it is not told of the cause is in one line
+// of the log.
+func (g *guard) status(ctx context.Context, method string, began time.Time, err error) *status.Status {
 	f := fault.From(err)
 	if end := ctx.Err(); end != nil && f.Kind == fault.Unavailable {
 		// The caller left or its time is up, and what we waited for was cut off
@@ -184,11 +190,7 @@ func (g *guard) status(ctx context.Context, method string, err error) *status.St
 		level = slog.LevelWarn
 	}
 	if g.log.Enabled(ctx, level) {
-		in := identityOf(ctx)
-		attrs := []slog.Attr{
-			slog.String("method", method), slog.String("reason", f.Reason), slog.String("error", err.Error()),
-			slog.String("request_id", in.requestID), slog.String("caller", Caller(ctx)), slog.String("company", in.company.String()),
-		}
+		attrs := append(g.line(ctx, method, fault.Status(err).Code(), began), slog.String("reason", f.Reason), slog.String("error", err.Error()))
 		var p *panicError
 		if errors.As(err, &p) {
 			attrs = append(attrs, slog.String("stack", string(p.stack)))
@@ -196,6 +198,15 @@ func (g *guard) status(ctx context.Context, method string, err error) *status.St
 		g.log.LogAttrs(ctx, level, "rpc failed", attrs...)
 	}
 	return fault.Status(err)
+}
+
+// line is what every line about a call has.
+func (g *guard) line(ctx context.Context, method string, code codes.Code, began time.Time) []slog.Attr {
+	in := identityOf(ctx)
+	return []slog.Attr{
+		slog.String("request_id", in.requestID), slog.String("method", method), slog.String("code", code.String()),
+		slog.Duration("took", time.Since(began)), slog.String("caller", Caller(ctx)), slog.String("company", in.company.String()),
+	}
 }
 
 // panicError is a panic on its way to the log.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
@@ -84,7 +85,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		opts = append(opts, grpc.Creds(o.Credentials))
 	}
 	if telemetry.IsTracing() {
-		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler()))
+		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))))
 	}
 	srv := grpc.NewServer(opts...)
 	grpc_health_v1.RegisterHealthServer(srv, o.Health)

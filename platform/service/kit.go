@@ -45,6 +45,7 @@ type Kit struct {
 	DB       *pg.DB
 	Bus      *bus.Bus
 	Outbox   *outbox.Outbox
+	Jobs     *Jobs
 	Verifier *token.Verifier
 
 	policy  rpc.Policy
@@ -73,12 +74,13 @@ func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
 	k := &Kit{
 		Host: h, Base: base, DB: db, Bus: b,
 		Outbox:   outbox.New(db, b, h.Log, time.Now),
+		Jobs:     NewJobs(h.Log),
 		Verifier: token.NewVerifier(base.Token, time.Now),
 		serving:  health.NewServer(),
 	}
 	k.Verifier.Log = h.Log
 	k.serving.SetServingStatus("", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
-	if err := errors.Join(db.Collect(h.Metrics, ""), k.Outbox.Collect(h.Metrics), b.Collect(h.Metrics)); err != nil {
+	if err := errors.Join(db.Collect(h.Metrics, ""), k.Outbox.Collect(h.Metrics), k.Jobs.Collect(h.Metrics), b.Collect(h.Metrics)); err != nil {
 		k.Close()
 		return nil, err
 	}
@@ -108,28 +110,18 @@ func (k *Kit) GRPC(policy rpc.Policy) *grpc.Server {
 func (k *Kit) Run(g *Group) {
 	g.Go("outbox relay", k.Outbox.Run)
 	g.Go("token verifier", func(ctx context.Context) error { return k.Verifier.Run(ctx, k.Bus) })
-	g.Go("prune", k.prune)
+	g.Go("prune", func(ctx context.Context) error {
+		return k.Jobs.Every(ctx, "prune", pruneEvery, func(ctx context.Context) error { return k.pruneOnce(ctx, time.Now()) })
+	})
 }
 
-// inboxKept outlives the longest time for which a stream keeps its events.
-const inboxKept = 8 * 24 * time.Hour
+const (
+	pruneEvery = 10 * time.Minute
+	// inboxKept outlives the longest time for which a stream keeps its events.
+	inboxKept = 8 * 24 * time.Hour
+)
 
-// prune deletes what idempotency keys and consumed events no longer need.
-func (k *Kit) prune(ctx context.Context) error {
-	ticker := time.NewTicker(10 * time.Minute)
-	defer ticker.Stop()
-	for {
-		if err := k.pruneOnce(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			k.Host.Log.Warn("prune", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
-
+// pruneOnce deletes what idempotency keys and consumed events no longer need.
 func (k *Kit) pruneOnce(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		inbox.Prune(ctx, k.DB, now.Add(-inboxKept)),

@@ -118,6 +118,9 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		Part: p.Name, Env: env, Log: log, Health: health,
 		Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"part": p.Name}, metrics),
 	}
+	if err := telemetry.CollectBuild(host.Metrics, Version()); err != nil {
+		return err
+	}
 	log.Info("starting", "version", Version(), "admin", admin.Addr())
 
 	// The admin port outlives the part, so that readiness can be seen going off.

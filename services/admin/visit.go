@@ -3,7 +3,6 @@ package admin
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -133,9 +132,8 @@ func (v *visit) value(name string) string { return strings.TrimSpace(v.r.PostFor
 // fail answers with a page that says what went wrong and what to do.
 func (v *visit) fail(err error) {
 	f := fault.From(err)
-	if level, ok := reportable(v.r.Context(), f); ok {
-		v.web.log.LogAttrs(v.r.Context(), level, "page failed",
-			slog.String("request_id", rpc.RequestID(v.r.Context())), slog.String("path", v.r.URL.Path), slog.String("error", err.Error()))
+	if rec, ok := v.w.(*recorder); ok {
+		rec.failed = f
 	}
 	if f.Kind == fault.Unauthenticated && v.session != nil {
 		// The session was ended, or the administrator disabled, a moment ago.

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/telemetry"
 )
 
 // maxForm is the longest body that a form may send, in bytes.
@@ -111,7 +113,9 @@ func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := web.now()
 	requestID := id.NewUUID().String()
 	rec := &recorder{ResponseWriter: w, code: http.StatusOK, route: "none"}
-	r = r.WithContext(rpc.WithRequestID(r.Context(), requestID))
+	traced, span := telemetry.StartRequest(r, requestID)
+	rec.span = span
+	r = r.WithContext(rpc.WithRequestID(traced, requestID))
 	web.setHeaders(w.Header(), requestID)
 	defer web.finish(rec, r, began)
 	if r.Host != web.origin.Host {
@@ -160,10 +164,27 @@ func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
 	if method != http.MethodGet && method != http.MethodPost && method != http.MethodHead {
 		method = "other"
 	}
+	telemetry.EndRequest(rec.span, method, rec.route, rec.code)
 	web.timing.WithLabelValues("admin", method, rec.route, strconv.Itoa(rec.code)).Observe(took.Seconds())
-	web.log.LogAttrs(r.Context(), slog.LevelInfo, "request",
-		slog.String("request_id", rpc.RequestID(r.Context())), slog.String("method", method), slog.String("route", rec.route),
-		slog.Int("status", rec.code), slog.Duration("took", took))
+	web.logRequest(r.Context(), method, rec, took)
+}
+
+// logRequest writes the one line of a request. It has the route and not the path,
+// in which there may be an invitation's token.
+func (web *web) logRequest(ctx context.Context, method string, rec *recorder, took time.Duration) {
+	level := slog.LevelInfo
+	attrs := []slog.Attr{
+		slog.String("request_id", rpc.RequestID(ctx)), slog.String("method", method), slog.String("route", rec.route),
+		slog.Int("status", rec.code), slog.Duration("took", took),
+	}
+	if f := rec.failed; f != nil {
+		attrs = append(attrs, slog.String("reason", f.Reason))
+		if l, ours := reportable(ctx, f); ours {
+			level = max(level, l)
+			attrs = append(attrs, slog.String("error", f.Error()))
+		}
+	}
+	web.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // recorder notes what was answered.
@@ -172,6 +193,9 @@ type recorder struct {
 	code  int
 	wrote bool
 	route string
+	span  trace.Span
+	// failed is what was answered, if it was a fault.
+	failed *fault.Error
 }
 
 // WriteHeader notes the status.

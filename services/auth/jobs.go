@@ -13,22 +13,7 @@ import (
 // Neither counts before that either.
 const sweepEvery = 10 * time.Minute
 
-// sweep deletes what has served its time until ctx ends.
-func (s *Server) sweep(ctx context.Context) error {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
-	for {
-		if err := s.sweepOnce(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("sweep", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
-
+// sweepOnce deletes what has served its time.
 func (s *Server) sweepOnce(ctx context.Context) error {
 	now := s.instant()
 	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {

@@ -257,23 +257,11 @@ func (r *keyring) add(ctx context.Context, tx *pg.Tx, from time.Time) (kid strin
 	return kid, err
 }
 
-// run keeps the keys: it rotates the active key when it is old, and drops
-// retired ones when their time has come.
-func (r *keyring) run(ctx context.Context) error {
-	ticker := time.NewTicker(time.Minute)
-	defer ticker.Stop()
-	for {
-		if err := r.runOnce(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("signing keys", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
+// keysEvery is how often it is looked whether a key is to be rotated or dropped.
+const keysEvery = time.Minute
 
+// runOnce keeps the keys: it rotates the active key when it is old, and drops
+// retired ones when their time has come.
 func (r *keyring) runOnce(ctx context.Context) error {
 	now := r.now()
 	if err := r.reload(ctx); err != nil {

@@ -71,11 +71,15 @@ func Run(ctx context.Context, h *service.Host) error {
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
-	g.Go("signing keys", keys.run)
+	g.Go("signing keys", func(ctx context.Context) error {
+		return kit.Jobs.Every(ctx, "signing_keys", keysEvery, keys.runOnce)
+	})
 	g.Go("signing keys of other replicas", keys.follow(kit.Bus))
 	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
 	g.Go("last words", words.follow(kit.Bus))
-	g.Go("sweep", server.sweep)
+	g.Go("sweep", func(ctx context.Context) error {
+		return kit.Jobs.Every(ctx, "sweep_sessions", sweepEvery, server.sweepOnce)
+	})
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/service"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -183,19 +183,8 @@ const (
 
 // FinishClosings empties closed dates that a crash left behind, until ctx ends. Any
 // number of processes may do it at once.
-func (s *Server) FinishClosings(ctx context.Context, log *slog.Logger) error {
-	ticker := time.NewTicker(closingsEvery)
-	defer ticker.Stop()
-	for {
-		if err := s.finishClosings(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "closed dates could not be emptied, they are tried again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+func (s *Server) FinishClosings(ctx context.Context, jobs *service.Jobs) error {
+	return jobs.Every(ctx, "finish_closings", closingsEvery, s.finishClosings)
 }
 
 // finishClosings goes through all closed dates once. The trouble of one is not

@@ -12,6 +12,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/service"
 	"reservation.dev/platform/testkit"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -129,7 +130,7 @@ func TestCancelEventDate(t *testing.T) {
 		w.exec(closeDateSQL, w.company, idOf[id.EventDate](t, e.GetDates()[0].GetId()))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- w.server.FinishClosings(ctx, testkit.Log(t)) }()
+		go func() { done <- w.server.FinishClosings(ctx, service.NewJobs(testkit.Log(t))) }()
 		testkit.Eventually(t, 10*time.Second, func() error {
 			if one[int64](w, `select count(*) from event_dates where closing`) != 0 {
 				return errors.New("it is still closing")

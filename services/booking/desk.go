@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/telemetry"
 )
 
 const (
@@ -62,6 +64,7 @@ func newDesk(sell func(ctx context.Context, company id.Company, purchases []*pur
 // as it is with every commit.
 func (d *desk) buy(ctx context.Context, date id.EventDate, p *purchase) error {
 	key := deskKey{p.company.ID, date}
+	p.cause = outbox.CauseOf(ctx)
 	t := &ticket{ctx: ctx, purchase: p, done: make(chan struct{})}
 	d.mu.Lock()
 	if q, busy := d.queues[key]; busy {
@@ -198,6 +201,9 @@ func (d *desk) commit(key deskKey, batch []*ticket) (err error) {
 	purchases := make([]*purchase, len(batch))
 	for i, t := range batch {
 		purchases[i] = t.purchase
+		if i > 0 {
+			telemetry.LinkTo(t.ctx, ctx) // the commit is in the trace of the first
+		}
 	}
 	return d.sell(ctx, key.company, purchases)
 }

@@ -21,6 +21,7 @@ type purchase struct {
 	status    status
 	expiresAt time.Time
 	discount  id.DiscountCode // what it used
+	cause     outbox.Cause    // the request's trace: a commit may serve several
 	// Set by sell: one of the two.
 	bought  *Transaction
 	refused error
@@ -110,7 +111,9 @@ func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purc
 			continue // nobody is told before it is paid
 		}
 		for i := range p.bought.Bookings {
-			events = append(events, bookingConfirmed(snapshotToProto(p.bought, &p.bought.Bookings[i])))
+			e := bookingConfirmed(snapshotToProto(p.bought, &p.bought.Bookings[i]))
+			e.Cause = p.cause
+			events = append(events, e)
 		}
 	}
 	if len(settled) == 0 {

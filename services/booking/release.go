@@ -3,7 +3,6 @@ package booking
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/service"
 )
 
 // What has places and is not confirmed loses them when its time is up.
@@ -189,28 +189,16 @@ const (
 // and sees to it that credits which are owed get back, until ctx ends. Any number
 // of processes may do it at once. A pass service that is slow holds up nothing but
 // what waits for it.
-func (s *Server) Expire(ctx context.Context, log *slog.Logger) error {
+func (s *Server) Expire(ctx context.Context, jobs *service.Jobs) error {
 	var wg sync.WaitGroup
-	for _, due := range []func(context.Context) error{s.expireHolds, s.undoPending, s.returnDue, s.removeReleased, s.promoteDue} {
-		wg.Go(func() { repeat(ctx, log, due) })
+	for name, once := range map[string]func(context.Context) error{
+		"expire_holds": s.expireHolds, "undo_pending": s.undoPending, "return_credits": s.returnDue,
+		"remove_released": s.removeReleased, "promote_waiting": s.promoteDue,
+	} {
+		wg.Go(func() { _ = jobs.Every(ctx, name, expiriesEvery, once) })
 	}
 	wg.Wait()
 	return nil
-}
-
-func repeat(ctx context.Context, log *slog.Logger, due func(context.Context) error) {
-	ticker := time.NewTicker(expiriesEvery)
-	defer ticker.Stop()
-	for {
-		if err := due(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "what has expired could not be released, it is tried again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }
 
 // atOnce does f for each of all, some of them at a time.
@@ -252,10 +240,15 @@ func (s *Server) expireHolds(ctx context.Context) error {
 	}
 	var faults []error
 	for company, ids := range byCompany {
-		faults = append(faults, s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-			_, err := s.releaseIn(ctx, tx, company, ids, held)
+		released := 0
+		err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+			released, err = s.releaseIn(ctx, tx, company, ids, held)
 			return err
-		}))
+		})
+		if err == nil {
+			s.metrics.expired.Add(float64(released))
+		}
+		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
 }
@@ -276,7 +269,11 @@ func (s *Server) undoPending(ctx context.Context) error {
 		if err := s.passes.Cancel(ctx, o.company, o.id); err != nil {
 			return err
 		}
-		return s.release(ctx, o.company, o.id, undoing)
+		err := s.release(ctx, o.company, o.id, undoing)
+		if err == nil {
+			s.metrics.undone.Inc()
+		}
+		return err
 	})
 }
 

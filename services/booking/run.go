@@ -51,6 +51,9 @@ func Run(ctx context.Context, h *service.Host) error {
 
 	source := cfg.Credential.Source(authConn)
 	server := NewServer(kit.DB, kit.Outbox, NewCustomerClient(customerConn, source), NewCompanyClient(authConn, source), NewPassClient(passConn, source))
+	if err := server.Collect(h.Metrics); err != nil {
+		return err
+	}
 	srv := kit.GRPC(Policy())
 	bookingv1.RegisterBookingServiceServer(srv, server)
 	bookingv1.RegisterEventServiceServer(srv, server)
@@ -61,8 +64,8 @@ func Run(ctx context.Context, h *service.Host) error {
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
-	g.Go("expiries", func(ctx context.Context) error { return server.Expire(ctx, h.Log) })
-	g.Go("closings", func(ctx context.Context) error { return server.FinishClosings(ctx, h.Log) })
+	g.Go("expiries", func(ctx context.Context) error { return server.Expire(ctx, kit.Jobs) })
+	g.Go("closings", func(ctx context.Context) error { return server.FinishClosings(ctx, kit.Jobs) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

@@ -30,6 +30,7 @@ type Server struct {
 	companies Companies
 	passes    Passes
 	desk      *desk
+	metrics   *metrics
 	// importing holds a token per batch being stored, so that imports leave
 	// connections to everyone else.
 	importing chan struct{}
@@ -44,9 +45,12 @@ const importsAtOnce = 2
 func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies Companies, passes Passes) *Server {
 	s := &Server{
 		store: newStore(db), outbox: box, customers: customers, companies: companies, passes: passes,
-		importing: make(chan struct{}, importsAtOnce), now: time.Now, newID: id.NewUUID,
+		importing: make(chan struct{}, importsAtOnce), metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
 	}
-	s.desk = newDesk(s.sell)
+	s.desk = newDesk(func(ctx context.Context, company id.Company, purchases []*purchase) error {
+		s.metrics.desk.Observe(float64(len(purchases)))
+		return s.sell(ctx, company, purchases)
+	})
 	return s
 }
 

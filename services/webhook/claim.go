@@ -167,6 +167,7 @@ func (e *Engine) jobs(ctx context.Context, claimed []claimedRow, lease id.UUID, 
 		j := &job{delivery: c.ID, target: targets[c.key()], lease: lease, leaseUntil: until, tries: int(c.Tries)}
 		if j.body = bodies[c.MessageID]; j.body == nil && c.Body != nil {
 			j.body = newSignedBody(c.MessageID, c.Event, c.OccurredAt, c.Body)
+			j.body.trace = c.Trace
 			bodies[c.MessageID] = j.body
 		}
 		switch {
@@ -218,23 +219,8 @@ func (e *Engine) targetsOf(ctx context.Context, claimed []claimedRow) (map[endpo
 	return found, nil
 }
 
-// sweepLoop looks for work of which no wake-up came: what was queued before this
+// sweepOnce looks for work of which no wake-up came: what was queued before this
 // process began, and the leases of processes that died.
-func (e *Engine) sweepLoop(ctx context.Context) error {
-	ticker := time.NewTicker(e.settings.Sweep)
-	defer ticker.Stop()
-	for {
-		if err := e.sweepOnce(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("webhook deliveries are not looked for", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
-
 func (e *Engine) sweepOnce(ctx context.Context) error {
 	nearest, err := e.store.sweep(ctx)
 	if err != nil || len(nearest) == 0 {

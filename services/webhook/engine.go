@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/seal"
+	"reservation.dev/platform/service"
 )
 
 // Engine sends deliveries. All of its state but leases is in memory and follows
@@ -25,6 +26,7 @@ type Engine struct {
 	log      *slog.Logger
 	metrics  *metrics
 	client   *http.Client
+	periodic *service.Jobs
 	now      func() time.Time
 	newID    func() id.UUID
 	// tell passes a wake-up for endpoints on to the other processes.
@@ -51,7 +53,7 @@ type Engine struct {
 // NewEngine returns an engine on db that opens secrets with sealer.
 func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Sealer, log *slog.Logger) *Engine {
 	e := &Engine{
-		settings: settings, store: &store{db: db, sealer: sealer}, outbox: box, log: log, metrics: newMetrics(),
+		settings: settings, store: &store{db: db, sealer: sealer}, outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
 		now: time.Now, newID: id.NewUUID, tell: func([]endpointKey) {},
 		lanes: map[endpointKey]*lane{}, targets: map[endpointKey]*target{}, rota: rota{groups: map[id.Company]*group{}},
 		claims: make(chan struct{}, 1), outcomes: make(chan *result, 4096),
@@ -68,8 +70,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	var g errgroup.Group
 	ended := make(chan struct{})
 	g.Go(func() error { return e.claimLoop(ctx) })
-	g.Go(func() error { return e.sweepLoop(ctx) })
-	g.Go(func() error { return e.keepPartitions(ctx) })
+	g.Go(func() error { return e.periodic.Every(ctx, "sweep_deliveries", e.settings.Sweep, e.sweepOnce) })
+	g.Go(func() error { return e.periodic.Every(ctx, "cut_log", retainEvery, e.retainOnce) })
 	g.Go(func() error {
 		defer close(ended)
 		e.writeOutcomes()

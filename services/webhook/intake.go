@@ -86,7 +86,7 @@ func (in *Intake) messages(ctx context.Context, events []bus.Message) ([]message
 }
 
 func newMessage(e bus.Message, event string, data []byte) message {
-	m := message{ID: messageID(e.ID, event), Company: e.Company, Event: event, OccurredAt: e.OccurredAt}
+	m := message{ID: messageID(e.ID, event), Company: e.Company, Event: event, OccurredAt: e.OccurredAt, Trace: e.Trace}
 	m.Body = newEnvelope(m.ID, event, e.OccurredAt, false, data)
 	return m
 }
@@ -168,7 +168,7 @@ func (e *Engine) queue(ctx context.Context, msgs []message) error {
 		m := bodies[q.MessageID]
 		mine = append(mine, claimedRow{
 			CompanyID: q.CompanyID, ID: q.ID, MessageID: q.MessageID, EndpointID: q.EndpointID, Version: q.Version,
-			Event: m.Event, OccurredAt: m.OccurredAt, Body: m.Body,
+			Event: m.Event, OccurredAt: m.OccurredAt, Body: m.Body, Trace: m.Trace,
 		})
 	}
 	keys := make([]endpointKey, 0, len(backlog))

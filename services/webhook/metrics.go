@@ -1,9 +1,14 @@
 package webhook
 
 import (
+	"context"
 	"errors"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/telemetry"
 )
 
 type metrics struct {
@@ -51,6 +56,19 @@ func (m *metrics) observe(r *result) {
 	}
 }
 
+// leftAlone are the endpoints whose breaker is open.
+func (e *Engine) leftAlone() []pgtype.UUID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	alone := []pgtype.UUID{}
+	for key, l := range e.lanes {
+		if !l.breaker.closed() {
+			alone = append(alone, uuidOf(key.endpoint))
+		}
+	}
+	return alone
+}
+
 // Collect registers the engine's metrics.
 func (e *Engine) Collect(to prometheus.Registerer) error {
 	inFlight := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -63,20 +81,41 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "webhook_endpoints_left_alone", Help: "Endpoints that failed so often in a row that they are being left alone.",
 	}, func() float64 {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		n := 0
-		for _, l := range e.lanes {
-			if !l.breaker.closed() {
-				n++
-			}
-		}
-		return float64(n)
+		return float64(len(e.leftAlone()))
 	})
+	queued := telemetry.NewSampled(e.readQueue,
+		telemetry.Gauge{Name: "webhook_deliveries_pending", Help: "Deliveries that are to be sent, retries included, counted up to 20000."},
+		telemetry.Gauge{Name: "webhook_pending_oldest_age_seconds", Help: "Age of the oldest delivery that is still to be sent, retries included."},
+		telemetry.Gauge{Name: "webhook_due_oldest_age_seconds", Help: "For how long the delivery that should have been sent first has been due; without endpoints that this process leaves alone."},
+	)
 	m := e.metrics
+	for _, failure := range []string{"none", failureDNS, failureRefused, failureTLS, failureTimeout, failureBlocked, failureStatus, failureReset, failureProtocol} {
+		m.attempts.WithLabelValues(failure) // a rate needs a zero to begin from
+	}
 	var faults []error
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.conns, m.lag, inFlight, open} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.conns, m.lag, inFlight, open, queued} {
 		faults = append(faults, to.Register(c))
 	}
 	return errors.Join(faults...)
+}
+
+// queueMost bounds what a sample counts.
+const queueMost = 20000
+
+// queueSampleSQL walks the index of what is to be sent, which is as long as there
+// is such, and no longer.
+const queueSampleSQL = `select count(*) as pending,
+		coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest,
+		coalesce(extract(epoch from now() - min(due_at) filter (where endpoint_id <> all ($2::uuid[]))), 0)::float8 as due
+	from (select endpoint_id, created_at, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit $1) q`
+
+// readQueue returns how many deliveries are to be sent, the age of the oldest of
+// them, and for how long the first of them has been due, in seconds.
+func (e *Engine) readQueue(ctx context.Context) ([]float64, error) {
+	now, err := pg.One[struct {
+		Pending int64
+		Oldest  float64
+		Due     float64
+	}](ctx, e.store.db, pg.AllCompanies(), queueSampleSQL, queueMost, e.leftAlone())
+	return []float64{float64(now.Pending), max(now.Oldest, 0), max(now.Due, 0)}, err
 }

@@ -2,10 +2,12 @@ package webhook
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"time"
 
+	"reservation.dev/platform/bus"
 	"reservation.dev/platform/pg"
 )
 
@@ -149,12 +151,31 @@ func (e *Engine) after(outcomes []outcome) {
 		if err := e.health(e.work, o); err != nil && e.work.Err() == nil {
 			e.log.Warn("the state of a webhook endpoint is not written", "endpoint", o.job.target.key.endpoint.String(), "error", err)
 		}
-		if o.failure != "" {
-			e.log.Info("webhook attempt failed", "endpoint", o.job.target.key.endpoint.String(), "company", o.job.target.key.company.String(),
-				"delivery", o.job.delivery.String(), "event", o.job.body.event, "failure", o.failure, "status", o.status,
-				"message", o.message, "duration", o.duration.Round(time.Millisecond), "try", o.job.tries+1, "outcome", o.outcome)
-		}
+		e.report(o)
 	}
+}
+
+// report writes the line of an attempt. Where an endpoint is, what it was told and
+// what it answered are the company's to see, in its log, and not ours.
+func (e *Engine) report(o *outcome) {
+	level := slog.LevelDebug
+	switch o.outcome {
+	case outcomeRetried:
+		level = slog.LevelInfo
+	case outcomeFailed:
+		level = slog.LevelWarn
+	}
+	ctx := bus.Message{Trace: o.job.body.trace}.Context(e.work)
+	if !e.log.Enabled(ctx, level) {
+		return
+	}
+	e.log.LogAttrs(ctx, level, "webhook attempt",
+		slog.String("request_id", o.job.body.trace[bus.RequestID]), slog.String("company", o.job.target.key.company.String()),
+		slog.String("endpoint", o.job.target.key.endpoint.String()), slog.String("delivery", o.job.delivery.String()),
+		slog.String("message_id", o.job.body.message.String()), slog.String("event", o.job.body.event),
+		slog.String("outcome", o.outcome), slog.String("failure", o.failure), slog.Int("status", o.status),
+		slog.Int("try", o.job.tries+1), slog.Duration("took", o.duration), slog.Bool("reused", o.reused),
+		slog.Time("again_at", o.next))
 }
 
 // health keeps since when an endpoint has been failing, and acts on it. It writes

@@ -26,6 +26,7 @@ type message struct {
 	Event      string
 	OccurredAt time.Time
 	Body       []byte
+	Trace      cause
 }
 
 // messageID is the identifier of the message that an event of the platform

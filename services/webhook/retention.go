@@ -12,23 +12,11 @@ import (
 // database (keep_partitions).
 const logKept = 30 * 24 * time.Hour
 
-// keepPartitions keeps partitions for the days to come and drops what has served
-// its time, every hour, in any replica.
-func (e *Engine) keepPartitions(ctx context.Context) error {
-	ticker := time.NewTicker(time.Hour)
-	defer ticker.Stop()
-	for {
-		if err := e.retainOnce(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("the webhook log is not cut", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
+// retainEvery is how often the log is cut, in any replica.
+const retainEvery = time.Hour
 
+// retainOnce keeps partitions for the days to come, drops what has served its
+// time, and encrypts anew what was encrypted with a former key.
 func (e *Engine) retainOnce(ctx context.Context) error {
 	if err := e.store.keepPartitions(ctx); err != nil {
 		return err

@@ -52,6 +52,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer customerConn.Close()
 
 	engine := NewEngine(cfg.Delivery, kit.DB, kit.Outbox, sealer, h.Log)
+	engine.periodic = kit.Jobs
 	if err := engine.Collect(h.Metrics); err != nil {
 		return err
 	}

@@ -229,7 +229,9 @@ func (e *Engine) attempt(j *job) *result {
 		r.duration = time.Since(began)
 		e.metrics.observe(r)
 	}()
-	ctx, cancel := context.WithTimeout(e.work, e.settings.Timeout)
+	traced, span := startAttempt(e.work, j)
+	defer func() { endAttempt(span, r) }()
+	ctx, cancel := context.WithTimeout(traced, e.settings.Timeout)
 	defer cancel()
 	err := e.exchange(ctx, r)
 	if err != nil && r.keptFor >= keptLong && r.status == 0 {

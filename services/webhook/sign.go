@@ -40,6 +40,7 @@ type signedBody struct {
 	body    []byte
 	data    []byte // the body's member data
 	digest  string // SHA-256 of the body, in hex
+	trace   cause  // of what it tells of; it is not sent
 }
 
 func newSignedBody(message id.WebhookMessage, event string, at time.Time, body []byte) *signedBody {

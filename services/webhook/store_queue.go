@@ -26,6 +26,7 @@ type claimedRow struct {
 	Event      string             `db:"event"`
 	OccurredAt time.Time          `db:"occurred_at"`
 	Body       []byte             `db:"body"`
+	Trace      cause              `db:"trace"`
 }
 
 func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
@@ -52,7 +53,8 @@ func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id
 // endpoints' index: PostgreSQL takes what was just made for a row or two, and
 // would compare each of them with each that was wanted.
 const queueSQL = `with incoming as (
-		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[]) as m (company_id, id, event, occurred_at, body)
+		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[], $12::text[])
+			as m (company_id, id, event, occurred_at, body, trace)
 	), wanted as (
 		select m.company_id, m.id, m.event, e.id as endpoint_id,
 			row_number() over (partition by e.company_id, e.id order by m.id) <= coalesce(f.free, $6) as mine
@@ -60,8 +62,8 @@ const queueSQL = `with incoming as (
 		join endpoints e on e.company_id = m.company_id and e.enabled and m.event = any (e.events)
 		left join unnest($7::uuid[], $8::int[]) as f (endpoint_id, free) on f.endpoint_id = e.id
 	), stored as (
-		insert into messages (company_id, id, event, occurred_at, body)
-		select company_id, id, event, occurred_at, body from incoming m
+		insert into messages (company_id, id, event, occurred_at, body, trace)
+		select company_id, id, event, occurred_at, body, trace::jsonb from incoming m
 		where exists (select from wanted w where w.company_id = m.company_id and w.id = m.id)
 		on conflict do nothing
 	), queued as (
@@ -99,13 +101,14 @@ func uuidOf[T ~[16]byte](v T) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: 
 func (s *store) queue(ctx context.Context, msgs []message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
 	n := len(msgs)
 	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-	events, times, bodies := make([]string, n), make([]time.Time, n), make([][]byte, n)
+	events, times, bodies, traces := make([]string, n), make([]time.Time, n), make([][]byte, n), make([]*string, n)
 	for i, m := range msgs {
-		companies[i], ids[i], events[i], times[i], bodies[i] = uuidOf(m.Company), uuidOf(m.ID), m.Event, m.OccurredAt, m.Body
+		companies[i], ids[i], events[i], times[i] = uuidOf(m.Company), uuidOf(m.ID), m.Event, m.OccurredAt
+		bodies[i], traces[i] = m.Body, m.Trace.text()
 	}
 	var queued []queuedRow
 	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease)
+		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease, traces)
 		if err != nil {
 			return err
 		}
@@ -134,10 +137,10 @@ const claimSQL = `with wanted as (
 		returning d.company_id, d.id, d.message_id, d.endpoint_id, d.tries, p.version
 	)
 	select c.company_id, c.id, c.message_id, c.endpoint_id, c.tries, c.version,
-		coalesce(m.event, '') as event, coalesce(m.occurred_at, 'epoch') as occurred_at, m.body
+		coalesce(m.event, '') as event, coalesce(m.occurred_at, 'epoch') as occurred_at, m.body, m.trace
 	from claimed c
 	left join lateral (
-		select event, occurred_at, body from messages where company_id = c.company_id and id = c.message_id limit 1
+		select event, occurred_at, body, trace from messages where company_id = c.company_id and id = c.message_id limit 1
 	) m on true`
 
 // sized runs a statement over many deliveries with a plan for as many as there are

@@ -302,6 +302,9 @@ func (p *Process) Log() string {
 	return string(bytes.TrimSpace(text))
 }
 
+// LogFile is the file with everything that the process has written.
+func (p *Process) LogFile() string { return p.log }
+
 // await polls cond until it returns nil, and fails t at the limit or when the
 // process ends.
 func (p *Process) await(t testing.TB, what string, cond func() error) {

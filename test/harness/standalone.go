@@ -62,6 +62,7 @@ type Credentials struct {
 		Password string `json:"password"`
 	} `json:"admin"`
 	CompanyID string `json:"company_id"`
+	AdminPort string `json:"admin_port"` // address of /readyz and /metrics
 }
 
 // StartStandalone runs the platform in one process on ports of its own, and

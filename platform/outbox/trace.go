@@ -1,0 +1,59 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/telemetry"
+)
+
+// Cause is the request and the trace in which an event was caused; zero: none.
+type Cause struct{ text *string } // what the event's message carries, as JSON
+
+// CauseOf returns the request and the trace of ctx.
+func CauseOf(ctx context.Context) Cause {
+	carrier := propagation.MapCarrier{}
+	otel.GetTextMapPropagator().Inject(ctx, carrier)
+	if requestID := rpc.RequestID(ctx); requestID != "" {
+		carrier[bus.RequestID] = requestID
+	}
+	if len(carrier) == 0 {
+		return Cause{}
+	}
+	text, err := json.Marshal(carrier)
+	if err != nil { // a map of strings has none
+		return Cause{}
+	}
+	s := string(text)
+	return Cause{text: &s}
+}
+
+func (c Cause) or(other Cause) Cause {
+	if c.text == nil {
+		return other
+	}
+	return c
+}
+
+// startPublishing begins the span of an event on its way to the stream, and has
+// those who consume it go on below that. Events without a trace have none.
+func (l *leased) startPublishing(ctx context.Context) trace.Span {
+	if l.Trace["traceparent"] == "" || !telemetry.IsTracing() {
+		return trace.SpanFromContext(ctx)
+	}
+	ctx, span := telemetry.Start(l.Context(ctx), "publish "+bus.Topic(l.Subject), trace.SpanKindProducer,
+		attribute.String("messaging.system", "nats"), attribute.String("messaging.operation.name", "publish"),
+		attribute.String("messaging.operation.type", "send"), attribute.String("messaging.destination.name", bus.Topic(l.Subject)),
+		attribute.String("messaging.message.id", l.ID.String()), attribute.Int("messaging.message.body.size", len(l.Payload)),
+		attribute.Int("reservation.outbox.attempt", l.attempt),
+	)
+	l.Trace = bus.Below(ctx, l.Trace)
+	return span
+}

@@ -1,0 +1,149 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"reservation.dev/platform/telemetry"
+)
+
+// tracer makes a span of each round trip of a request that is traced. What jobs do
+// by themselves is not: there would be nothing to find it by.
+type tracer struct{ database string }
+
+var (
+	_ pgx.QueryTracer    = tracer{}
+	_ pgx.BatchTracer    = tracer{}
+	_ pgx.CopyFromTracer = tracer{}
+)
+
+// longestText is how much of the statements a span keeps, in bytes.
+const longestText = 2000
+
+func (t tracer) start(ctx context.Context, summary, text string, more ...attribute.KeyValue) context.Context {
+	if !telemetry.IsRecording(ctx) {
+		return ctx
+	}
+	operation, _, _ := strings.Cut(summary, " ")
+	attributes := append([]attribute.KeyValue{
+		attribute.String("db.system.name", "postgresql"), attribute.String("db.namespace", t.database),
+		attribute.String("db.operation.name", operation), attribute.String("db.query.summary", summary),
+		attribute.String("db.query.text", text[:min(len(text), longestText)]),
+	}, more...)
+	ctx, span := telemetry.Start(ctx, summary, trace.SpanKindClient, attributes...)
+	return context.WithValue(ctx, spanKey{}, span)
+}
+
+// spanKey finds the span of a round trip: that of ctx may be one around it.
+type spanKey struct{}
+
+func end(ctx context.Context, err error) {
+	span, ok := ctx.Value(spanKey{}).(trace.Span)
+	if !ok {
+		return
+	}
+	if err != nil {
+		class := "client"
+		var pe *pgconn.PgError
+		if errors.As(err, &pe) {
+			class = pe.Code
+			span.SetAttributes(attribute.String("db.response.status_code", pe.Code))
+		}
+		telemetry.Fail(span, class)
+	}
+	span.End()
+}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if !telemetry.IsRecording(ctx) {
+		return ctx
+	}
+	summary := summarize(q.SQL)
+	if strings.HasPrefix(q.SQL, "begin;") { // it has the company in it
+		return t.start(ctx, summary, "begin")
+	}
+	return t.start(ctx, summary, q.SQL)
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (t tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryEndData) {
+	end(ctx, q.Err)
+}
+
+// TraceBatchStart implements pgx.BatchTracer.
+func (t tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, b pgx.TraceBatchStartData) context.Context {
+	if !telemetry.IsRecording(ctx) || b.Batch == nil {
+		return ctx
+	}
+	texts := make([]string, 0, len(b.Batch.QueuedQueries))
+	summary := ""
+	for _, q := range b.Batch.QueuedQueries {
+		texts = append(texts, q.SQL)
+		if q.SQL != readSQL && q.SQL != streamSQL && summary == "" {
+			summary = summarize(q.SQL)
+		}
+	}
+	return t.start(ctx, "BATCH "+summary, strings.Join(texts, ";\n"), attribute.Int("db.operation.batch.size", len(texts)))
+}
+
+// TraceBatchQuery implements pgx.BatchTracer.
+func (t tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
+	if span, ok := ctx.Value(spanKey{}).(trace.Span); ok && q.Err != nil {
+		var pe *pgconn.PgError
+		if errors.As(q.Err, &pe) {
+			telemetry.Fail(span, pe.Code)
+		}
+	}
+}
+
+// TraceBatchEnd implements pgx.BatchTracer.
+func (t tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, b pgx.TraceBatchEndData) {
+	end(ctx, b.Err)
+}
+
+// TraceCopyFromStart implements pgx.CopyFromTracer.
+func (t tracer) TraceCopyFromStart(ctx context.Context, _ *pgx.Conn, c pgx.TraceCopyFromStartData) context.Context {
+	if !telemetry.IsRecording(ctx) {
+		return ctx
+	}
+	table := strings.Join(c.TableName, ".")
+	return t.start(ctx, "COPY "+table, "copy "+table)
+}
+
+// TraceCopyFromEnd implements pgx.CopyFromTracer.
+func (t tracer) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, c pgx.TraceCopyFromEndData) {
+	end(ctx, c.Err)
+}
+
+var (
+	operationWord = regexp.MustCompile(`(?i)^\s*(?:with\b.*?\b(insert|update|delete|select)\b|([a-z]+))`)
+	tableWord     = regexp.MustCompile(`(?i)\b(?:from|into|update)\s+(?:only\s+)?([a-z_][a-z0-9_]*)`)
+)
+
+// summarize says in two words what a statement does: its operation and the first
+// table that it names. Statements are constants, so there are few of them.
+func summarize(sql string) string {
+	line := strings.Join(strings.Fields(sql[:min(len(sql), longestText)]), " ")
+	operation := "SQL"
+	if m := operationWord.FindStringSubmatch(line); m != nil {
+		operation = strings.ToUpper(m[1] + m[2])
+	}
+	switch operation {
+	case "BEGIN", "COMMIT", "ROLLBACK", "SET", "SAVEPOINT", "RELEASE":
+		return operation
+	}
+	for _, m := range tableWord.FindAllStringSubmatch(line, -1) {
+		if table := strings.ToLower(m[1]); table != "unnest" && table != "now" {
+			return operation + " " + table
+		}
+	}
+	return operation
+}

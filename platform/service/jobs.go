@@ -1,0 +1,86 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Jobs runs the periodic work of a part and tells how it goes.
+type Jobs struct {
+	log      *slog.Logger
+	runs     *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	success  *prometheus.GaugeVec
+	interval *prometheus.GaugeVec
+}
+
+// NewJobs returns jobs that log their failures to log. Collect registers their
+// metrics.
+func NewJobs(log *slog.Logger) *Jobs {
+	// Not "job": that is Prometheus's own label.
+	task := []string{"task"}
+	return &Jobs{
+		log: log,
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "job_runs_total", Help: "Runs of periodic work by result: ok or failed.",
+		}, []string{"task", "result"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "job_duration_seconds", Help: "Duration of a run of periodic work.",
+			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 30, 120},
+		}, task),
+		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "job_last_success_timestamp_seconds", Help: "When periodic work last succeeded in this process; its start, until it has.",
+		}, task),
+		interval: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "job_interval_seconds", Help: "Time between the end of a run of periodic work and the next run.",
+		}, task),
+	}
+}
+
+// Collect registers the metrics. One registry takes one Jobs.
+func (j *Jobs) Collect(r prometheus.Registerer) error {
+	return errors.Join(r.Register(j.runs), r.Register(j.duration), r.Register(j.success), r.Register(j.interval))
+}
+
+// Every runs once at once and then again and again until ctx ends. What fails is
+// logged and tried at the next turn. It returns nil.
+func (j *Jobs) Every(ctx context.Context, name string, every time.Duration, once func(ctx context.Context) error) error {
+	j.interval.WithLabelValues(name).Set(every.Seconds())
+	for _, result := range []string{"ok", "failed"} {
+		j.runs.WithLabelValues(name, result) // a rate needs a zero to begin from
+	}
+	// Work that never succeeds must be told from work that nobody has.
+	j.success.WithLabelValues(name).SetToCurrentTime()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		j.run(ctx, name, once)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (j *Jobs) run(ctx context.Context, name string, once func(ctx context.Context) error) {
+	began := time.Now()
+	err := once(ctx)
+	if err != nil && ctx.Err() != nil {
+		return // it was cut off by the end of the process
+	}
+	took := time.Since(began)
+	j.duration.WithLabelValues(name).Observe(took.Seconds())
+	if err != nil {
+		j.runs.WithLabelValues(name, "failed").Inc()
+		j.log.LogAttrs(ctx, slog.LevelWarn, "job failed, it is tried again",
+			slog.String("task", name), slog.Duration("took", took), slog.String("error", err.Error()))
+		return
+	}
+	j.runs.WithLabelValues(name, "ok").Inc()
+	j.success.WithLabelValues(name).SetToCurrentTime()
+}

@@ -1,0 +1,71 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/telemetry"
+)
+
+// cause is the request and the trace in which something happened; nil: not known.
+type cause map[string]string
+
+// text is the cause as JSON; nil: not known.
+func (c cause) text() *string {
+	if len(c) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(c)
+	if err != nil { // a map of strings has none
+		return nil
+	}
+	s := string(text)
+	return &s
+}
+
+// startAttempt begins the span of a request to an endpoint, in the trace of what
+// it tells of. What belongs to none has none. The endpoint is not told: its traces
+// are not ours, and the message's id, which it gets, finds ours.
+func startAttempt(ctx context.Context, j *job) (context.Context, trace.Span) {
+	if j.body.trace["traceparent"] == "" || !telemetry.IsTracing() {
+		return ctx, trace.SpanFromContext(ctx)
+	}
+	attributes := []attribute.KeyValue{
+		attribute.String("http.request.method", "POST"),
+		attribute.String("server.address", j.target.url.Hostname()), attribute.Int("server.port", portOf(j.target.url)),
+		attribute.String("reservation.webhook.event", j.body.event), attribute.String("reservation.webhook.message_id", j.body.message.String()),
+		attribute.String("reservation.webhook.delivery_id", j.delivery.String()),
+	}
+	if j.tries > 0 {
+		attributes = append(attributes, attribute.Int("http.request.resend_count", j.tries))
+	}
+	return telemetry.Start(bus.Message{Trace: j.body.trace}.Context(ctx), "POST", trace.SpanKindClient, attributes...)
+}
+
+func portOf(u *url.URL) int {
+	if port, err := strconv.Atoi(u.Port()); err == nil {
+		return port
+	}
+	return 443
+}
+
+// endAttempt says what came of it.
+func endAttempt(span trace.Span, r *result) {
+	if r.status > 0 {
+		span.SetAttributes(attribute.Int("http.response.status_code", r.status))
+	}
+	switch r.failure {
+	case "":
+	case failureStatus:
+		telemetry.FailStatus(span, r.status)
+	default:
+		telemetry.Fail(span, r.failure)
+	}
+	span.End()
+}
