@@ -69,6 +69,13 @@ func (e Env) lookup(name string) (value string, given bool, err error) {
 	return value, value != "", nil
 }
 
+// Value returns what a setting is set to, by itself or by its file; "": it is
+// not.
+func (e Env) Value(name string) string {
+	value, _, _ := e.lookup(name)
+	return value
+}
+
 // Read fills dst, a pointer to a settings struct, and validates it and the
 // structs within it. An empty variable counts as one that is not set. The error
 // is a *Faults, each of which names the variable that it is about.

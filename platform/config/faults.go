@@ -47,7 +47,7 @@ func (f *Faults) add(errs ...error) {
 			f.add(nested.list...)
 			continue
 		}
-		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a wrapped one keeps its words
+		if joined, ok := err.(interface{ Unwrap() []error }); ok { // a wrapped one keeps its words
 			f.add(joined.Unwrap()...)
 			continue
 		}

@@ -46,8 +46,8 @@ func TestIsInsecure(t *testing.T) {
 }
 
 type tried struct {
-	URL   string        `env:"TRIED_URL"`
-	Key   config.Secret `env:"TRIED_KEY"`
+	URL string        `env:"TRIED_URL"`
+	Key config.Secret `env:"TRIED_KEY"`
 }
 
 type trial struct {
