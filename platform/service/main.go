@@ -44,6 +44,14 @@ type Owner struct {
 	AppRole     string        `env:"DATABASE_APP_ROLE,required" doc:"the role that the service itself connects as, which gets its rights"`
 }
 
+// Validate reports a URL that cannot be used.
+func (o Owner) Validate() error {
+	if o.DatabaseURL == "" { // reported as required
+		return nil
+	}
+	return pg.CheckURL("MIGRATION_DATABASE_URL", o.DatabaseURL)
+}
+
 // Main runs one part as a process: `serve` (the default), `migrate`,
 // `settings` or `version`.
 func Main(p Part) {
