@@ -42,17 +42,17 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	h.Health.SetServing(h.Part, false)
 
-	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	authConn, err := h.Dial("auth", cfg.AuthAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}
 	defer authConn.Close()
-	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	customerConn, err := h.Dial("customer", cfg.CustomerAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}
 	defer customerConn.Close()
-	bookingConn, err := rpc.Dial(cfg.BookingAddr, rpc.DialOptions{})
+	bookingConn, err := h.Dial("booking", cfg.BookingAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}

@@ -101,6 +101,9 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	env["PASS_ADDR"] = s.addr(portPass)
 	env["WEBHOOK_ADDR"] = s.addr(portWebhook)
 	env["DATABASE_URL"] = in.urls[name]
+	for _, ours := range []string{"DATABASE_URL_FILE", "NATS_URL", "NATS_CA_FILE", "NATS_CERT_FILE", "NATS_KEY_FILE", "NATS_CREDENTIALS_FILE"} {
+		delete(env, ours) // the administrator's, and of a server that there is not
+	}
 	env["MASTER_KEY"] = in.state.MasterKey
 	env["SERVICE_CREDENTIAL_ID"] = in.state.Credentials[name].ID
 	env["SERVICE_CREDENTIAL_SECRET"] = in.state.Credentials[name].Secret
@@ -147,7 +150,7 @@ func (in *instance) dashboardURL() string {
 // forDevelopment lets webhooks reach this machine where nobody else reaches the
 // instance: who tries it has the receiver beside it.
 func (s *Settings) forDevelopment(env config.Env) error {
-	if host, err := netip.ParseAddr(s.Host); env["WEBHOOK_PRIVATE_ADDRESSES"] == "" && err == nil && host.IsLoopback() {
+	if host, err := netip.ParseAddr(s.Host); env["WEBHOOK_PRIVATE_ADDRESSES"] == "" && err == nil && host.IsLoopback() && s.Stage != service.Production {
 		env["WEBHOOK_PRIVATE_ADDRESSES"] = "allow"
 	}
 	if env["WEBHOOK_CA_FILE"] != "" {

@@ -136,6 +136,13 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}()
 
 	in := &instance{settings: s, state: st, env: env, log: log, nats: nats, postgres: postgres, urls: urls}
+	warnings, err := in.check()
+	if err != nil {
+		return err
+	}
+	for _, warning := range warnings {
+		log.Warn("settings: " + warning)
+	}
 	defer os.Remove(credentialsPath)
 	announced := false
 	return in.serve(ctx, func(c credentials) error {

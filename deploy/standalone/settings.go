@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/mtls"
+	"reservation.dev/platform/service"
 )
 
 // Settings are the settings of the whole instance.
@@ -17,6 +19,7 @@ type Settings struct {
 	Demo        string        `env:"DEMO" envDefault:"on" doc:"on: seed a demonstration company once; off: start empty"`
 	LogLevel    string        `env:"LOG_LEVEL" envDefault:"warn" doc:"debug, info, warn or error"`
 	LogFormat   string        `env:"LOG_FORMAT" envDefault:"text" doc:"json or text"`
+	Stage       string        `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production: what is meant for trying is refused (docs/SECURITY.md)"`
 }
 
 // Validate reports every wrong setting.
@@ -31,5 +34,43 @@ func (s *Settings) Validate() error {
 	if s.Demo != "on" && s.Demo != "off" {
 		faults = append(faults, errors.New("DEMO must be on or off"))
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, service.ValidateStage(s.Stage))...)
+}
+
+// Production reports what is for trying alone.
+func (s *Settings) Production() error {
+	if s.Demo == "on" {
+		return errors.New("DEMO must be off in production: the demonstration company's owner has a password that is in a file")
+	}
+	return nil
+}
+
+// check reports what the instance, or a part of it, must not be set to, and
+// returns what only looks wrong. It serves gRPC without TLS: its parts call each
+// other within the process.
+func (in *instance) check() (warnings []string, err error) {
+	faults := []error{}
+	for _, name := range config.Names(&mtls.Config{}) {
+		if in.env[name] != "" {
+			faults = append(faults, fmt.Errorf("%s does not apply to standalone: run the parts as processes of their own", name))
+		}
+	}
+	known := config.Names(in.settings)
+	production := in.settings.Stage == service.Production
+	if production {
+		faults = append(faults, config.CheckProduction(in.env, in.settings))
+	}
+	for _, p := range parts() {
+		env, err := in.partEnv(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		s := p.Settings()
+		known = append(known, config.Names(s)...)
+		faults = append(faults, config.Read(env, s))
+		if production {
+			faults = append(faults, config.CheckProduction(env, s))
+		}
+	}
+	return config.Misspelt(in.env, known), config.JoinFaults(faults...)
 }

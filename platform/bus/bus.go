@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type Config struct {
 	Prefix       string        `env:"BUS_PREFIX" envDefault:"reservation" doc:"first token of all subjects; two installations on one NATS need different ones"`
 	Replicas     int           `env:"BUS_REPLICAS" envDefault:"1" doc:"copies that JetStream keeps of each event: 1, or 3 or 5 in a cluster"`
 	StartTimeout time.Duration `env:"NATS_START_TIMEOUT" envDefault:"30s" doc:"how long to wait at start for NATS to answer"`
+	Security     Security
 }
 
 // Values for a Config that was not read from an environment.
@@ -33,9 +35,7 @@ var prefixForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,60}$`)
 // Validate reports every fault of the settings.
 func (c Config) Validate() error {
 	var faults []error
-	if c.URL == "" {
-		faults = append(faults, errors.New("NATS_URL is required"))
-	}
+	faults = append(faults, c.checkURL())
 	if !prefixForm.MatchString(c.Prefix) {
 		faults = append(faults, fmt.Errorf("BUS_PREFIX is %q, want one token of lower-case letters, digits, - and _", c.Prefix))
 	}
@@ -93,12 +93,16 @@ type Bus struct {
 // not say, nats.InProcessServer for one.
 func Connect(ctx context.Context, cfg Config, log *slog.Logger, opts ...nats.Option) (*Bus, error) {
 	cfg = cfg.withDefaults()
-	if err := cfg.Validate(); err != nil {
+	if err := errors.Join(cfg.Validate(), cfg.Security.Validate()); err != nil {
 		return nil, err
 	}
 	b := &Bus{cfg: cfg, log: log, metrics: newMetrics(), reconnected: make(chan struct{})}
 	connected := make(chan struct{})
-	nc, err := nats.Connect(cfg.URL, append(opts, b.options(connected)...)...)
+	security, err := cfg.Security.options()
+	if err != nil {
+		return nil, fmt.Errorf("nats: %w", err)
+	}
+	nc, err := nats.Connect(cfg.URL, slices.Concat(opts, security, b.options(connected))...)
 	if err != nil {
 		return nil, fmt.Errorf("nats: %w", err)
 	}

@@ -27,15 +27,20 @@ type Env map[string]string
 const fileSuffix = "_FILE"
 
 // OS returns the environment of the process. A variable NAME_FILE gives NAME
-// the content of that file, so that secrets can be mounted. Files that cannot be
-// read are passed over here, because strangers' variables end in _FILE too; Read
-// reports those of the settings it is asked for.
+// the content of that file, so that secrets can be mounted; where NAME is set
+// too, it wins, and NAME_FILE counts as not set. Files that cannot be read are
+// passed over here, because strangers' variables end in _FILE too; Read reports
+// those of the settings it is asked for.
 func OS() Env {
 	e := Env(env.ToMap(os.Environ()))
 	values := Env{}
 	for name := range e {
 		base, ok := strings.CutSuffix(name, fileSuffix)
 		if !ok {
+			continue
+		}
+		if e[base] != "" {
+			delete(e, name)
 			continue
 		}
 		if value, given, err := e.lookup(base); given && err == nil {
@@ -64,27 +69,39 @@ func (e Env) lookup(name string) (value string, given bool, err error) {
 	return value, value != "", nil
 }
 
+// Value returns what a setting is set to, by itself or by its file; "": it is
+// not.
+func (e Env) Value(name string) string {
+	value, _, _ := e.lookup(name)
+	return value
+}
+
 // Read fills dst, a pointer to a settings struct, and validates it and the
-// structs within it. An empty variable counts as one that is not set.
+// structs within it. An empty variable counts as one that is not set. The error
+// is a *Faults, each of which names the variable that it is about.
 func Read(e Env, dst any) error {
-	values, err := e.settings(dst)
-	if parseErr := env.ParseWithOptions(dst, env.Options{Environment: values}); parseErr != nil {
-		err = errors.Join(err, parseErr)
+	var all Faults
+	values, faults := e.settings(dst)
+	all.add(faults...)
+	if err := env.ParseWithOptions(dst, env.Options{Environment: values}); err != nil {
+		unread, faults := parseFaults(err, values, dst)
+		all.add(faults...)
+		for _, name := range unread { // its default does for the checks of the others
+			delete(values, name)
+		}
+		_ = env.ParseWithOptions(dst, env.Options{Environment: values})
 	}
-	if err = errors.Join(err, validate(reflect.ValueOf(dst))); err != nil {
-		return fmt.Errorf("settings: %w", err)
-	}
-	return nil
+	all.add(validate(reflect.ValueOf(dst)))
+	return all.orNil()
 }
 
 // settings returns the variables that dst asks for and that have a value.
-func (e Env) settings(dst any) (map[string]string, error) {
+func (e Env) settings(dst any) (values map[string]string, faults []error) {
 	fields, err := env.GetFieldParams(dst)
 	if err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
-	values := make(map[string]string, len(fields))
-	var faults []error
+	values = make(map[string]string, len(fields))
 	for _, f := range fields {
 		value, given, err := e.lookup(f.Key)
 		switch {
@@ -94,35 +111,31 @@ func (e Env) settings(dst any) (map[string]string, error) {
 			values[f.Key] = value
 		}
 	}
-	return values, errors.Join(faults...)
+	return values, faults
 }
 
-// validate joins the faults of v and of the structs within it. A method that is
-// promoted from an embedded struct is found twice and reported once.
+// validate joins the faults of v and of the structs within it.
 func validate(v reflect.Value) error {
 	var faults []error
-	told := map[string]bool{}
-	report := func(err error) {
-		if err != nil && !told[err.Error()] {
-			told[err.Error()] = true
-			faults = append(faults, err)
+	each(v, func(section any) {
+		if s, ok := section.(interface{ Validate() error }); ok {
+			faults = append(faults, s.Validate())
 		}
-	}
-	var walk func(v reflect.Value)
-	walk = func(v reflect.Value) {
-		if s := reflect.Indirect(v); s.Kind() == reflect.Struct {
-			for i := range s.NumField() {
-				if s.Type().Field(i).IsExported() && s.Field(i).Kind() == reflect.Struct {
-					walk(s.Field(i).Addr())
-				}
+	})
+	return errors.Join(faults...)
+}
+
+// each calls visit with pointers to the structs within v, innermost first, and
+// with v itself.
+func each(v reflect.Value, visit func(section any)) {
+	if s := reflect.Indirect(v); s.Kind() == reflect.Struct {
+		for i := range s.NumField() {
+			if s.Type().Field(i).IsExported() && s.Field(i).Kind() == reflect.Struct {
+				each(s.Field(i).Addr(), visit)
 			}
 		}
-		if section, ok := v.Interface().(interface{ Validate() error }); ok {
-			report(section.Validate())
-		}
 	}
-	walk(v)
-	return errors.Join(faults...)
+	visit(v.Interface())
 }
 
 // Secret is a setting that prints as ***.

@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 		t.Parallel()
 		var s settings
 		err := config.Read(config.Env{"KEY": "k", "SECTION_SIZE": "many"}, &s)
-		if err == nil || !strings.Contains(err.Error(), "Size") {
+		if err == nil || err.Error() != "settings:\n  SECTION_SIZE is \"many\", want a whole number" {
 			t.Fatalf("got %v", err)
 		}
 	})
@@ -96,6 +96,42 @@ func TestRead(t *testing.T) {
 		err := config.Read(config.Env{"SECTION_SIZE": "-1"}, &s)
 		if err == nil || strings.Count(err.Error(), "SECTION_SIZE is below 1") != 1 {
 			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+// same has two fields of one name in different sections.
+type same struct {
+	A struct {
+		Wait time.Duration `env:"A_WAIT" envDefault:"1s"`
+	}
+	B struct {
+		Wait []time.Duration `env:"B_WAIT" envDefault:"1s"`
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	t.Run("fields of one name are told apart", func(t *testing.T) {
+		t.Parallel()
+		err := config.Read(config.Env{"A_WAIT": "2s", "B_WAIT": "2s,soon"}, &same{})
+		if err == nil || strings.Contains(err.Error(), "A_WAIT") || !strings.Contains(err.Error(), `B_WAIT is "2s,soon", want a duration`) {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("those of several structs are one list without repetitions, nested joins included", func(t *testing.T) {
+		t.Parallel()
+		cause := errors.New("X is wrong")
+		err := config.JoinFaults(nil, config.Read(config.Env{"SECTION_SIZE": "0"}, &section{}),
+			errors.Join(cause, errors.Join(errors.New("SECTION_SIZE is below 1"))))
+		if err == nil || err.Error() != "settings:\n  SECTION_SIZE is below 1\n  X is wrong" || !errors.Is(err, cause) {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("none are no error", func(t *testing.T) {
+		t.Parallel()
+		if err := config.JoinFaults(nil, errors.Join(nil, nil)); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
@@ -149,6 +185,9 @@ func TestOS(t *testing.T) {
 	t.Setenv("CONFIG_TEST_B_FILE", file)
 	t.Setenv("CONFIG_TEST_C_FILE", filepath.Join(t.TempDir(), "missing"))
 	e := config.OS()
+	if _, there := e["CONFIG_TEST_B_FILE"]; there {
+		t.Error("a file that does not count is still there")
+	}
 	if e["CONFIG_TEST_A"] != "mounted" || e["CONFIG_TEST_B"] != "kept" {
 		t.Fatalf("got A %q, B %q", e["CONFIG_TEST_A"], e["CONFIG_TEST_B"])
 	}

@@ -54,6 +54,7 @@ const (
 	ReasonInvalidCredentials    = "INVALID_CREDENTIALS"
 	ReasonForbidden             = "FORBIDDEN"
 	ReasonInsufficientScope     = "INSUFFICIENT_SCOPE"
+	ReasonCallerNotAllowed      = "CALLER_NOT_ALLOWED"
 	ReasonNotFound              = "NOT_FOUND"
 	ReasonMethodNotAllowed      = "METHOD_NOT_ALLOWED"
 	ReasonPayloadTooLarge       = "PAYLOAD_TOO_LARGE"

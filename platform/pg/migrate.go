@@ -82,7 +82,7 @@ func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 	}
 	cc, err := pgx.ParseConfig(ownerURL)
 	if err != nil {
-		return fmt.Errorf("migrations: %w", err)
+		return fmt.Errorf("migrations: %w", urlFault("MIGRATION_DATABASE_URL", err))
 	}
 	setDefaults(cc.RuntimeParams, map[string]string{
 		"search_path": "public", "timezone": "UTC", "lock_timeout": "5000", "statement_timeout": "0",

@@ -19,6 +19,7 @@ import (
 // Config is how a part reaches its database.
 type Config struct {
 	URL              config.Secret `env:"DATABASE_URL" doc:"PostgreSQL URL of this part's database, with the application role (not the owner)"`
+	URLFile          string        `env:"DATABASE_URL_FILE" doc:"file with DATABASE_URL in its place; read again for each new connection"`
 	MaxConns         int           `env:"DATABASE_MAX_CONNS" envDefault:"8" doc:"most connections of one process; about 4 per core of the database's share"`
 	StatementTimeout time.Duration `env:"DATABASE_STATEMENT_TIMEOUT" envDefault:"15s" doc:"longest a single statement may run; streams are exempt"`
 	StartTimeout     time.Duration `env:"DATABASE_START_TIMEOUT" envDefault:"30s" doc:"how long to wait at start for the database to answer"`
@@ -29,6 +30,8 @@ func (c Config) Validate() error {
 	var faults []error
 	if c.URL == "" {
 		faults = append(faults, errors.New("DATABASE_URL is required"))
+	} else if err := CheckURL("DATABASE_URL", c.URL); err != nil {
+		faults = append(faults, err)
 	}
 	if c.MaxConns < 1 || c.MaxConns > 1000 {
 		faults = append(faults, fmt.Errorf("DATABASE_MAX_CONNS is %d, want 1 to 1000", c.MaxConns))
@@ -82,6 +85,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	pc.BeforeConnect = renew(cfg, log)
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
@@ -97,7 +101,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (*DB, error) {
 func poolConfig(cfg Config) (*pgxpool.Config, error) {
 	pc, err := pgxpool.ParseConfig(cfg.URL.Reveal())
 	if err != nil {
-		return nil, fmt.Errorf("database: %w", err)
+		return nil, fmt.Errorf("database: %w", urlFault("DATABASE_URL", err))
 	}
 	pc.MaxConns = int32(cfg.MaxConns)
 	pc.MaxConnLifetime = time.Hour
@@ -147,9 +151,9 @@ func waitFor(ctx context.Context, limit time.Duration, log *slog.Logger, try fun
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return fmt.Errorf("database did not answer within %s: %w", limit, err)
+			return fmt.Errorf("database did not answer within %s: %w", limit, explain(err))
 		}
-		log.WarnContext(ctx, "waiting for the database", "error", err, "left", left.Round(time.Second))
+		log.WarnContext(ctx, "waiting for the database", "error", explain(err), "left", left.Round(time.Second))
 		if err := sleep(ctx, min(pause, left)); err != nil {
 			return fmt.Errorf("database: %w", err)
 		}

@@ -10,13 +10,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/mtls"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/platform/token"
 )
@@ -25,8 +25,11 @@ import (
 type DialOptions struct {
 	// Timeout bounds a unary call whose context has no deadline; 0: 5 s.
 	Timeout time.Duration
-	// Credentials is TLS; nil: none.
-	Credentials credentials.TransportCredentials
+	// TLS is the certificate of this process; nil: none, and none is asked for.
+	TLS *mtls.Files
+	// Part is the part that is called: a name that its certificate must have,
+	// unless it is for the host of the address. With TLS alone.
+	Part string
 }
 
 const (
@@ -47,12 +50,13 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
-	if o.Credentials == nil {
-		o.Credentials = insecure.NewCredentials()
+	security := insecure.NewCredentials()
+	if o.TLS != nil {
+		security = o.TLS.Client(o.Part)
 	}
 	c := &caller{timeout: o.Timeout}
 	opts := []grpc.DialOption{
-		grpc.WithTransportCredentials(o.Credentials),
+		grpc.WithTransportCredentials(security),
 		grpc.WithUnaryInterceptor(c.unary),
 		grpc.WithStreamInterceptor(c.stream),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
@@ -96,7 +100,7 @@ func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *g
 	if err != nil {
 		return err
 	}
-	err = invoke(out, method, req, reply, cc, opts...)
+	err = within(ctx, invoke(out, method, req, reply, cc, opts...))
 	if own.source == nil || status.Code(err) != codes.Unauthenticated {
 		return err
 	}
@@ -107,7 +111,16 @@ func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *g
 	if tokenErr != nil || again.raw == own.raw {
 		return err
 	}
-	return invoke(out, method, req, reply, cc, opts...)
+	return within(ctx, invoke(out, method, req, reply, cc, opts...))
+}
+
+// within returns what an error means for the request that is being served with
+// ctx: that the other part does not know ours is no fault of the caller's.
+func within(ctx context.Context, err error) error {
+	if status.Code(err) != codes.PermissionDenied || identityOf(ctx).requestID == "" || fault.From(err).Reason != fault.ReasonCallerNotAllowed {
+		return err
+	}
+	return fault.New(fault.Internal, fault.ReasonInternal, "internal error").Because(err)
 }
 
 func (c *caller) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -116,24 +129,25 @@ func (c *caller) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 		return nil, err
 	}
 	cs, err := open(out, desc, cc, method, opts...)
-	if err != nil || own.source == nil {
-		return cs, err
+	if err != nil {
+		return cs, within(ctx, err)
 	}
-	return &clientStream{ClientStream: cs, own: own}, nil
+	return &clientStream{ClientStream: cs, served: ctx, own: own}, nil
 }
 
 // clientStream forgets a token of our own that the server refuses.
 type clientStream struct {
 	grpc.ClientStream
-	own ownToken
+	served context.Context // the one that the stream was opened with
+	own    ownToken
 }
 
 func (s *clientStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
-	if status.Code(err) == codes.Unauthenticated {
+	if s.own.source != nil && status.Code(err) == codes.Unauthenticated {
 		s.own.source.Forget(s.own.raw)
 	}
-	return err
+	return within(s.served, err)
 }
 
 // unsigned returns ctx for the call that gets a token: it must not wait for the

@@ -16,6 +16,8 @@
 //  3. A caller sees faults, the end of its own deadline, and otherwise
 //     "internal error": no text of any other error leaves the process.
 //  4. An internal error and a panic are logged once, with the whole chain.
-//  5. Nothing but the metadata above leaves through a client, whatever stands
+//  5. With TLS, a call by a certificate that is not on the server's list is denied
+//     before its token is looked at. Health alone is told to every certificate.
+//  6. Nothing but the metadata above leaves through a client, whatever stands
 //     in the context.
 package rpc

@@ -40,6 +40,7 @@ type guard struct {
 	policy      Policy
 	idempotency func(ctx context.Context, key, caller string) context.Context
 	durations   *prometheus.HistogramVec
+	callers     *callers // nil: anybody
 }
 
 func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
@@ -98,6 +99,9 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	in := identity{requestID: single(ctx, mdRequestID)}
 	if !sane(in.requestID, maxRequestID) {
 		in.requestID = id.NewUUID().String()
+	}
+	if err := g.callers.admit(ctx, method); err != nil {
+		return withIdentity(ctx, in), err
 	}
 	scope := g.policy[method]
 	if scope == Public {

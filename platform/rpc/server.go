@@ -9,12 +9,12 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"reservation.dev/platform/mtls"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/platform/token"
 )
@@ -45,8 +45,11 @@ type ServerOptions struct {
 	Idempotency func(ctx context.Context, key, caller string) context.Context
 	// Health answers grpc.health.v1; nil: serving, always.
 	Health grpc_health_v1.HealthServer
-	// Credentials is TLS; nil: none.
-	Credentials credentials.TransportCredentials
+	// TLS is the certificate by which the server is known, and whose authority's
+	// alone it takes calls from; nil: none, from anybody.
+	TLS *mtls.Files
+	// Callers are the names of the certificates that may call; with TLS alone.
+	Callers []string
 }
 
 // NewServer returns a server with health and reflection, on which the part
@@ -66,6 +69,9 @@ func NewServer(o ServerOptions) *grpc.Server {
 		log: o.Log, verifier: o.Verifier, policy: o.Policy.complete(),
 		idempotency: o.Idempotency, durations: durations,
 	}
+	if o.TLS != nil {
+		g.callers = newCallers(o.Callers, o.Log)
+	}
 	opts := []grpc.ServerOption{
 		grpc.UnaryInterceptor(g.unary),
 		grpc.StreamInterceptor(g.stream),
@@ -81,8 +87,8 @@ func NewServer(o ServerOptions) *grpc.Server {
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingEvery / 2, PermitWithoutStream: true}),
 	}
-	if o.Credentials != nil {
-		opts = append(opts, grpc.Creds(o.Credentials))
+	if o.TLS != nil {
+		opts = append(opts, grpc.Creds(o.TLS.Server()))
 	}
 	if telemetry.IsTracing() {
 		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))))

@@ -53,8 +53,10 @@ func (c Config) Validate() error {
 	if c.MasterKey == "" { // reported as required
 		return nil
 	}
-	_, err := Parse(c.MasterKey)
-	return err
+	if _, err := Parse(c.MasterKey); err != nil {
+		return fmt.Errorf("MASTER_KEY: %w", err)
+	}
+	return nil
 }
 
 // Sealer seals with its first key and opens with any. It is safe for concurrent use.
@@ -71,7 +73,7 @@ func Parse(masterKey config.Secret) (*Sealer, error) {
 	for text := range strings.SplitSeq(masterKey.Reveal(), ",") {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 		if err != nil { // the cause would show a part of the key
-			return nil, errors.New("MASTER_KEY is not base64")
+			return nil, errors.New("a master key is not base64")
 		}
 		keys = append(keys, key)
 	}

@@ -23,6 +23,7 @@ import (
 // Base holds the settings that every gRPC service has.
 type Base struct {
 	GRPCAddr string        `env:"GRPC_ADDR" envDefault:"127.0.0.1:9090" doc:"address on which the service's gRPC is served"`
+	Callers  []string      `env:"GRPC_ALLOWED_CALLERS" doc:"names of the certificates that may call, separated by commas, instead of the parts that do (docs/SECURITY.md); with GRPC_TLS_CERT_FILE"`
 	Drain    time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
 	DB       pg.Config
 	Bus      bus.Config
@@ -48,6 +49,7 @@ type Kit struct {
 	Jobs     *Jobs
 	Verifier *token.Verifier
 
+	callers []string // whose certificates may call
 	policy  rpc.Policy
 	serving *health.Server // what grpc.health.v1 answers
 }
@@ -76,7 +78,11 @@ func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
 		Outbox:   outbox.New(db, b, h.Log, time.Now),
 		Jobs:     NewJobs(h.Log),
 		Verifier: token.NewVerifier(base.Token, time.Now),
+		callers:  p.Callers,
 		serving:  health.NewServer(),
+	}
+	if len(base.Callers) > 0 {
+		k.callers = base.Callers
 	}
 	k.Verifier.Log = h.Log
 	k.serving.SetServingStatus("", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
@@ -101,7 +107,7 @@ func (k *Kit) GRPC(policy rpc.Policy) *grpc.Server {
 	k.policy = policy
 	return rpc.NewServer(rpc.ServerOptions{
 		Log: k.Host.Log, Verifier: k.Verifier, Policy: policy, Metrics: k.Host.Metrics, Idempotency: idem.WithKey,
-		Health: k.serving,
+		Health: k.serving, TLS: k.Host.TLS, Callers: k.callers,
 	})
 }
 

@@ -58,7 +58,8 @@ func schema() pg.Migrations {
 // sample is a part with one gRPC service, as a test runs it.
 type sample struct {
 	grpc_testing.UnimplementedTestServiceServer
-	policy rpc.Policy
+	policy  rpc.Policy
+	callers []string
 	// before is called when the part is wired, in the place of its own members.
 	before func(g *Group)
 
@@ -83,7 +84,7 @@ type sampleConfig struct{ Base Base }
 
 func (s *sample) part() Part {
 	return Part{
-		Name: "sample", About: "a part for tests", Migrations: schema().FS,
+		Name: "sample", About: "a part for tests", Migrations: schema().FS, Callers: s.callers,
 		Settings: func() any { return &sampleConfig{} }, Run: s.run,
 	}
 }

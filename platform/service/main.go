@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/mtls"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/telemetry"
 )
@@ -21,18 +22,34 @@ type Process struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"json" doc:"json or text"`
 	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of /livez, /readyz, /metrics and /debug/pprof/"`
+	Stage     string `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production: what is meant for trying is refused (docs/SECURITY.md)"`
+	TLS       mtls.Config
 }
 
 // Validate reports every wrong setting.
 func (p Process) Validate() error {
-	_, err := telemetry.Logger(io.Discard, "", p.LogLevel, p.LogFormat)
-	return err
+	var faults []error
+	if _, err := telemetry.Logger(io.Discard, "", p.LogLevel, "json"); err != nil {
+		faults = append(faults, fmt.Errorf("LOG_LEVEL: %w", err))
+	}
+	if _, err := telemetry.Logger(io.Discard, "", "info", p.LogFormat); err != nil {
+		faults = append(faults, fmt.Errorf("LOG_FORMAT: %w", err))
+	}
+	return errors.Join(append(faults, ValidateStage(p.Stage))...)
 }
 
 // Owner holds the settings of the migrate command.
 type Owner struct {
 	DatabaseURL config.Secret `env:"MIGRATION_DATABASE_URL,required" doc:"PostgreSQL URL of the role that owns the schema"`
 	AppRole     string        `env:"DATABASE_APP_ROLE,required" doc:"the role that the service itself connects as, which gets its rights"`
+}
+
+// Validate reports a URL that cannot be used.
+func (o Owner) Validate() error {
+	if o.DatabaseURL == "" { // reported as required
+		return nil
+	}
+	return pg.CheckURL("MIGRATION_DATABASE_URL", o.DatabaseURL)
 }
 
 // Main runs one part as a process: `serve` (the default), `migrate`,
@@ -47,7 +64,7 @@ func Main(p Part) {
 	}
 	if err := run(ctx, p, command, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
 }
 
@@ -60,6 +77,8 @@ func run(ctx context.Context, p Part, command string, out io.Writer) error {
 		return migrate(ctx, p, env)
 	case "settings":
 		return printSettings(out, p)
+	case "check":
+		return checkSettings(out, p, env)
 	case "version":
 		_, err := fmt.Fprintln(out, p.Name, Version())
 		return err
@@ -77,27 +96,24 @@ usage: %[1]s [command]
   serve     serve until SIGTERM or SIGINT (the default)
   migrate   bring the database to this binary's schema, then end
   settings  print the settings and their defaults
+  check     check the settings that are given, and start nothing
   version   print the version
 `
 
-// readSettings returns the settings of the process. The part's own are read too,
-// so that whoever starts it is told of all faults at once.
-func readSettings(p Part, env config.Env) (Process, error) {
-	var proc Process
-	err := config.Read(env, &proc)
-	if p.Settings != nil {
-		err = errors.Join(err, config.Read(env, p.Settings()))
-	}
-	return proc, err
-}
-
 // serve runs p with an admin port until ctx ends.
 func serve(ctx context.Context, p Part, env config.Env) error {
-	proc, err := readSettings(p, env)
+	proc, warnings, err := readSettings(p, env)
 	if err != nil {
 		return err
 	}
 	log, err := telemetry.Logger(os.Stderr, p.Name, proc.LogLevel, proc.LogFormat)
+	if err != nil {
+		return err
+	}
+	for _, warning := range warnings {
+		log.Warn("settings: " + warning)
+	}
+	tls, err := proc.openTLS(log)
 	if err != nil {
 		return err
 	}
@@ -115,11 +131,16 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		return err
 	}
 	host := &Host{
-		Part: p.Name, Env: env, Log: log, Health: health,
+		Part: p.Name, Env: env, Log: log, Health: health, TLS: tls,
 		Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"part": p.Name}, metrics),
 	}
 	if err := telemetry.CollectBuild(host.Metrics, Version()); err != nil {
 		return err
+	}
+	if tls != nil {
+		if err := tls.Collect(host.Metrics); err != nil {
+			return err
+		}
 	}
 	log.Info("starting", "version", Version(), "admin", admin.Addr())
 
@@ -144,8 +165,14 @@ func migrate(ctx context.Context, p Part, env config.Env) error {
 		return errors.New("this part has no database")
 	}
 	var owner Owner
-	if err := config.Read(env, &owner); err != nil {
+	var proc Process
+	if err := config.JoinFaults(config.Read(env, &proc), config.Read(env, &owner)); err != nil {
 		return err
+	}
+	if proc.Stage == Production {
+		if err := config.CheckProduction(env, &owner); err != nil {
+			return err
+		}
 	}
 	return pg.Migrate(ctx, owner.DatabaseURL.Reveal(), pg.Migrations{
 		Part: p.Name, FS: p.Migrations, AppRole: owner.AppRole,

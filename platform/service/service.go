@@ -14,8 +14,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/mtls"
+	"reservation.dev/platform/rpc"
 )
 
 // Part is one runnable part of the platform: a service or an edge.
@@ -24,6 +27,9 @@ type Part struct {
 	Name string
 	// About says in one line what the part does.
 	About string
+	// Callers are the parts that call this one's gRPC, each an arrow of the
+	// architecture: what GRPC_ALLOWED_CALLERS is where it is not set.
+	Callers []string
 	// Migrations holds the numbered SQL files at its root; nil: no database.
 	Migrations fs.FS
 	// Settings returns a fresh settings struct, for the settings table.
@@ -39,6 +45,15 @@ type Host struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Health  *Health
+	// TLS is the certificate by which the part serves and calls; nil: plain gRPC.
+	TLS *mtls.Files
 	// NATS are options for the connection to NATS: an in-process server's, say.
 	NATS []nats.Option
+}
+
+// Dial returns a connection to another part, as rpc.Dial does, with the
+// certificate of this one.
+func (h *Host) Dial(part, addr string, o rpc.DialOptions) (*grpc.ClientConn, error) {
+	o.TLS, o.Part = h.TLS, part
+	return rpc.Dial(addr, o)
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -112,13 +113,16 @@ func TestWrongSettingsAreAllToldAtOnce(t *testing.T) {
 	err := serve(t.Context(), p, config.Env{
 		"LOG_LEVEL": "loud", "SHUTDOWN_DRAIN": "soon", "DATABASE_MAX_CONNS": "-1", "BUS_REPLICAS": "7", "TOKEN_CACHE_SIZE": "many",
 	})
-	for _, want := range []string{"loud", "Drain", "DATABASE_URL", "DATABASE_MAX_CONNS", "BUS_REPLICAS", "CacheSize"} {
+	for _, want := range []string{"LOG_LEVEL", "SHUTDOWN_DRAIN is", "DATABASE_URL", "DATABASE_MAX_CONNS", "BUS_REPLICAS", "TOKEN_CACHE_SIZE is"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %s in: %v", want, err)
 		}
 	}
+	if exitCode(err) != exitSettings || exitCode(errors.New("boom")) != 1 {
+		t.Errorf("the exit codes are %d and %d", exitCode(err), exitCode(errors.New("boom")))
+	}
 	err = serve(t.Context(), p, config.Env{"LOG_FORMAT": "xml", "SHUTDOWN_DRAIN": "-1s", "DATABASE_URL": "postgres://user:hunter2@db/x"})
-	if err == nil || !strings.Contains(err.Error(), "xml") || !strings.Contains(err.Error(), "SHUTDOWN_DRAIN must") || strings.Contains(err.Error(), "hunter2") {
+	if err == nil || !strings.Contains(err.Error(), "LOG_FORMAT") || !strings.Contains(err.Error(), "SHUTDOWN_DRAIN must") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"net/url"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/edge"
@@ -33,4 +34,13 @@ func (c *Config) Validate() error {
 		faults = append(faults, errors.New("ADMIN_URL must be http(s)://host[:port]"))
 	}
 	return errors.Join(faults...)
+}
+
+// Production reports what is for trying alone: without TLS, passwords and
+// sessions would cross the network readable.
+func (c *Config) Production() error {
+	if strings.HasPrefix(c.URL, "http:") {
+		return errors.New("ADMIN_URL must be https:// in production")
+	}
+	return nil
 }

@@ -66,18 +66,19 @@ func Run(ctx context.Context, h *service.Host) error {
 	h.Health.SetServing(h.Part, false)
 	var conns connections
 	for _, c := range []struct {
+		part string
 		addr string
 		conn *grpc.ClientConnInterface
 		opts rpc.DialOptions
 	}{
-		{cfg.AuthAddr, &conns.auth, rpc.DialOptions{}},
-		{cfg.CustomerAddr, &conns.customer, rpc.DialOptions{}},
-		{cfg.BookingAddr, &conns.booking, rpc.DialOptions{}},
-		{cfg.PassAddr, &conns.pass, rpc.DialOptions{}},
+		{"auth", cfg.AuthAddr, &conns.auth, rpc.DialOptions{}},
+		{"customer", cfg.CustomerAddr, &conns.customer, rpc.DialOptions{}},
+		{"booking", cfg.BookingAddr, &conns.booking, rpc.DialOptions{}},
+		{"pass", cfg.PassAddr, &conns.pass, rpc.DialOptions{}},
 		// A test delivery is answered when the endpoint has, which may take 10 s.
-		{cfg.WebhookAddr, &conns.webhook, rpc.DialOptions{Timeout: webhookTimeout}},
+		{"webhook", cfg.WebhookAddr, &conns.webhook, rpc.DialOptions{Timeout: webhookTimeout}},
 	} {
-		conn, err := rpc.Dial(c.addr, c.opts)
+		conn, err := h.Dial(c.part, c.addr, c.opts)
 		if err != nil {
 			return err
 		}

@@ -14,8 +14,10 @@ import (
 // Part returns the auth service as a part of the platform.
 func Part() service.Part {
 	return service.Part{
-		Name:       "auth",
-		About:      "companies, credentials, administrators, tokens and the keys that sign them",
+		Name:  "auth",
+		About: "companies, credentials, administrators, tokens and the keys that sign them",
+		// Each asks for companies and tokens; the edges and the dashboard for those of their callers.
+		Callers:    []string{"customer", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

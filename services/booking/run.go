@@ -15,6 +15,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "booking",
 		About:      "events, their dates and capacity, and the transactions in which customers book them",
+		Callers:    []string{"admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -32,18 +33,18 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer kit.Close()
-	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	authConn, err := h.Dial("auth", cfg.AuthAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}
 	defer authConn.Close()
-	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	customerConn, err := h.Dial("customer", cfg.CustomerAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}
 	defer customerConn.Close()
 
-	passConn, err := rpc.Dial(cfg.PassAddr, rpc.DialOptions{})
+	passConn, err := h.Dial("pass", cfg.PassAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}

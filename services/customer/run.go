@@ -13,8 +13,10 @@ import (
 // Part returns the customer service as a part of the platform.
 func Part() service.Part {
 	return service.Part{
-		Name:       "customer",
-		About:      "a company's customers: profile, archive and deletion",
+		Name:  "customer",
+		About: "a company's customers: profile, archive and deletion",
+		// Booking, pass and webhook for names; the edges and the dashboard for customers themselves.
+		Callers:    []string{"booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -32,7 +34,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer kit.Close()
-	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	authConn, err := h.Dial("auth", cfg.AuthAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,10 @@ import (
 // Part returns the pass service as a part of the platform.
 func Part() service.Part {
 	return service.Part{
-		Name:       "pass",
-		About:      "pass types, the passes that customers hold, and the ledger of their credits",
+		Name:  "pass",
+		About: "pass types, the passes that customers hold, and the ledger of their credits",
+		// Booking to redeem credits and to give them back.
+		Callers:    []string{"booking", "admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -32,12 +34,12 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer kit.Close()
-	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	authConn, err := h.Dial("auth", cfg.AuthAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}
 	defer authConn.Close()
-	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	customerConn, err := h.Dial("customer", cfg.CustomerAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/mtls"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -21,7 +23,8 @@ import (
 // credentials.json.
 type access struct {
 	file      string
-	CompanyID string `json:"company_id"`
+	tls       mtls.Config // by which reservectl is known, where the platform asks
+	CompanyID string      `json:"company_id"`
 	Webhooks  struct {
 		CAFile string `json:"ca_file"`
 	} `json:"webhooks"`
@@ -120,11 +123,36 @@ func (a *app) dial(ctx context.Context, name, addr string) (*session, error) {
 			return nil, usageError{fmt.Errorf("--company %q is not a company's identifier (comp_…)", a.access.CompanyID)}
 		}
 	}
-	conn, err := rpc.Dial(addr, rpc.DialOptions{})
+	conn, err := a.connect(name, addr)
 	if err != nil {
 		return nil, err
 	}
 	return &session{conn: conn, ctx: rpc.As(ctx, token.NewSource(a.token), company)}, nil
+}
+
+// connect returns a connection to a part, with the certificate that the flags or
+// the environment name.
+func (a *app) connect(part, addr string) (*grpc.ClientConn, error) {
+	cfg := a.access.tls
+	for _, field := range []struct {
+		to  *string
+		env string
+	}{
+		{&cfg.CertFile, "GRPC_TLS_CERT_FILE"}, {&cfg.KeyFile, "GRPC_TLS_KEY_FILE"},
+		{&cfg.CAFile, "GRPC_TLS_CA_FILE"}, {&cfg.TrustDomain, "GRPC_TLS_TRUST_DOMAIN"},
+	} {
+		if *field.to == "" {
+			*field.to = os.Getenv(field.env)
+		}
+	}
+	o := rpc.DialOptions{Part: part}
+	if cfg.Enabled() {
+		var err error
+		if o.TLS, err = mtls.Open(cfg, slog.New(slog.DiscardHandler)); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	return rpc.Dial(addr, o)
 }
 
 // tokenLifetime is how long a token may live, which a long import needs.
@@ -138,7 +166,7 @@ func (a *app) token(ctx context.Context) (string, time.Time, error) {
 	if c.ID == "" {
 		return a.access.GRPC.ServiceToken, expires, nil
 	}
-	conn, err := rpc.Dial(a.access.GRPC.Auth, rpc.DialOptions{})
+	conn, err := a.connect("auth", a.access.GRPC.Auth)
 	if err != nil {
 		return "", time.Time{}, err
 	}

@@ -76,6 +76,14 @@ func (d Delivery) Validate() error {
 	return errors.Join(faults...)
 }
 
+// Production reports what is for trying alone.
+func (d Delivery) Production() error {
+	if d.PrivateAddresses == privateAllowed {
+		return errors.New("WEBHOOK_PRIVATE_ADDRESSES must not be allow in production: an endpoint could be a service of yours")
+	}
+	return nil
+}
+
 // Values of WEBHOOK_PRIVATE_ADDRESSES.
 const (
 	privateRefused = "refuse"

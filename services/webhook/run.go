@@ -19,6 +19,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "webhook",
 		About:      "the endpoints of companies, and the delivery of what has happened to them",
+		Callers:    []string{"admin", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -40,12 +41,12 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer kit.Close()
-	authConn, err := rpc.Dial(cfg.AuthAddr, rpc.DialOptions{})
+	authConn, err := h.Dial("auth", cfg.AuthAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}
 	defer authConn.Close()
-	customerConn, err := rpc.Dial(cfg.CustomerAddr, rpc.DialOptions{})
+	customerConn, err := h.Dial("customer", cfg.CustomerAddr, rpc.DialOptions{})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,125 @@
+package bus
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Security is how a part and NATS know each other. The files are read again at
+// every connection, so a renewed one is used from the next on; but the public key
+// of a bare NKey seed is read once.
+type Security struct {
+	CAFile          string `env:"NATS_CA_FILE" doc:"PEM certificates of the authorities of NATS's servers, instead of the system's; asks for TLS"`
+	CertFile        string `env:"NATS_CERT_FILE" doc:"PEM certificate by which this process is known to NATS; asks for TLS"`
+	KeyFile         string `env:"NATS_KEY_FILE" doc:"PEM private key of that certificate"`
+	CredentialsFile string `env:"NATS_CREDENTIALS_FILE" doc:"file with who this process is for NATS: user:password, a .creds file, or the seed of an NKey; instead of a user in NATS_URL"`
+}
+
+// Validate reports every fault of the settings and their files. No secret is shown.
+func (s Security) Validate() error {
+	var faults []error
+	if s.CAFile != "" {
+		text, err := os.ReadFile(s.CAFile)
+		if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
+			err = fmt.Errorf("%s has no PEM certificate", s.CAFile)
+		}
+		faults = append(faults, named("NATS_CA_FILE", err))
+	}
+	switch {
+	case (s.CertFile == "") != (s.KeyFile == ""):
+		faults = append(faults, errors.New("NATS_CERT_FILE and NATS_KEY_FILE go together: one of them is not set"))
+	case s.CertFile != "":
+		_, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
+		faults = append(faults, named("NATS_CERT_FILE, NATS_KEY_FILE", err))
+	}
+	if s.CredentialsFile != "" {
+		_, err := s.credentials()
+		faults = append(faults, named("NATS_CREDENTIALS_FILE", err))
+	}
+	return errors.Join(faults...)
+}
+
+func named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// checkURL reports what is wrong with the servers' addresses, and shows none of
+// them: there may be a password in it.
+func (c Config) checkURL() error {
+	if c.URL == "" {
+		return errors.New("NATS_URL is required")
+	}
+	for server := range strings.SplitSeq(c.URL, ",") {
+		u, err := url.Parse(strings.TrimSpace(server))
+		switch {
+		case err != nil || strings.TrimSpace(server) == "":
+			return errors.New("NATS_URL has an address that cannot be read; want nats://host:port or tls://host:port, separated by commas")
+		case u.User != nil && c.Security.CredentialsFile != "":
+			return errors.New("NATS_URL has a user and NATS_CREDENTIALS_FILE is set: only one of them can say who this is")
+		}
+	}
+	return nil
+}
+
+// options are those of the connection.
+func (s Security) options() ([]nats.Option, error) {
+	var opts []nats.Option
+	if s.CAFile != "" {
+		opts = append(opts, nats.RootCAs(s.CAFile))
+	}
+	if s.CertFile != "" {
+		opts = append(opts, nats.ClientCert(s.CertFile, s.KeyFile))
+	}
+	if s.CredentialsFile != "" {
+		credentials, err := s.credentials()
+		if err != nil {
+			return nil, named("NATS_CREDENTIALS_FILE", err)
+		}
+		opts = append(opts, credentials)
+	}
+	return opts, nil
+}
+
+// credentials tells by the file's content what kind of credentials it has.
+func (s Security) credentials() (nats.Option, error) {
+	text, err := os.ReadFile(s.CredentialsFile)
+	if err != nil {
+		return nil, err
+	}
+	switch content := strings.TrimSpace(string(text)); {
+	case strings.Contains(content, "BEGIN NATS USER JWT"):
+		return nats.UserCredentials(s.CredentialsFile), nil
+	case strings.Contains(content, "BEGIN USER NKEY SEED"), strings.HasPrefix(content, "SU") && !strings.Contains(content, ":"):
+		return nats.NkeyOptionFromSeed(s.CredentialsFile)
+	}
+	if _, _, err := s.userPassword(); err != nil {
+		return nil, err
+	}
+	return nats.UserInfoHandler(func() (string, string) {
+		// Without its file the connection is refused, and tried again.
+		user, password, _ := s.userPassword()
+		return user, password
+	}), nil
+}
+
+func (s Security) userPassword() (user, password string, err error) {
+	text, err := os.ReadFile(s.CredentialsFile)
+	if err != nil {
+		return "", "", err
+	}
+	user, password, found := strings.Cut(strings.TrimRight(string(text), "\r\n"), ":")
+	if !found || user == "" || password == "" {
+		return "", "", fmt.Errorf("%s has neither user:password nor the credentials of NATS", s.CredentialsFile)
+	}
+	return user, password, nil
+}

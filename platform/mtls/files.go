@@ -1,0 +1,180 @@
+package mtls
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// checkEvery is how often the files are looked at, at most. Nothing looks while
+// there is no handshake and nobody reads the metrics.
+const checkEvery = time.Second
+
+// Files are the certificate and the authorities of this process. It is safe for
+// concurrent use.
+type Files struct {
+	cfg     Config
+	log     *slog.Logger
+	every   time.Duration
+	refused prometheus.Counter
+
+	mu      sync.Mutex
+	loaded  *material
+	seen    []os.FileInfo // of the files when they were last read
+	checked time.Time
+	failing error // why loaded is older than the files
+	told    time.Time
+}
+
+// material is one content of the files.
+type material struct {
+	cert  tls.Certificate
+	roots *x509.CertPool
+}
+
+// Open reads the files. They must be usable.
+func Open(cfg Config, log *slog.Logger) (*Files, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	f := &Files{cfg: cfg, log: log, every: checkEvery, refused: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "grpc_tls_refused_total", Help: "Connections to the gRPC port whose TLS handshake failed: without a certificate, or with a stranger's.",
+	})}
+	var err error
+	f.seen = f.stat()
+	f.checked = time.Now()
+	if f.loaded, err = load(cfg); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func load(cfg Config) (*material, error) {
+	read := func(name, path string, faults *[]error) []byte {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			*faults = append(*faults, fmt.Errorf("%s: %w", name, err))
+		}
+		return text
+	}
+	var faults []error
+	cert := read("GRPC_TLS_CERT_FILE", cfg.CertFile, &faults)
+	key := read("GRPC_TLS_KEY_FILE", cfg.KeyFile, &faults)
+	ca := read("GRPC_TLS_CA_FILE", cfg.CAFile, &faults)
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	m := &material{roots: x509.NewCertPool()}
+	var err error
+	if m.cert, err = tls.X509KeyPair(cert, key); err != nil {
+		faults = append(faults, fmt.Errorf("GRPC_TLS_CERT_FILE %s, GRPC_TLS_KEY_FILE %s: %w", cfg.CertFile, cfg.KeyFile, err))
+	}
+	if !m.roots.AppendCertsFromPEM(ca) {
+		faults = append(faults, fmt.Errorf("GRPC_TLS_CA_FILE %s has no PEM certificate", cfg.CAFile))
+	}
+	return m, errors.Join(faults...)
+}
+
+// stat returns what tells one content of the files from another; nil stands for
+// a file that is not there. Links are followed: a mount swaps one above the files.
+func (f *Files) stat() []os.FileInfo {
+	infos := make([]os.FileInfo, 3)
+	for i, path := range []string{f.cfg.CertFile, f.cfg.KeyFile, f.cfg.CAFile} {
+		if info, err := os.Stat(path); err == nil {
+			infos[i] = info
+		}
+	}
+	return infos
+}
+
+func same(a, b []os.FileInfo) bool {
+	for i := range a {
+		switch {
+		case a[i] == nil || b[i] == nil:
+			if a[i] != b[i] {
+				return false
+			}
+		case !os.SameFile(a[i], b[i]) || a[i].Size() != b[i].Size() || !a[i].ModTime().Equal(b[i].ModTime()):
+			return false
+		}
+	}
+	return true
+}
+
+// current returns the content of the files, or the one before where they do not
+// go together.
+func (f *Files) current() *material {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if now.Sub(f.checked) < f.every {
+		return f.loaded
+	}
+	f.checked = now
+	// Before they are read: a change in between is seen the next time.
+	infos := f.stat()
+	if same(infos, f.seen) {
+		return f.loaded
+	}
+	f.seen = infos
+	m, err := load(f.cfg)
+	f.failing = err
+	if err != nil {
+		f.log.Warn("certificate files cannot be used; the earlier ones stay in use", "error", err.Error(), "until", f.loaded.cert.Leaf.NotAfter)
+		return f.loaded
+	}
+	f.loaded = m
+	f.log.Info("certificate files read again", "serial", m.cert.Leaf.SerialNumber.String(), "until", m.cert.Leaf.NotAfter)
+	return f.loaded
+}
+
+// Collect publishes when the certificate ends and whether its files can be used.
+func (f *Files) Collect(r prometheus.Registerer) error {
+	for _, c := range []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "grpc_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use ends, in seconds since 1970.",
+		}, func() float64 { return float64(f.current().cert.Leaf.NotAfter.Unix()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "grpc_tls_reload_failing", Help: "1 while the certificate files cannot be used and an earlier content of them is in use.",
+		}, func() float64 {
+			f.current()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.failing != nil {
+				return 1
+			}
+			return 0
+		}),
+		f.refused,
+	} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellEvery keeps a stranger who knocks again and again from filling the log.
+const tellEvery = 10 * time.Second
+
+// refuse counts a handshake that failed, and logs one now and then.
+func (f *Files) refuse(remote string, err error) {
+	f.refused.Inc()
+	f.mu.Lock()
+	now := time.Now()
+	quiet := now.Sub(f.told) < tellEvery
+	if !quiet {
+		f.told = now
+	}
+	f.mu.Unlock()
+	if !quiet {
+		f.log.Warn("grpc: a connection was refused", "remote", remote, "error", err.Error())
+	}
+}

@@ -1,0 +1,108 @@
+package rpc_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/interop/grpc_testing"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/mtls"
+	"reservation.dev/platform/mtls/mtlstest"
+	"reservation.dev/platform/rpc"
+)
+
+// certificate makes the files of a part with the given names.
+func certificate(t testing.TB, ca *mtlstest.CA, names ...string) *mtls.Files {
+	t.Helper()
+	m := mtlstest.NewMount(t, ca.Issue(t, names...), ca)
+	f, err := mtls.Open(mtls.Config{
+		CertFile: m.Path(mtlstest.CertFile), KeyFile: m.Path(mtlstest.KeyFile), CAFile: m.Path(mtlstest.CAFile),
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestCallers(t *testing.T) {
+	ca := mtlstest.NewCA(t, "ours")
+	p := newPart(t, func(o *rpc.ServerOptions) {
+		o.TLS, o.Callers = certificate(t, ca, "booking"), []string{"admin", "gateway-a"}
+	})
+	call := func(ctx context.Context, o rpc.DialOptions) error {
+		o.Timeout = patience
+		_, err := grpc_testing.NewTestServiceClient(dial(t, p.addr, o)).EmptyCall(ctx, &grpc_testing.Empty{})
+		return err
+	}
+	gateway, stranger := certificate(t, ca, "gateway-a", "edge.example.org"), certificate(t, ca, "billing")
+
+	t.Run("a certificate with a name of the list may call", func(t *testing.T) {
+		if err := call(t.Context(), rpc.DialOptions{TLS: gateway, Part: "booking"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("another one is denied before its token is looked at, on every kind of call, and logged", func(t *testing.T) {
+		f := is(t, call(t.Context(), rpc.DialOptions{TLS: stranger, Part: "booking"}), fault.Forbidden, fault.ReasonCallerNotAllowed)
+		if !strings.Contains(f.Message, "billing") || !strings.Contains(f.Message, "GRPC_ALLOWED_CALLERS") {
+			t.Errorf("the message is %q", f.Message)
+		}
+		client := grpc_testing.NewTestServiceClient(dial(t, p.addr, rpc.DialOptions{TLS: stranger, Part: "booking"}))
+		_, err := client.UnaryCall(t.Context(), &grpc_testing.SimpleRequest{}) // without a token
+		is(t, err, fault.Forbidden, fault.ReasonCallerNotAllowed)
+		stream, err := client.StreamingOutputCall(t.Context(), &grpc_testing.StreamingOutputCallRequest{})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		is(t, err, fault.Forbidden, fault.ReasonCallerNotAllowed)
+		if log := p.log.take(); strings.Count(log, "rpc refused") != 1 || !strings.Contains(log, "billing") {
+			t.Errorf("not logged once: %s", log)
+		}
+	})
+	t.Run("within a request that is being served a refusal is internal: it is none of the caller's", func(t *testing.T) {
+		ctx := rpc.WithRequestID(t.Context(), "req")
+		is(t, call(ctx, rpc.DialOptions{TLS: stranger, Part: "booking"}), fault.Internal, fault.ReasonInternal)
+		stream, err := grpc_testing.NewTestServiceClient(dial(t, p.addr, rpc.DialOptions{TLS: stranger, Part: "booking"})).
+			StreamingOutputCall(ctx, &grpc_testing.StreamingOutputCallRequest{})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		is(t, err, fault.Internal, fault.ReasonInternal)
+	})
+	t.Run("health is told to every certificate, and to nobody without one", func(t *testing.T) {
+		check := func(o rpc.DialOptions) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			_, err := grpc_health_v1.NewHealthClient(dial(t, p.addr, o)).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+			return err
+		}
+		if err := check(rpc.DialOptions{TLS: stranger, Part: "booking"}); err != nil {
+			t.Error(err)
+		}
+		if check(rpc.DialOptions{}) == nil {
+			t.Error("told without a certificate")
+		}
+	})
+	t.Run("a client calls no other part than the one it means", func(t *testing.T) {
+		q := newPart(t, func(o *rpc.ServerOptions) { o.TLS, o.Callers = certificate(t, ca, "pass"), []string{"gateway-a"} })
+		_, port, _ := strings.Cut(q.addr, ":")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		// By a name that the certificate has not: its address is in it.
+		_, err := grpc_testing.NewTestServiceClient(dial(t, "localhost:"+port, rpc.DialOptions{TLS: gateway, Part: "booking"})).EmptyCall(ctx, &grpc_testing.Empty{})
+		f := is(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
+		if !strings.Contains(f.Error(), "neither for the part") {
+			t.Errorf("the cause does not say why: %v", f)
+		}
+	})
+	t.Run("a list of addresses is verified one by one", func(t *testing.T) {
+		conn := dial(t, p.addr+","+p.addr, rpc.DialOptions{TLS: gateway, Part: "booking", Timeout: patience})
+		if _, err := grpc_testing.NewTestServiceClient(conn).EmptyCall(t.Context(), &grpc_testing.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
