@@ -10,8 +10,10 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // Server answers the RPCs of CustomerService; export.go and import.go have the
@@ -43,7 +45,10 @@ func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies) *Server {
 
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
-	return rpc.Policy{
+	return privacy.Policy(rpc.Policy{
+		privacyv1.ErasureService_EraseCustomer_FullMethodName:       "privacy:write",
+		privacyv1.ErasureService_GetErasure_FullMethodName:          "privacy:read",
+		privacyv1.ErasureService_ListErasures_FullMethodName:        "privacy:read",
 		customerv1.CustomerService_CreateCustomer_FullMethodName:    "customers:write",
 		customerv1.CustomerService_GetCustomer_FullMethodName:       "customers:read|profile:read",
 		customerv1.CustomerService_BatchGetCustomers_FullMethodName: "customers:read",
@@ -53,7 +58,7 @@ func Policy() rpc.Policy {
 		customerv1.CustomerService_ListCustomers_FullMethodName:     "customers:read",
 		customerv1.CustomerService_ExportCustomers_FullMethodName:   "customers:read",
 		customerv1.CustomerService_ImportCustomers_FullMethodName:   "customers:write",
-	}
+	})
 }
 
 // CreateCustomer implements CustomerService.
