@@ -41,12 +41,6 @@ type Exporter struct {
 	Exists func(stream grpc.ServerStream, company id.Company, customer id.Customer) error
 }
 
-// Policy adds the scope of PersonalDataService to a service's own.
-func Policy(own rpc.Policy) rpc.Policy {
-	own[privacyv1.PersonalDataService_ExportPersonalData_FullMethodName] = "privacy:read"
-	return own
-}
-
 // Named writes identifiers of one kind, for Collection.Names.
 func Named[T interface {
 	~[16]byte

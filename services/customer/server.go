@@ -10,7 +10,6 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -45,7 +44,9 @@ func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies) *Server {
 
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
-	return privacy.Policy(rpc.Policy{
+	return rpc.Policy{
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
 		privacyv1.ErasureService_EraseCustomer_FullMethodName:       "privacy:write",
 		privacyv1.ErasureService_GetErasure_FullMethodName:          "privacy:read",
 		privacyv1.ErasureService_ListErasures_FullMethodName:        "privacy:read",
@@ -58,7 +59,7 @@ func Policy() rpc.Policy {
 		customerv1.CustomerService_ListCustomers_FullMethodName:     "customers:read",
 		customerv1.CustomerService_ExportCustomers_FullMethodName:   "customers:read",
 		customerv1.CustomerService_ImportCustomers_FullMethodName:   "customers:write",
-	})
+	}
 }
 
 // CreateCustomer implements CustomerService.

@@ -8,12 +8,13 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// What the pass service publishes. It consumes nothing.
+// What the pass service publishes. It consumes nothing but erasures.
 const (
 	subjectPassTypeCreated      = "pass.v1.pass_type_created"
 	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"
 	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
 	subjectCustomerPassUpdated  = "pass.v1.customer_pass_updated"
+	subjectDataErased           = "pass.v1.customer_data_erased"
 )
 
 func event(company id.Company, subject string, payload proto.Message) outbox.Event {
