@@ -20,10 +20,11 @@ $$;
 -- customer whom they were about.
 -- +goose StatementBegin
 create function forget_in_audit_log(company uuid, customer text) returns bigint
-    language plpgsql security definer set search_path = public, pg_temp set app.audit_log = 'cut' as $$
+    language plpgsql security definer set search_path = public, pg_temp as $$
 declare
     forgotten bigint;
 begin
+    perform set_config('app.audit_log', 'cut', true);
     update audit_log a set details = f.left_over
     from (
         select id, coalesce((select jsonb_agg(d) from jsonb_array_elements(details) d where d ->> 'after' = customer), '[]') as left_over
@@ -32,6 +33,7 @@ begin
     ) f
     where a.company_id = company and a.id = f.id and a.details <> f.left_over;
     get diagnostics forgotten = row_count;
+    perform set_config('app.audit_log', '', true);
     return forgotten;
 end
 $$;
@@ -41,13 +43,15 @@ $$;
 -- how many that were. The identifiers begin with the time.
 -- +goose StatementBegin
 create function cut_audit_log(company uuid, before timestamptz, most integer) returns bigint
-    language plpgsql security definer set search_path = public, pg_temp set app.audit_log = 'cut' as $$
+    language plpgsql security definer set search_path = public, pg_temp as $$
 declare
     gone bigint;
 begin
+    perform set_config('app.audit_log', 'cut', true);
     delete from audit_log where company_id = company and id in (
         select id from audit_log where company_id = company and at < before order by at, id limit most);
     get diagnostics gone = row_count;
+    perform set_config('app.audit_log', '', true);
     return gone;
 end
 $$;
