@@ -48,6 +48,9 @@ type Participant struct {
 	// be repeatable. Idempotency keys, the mark of Erased and the wait for the
 	// outbox are the participant's.
 	Erase func(ctx context.Context, e Erasure) error
+	// Names are the identifiers of what is the customer's, as answers kept under
+	// idempotency keys may have them without the customer's own; nil: there are none.
+	Names func(ctx context.Context, e Erasure) ([]string, error)
 }
 
 // erasureBatch is how many erasures are handled before they are acknowledged.
@@ -94,10 +97,15 @@ func (p *Participant) erase(ctx context.Context, e Erasure) error {
 	if err := p.Erase(ctx, e); err != nil {
 		return err
 	}
-	err = p.DB.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {
-		return ForgetAnswers(ctx, tx, e.Company, e.Customer)
-	})
-	if err != nil {
+	names := []string{e.Customer.String()}
+	if p.Names != nil {
+		more, err := p.Names(ctx, e)
+		if err != nil {
+			return err
+		}
+		names = append(names, more...)
+	}
+	if err := forgetAnswersTo(ctx, p.DB, e.Company, names); err != nil {
 		return err
 	}
 	if err := p.published(ctx, e); err != nil {

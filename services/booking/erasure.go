@@ -2,8 +2,12 @@ package booking
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
@@ -14,7 +18,7 @@ import (
 // NewParticipant returns what erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := newStore(db)
-	return &privacy.Participant{Service: "booking", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
+	return &privacy.Participant{Service: "booking", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase, Names: s.belongings}
 }
 
 // mineSQL are the transactions of the customer $2, each part by an index of its own.
@@ -60,6 +64,42 @@ func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 		}
 		return nil
 	})
+}
+
+const (
+	myTransactionsSQL = mineSQL + `select id from mine`
+	myBookingsSQL     = mineSQL + `select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id`
+	myEntriesSQL      = `select id from waitlist_entries where company_id = $1 and customer_id = $2`
+)
+
+// belongings are the identifiers of what a customer has booked or waits for.
+func (s *store) belongings(ctx context.Context, e privacy.Erasure) ([]string, error) {
+	var transactions []id.Transaction
+	var bookings []id.Booking
+	var entries []id.WaitlistEntry
+	args := []any{e.Company, e.Customer}
+	err := s.read(ctx, e.Company,
+		pg.Query{SQL: myTransactionsSQL, Args: args, Scan: into(&transactions)},
+		pg.Query{SQL: myBookingsSQL, Args: args, Scan: into(&bookings)},
+		pg.Query{SQL: myEntriesSQL, Args: args, Scan: into(&entries)},
+	)
+	return slices.Concat(written(transactions), written(bookings), written(entries)), err
+}
+
+func into[T any](list *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*list, err = pgx.CollectRows(rows, pgx.RowTo[T])
+		return err
+	}
+}
+
+// written are identifiers as answers have them.
+func written[T fmt.Stringer](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = v.String()
+	}
+	return out
 }
 
 const (

@@ -14,7 +14,7 @@ import (
 // NewParticipant returns what erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := &store{db: db}
-	return &privacy.Participant{Service: "pass", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
+	return &privacy.Participant{Service: "pass", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase, Names: s.belongings}
 }
 
 const (
@@ -36,6 +36,18 @@ func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 		}
 		return nil
 	})
+}
+
+const belongingsSQL = `select id from customer_passes where company_id = $1 and customer_id = $2`
+
+// belongings are the identifiers of the passes that a customer holds.
+func (s *store) belongings(ctx context.Context, e privacy.Erasure) ([]string, error) {
+	passes, err := pg.Rows[id.CustomerPass](ctx, s.db, pg.For(e.Company), belongingsSQL, e.Company, e.Customer)
+	names := make([]string, len(passes))
+	for i, p := range passes {
+		names[i] = p.String()
+	}
+	return names, pg.Fault(err, nil)
 }
 
 const exportPassesSQL = `select p.id, to_jsonb(p) || jsonb_build_object('title', t.title, 'ledger', (

@@ -53,7 +53,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 1, GatewaysB: 1, Env: map[string]string{
-		"ERASURE_SETTLE": "2s", "WEBHOOK_RETRIES": "1h", "SHUTDOWN_DRAIN": "2s", "LOG_LEVEL": "debug",
+		"ERASURE_SETTLE": "2s", "WEBHOOK_RETRIES": "1h", "WEBHOOK_BREAKER_FAILURES": "1000", "SHUTDOWN_DRAIN": "2s", "LOG_LEVEL": "debug",
 	}})}
 	w.op = w.Operator(t)
 	w.company = w.op.NewCompany(t, "Europe/London")
@@ -140,21 +140,21 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 	profile, err := json.Marshal(map[string]any{"firstname": mark + " first", "lastname": mark + " last", "email": mark + "@example.com", "mobile": mark + " 2"})
 	must(err)
 	put := harness.Request{Method: http.MethodPut, Path: "/customer/" + p.id + "/profile", Token: token, Body: string(profile),
-		Header: http.Header{"Idempotency-Key": {"profile " + mark}}}
+		Header: http.Header{"Idempotency-Key": {"profile-" + mark}}}
 	client.Do(t, put).Into(t, http.StatusOK, nil)
 
 	// By card: one that stays, one that is cancelled, and a full class.
 	for i, event := range []*bookingv1.Event{w.class, w.class} {
-		bought, err := w.op.Bookings.CreateTransaction(w.ctx(t, fmt.Sprint("card ", i, mark)), &bookingv1.CreateTransactionRequest{
+		bought, err := w.op.Bookings.CreateTransaction(w.ctx(t, fmt.Sprint("card-", i, mark)), &bookingv1.CreateTransactionRequest{
 			PurchaserId: p.id, PaymentReference: "paid by " + mark, Lines: []*bookingv1.TransactionLine{{EventDateId: event.GetDates()[0].GetId(), Spaces: 1}},
 		})
 		must(err)
 		if i == 1 {
-			_, err := w.op.Bookings.CancelBooking(w.ctx(t, "cancel "+mark), &bookingv1.CancelBookingRequest{BookingId: bought.GetTransaction().GetBookings()[0].GetId()})
+			_, err := w.op.Bookings.CancelBooking(w.ctx(t, "cancel-"+mark), &bookingv1.CancelBookingRequest{BookingId: bought.GetTransaction().GetBookings()[0].GetId()})
 			must(err)
 		}
 	}
-	if _, err := w.waitlist.JoinWaitlist(w.ctx(t, "wait "+mark), &bookingv1.JoinWaitlistRequest{
+	if _, err := w.waitlist.JoinWaitlist(w.ctx(t, "wait-"+mark), &bookingv1.JoinWaitlistRequest{
 		EventDateId: w.full.GetDates()[0].GetId(), CustomerId: p.id,
 	}); err != nil {
 		t.Fatal(err)
@@ -171,14 +171,14 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 	})
 
 	// A pass, with words, and a purchase by it.
-	assigned, err := w.op.Passes.AssignCustomerPass(w.ctx(t, "pass "+mark), &passv1.AssignCustomerPassRequest{
+	assigned, err := w.op.Passes.AssignCustomerPass(w.ctx(t, "pass-"+mark), &passv1.AssignCustomerPassRequest{
 		CustomerId: p.id, PassTypeId: w.kind, Purchase: &passv1.PassPurchase{Reference: "receipt of " + mark},
 	})
 	must(err)
 	p.pass = assigned.GetCustomerPass().GetId()
-	_, err = w.op.Passes.AdjustCredits(w.ctx(t, "adjust "+mark), &passv1.AdjustCreditsRequest{CustomerPassId: p.pass, Credits: 1, Reason: mark + " was ill"})
+	_, err = w.op.Passes.AdjustCredits(w.ctx(t, "adjust-"+mark), &passv1.AdjustCreditsRequest{CustomerPassId: p.pass, Credits: 1, Reason: mark + " was ill"})
 	must(err)
-	_, err = w.op.Bookings.CreateTransaction(w.ctx(t, "by pass "+mark), &bookingv1.CreateTransactionRequest{
+	_, err = w.op.Bookings.CreateTransaction(w.ctx(t, "by-pass-"+mark), &bookingv1.CreateTransactionRequest{
 		PurchaserId: p.id, PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, Lines: []*bookingv1.TransactionLine{{EventDateId: w.class.GetDates()[0].GetId(), Spaces: 2}},
 	})
 	must(err)
@@ -188,7 +188,7 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 		{Action: "customer.update", Target: p.id, Details: []*authv1.AuditDetail{{Field: "name", Before: mark, After: mark + " last"}}},
 		{Action: "customer_pass.adjust", Target: p.pass, Details: []*authv1.AuditDetail{{Field: "customer", After: p.id}, {Field: "reason", After: mark + " was ill"}}},
 	} {
-		_, err := w.audit.RecordAuditEntry(w.ctx(t, fmt.Sprint("audit ", i, p.id)), e)
+		_, err := w.audit.RecordAuditEntry(w.ctx(t, fmt.Sprint("audit-", i, p.id)), e)
 		must(err)
 	}
 	return p
