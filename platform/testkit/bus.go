@@ -122,6 +122,9 @@ func (s *NATSServer) URL() string {
 	return fmt.Sprintf("nats://127.0.0.1:%d", s.port)
 }
 
+// Dir is where the server keeps its streams.
+func (s *NATSServer) Dir() string { return s.dir }
+
 // Connect connects to the server over TCP, as a part does.
 func (s *NATSServer) Connect(t testing.TB, cfg bus.Config) *bus.Bus {
 	t.Helper()

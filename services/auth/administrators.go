@@ -178,7 +178,7 @@ func ownerScopes() []string {
 	return []string{
 		"company:read", "company:write", "api-clients:read", "api-clients:write", "api-keys:read", "api-keys:write",
 		"service-credentials:read", "service-credentials:write", "webhooks:read", "webhooks:write",
-		"administrators:read", "administrators:write", "audit:read",
+		"administrators:read", "administrators:write", "audit:read", "privacy:read", "privacy:write",
 	}
 }
 

@@ -234,6 +234,10 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	resp := &authv1.RecordAuditEntryResponse{}
 	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
+			e, err := withoutForgotten(ctx, tx, e)
+			if err != nil {
+				return err
+			}
 			resp.Entry = entryMessage(e, "")
 			return s.store.insertEntry(ctx, tx, e)
 		})

@@ -142,7 +142,7 @@ func serviceScopes() []string {
 		"registrations:read", "registrations:write", "webhooks:read", "webhooks:write",
 		"company:read", "company:write", "api-clients:read", "api-clients:write", "api-keys:read", "api-keys:write",
 		"service-credentials:read", "service-credentials:write",
-		"audit:read", "audit:write")
+		"audit:read", "audit:write", "privacy:read", "privacy:write")
 }
 
 // everything is the permission that stands for all of them.

@@ -18,6 +18,13 @@ type Config struct {
 	Delay     time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new key is published before it signs"`
 	Idle      time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator who does nothing stays signed in"`
 	Lifetime  time.Duration `env:"SESSION_LIFETIME" envDefault:"336h" doc:"how long an administrator stays signed in at most"`
+	Retention Retention
+}
+
+// Retention is how long the auth service keeps what has served its purpose.
+type Retention struct {
+	Audit       time.Duration `env:"AUDIT_KEPT" envDefault:"17520h" doc:"how long the lines of the audit log are kept"`
+	Invitations time.Duration `env:"INVITATIONS_KEPT" envDefault:"720h" doc:"how long invitations are kept that were accepted, revoked, or have expired"`
 }
 
 // Validate reports every wrong setting.
@@ -34,6 +41,12 @@ func (c *Config) Validate() error {
 	}
 	if c.Lifetime < c.Idle {
 		faults = append(faults, errors.New("SESSION_LIFETIME must be at least SESSION_IDLE_TIMEOUT"))
+	}
+	if c.Retention.Audit < 24*time.Hour {
+		faults = append(faults, errors.New("AUDIT_KEPT must be at least 24h"))
+	}
+	if c.Retention.Invitations < time.Hour {
+		faults = append(faults, errors.New("INVITATIONS_KEPT must be at least 1h"))
 	}
 	_, err := parseBootstrap(c.Bootstrap)
 	return errors.Join(append(faults, err)...)

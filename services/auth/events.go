@@ -7,12 +7,13 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// What the auth service publishes. It consumes nothing but its own keys.
+// What the auth service publishes. It consumes nothing but its own keys and erasures.
 const (
 	subjectCompanyCreated = "auth.v1.company_created"
 	subjectCompanyUpdated = "auth.v1.company_updated"
 	subjectRevoked        = "auth.v1.credential_revoked." // and the credential's identifier
 	subjectKeysChanged    = "auth.v1.signing_keys_changed.all"
+	subjectDataErased     = "auth.v1.customer_data_erased"
 )
 
 func companyCreated(c Company) outbox.Event {

@@ -8,6 +8,7 @@ import (
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/service"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/auth/migrations"
 )
 
@@ -70,6 +71,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	authv1.RegisterSigningKeyServiceServer(srv, server)
 	authv1.RegisterAdministratorServiceServer(srv, server)
 	authv1.RegisterAuditServiceServer(srv, server)
+	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
@@ -82,6 +84,8 @@ func Run(ctx context.Context, h *service.Host) error {
 	g.Go("sweep", func(ctx context.Context) error {
 		return kit.Jobs.Every(ctx, "sweep_sessions", sweepEvery, server.sweepOnce)
 	})
+	g.Go("retention", func(ctx context.Context) error { return server.retain(ctx, cfg.Retention) })
+	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

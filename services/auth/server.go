@@ -15,6 +15,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // Server answers the RPCs of the auth service: companies and signing keys here,
@@ -57,6 +58,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, keys *keyring, sessions sessionTim
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
 	return rpc.Policy{
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
 		authv1.CompanyService_CreateCompany_FullMethodName: "platform:admin",
 		authv1.CompanyService_GetCompany_FullMethodName:    rpc.AnyToken,
 		authv1.CompanyService_UpdateCompany_FullMethodName: "company:write",

@@ -35,6 +35,7 @@ const (
 	subjectWaitlistOffered    = "booking.v1.waitlist_offered"
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
 	subjectWaitlistEnded      = "booking.v1.waitlist_ended"
+	subjectDataErased         = "booking.v1.customer_data_erased"
 )
 
 func eventCreated(e *bookingv1.Event) outbox.Event {

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/booking/migrations"
 )
 
@@ -61,10 +62,12 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterDiscountServiceServer(srv, server)
 	bookingv1.RegisterWaitlistServiceServer(srv, server)
 	bookingv1.RegisterVerificationServiceServer(srv, server)
+	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("expiries", func(ctx context.Context) error { return server.Expire(ctx, kit.Jobs) })
 	g.Go("closings", func(ctx context.Context) error { return server.FinishClosings(ctx, kit.Jobs) })
 	g.Go("grpc", kit.ServeGRPC(srv))

@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // Server answers the RPCs of the booking services.
@@ -57,6 +58,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies Com
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
 	return rpc.Policy{
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
 		bookingv1.BookingService_CreateTransaction_FullMethodName:       "bookings:write|registrations:write",
 		bookingv1.BookingService_GetTransaction_FullMethodName:          "bookings:read",
 		bookingv1.BookingService_ListTransactions_FullMethodName:        "bookings:read",

@@ -2,6 +2,7 @@ package customer
 
 import (
 	"errors"
+	"time"
 
 	"reservation.dev/platform/service"
 )
@@ -10,10 +11,15 @@ import (
 type Config struct {
 	Base       service.Base
 	Credential service.Credential
-	AuthAddr   string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
+	AuthAddr   string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
+	Settle     time.Duration `env:"ERASURE_SETTLE" envDefault:"2m" doc:"how long a request that is under way may take at most: so much later every service looks once more for what it stored about an erased customer"`
 }
 
 // Validate reports every wrong setting.
 func (c *Config) Validate() error {
-	return errors.Join(c.Base.DB.Validate(), c.Base.Bus.Validate(), c.Base.Token.Validate())
+	var faults []error
+	if c.Settle <= 0 {
+		faults = append(faults, errors.New("ERASURE_SETTLE must be positive"))
+	}
+	return errors.Join(append(faults, c.Base.DB.Validate(), c.Base.Bus.Validate(), c.Base.Token.Validate())...)
 }

@@ -4,6 +4,7 @@
 //	create, import ──▶ live ◀──▶ archived
 //	                     │           │
 //	                     └── delete ─┴──▶ deleted: gone for every reader
+//	   any of them ── erase ──▶ deleted, and nothing personal is left
 //
 // # Invariants
 //
@@ -30,4 +31,12 @@
 //  9. The copy of a company never goes back to an older version. A company that
 //     is met before its event is fetched from auth; auth being away stops only
 //     the first write of such a company.
+//  10. An erasure overwrites everything personal of the customer in the commit that
+//     announces it; a repeat finds it done. Its count, its events and its version
+//     are those of a deletion.
+//  11. An erasure begins its second round only after every other service has answered
+//     the first, and is complete only after every one has answered the last and no
+//     event that names the customer is left in the stream, but those that tell of
+//     the end. A service that is away holds it up, and is never left out.
+//  12. An import does not bring an erased customer back: the reference is refused.
 package customer

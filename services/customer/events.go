@@ -3,6 +3,7 @@ package customer
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -20,6 +21,7 @@ const (
 	subjectCreated = "customer.v1.customer_created"
 	subjectUpdated = "customer.v1.customer_updated"
 	subjectDeleted = "customer.v1.customer_deleted"
+	subjectErased  = "customer.v1.customer_erased"
 )
 
 func created(company id.Company, c Customer) outbox.Event {
@@ -32,6 +34,11 @@ func updated(company id.Company, c Customer) outbox.Event {
 
 func deleted(company id.Company, c Customer) outbox.Event {
 	return event(company, subjectDeleted, c, &customerv1.CustomerDeleted{Customer: snapshot(c)})
+}
+
+// erased tells of the round of an erasure.
+func erased(company id.Company, c Customer, round int32) outbox.Event {
+	return event(company, subjectErased, c, &customerv1.CustomerErased{Customer: snapshot(c), Round: round})
 }
 
 func event(company id.Company, subject string, c Customer, payload proto.Message) outbox.Event {
@@ -47,6 +54,17 @@ const (
 	subjectCompanyCreated = "auth.v1.company_created"
 	subjectCompanyUpdated = "auth.v1.company_updated"
 )
+
+// What the other services answer to an erasure, <service>.v1.customer_data_erased.
+const (
+	erasureConsumer = "customer-erasures"
+	dataErased      = ".v1.customer_data_erased"
+)
+
+// answersOfAll has the answers of all services.
+func answersOfAll() string { return "*" + dataErased }
+
+func isAnswer(subject string) bool { return strings.HasSuffix(subject, dataErased) }
 
 // Copies keeps the copy of companies up to date with their events.
 type Copies struct{ store *store }

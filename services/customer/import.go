@@ -73,16 +73,21 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	var isNew map[id.Customer]bool
 	var known map[string]id.Customer
 	var taken map[string]bool // references of customers whose address somebody has
+	var gone map[string]bool  // references of customers who were erased
 	release, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-		isNew, known, taken = nil, nil, nil
+		isNew, known, taken, gone = nil, nil, nil, nil
 		if len(list) == 0 {
 			return nil
 		}
+		if gone, err = s.store.forgotten(ctx, tx, company, references); err != nil {
+			return err
+		}
+		list := slices.DeleteFunc(slices.Clone(list), func(c Customer) bool { return gone[*c.Reference] })
 		if taken, err = s.store.takeEmails(ctx, tx, company, list); err != nil {
 			return err
 		}
@@ -106,6 +111,10 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	}
 	for _, r := range results {
 		if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+			continue
+		}
+		if gone[r.GetReference()] {
+			refuse(r, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "is that of a customer who was erased"}))
 			continue
 		}
 		if taken[r.GetReference()] {

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/customer/migrations"
 )
 
@@ -42,11 +43,17 @@ func Run(ctx context.Context, h *service.Host) error {
 
 	srv := kit.GRPC(Policy())
 	companies := NewCompanyClient(authConn, cfg.Credential.Source(authConn))
-	customerv1.RegisterCustomerServiceServer(srv, NewServer(kit.DB, kit.Outbox, companies))
+	server := NewServer(kit.DB, kit.Outbox, companies)
+	customerv1.RegisterCustomerServiceServer(srv, server)
+	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
+	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
+	forgetting := NewForgetting(kit.DB, kit.Outbox, kit.Bus, cfg.Settle, h.Log)
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("erasures", forgetting.Run)
+	g.Go("answers to erasures", func(ctx context.Context) error { return forgetting.Listen(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

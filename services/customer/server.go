@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // Server answers the RPCs of CustomerService; export.go and import.go have the
@@ -44,6 +45,11 @@ func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies) *Server {
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
 	return rpc.Policy{
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
+		privacyv1.ErasureService_EraseCustomer_FullMethodName:       "privacy:write",
+		privacyv1.ErasureService_GetErasure_FullMethodName:          "privacy:read",
+		privacyv1.ErasureService_ListErasures_FullMethodName:        "privacy:read",
 		customerv1.CustomerService_CreateCustomer_FullMethodName:    "customers:write",
 		customerv1.CustomerService_GetCustomer_FullMethodName:       "customers:read|profile:read",
 		customerv1.CustomerService_BatchGetCustomers_FullMethodName: "customers:read",

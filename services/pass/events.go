@@ -14,6 +14,7 @@ const (
 	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"
 	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
 	subjectCustomerPassUpdated  = "pass.v1.customer_pass_updated"
+	subjectDataErased           = "pass.v1.customer_data_erased"
 )
 
 func event(company id.Company, subject string, payload proto.Message) outbox.Event {

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/pass/migrations"
 )
 
@@ -47,10 +48,12 @@ func Run(ctx context.Context, h *service.Host) error {
 
 	srv := kit.GRPC(Policy())
 	passv1.RegisterPassServiceServer(srv, NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn))))
+	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

@@ -11,8 +11,10 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // Server answers the RPCs of PassService.
@@ -34,6 +36,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, others Others) *Server {
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
 	return rpc.Policy{
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
 		passv1.PassService_CreatePassType_FullMethodName:     "passes:write",
 		passv1.PassService_GetPassType_FullMethodName:        "passes:read",
 		passv1.PassService_ListPassTypes_FullMethodName:      "passes:read",
@@ -217,6 +221,14 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 	err = s.store.inTx(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		resp = &passv1.AssignCustomerPassResponse{}
 		return idem.Do(ctx, tx, req, resp, func() error {
+			// Who was there a moment ago may have been erased since.
+			erased, err := privacy.Erased(ctx, tx, company.ID, customer)
+			if err != nil {
+				return err
+			}
+			if erased {
+				return fault.Missing("customer")
+			}
 			resp.CustomerPass = customerPassMessage(p, p.CreatedAt, company.Zone)
 			if err := s.store.addCustomerPass(ctx, tx, company.ID, p, rpc.Caller(ctx)); err != nil {
 				return err

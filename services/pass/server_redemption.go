@@ -8,6 +8,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -370,6 +371,13 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company Company, p Custo
 		return p, err
 	}
 	adjusted := entries{kind: entryAdjusted, actor: rpc.Caller(ctx), reason: &reason}
+	erased, err := privacy.Erased(ctx, tx, company.ID, p.CustomerID)
+	if err != nil {
+		return p, err
+	}
+	if erased { // whatever it says is about somebody
+		adjusted.reason = nil
+	}
 	if credits != 0 {
 		adjusted.add(credits, p.RemainingUses, id.Transaction{}, id.Booking{})
 	}

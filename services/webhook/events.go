@@ -19,6 +19,7 @@ const (
 const (
 	subjectEndpointFailing  = "webhook.v1.endpoint_failing"
 	subjectEndpointDisabled = "webhook.v1.endpoint_disabled"
+	subjectDataErased       = "webhook.v1.customer_data_erased"
 )
 
 func endpointFailing(company id.Company, e *webhookv1.Endpoint) outbox.Event {

@@ -85,8 +85,9 @@ func (in *Intake) messages(ctx context.Context, events []bus.Message) ([]message
 	return append(msgs, made...), err
 }
 
-func newMessage(e bus.Message, event string, data []byte) message {
+func newMessage(e bus.Message, event, customer string, data []byte) message {
 	m := message{ID: messageID(e.ID, event), Company: e.Company, Event: event, OccurredAt: e.OccurredAt, Trace: e.Trace}
+	m.Customer, _ = id.Parse[id.Customer](customer) // what is no identifier is nobody's
 	m.Body = newEnvelope(m.ID, event, e.OccurredAt, false, data)
 	return m
 }
@@ -110,9 +111,10 @@ func (in *Intake) ofBooking(ctx context.Context, e bus.Message) ([]message, erro
 	if err != nil {
 		return nil, err
 	}
-	msgs := []message{newMessage(e, eventRegistrationCreated, data)}
+	customer := snapshot.GetPurchaser().GetId()
+	msgs := []message{newMessage(e, eventRegistrationCreated, customer, data)}
 	if isEventPurchase(snapshot.GetBooking()) {
-		msgs = append(msgs, newMessage(e, eventEventPurchased, eventPurchased(snapshot)))
+		msgs = append(msgs, newMessage(e, eventEventPurchased, customer, eventPurchased(snapshot)))
 	}
 	return msgs, nil
 }
@@ -140,7 +142,7 @@ func (in *Intake) ofPasses(ctx context.Context, passes []*passNews) ([]message, 
 	msgs := make([]message, len(passes))
 	for i, n := range passes {
 		p := n.assigned.GetCustomerPass()
-		msgs[i] = newMessage(n.Message, eventPassPurchased, passPurchased(p, n.assigned.GetPassType(), people[n.Company][p.GetCustomerId()]))
+		msgs[i] = newMessage(n.Message, eventPassPurchased, p.GetCustomerId(), passPurchased(p, n.assigned.GetPassType(), people[n.Company][p.GetCustomerId()]))
 	}
 	return msgs, nil
 }

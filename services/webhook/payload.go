@@ -26,6 +26,7 @@ type message struct {
 	Event      string
 	OccurredAt time.Time
 	Body       []byte
+	Customer   id.Customer // whom it is about; zero: nobody
 	Trace      cause
 }
 

@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/service"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/services/webhook/migrations"
 )
@@ -64,12 +65,14 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer stopListening()
 	srv := kit.GRPC(Policy())
 	webhookv1.RegisterWebhookServiceServer(srv, NewServer(engine))
+	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 	intake := NewIntake(engine, NewClients(customerConn, authConn, cfg.Credential.Source(authConn)))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("webhook engine", engine.Run)
 	g.Go("webhook intake", func(ctx context.Context) error { return intake.Run(ctx, kit.Bus) })
+	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

@@ -11,6 +11,7 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -38,6 +39,8 @@ func NewServer(engine *Engine) *Server {
 func Policy() rpc.Policy {
 	const read, write = "webhooks:read", "webhooks:write"
 	return rpc.Policy{
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
 		webhookv1.WebhookService_CreateEndpoint_FullMethodName: write,
 		webhookv1.WebhookService_GetEndpoint_FullMethodName:    read,
 		webhookv1.WebhookService_ListEndpoints_FullMethodName:  read,

@@ -51,10 +51,12 @@ func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id
 // each endpoint that wants it. As many per endpoint as its process has room for
 // are leased to it at once, which spares their claim. Versions come from the
 // endpoints' index: PostgreSQL takes what was just made for a row or two, and
-// would compare each of them with each that was wanted.
+// would compare each of them with each that was wanted. Events about customers
+// who were erased come too late.
 const queueSQL = `with incoming as (
-		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[], $12::text[])
-			as m (company_id, id, event, occurred_at, body, trace)
+		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[], $12::text[], $13::uuid[])
+			as m (company_id, id, event, occurred_at, body, trace, customer_id)
+		where not exists (select from erased_customers e where e.company_id = m.company_id and e.customer_id = m.customer_id)
 	), wanted as (
 		select m.company_id, m.id, m.event, e.id as endpoint_id,
 			row_number() over (partition by e.company_id, e.id order by m.id) <= coalesce(f.free, $6) as mine
@@ -102,13 +104,14 @@ func (s *store) queue(ctx context.Context, msgs []message, r room, lease id.UUID
 	n := len(msgs)
 	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	events, times, bodies, traces := make([]string, n), make([]time.Time, n), make([][]byte, n), make([]*string, n)
+	customers := make([]id.Customer, n)
 	for i, m := range msgs {
 		companies[i], ids[i], events[i], times[i] = uuidOf(m.Company), uuidOf(m.ID), m.Event, m.OccurredAt
-		bodies[i], traces[i] = m.Body, m.Trace.text()
+		bodies[i], traces[i], customers[i] = m.Body, m.Trace.text(), m.Customer
 	}
 	var queued []queuedRow
 	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease, traces)
+		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease, traces, customers)
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pgserver"
+	"reservation.dev/platform/rpc"
 )
 
 // ClusterOptions say how to run the platform as a process per part.
@@ -230,3 +233,17 @@ func (p *Part) Restart(t testing.TB) {
 
 // AdminAddr is where the part's /readyz and /metrics are.
 func (p *Part) AdminAddr() string { return p.admin }
+
+// Dir is where the cluster keeps everything: postgres, nats, and the parts' logs.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Connect connects to the gRPC of a part. The connection ends with the test.
+func (c *Cluster) Connect(t testing.TB, addr string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: requestLimit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"reservation.dev/platform/id"
 )
 
 // Event is a domain event as a stream has it.
@@ -70,4 +73,26 @@ func (n *NATS) events(ctx context.Context, stream string) ([]Event, error) {
 		})
 	}
 	return events, nil
+}
+
+// Publish publishes an event as a service does, under an identifier of its own.
+func (c *Cluster) Publish(t testing.TB, e Event) {
+	t.Helper()
+	nc, err := nats.Connect(c.NATS.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := nats.NewMsg(busPrefix + "." + e.Subject)
+	m.Data = e.Payload
+	m.Header.Set(jetstream.MsgIDHeader, id.NewUUID().String())
+	m.Header.Set("Reservation-Company", e.Company)
+	m.Header.Set("Reservation-Time", time.Now().UTC().Format(time.RFC3339Nano))
+	if _, err := js.PublishMsg(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -159,6 +159,64 @@ func (x *CustomerDeleted) GetCustomer() *CustomerSnapshot {
 	return nil
 }
 
+// CustomerErased is published as customer_erased, after a customer_deleted of the
+// same version: a consumer erases what it stores about the customer, in its older
+// events too. It comes twice: the second time, after all requests that were under
+// way at the first have ended, for what those may have stored meanwhile.
+type CustomerErased struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is left of the customer: neither name nor address.
+	Customer *CustomerSnapshot `protobuf:"bytes,1,opt,name=customer,proto3" json:"customer,omitempty"`
+	// 1, then 2; higher where an erasure was asked for again.
+	Round         int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomerErased) Reset() {
+	*x = CustomerErased{}
+	mi := &file_reservation_customer_v1_events_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomerErased) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomerErased) ProtoMessage() {}
+
+func (x *CustomerErased) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_customer_v1_events_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomerErased.ProtoReflect.Descriptor instead.
+func (*CustomerErased) Descriptor() ([]byte, []int) {
+	return file_reservation_customer_v1_events_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CustomerErased) GetCustomer() *CustomerSnapshot {
+	if x != nil {
+		return x.Customer
+	}
+	return nil
+}
+
+func (x *CustomerErased) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
 // CustomerSnapshot is a customer after the change.
 type CustomerSnapshot struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -182,7 +240,7 @@ type CustomerSnapshot struct {
 
 func (x *CustomerSnapshot) Reset() {
 	*x = CustomerSnapshot{}
-	mi := &file_reservation_customer_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_customer_v1_events_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -194,7 +252,7 @@ func (x *CustomerSnapshot) String() string {
 func (*CustomerSnapshot) ProtoMessage() {}
 
 func (x *CustomerSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_customer_v1_events_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -207,7 +265,7 @@ func (x *CustomerSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerSnapshot.ProtoReflect.Descriptor instead.
 func (*CustomerSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_events_proto_rawDescGZIP(), []int{3}
+	return file_reservation_customer_v1_events_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CustomerSnapshot) GetId() string {
@@ -297,7 +355,10 @@ const file_reservation_customer_v1_events_proto_rawDesc = "" +
 	"\x0fCustomerUpdated\x12E\n" +
 	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"X\n" +
 	"\x0fCustomerDeleted\x12E\n" +
-	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"\x91\x03\n" +
+	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"m\n" +
+	"\x0eCustomerErased\x12E\n" +
+	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\x12\x14\n" +
+	"\x05round\x18\x02 \x01(\x05R\x05round\"\x91\x03\n" +
 	"\x10CustomerSnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -328,26 +389,28 @@ func file_reservation_customer_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_customer_v1_events_proto_rawDescData
 }
 
-var file_reservation_customer_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_reservation_customer_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_reservation_customer_v1_events_proto_goTypes = []any{
 	(*CustomerCreated)(nil),       // 0: reservation.customer.v1.CustomerCreated
 	(*CustomerUpdated)(nil),       // 1: reservation.customer.v1.CustomerUpdated
 	(*CustomerDeleted)(nil),       // 2: reservation.customer.v1.CustomerDeleted
-	(*CustomerSnapshot)(nil),      // 3: reservation.customer.v1.CustomerSnapshot
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(*CustomerErased)(nil),        // 3: reservation.customer.v1.CustomerErased
+	(*CustomerSnapshot)(nil),      // 4: reservation.customer.v1.CustomerSnapshot
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
 }
 var file_reservation_customer_v1_events_proto_depIdxs = []int32{
-	3, // 0: reservation.customer.v1.CustomerCreated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
-	3, // 1: reservation.customer.v1.CustomerUpdated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
-	3, // 2: reservation.customer.v1.CustomerDeleted.customer:type_name -> reservation.customer.v1.CustomerSnapshot
-	4, // 3: reservation.customer.v1.CustomerSnapshot.created_at:type_name -> google.protobuf.Timestamp
-	4, // 4: reservation.customer.v1.CustomerSnapshot.updated_at:type_name -> google.protobuf.Timestamp
-	4, // 5: reservation.customer.v1.CustomerSnapshot.deleted_at:type_name -> google.protobuf.Timestamp
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	4, // 0: reservation.customer.v1.CustomerCreated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
+	4, // 1: reservation.customer.v1.CustomerUpdated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
+	4, // 2: reservation.customer.v1.CustomerDeleted.customer:type_name -> reservation.customer.v1.CustomerSnapshot
+	4, // 3: reservation.customer.v1.CustomerErased.customer:type_name -> reservation.customer.v1.CustomerSnapshot
+	5, // 4: reservation.customer.v1.CustomerSnapshot.created_at:type_name -> google.protobuf.Timestamp
+	5, // 5: reservation.customer.v1.CustomerSnapshot.updated_at:type_name -> google.protobuf.Timestamp
+	5, // 6: reservation.customer.v1.CustomerSnapshot.deleted_at:type_name -> google.protobuf.Timestamp
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_reservation_customer_v1_events_proto_init() }
@@ -361,7 +424,7 @@ func file_reservation_customer_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_customer_v1_events_proto_rawDesc), len(file_reservation_customer_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

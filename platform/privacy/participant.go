@@ -1,0 +1,152 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+)
+
+// SubjectErased is what the customer service publishes when a customer is to be
+// forgotten.
+const SubjectErased = "customer.v1.customer_erased"
+
+// Erasure is a customer to be forgotten.
+type Erasure struct {
+	Company  id.Company
+	Customer id.Customer
+	// Left is what remains of the customer: neither name nor address. Its version
+	// is above all earlier ones, so that no older event overwrites it.
+	Left  *customerv1.CustomerSnapshot
+	At    time.Time
+	Round int32
+}
+
+// Participant erases what one service stores.
+type Participant struct {
+	// Service is the part's name.
+	Service string
+	// Done is the subject of the service's customer_data_erased.
+	Done   string
+	DB     *pg.DB
+	Outbox *outbox.Outbox
+	Log    *slog.Logger
+	Now    func() time.Time
+	// Erase erases what is the service's own, in transactions of its own; it must
+	// be repeatable. Idempotency keys, the mark of Erased and the wait for the
+	// outbox are the participant's.
+	Erase func(ctx context.Context, e Erasure) error
+	// Names are the identifiers of what is the customer's, as answers kept under
+	// idempotency keys may have them without the customer's own; nil: there are none.
+	Names func(ctx context.Context, e Erasure) ([]string, error)
+}
+
+// erasureBatch is how many erasures are handled before they are acknowledged.
+const erasureBatch = 10
+
+// Run erases customers until ctx ends. Any number of processes may run it.
+func (p *Participant) Run(ctx context.Context, b *bus.Bus) error {
+	return b.Consume(ctx, bus.Consumer{
+		Name: p.Service + "-erasure", Subjects: []string{SubjectErased}, Batch: erasureBatch, Handle: p.handle,
+	})
+}
+
+func (p *Participant) handle(ctx context.Context, msgs []bus.Message) error {
+	for _, m := range msgs {
+		e, err := erasureOf(m)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
+		}
+		if err := p.erase(ctx, e); err != nil {
+			return fmt.Errorf("erasure of %s: %w", e.Customer, err)
+		}
+	}
+	return nil
+}
+
+func erasureOf(m bus.Message) (Erasure, error) {
+	var event customerv1.CustomerErased
+	if err := proto.Unmarshal(m.Payload, &event); err != nil {
+		return Erasure{}, err
+	}
+	customer, err := id.Parse[id.Customer](event.GetCustomer().GetId())
+	return Erasure{Company: m.Company, Customer: customer, Left: event.GetCustomer(), At: m.OccurredAt, Round: event.GetRound()}, err
+}
+
+// erase does one round: the mark first, so that whatever is written from then on
+// finds it.
+func (p *Participant) erase(ctx context.Context, e Erasure) error {
+	err := p.DB.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {
+		return Mark(ctx, tx, e.Company, e.Customer, e.At)
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.Erase(ctx, e); err != nil {
+		return err
+	}
+	names := []string{e.Customer.String()}
+	if p.Names != nil {
+		more, err := p.Names(ctx, e)
+		if err != nil {
+			return err
+		}
+		names = append(names, more...)
+	}
+	if err := forgetAnswersTo(ctx, p.DB, e.Company, names); err != nil {
+		return err
+	}
+	if err := p.published(ctx, e); err != nil {
+		return err
+	}
+	err = p.DB.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {
+		now := p.Now()
+		return p.Outbox.Append(ctx, tx, outbox.Event{Company: e.Company, Subject: p.Done, OccurredAt: now, Payload: &privacyv1.CustomerDataErased{
+			CustomerId: e.Customer.String(), Service: p.Service, Round: e.Round, ErasedAt: timestamppb.New(now),
+		}})
+	})
+	if err == nil {
+		p.Log.Info("a customer's data is erased", "company", e.Company.String(), "customer", e.Customer.String(), "round", e.Round)
+	}
+	return err
+}
+
+const (
+	publishedPoll  = 50 * time.Millisecond
+	publishedLimit = 5 * time.Second
+)
+
+// errWaiting has the event come again, when the outbox had more time.
+var errWaiting = fault.Away(errors.New("events about the customer are not published yet"))
+
+// published returns when no event about the customer waits to be published: what
+// the stream has by then is removed from it at the end.
+func (p *Participant) published(ctx context.Context, e Erasure) error {
+	limit := time.Now().Add(publishedLimit)
+	for {
+		waiting, err := Waiting(ctx, p.DB, e.Company, e.Customer, p.Done)
+		if err != nil || !waiting {
+			return err
+		}
+		if time.Now().After(limit) {
+			return errWaiting
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(publishedPoll):
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package customer
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// What an erased customer is called wherever a booking needs a name. The domain
+// is one that no mail is ever delivered to (RFC 2606).
+const (
+	erasedFirstName = "Erased"
+	erasedLastName  = "customer"
+	erasedEmail     = "erased@customer.invalid"
+)
+
+// Erase overwrites everything personal and deletes the customer. Who was deleted
+// before stays deleted since then.
+func (c *Customer) Erase(now time.Time) {
+	c.touch(now)
+	c.FirstName, c.LastName, c.Email, c.Mobile, c.Reference = erasedFirstName, erasedLastName, erasedEmail, "", nil
+	if c.DeletedAt == nil {
+		c.DeletedAt = &c.UpdatedAt
+	}
+}
+
+// rounds is how often an erasure is announced; see package privacy.
+const rounds = 2
+
+// Erasure is the request to forget a customer, and what has become of it.
+type Erasure struct {
+	Company         id.Company  `db:"company_id"`
+	Customer        id.Customer `db:"customer_id"`
+	RequestedBy     string      `db:"requested_by"`
+	RequestedAt     time.Time   `db:"requested_at"`
+	ReferenceDigest []byte      `db:"reference_digest"`
+	Round           int32       `db:"round"`
+	LastRound       int32       `db:"last_round"`
+	AnnouncedAt     time.Time   `db:"announced_at"`
+	EventsRemovedAt *time.Time  `db:"events_removed_at"`
+	CompletedAt     *time.Time  `db:"completed_at"`
+}
+
+// erasers are the services that answer each round. The customer service itself
+// erases in the commit of the request.
+func erasers() []string { return []string{"auth", "booking", "pass", "webhook"} }
+
+// erasureAnswer is a service's word that it has erased.
+type erasureAnswer struct {
+	Customer id.Customer `db:"customer_id"`
+	Service  string      `db:"service"`
+	Round    int32       `db:"round"`
+	ErasedAt time.Time   `db:"erased_at"`
+}
+
+// again begins a finished erasure anew, for databases that were restored. One that
+// is under way goes on as it is.
+func (e *Erasure) again(now time.Time) bool {
+	if e.CompletedAt == nil {
+		return false
+	}
+	e.Round++
+	e.LastRound = e.Round + rounds - 1
+	e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt = now, nil, nil
+	return true
+}
+
+// referenceDigest identifies a reference of the company without telling it to
+// whoever does not know it.
+func referenceDigest(company id.Company, reference string) []byte {
+	sum := sha256.Sum256(append(company[:], reference...))
+	return sum[:]
+}

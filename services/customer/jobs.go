@@ -1,0 +1,185 @@
+package customer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+)
+
+// Forgetting takes erasures from round to round and to their end.
+type Forgetting struct {
+	store  *store
+	outbox *outbox.Outbox
+	// remove is the bus's Remove.
+	remove func(ctx context.Context, remove func(bus.Message) bool) (int, error)
+	settle time.Duration
+	now    func() time.Time
+	log    *slog.Logger
+}
+
+// NewForgetting returns the job on db; settle is how long a request that is under
+// way may take at most.
+func NewForgetting(db *pg.DB, box *outbox.Outbox, b *bus.Bus, settle time.Duration, log *slog.Logger) *Forgetting {
+	return &Forgetting{store: newStore(db), outbox: box, remove: b.Remove, settle: settle, now: time.Now, log: log}
+}
+
+// Listen takes the other services' answers until ctx ends.
+func (f *Forgetting) Listen(ctx context.Context, b *bus.Bus) error {
+	return b.Consume(ctx, bus.Consumer{Name: erasureConsumer, Subjects: []string{answersOfAll()}, Handle: f.heard})
+}
+
+// heard stores answers. One that comes again changes nothing.
+func (f *Forgetting) heard(ctx context.Context, msgs []bus.Message) error {
+	return pg.Fault(f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		for _, m := range msgs {
+			var e privacyv1.CustomerDataErased
+			if err := proto.Unmarshal(m.Payload, &e); err != nil {
+				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
+			}
+			customer, err := id.Parse[id.Customer](e.GetCustomerId())
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
+			}
+			if _, err := tx.Exec(ctx, answerSQL, m.Company, customer, e.GetService(), e.GetRound(), e.GetErasedAt().AsTime()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}), nil)
+}
+
+const (
+	goOnEvery = time.Second
+	// goOnBatch is how many erasures share one reading of the event stream.
+	goOnBatch = 100
+)
+
+// Run takes erasures on until ctx ends, in any replica.
+func (f *Forgetting) Run(ctx context.Context) error {
+	ticker := time.NewTicker(goOnEvery)
+	defer ticker.Stop()
+	for {
+		if err := f.runOnce(ctx); err != nil && ctx.Err() == nil {
+			f.log.Warn("erasures do not go on", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// runOnce begins the next round of erasures that have all answers, and ends those
+// of which it was the last one.
+func (f *Forgetting) runOnce(ctx context.Context) error {
+	var last []Erasure
+	err := f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		last = nil
+		list, err := f.store.answered(ctx, tx, f.now().Add(-f.settle), goOnBatch)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if e.Round == e.LastRound {
+				last = append(last, e)
+				continue
+			}
+			if err := f.announce(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || len(last) == 0 {
+		return pg.Fault(err, nil)
+	}
+	return f.finish(ctx, last)
+}
+
+// announce begins the next round. What requests have stored in this service's own
+// database meanwhile goes in the same commit.
+func (f *Forgetting) announce(ctx context.Context, tx *pg.Tx, e Erasure) error {
+	c, err := f.store.lockAny(ctx, tx, e.Company, e.Customer)
+	if err != nil {
+		return err
+	}
+	if err := privacy.ForgetAnswers(ctx, tx, e.Company, e.Customer); err != nil {
+		return err
+	}
+	e.Round, e.AnnouncedAt = e.Round+1, f.now()
+	if err := f.store.saveErasure(ctx, tx, e); err != nil {
+		return err
+	}
+	return f.outbox.Append(ctx, tx, erased(e.Company, c, e.Round))
+}
+
+// finish removes what the event stream still has, in one reading for all, and
+// ends the erasures. Two replicas may both do it.
+func (f *Forgetting) finish(ctx context.Context, list []Erasure) error {
+	var ready []Erasure
+	for _, e := range list {
+		waiting, err := privacy.Waiting(ctx, f.store.db, e.Company, e.Customer, subjectErased)
+		if err != nil {
+			return err
+		}
+		if !waiting {
+			ready = append(ready, e)
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	removed, err := f.remove(ctx, aboutAny(ready))
+	if err != nil {
+		return err
+	}
+	now := f.now()
+	err = f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		for _, e := range ready {
+			e.EventsRemovedAt, e.CompletedAt = &now, &now
+			if err := f.store.saveErasure(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		f.log.Info("customers are erased", "customers", len(ready), "events_removed", removed)
+	}
+	return err
+}
+
+// aboutAny recognises the events that name one of the customers, but for those
+// that tell of their end.
+func aboutAny(list []Erasure) func(bus.Message) bool {
+	names := make(map[id.Company][][]byte)
+	for _, e := range list {
+		names[e.Company] = append(names[e.Company], []byte(e.Customer.String()))
+	}
+	return func(m bus.Message) bool {
+		switch {
+		case m.Subject == subjectErased, isAnswer(m.Subject):
+			return false
+		case m.Subject == subjectDeleted && bytes.Contains(m.Payload, []byte(erasedEmail)):
+			return false
+		}
+		for _, name := range names[m.Company] {
+			if bytes.Contains(m.Payload, name) {
+				return true
+			}
+		}
+		return false
+	}
+}

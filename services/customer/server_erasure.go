@@ -1,0 +1,177 @@
+package customer
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	"reservation.dev/platform/rpc"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+)
+
+// Erasures answers the RPCs of ErasureService.
+type Erasures struct {
+	privacyv1.UnimplementedErasureServiceServer
+	*Server
+}
+
+// EraseCustomer implements ErasureService.
+func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
+	company, customer, err := named(ctx, req.GetCustomerId())
+	if err != nil {
+		return nil, err
+	}
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		resp := &privacyv1.EraseCustomerResponse{}
+		// Not the answer, which says how far it is, but the effect is once per key.
+		return idem.Do(ctx, tx, req, resp, func() error { return s.erase(ctx, tx, company, customer, req.GetRepeat()) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	e, answers, err := s.store.erasure(ctx, company, customer)
+	if err != nil {
+		return nil, err
+	}
+	return &privacyv1.EraseCustomerResponse{Erasure: erasureMessage(e, answers)}, nil
+}
+
+// erase overwrites the customer and announces it, or finds that this was done.
+func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, repeat bool) error {
+	c, err := s.store.lockAny(ctx, tx, company, customer)
+	if err != nil {
+		return err
+	}
+	now := s.instant()
+	e, err := s.store.erasureIn(ctx, tx, company, customer)
+	switch {
+	case err != nil:
+		return err
+	case e == nil:
+		e = &Erasure{
+			Company: company, Customer: customer, RequestedBy: rpc.Caller(ctx), RequestedAt: now, Round: 1, LastRound: rounds, AnnouncedAt: now,
+		}
+		if c.Reference != nil {
+			e.ReferenceDigest = referenceDigest(company, *c.Reference)
+		}
+	case !repeat || !e.again(now):
+		return nil
+	}
+	counted := c.DeletedAt == nil
+	c.Erase(now)
+	if err := s.store.erase(ctx, tx, company, c, counted); err != nil {
+		return err
+	}
+	if err := s.store.saveErasure(ctx, tx, *e); err != nil {
+		return err
+	}
+	if err := privacy.Mark(ctx, tx, company, customer, now); err != nil {
+		return err
+	}
+	if err := privacy.ForgetAnswers(ctx, tx, company, customer); err != nil {
+		return err
+	}
+	// For those who do not know erasures it is a deletion.
+	return s.outbox.Append(ctx, tx, deleted(company, c), erased(company, c, e.Round))
+}
+
+// GetErasure implements ErasureService.
+func (s Erasures) GetErasure(ctx context.Context, req *privacyv1.GetErasureRequest) (*privacyv1.GetErasureResponse, error) {
+	company, customer, err := named(ctx, req.GetCustomerId())
+	if err != nil {
+		return nil, err
+	}
+	e, answers, err := s.store.erasure(ctx, company, customer)
+	if err != nil {
+		return nil, err
+	}
+	return &privacyv1.GetErasureResponse{Erasure: erasureMessage(e, answers)}, nil
+}
+
+// ListErasures implements ErasureService.
+func (s Erasures) ListErasures(ctx context.Context, req *privacyv1.ListErasuresRequest) (*privacyv1.ListErasuresResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := int(req.GetPageSize())
+	switch {
+	case size == 0:
+		size = defaultPage
+	case size < 0 || size > maxPage:
+		return nil, fault.InvalidParameter("page_size", "range", "must be 1 to 1000")
+	}
+	var after id.Customer
+	if req.GetPageToken() != "" {
+		if after, err = id.Parse[id.Customer](req.GetPageToken()); err != nil {
+			return nil, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
+		}
+	}
+	list, answers, err := s.store.erasures(ctx, company, after, size+1)
+	if err != nil {
+		return nil, err
+	}
+	resp := &privacyv1.ListErasuresResponse{}
+	if len(list) > size {
+		list = list[:size]
+		resp.NextPageToken = list[size-1].Customer.String()
+	}
+	for _, e := range list {
+		resp.Erasures = append(resp.Erasures, erasureMessage(e, answers[e.Customer]))
+	}
+	return resp, nil
+}
+
+// erasureMessage tells how far an erasure is. A service's progress is that of the
+// rounds since it was last asked for.
+func erasureMessage(e Erasure, answers []erasureAnswer) *privacyv1.Erasure {
+	m := &privacyv1.Erasure{CustomerId: e.Customer.String(), RequestedBy: e.RequestedBy, RequestedAt: timestamppb.New(e.RequestedAt)}
+	if e.EventsRemovedAt != nil {
+		m.EventsRemovedAt = timestamppb.New(*e.EventsRemovedAt)
+	}
+	if e.CompletedAt != nil {
+		m.CompletedAt = timestamppb.New(*e.CompletedAt)
+	}
+	for _, service := range erasers() {
+		p := &privacyv1.ErasureProgress{Service: service}
+		for _, a := range answers {
+			switch {
+			case a.Service != service || a.Round <= e.LastRound-rounds:
+			case a.Round == e.LastRound:
+				p.ConfirmedAt = timestamppb.New(a.ErasedAt)
+			default:
+				p.ErasedAt = timestamppb.New(a.ErasedAt)
+			}
+		}
+		m.Services = append(m.Services, p)
+	}
+	return m
+}
+
+// NewExporter serves what is stored about a customer.
+func NewExporter(db *pg.DB) *privacy.Exporter {
+	s := newStore(db)
+	names := map[string]func(id.UUID) string{"id": privacy.Named[id.Customer]}
+	return &privacy.Exporter{
+		Service: "customer", DB: db,
+		Exists: func(stream grpc.ServerStream, company id.Company, customer id.Customer) error {
+			list, err := s.batch(stream.Context(), company, []id.Customer{customer}, nil, true)
+			if err == nil && len(list) == 0 {
+				return missing()
+			}
+			return err
+		},
+		Collections: []privacy.Collection{
+			{Kind: "customer", Names: names, SQL: `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key'] from customers c
+				where company_id = $1 and id = $2`},
+			{Kind: "erasure", Names: names, SQL: `select customer_id, to_jsonb(e) - array['customer_id', 'reference_digest', 'round', 'last_round']
+				from customer_erasures e where company_id = $1 and customer_id = $2`},
+		},
+	}
+}

@@ -1,0 +1,162 @@
+package customer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+const erasureColumns = `company_id, customer_id, requested_by, requested_at, reference_digest, round, last_round, announced_at, events_removed_at, completed_at`
+
+const (
+	// Deleted ones too: their names are still there.
+	lockAnySQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 for update`
+
+	eraseSQL = `update customers set first_name = $3, last_name = $4, email = $5, mobile = $6, reference = null,
+		version = $7, updated_at = $8, deleted_at = $9 where company_id = $1 and id = $2`
+
+	erasureSQL = `select ` + erasureColumns + ` from customer_erasures where company_id = $1 and customer_id = $2`
+
+	erasuresSQL = `select ` + erasureColumns + ` from customer_erasures
+		where company_id = $1 and customer_id > $2 order by customer_id limit $3`
+
+	answersSQL = `select customer_id, service, round, erased_at from customer_erasure_answers
+		where company_id = $1 and customer_id = any ($2) order by customer_id, service, round`
+
+	saveErasureSQL = `insert into customer_erasures (` + erasureColumns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		on conflict (company_id, customer_id) do update set round = excluded.round, last_round = excluded.last_round,
+			announced_at = excluded.announced_at, events_removed_at = excluded.events_removed_at, completed_at = excluded.completed_at`
+
+	answerSQL = `insert into customer_erasure_answers (company_id, customer_id, service, round, erased_at)
+		values ($1, $2, $3, $4, $5) on conflict do nothing`
+
+	// Those that every service has answered in their present round: before the last
+	// one after a while, since others need time to end what they had begun.
+	answeredSQL = `select ` + erasureColumns + ` from customer_erasures e
+		where completed_at is null and (round = last_round or announced_at <= $1)
+			and (select count(*) from customer_erasure_answers a where a.company_id = e.company_id
+				and a.customer_id = e.customer_id and a.round = e.round and a.service = any ($2)) = cardinality($2)
+		order by announced_at limit $3 for update skip locked`
+
+	forgottenReferencesSQL = `select reference_digest from customer_erasures where company_id = $1 and reference_digest = any ($2)`
+)
+
+// lockAny is lock for a customer who may be deleted.
+func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
+	rows, err := tx.Query(ctx, lockAnySQL, company, customer)
+	if err != nil {
+		return Customer{}, err
+	}
+	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Customer])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, missing()
+	}
+	return c, err
+}
+
+// erase stores an erased customer, and counts off one who was not deleted.
+func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Customer, counted bool) error {
+	batch := &pgx.Batch{}
+	batch.Queue(eraseSQL, company, c.ID, c.FirstName, c.LastName, c.Email, c.Mobile, c.Version, c.UpdatedAt, c.DeletedAt)
+	if counted {
+		batch.Queue(countSQL, company, slot(), -1)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+// saveErasure stores a new erasure, or how far one is.
+func (s *store) saveErasure(ctx context.Context, tx *pg.Tx, e Erasure) error {
+	_, err := tx.Exec(ctx, saveErasureSQL, e.Company, e.Customer, e.RequestedBy, e.RequestedAt, e.ReferenceDigest, e.Round, e.LastRound,
+		e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt)
+	return err
+}
+
+// erasureIn returns a customer's erasure; nil: there is none. The customer is
+// locked, and so it stays as it is.
+func (s *store) erasureIn(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (*Erasure, error) {
+	rows, err := tx.Query(ctx, erasureSQL, company, customer)
+	if err != nil {
+		return nil, err
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Erasure])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return &e, err
+}
+
+// erasure returns a customer's erasure and what the services have answered.
+func (s *store) erasure(ctx context.Context, company id.Company, customer id.Customer) (Erasure, []erasureAnswer, error) {
+	list, err := pg.Rows[Erasure](ctx, s.db, pg.For(company), erasureSQL, company, customer)
+	if err != nil {
+		return Erasure{}, nil, pg.Fault(err, nil)
+	}
+	if len(list) == 0 {
+		return Erasure{}, nil, fault.Missing("erasure")
+	}
+	answers, err := s.answers(ctx, company, list)
+	return list[0], answers[customer], err
+}
+
+// erasures returns up to limit erasures behind a customer.
+func (s *store) erasures(ctx context.Context, company id.Company, after id.Customer, limit int) ([]Erasure, map[id.Customer][]erasureAnswer, error) {
+	list, err := pg.Rows[Erasure](ctx, s.db, pg.For(company), erasuresSQL, company, [16]byte(after), limit)
+	if err != nil {
+		return nil, nil, pg.Fault(err, nil)
+	}
+	answers, err := s.answers(ctx, company, list)
+	return list, answers, err
+}
+
+func (s *store) answers(ctx context.Context, company id.Company, list []Erasure) (map[id.Customer][]erasureAnswer, error) {
+	customers := make([]id.Customer, len(list))
+	for i, e := range list {
+		customers[i] = e.Customer
+	}
+	rows, err := pg.Rows[erasureAnswer](ctx, s.db, pg.For(company), answersSQL, company, customers)
+	if err != nil {
+		return nil, pg.Fault(err, nil)
+	}
+	answers := map[id.Customer][]erasureAnswer{}
+	for _, a := range rows {
+		answers[a.Customer] = append(answers[a.Customer], a)
+	}
+	return answers, nil
+}
+
+// answered locks erasures that are to go on, whatever their company; before is
+// until when those were announced that have had time enough.
+func (s *store) answered(ctx context.Context, tx *pg.Tx, before time.Time, limit int) ([]Erasure, error) {
+	rows, err := tx.Query(ctx, answeredSQL, before, erasers(), limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Erasure])
+}
+
+// forgotten returns those of references that erased customers had.
+func (s *store) forgotten(ctx context.Context, tx *pg.Tx, company id.Company, references []string) (map[string]bool, error) {
+	digests := make([][]byte, len(references))
+	byDigest := make(map[string]string, len(references))
+	for i, r := range references {
+		digests[i] = referenceDigest(company, r)
+		byDigest[string(digests[i])] = r
+	}
+	rows, err := tx.Query(ctx, forgottenReferencesSQL, company, digests)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	var digest []byte
+	_, err = pgx.ForEachRow(rows, []any{&digest}, func() error {
+		found[byDigest[string(digest)]] = true
+		return nil
+	})
+	return found, err
+}

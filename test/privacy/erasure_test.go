@@ -1,0 +1,316 @@
+package privacy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/testkit/openapitest"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+	"reservation.dev/test/harness"
+)
+
+const (
+	mark     = "Quetzalcoatlus"
+	neighbor = "Rhamphorhynchus"
+)
+
+// TestErasure erases a customer of whom the platform has heard everything it can
+// hear, while all services are killed, and looks everywhere.
+func TestErasure(t *testing.T) {
+	w := newWorld(t)
+	w.fill(t)
+	p, other := w.newPerson(t, mark), w.newPerson(t, neighbor)
+	w.awaitAttempts(t, 2)
+
+	t.Run("before, it is everywhere, and the export has it all", func(t *testing.T) { w.testBefore(t, p) })
+	late := w.Events(t)
+	lastPage := w.rows(t, "booking", `select count(*) from bookings`)
+	balances := w.rows(t, "pass", `select sum(remaining_uses) from customer_passes`)
+	t.Run("it comes to its end though every service is killed", func(t *testing.T) { w.testKilled(t, p) })
+	t.Run("nothing is left in any database, file of NATS or log", func(t *testing.T) { w.testGone(t, p) })
+	t.Run("the others are as they were", func(t *testing.T) {
+		for name, records := range w.export(t, other) {
+			if !says(records, neighbor) {
+				t.Errorf("%s has forgotten somebody else", name)
+			}
+		}
+	})
+	t.Run("money and counts are as they were", func(t *testing.T) {
+		if n := w.rows(t, "booking", `select count(*) from bookings`); n != lastPage {
+			t.Errorf("%d bookings became %d", lastPage, n)
+		}
+		if n := w.rows(t, "pass", `select sum(remaining_uses) from customer_passes`); n != balances {
+			t.Errorf("%d credits became %d", balances, n)
+		}
+		w.verify(t)
+	})
+	t.Run("the interfaces know nobody any more, and name nobody", func(t *testing.T) { w.testInterfaces(t, p) })
+	t.Run("what comes late brings nothing back", func(t *testing.T) { w.testLate(t, p, late) })
+	t.Run("a repeat is answered, and can be made to do it all again", func(t *testing.T) { w.testAgain(t, p) })
+}
+
+// awaitAttempts returns when each person's messages were delivered to one receiver
+// and refused by the other.
+func (w *world) awaitAttempts(t *testing.T, people int64) {
+	t.Helper()
+	harness.Eventually(t, limit, func() error {
+		// Two tickets for a workshop, each a registration too, a registration by pass,
+		// and the pass; and the ticket of somebody else.
+		for _, outcome := range []string{"delivered", "retried"} {
+			if n := w.rows(t, "webhook", `select count(*) from attempts where outcome = '`+outcome+`' and position('cust_' in encode(response, 'escape')) > 0`); n < 6*people+2 {
+				return fmt.Errorf("%d attempts were %s", n, outcome)
+			}
+		}
+		return nil
+	})
+}
+
+// rows returns a number from a part's database.
+func (w *world) rows(t *testing.T, database, sql string) (n int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.OwnerURL(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (w *world) testBefore(t *testing.T, p *person) {
+	tables := strings.Join(w.inDatabases(t, mark), " ")
+	for _, table := range []string{
+		"auth.audit_log", "auth.idempotency_keys", "booking.customers", "booking.bookings", "booking.transactions", "booking.idempotency_keys",
+		"booking.purchase_keys", "customer.customers", "customer.idempotency_keys", "pass.customer_passes", "pass.ledger_entries",
+		"pass.idempotency_keys", "webhook.messages", "webhook.attempts",
+	} {
+		if !strings.Contains(tables, table) {
+			t.Errorf("%s says nothing of the customer, so that the test does not show that it forgets: %s", table, tables)
+		}
+	}
+	if !slices.ContainsFunc(w.inFiles(t, mark), func(name string) bool { return strings.HasSuffix(name, ".blk") }) {
+		t.Error("the stream's file says nothing of the customer")
+	}
+	kinds := map[string]int{}
+	for name, records := range w.export(t, p) {
+		if !says(records, mark) {
+			t.Errorf("the export of %s does not say it: %v", name, records)
+		}
+		if says(records, neighbor) {
+			t.Errorf("the export of %s says what is another's", name)
+		}
+		for _, r := range records {
+			kinds[r.GetService()+" "+r.GetKind()]++
+		}
+	}
+	want := map[string]int{
+		"auth audit_entry": 2, "booking customer_copy": 1, "booking transaction": 4, "booking waitlist_entry": 1, "customer customer": 1,
+		"pass customer_pass": 1, "webhook webhook_message": 6,
+	}
+	if fmt.Sprint(kinds) != fmt.Sprint(want) {
+		t.Errorf("exported %v, want %v", kinds, want)
+	}
+}
+
+// testKilled kills every service as soon as the erasure is accepted, some of them
+// again while it goes on.
+func (w *world) testKilled(t *testing.T, p *person) {
+	res, err := w.erasures.EraseCustomer(w.ctx(t, "erase"), &privacyv1.EraseCustomerRequest{CustomerId: p.id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := res.GetErasure(); e.GetRequestedBy() == "" || e.GetCompletedAt() != nil || len(e.GetServices()) != 4 {
+		t.Errorf("got %v", e)
+	}
+	for round := range 3 {
+		names := []string{"booking", "pass", "webhook", "auth", "customer"}
+		for i, name := range names {
+			// Anywhere in what takes milliseconds.
+			<-time.After(time.Duration(7*round+3*i) * time.Millisecond)
+			w.Part(name).KillNow()
+		}
+		for _, name := range names {
+			w.Part(name).Kill(t)
+		}
+		for _, name := range names {
+			w.Part(name).Restart(t)
+		}
+	}
+	w.awaitCompleted(t, p)
+}
+
+func (w *world) awaitCompleted(t *testing.T, p *person) *privacyv1.Erasure {
+	t.Helper()
+	var done *privacyv1.Erasure
+	harness.Eventually(t, 2*limit, func() error {
+		res, err := w.erasures.GetErasure(w.ctx(t, ""), &privacyv1.GetErasureRequest{CustomerId: p.id})
+		if err != nil {
+			return err
+		}
+		if done = res.GetErasure(); done.GetCompletedAt() == nil {
+			return fmt.Errorf("not completed: %v", done)
+		}
+		return nil
+	})
+	for _, s := range done.GetServices() {
+		if s.GetErasedAt() == nil || s.GetConfirmedAt() == nil || s.GetConfirmedAt().AsTime().After(done.GetCompletedAt().AsTime()) {
+			t.Errorf("completed without %v", s)
+		}
+	}
+	return done
+}
+
+func (w *world) testGone(t *testing.T, p *person) {
+	if tables := w.inDatabases(t, mark); len(tables) > 0 {
+		t.Errorf("it is still in %v", tables)
+	}
+	if files := w.inFiles(t, mark); len(files) > 0 {
+		t.Errorf("it is still in %v", files)
+	}
+	for name, records := range w.export(t, p) {
+		if says(records, mark) {
+			t.Errorf("the export of %s still says it: %v", name, records)
+		}
+	}
+}
+
+// verify has every sum computed anew.
+func (w *world) verify(t *testing.T) {
+	t.Helper()
+	bookings, err := bookingv1.NewVerificationServiceClient(w.Connect(t, w.Booking)).VerifyBookings(w.ctx(t, ""), &bookingv1.VerifyBookingsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		res, err := bookings.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := res.GetDifference(); d != nil {
+			t.Errorf("bookings: %v", d)
+		}
+	}
+	passes, err := w.op.Passes.VerifyPasses(w.ctx(t, ""), &passv1.VerifyPassesRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		res, err := passes.Recv()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := res.GetDifference(); d != nil {
+			t.Errorf("passes: %v", d)
+		}
+	}
+}
+
+func (w *world) testInterfaces(t *testing.T, p *person) {
+	a := w.A(t)
+	tokenA := a.Token(t, w.company.NewClient(t))
+	for _, path := range []string{"/customer/" + p.id + "/profile", "/customer/" + p.id + "/bookings"} {
+		a.Do(t, harness.Request{Path: path, Token: tokenA}).Refused(t, http.StatusNotFound, "NOT_FOUND")
+	}
+	if list := a.Do(t, harness.Request{Path: "/customers", Token: tokenA}); strings.Contains(string(list.Body), p.id) {
+		t.Error("the list has an erased customer")
+	}
+	b := harness.NewB(t, w.GatewaysB[0])
+	described := b.Do(t, harness.Request{Path: "/openapi.yaml"})
+	described.Into(t, http.StatusOK, nil)
+	b.Transport = openapitest.Load(t, described.Body, "/api/v1").Transport(t, b.Transport)
+	tokenB := b.Token(t, w.company.NewKey(t, 0))
+	b.Do(t, harness.Request{Path: "/customers/" + p.id, Token: tokenB}).Into(t, http.StatusNotFound, nil)
+	var page struct {
+		Registrations []struct{ CustomerID, CustomerName, CustomerEmail string }
+	}
+	b.Do(t, harness.Request{Path: "/events/" + w.class.GetId() + "/registrations", Token: tokenB}).Into(t, http.StatusOK, &page)
+	named := 0
+	for _, r := range page.Registrations {
+		if r.CustomerID == p.id {
+			named++
+			if r.CustomerName != "Erased customer" || r.CustomerEmail != "erased@customer.invalid" {
+				t.Errorf("got %+v", r)
+			}
+		}
+	}
+	if named != 3 {
+		t.Errorf("%d registrations are the customer's", named)
+	}
+	if _, err := w.op.Passes.AssignCustomerPass(w.ctx(t, ""), &passv1.AssignCustomerPassRequest{CustomerId: p.id, PassTypeId: w.kind}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a pass for an erased customer: %v", err)
+	}
+}
+
+// testLate has everything happen once more that happened before: its events, its
+// import, and a word about the pass.
+func (w *world) testLate(t *testing.T, p *person, events []harness.Event) {
+	published := 0
+	for _, e := range events {
+		if strings.Contains(string(e.Payload), p.id) {
+			w.Publish(t, e)
+			published++
+		}
+	}
+	if published < 10 {
+		t.Fatalf("only %d events were about the customer", published)
+	}
+	result := w.importCustomers(t, p.imported())[0]
+	if result.GetOutcome() != customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED || result.GetRule() != "erased" {
+		t.Errorf("the import said %v", result)
+	}
+	if _, err := w.op.Passes.AdjustCredits(w.ctx(t, ""), &passv1.AdjustCreditsRequest{CustomerPassId: p.pass, Credits: -1, Reason: mark}); err != nil {
+		t.Error(err)
+	}
+	// Who comes after them was heard when they were.
+	w.newPerson(t, "Pterodaustro")
+	w.awaitAttempts(t, 2) // the first one's are gone
+	if tables := w.inDatabases(t, mark); len(tables) > 0 {
+		t.Errorf("it is back in %v", tables)
+	}
+}
+
+func (w *world) testAgain(t *testing.T, p *person) {
+	before := w.awaitCompleted(t, p)
+	ask := func(repeat bool) *privacyv1.Erasure {
+		res, err := w.erasures.EraseCustomer(w.ctx(t, ""), &privacyv1.EraseCustomerRequest{CustomerId: p.id, Repeat: repeat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.GetErasure()
+	}
+	if e := ask(false); !e.GetCompletedAt().AsTime().Equal(before.GetCompletedAt().AsTime()) {
+		t.Errorf("a repeat began anew: %v", e)
+	}
+	if e := ask(true); e.GetCompletedAt() != nil || !e.GetRequestedAt().AsTime().Equal(before.GetRequestedAt().AsTime()) {
+		t.Errorf("got %v", e)
+	}
+	if e := w.awaitCompleted(t, p); !e.GetCompletedAt().AsTime().After(before.GetCompletedAt().AsTime()) {
+		t.Errorf("got %v", e)
+	}
+	// The stream had the late events.
+	w.testGone(t, p)
+	list, err := w.erasures.ListErasures(w.ctx(t, ""), &privacyv1.ListErasuresRequest{})
+	if err != nil || len(list.GetErasures()) != 1 || list.GetErasures()[0].GetCustomerId() != p.id {
+		t.Errorf("listed %v, %v", list, err)
+	}
+}
