@@ -35,7 +35,7 @@ type Owner struct {
 	AppRole     string        `env:"DATABASE_APP_ROLE,required" doc:"the role that the service itself connects as, which gets its rights"`
 }
 
-// Main runs one part as a process: `serve` (the default), `migrate`,
+// Main runs one part as a process: `serve` (the default), `migrate`, `health`,
 // `settings` or `version`.
 func Main(p Part) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -58,6 +58,8 @@ func run(ctx context.Context, p Part, command string, out io.Writer) error {
 		return serve(ctx, p, env)
 	case "migrate":
 		return migrate(ctx, p, env)
+	case "health":
+		return probe(ctx, env, out)
 	case "settings":
 		return printSettings(out, p)
 	case "version":
@@ -76,6 +78,7 @@ usage: %[1]s [command]
 
   serve     serve until SIGTERM or SIGINT (the default)
   migrate   bring the database to this binary's schema, then end
+  health    ask the process that runs with these settings whether it is ready
   settings  print the settings and their defaults
   version   print the version
 `
