@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"reservation.dev/platform/config"
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/telemetry"
 )
 
@@ -27,12 +26,6 @@ type Process struct {
 func (p Process) Validate() error {
 	_, err := telemetry.Logger(io.Discard, "", p.LogLevel, p.LogFormat)
 	return err
-}
-
-// Owner holds the settings of the migrate command.
-type Owner struct {
-	DatabaseURL config.Secret `env:"MIGRATION_DATABASE_URL,required" doc:"PostgreSQL URL of the role that owns the schema"`
-	AppRole     string        `env:"DATABASE_APP_ROLE,required" doc:"the role that the service itself connects as, which gets its rights"`
 }
 
 // Main runs one part as a process: `serve` (the default), `migrate`, `health`,
@@ -137,17 +130,4 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		log.Info("stopped")
 	}
 	return err
-}
-
-func migrate(ctx context.Context, p Part, env config.Env) error {
-	if p.Migrations == nil {
-		return errors.New("this part has no database")
-	}
-	var owner Owner
-	if err := config.Read(env, &owner); err != nil {
-		return err
-	}
-	return pg.Migrate(ctx, owner.DatabaseURL.Reveal(), pg.Migrations{
-		Part: p.Name, FS: p.Migrations, AppRole: owner.AppRole,
-	})
 }
