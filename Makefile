@@ -12,6 +12,9 @@ export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 # TESTFLAGS are added to every go test: make test TESTFLAGS='-run Booking'.
 TESTFLAGS ?=
 
+# VERSION is what images are called.
+VERSION ?= $(shell git describe --tags --always --dirty)
+
 .PHONY: help
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -78,6 +81,20 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
 bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, and what webhooks do, in ROUNDS (default 8)
 	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 20m ./test/load
 
+.PHONY: images
+images: ## build the image of every part, as VERSION (default: the commit)
+	VERSION=$(VERSION) REVISION=$$(git rev-parse HEAD) docker compose --profile tools build
+
+.PHONY: compose-test
+compose-test: postgres .cache/compose/docker-compose .cache/compose/nats-server ## docker-compose.yml in a Docker of its own: conformance, scaling, crashes (as root on Linux; minutes)
+	@test/compose/install.sh
+	COMPOSE_TEST=1 go test -count=1 -v -timeout 90m ./test/compose
+
+.PHONY: sbom
+sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) of every program to bin/sbom
+	@mkdir -p bin/sbom
+	@for p in $(notdir $(PARTS)) reservectl standalone; do .cache/sbom/cyclonedx-gomod bin -json -output bin/sbom/$$p.cdx.json bin/$$p; done
+
 .PHONY: postgres
 postgres:
 	@deploy/install-postgres.sh
@@ -105,3 +122,17 @@ $(TOOLS)/linters $(TOOLS)/generators: tools/go.mod tools/go.sum
 	@mkdir -p $(TOOLS)
 	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install -C tools $(TOOL)
 	@touch $@
+
+# What make compose-test runs, at the versions of tools/compose/go.mod and of the
+# workspace; the first takes minutes to build.
+.cache/compose/docker-compose: tools/compose/go.mod tools/compose/go.sum
+	@mkdir -p $(@D)
+	GOWORK=off GOBIN=$(CURDIR)/$(@D) go install -C tools/compose -trimpath -ldflags '-s -w' github.com/docker/compose/v2/cmd
+	@mv $(@D)/cmd $@
+
+.cache/compose/nats-server: go.work.sum
+	@mkdir -p $(@D)
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ github.com/nats-io/nats-server/v2
+
+.cache/sbom/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum
+	GOWORK=off GOBIN=$(CURDIR)/$(@D) go install -C tools/sbom github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod

@@ -24,6 +24,7 @@ import (
 	"reservation.dev/services/admin"
 	"reservation.dev/services/auth"
 	"reservation.dev/services/booking"
+	"reservation.dev/services/credentials"
 	"reservation.dev/services/customer"
 	"reservation.dev/services/pass"
 	"reservation.dev/services/webhook"
@@ -47,7 +48,7 @@ type instance struct {
 
 // serve runs all parts until ctx ends. announce is called once everything is
 // ready, and again whenever the credentials were renewed.
-func (in *instance) serve(ctx context.Context, announce func(credentials) error) error {
+func (in *instance) serve(ctx context.Context, announce func(credentials.File) error) error {
 	metrics := telemetry.Registry()
 	health := service.NewHealth()
 	operators, err := service.ListenAdmin(in.settings.addr(portAdmin), health, metrics)
@@ -202,7 +203,7 @@ const tokenLifetime = 24 * time.Hour
 
 // publish seeds the demonstration company, announces the credentials, and keeps
 // the token in them fresh.
-func (in *instance) publish(ctx context.Context, announce func(credentials) error) error {
+func (in *instance) publish(ctx context.Context, announce func(credentials.File) error) error {
 	op, err := dialOperator(in)
 	if err != nil {
 		return err

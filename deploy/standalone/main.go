@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
+	"reservation.dev/services/credentials"
 )
 
 const help = `standalone runs the whole reservation platform in one process.
@@ -145,8 +146,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer os.Remove(credentialsPath)
 	announced := false
-	return in.serve(ctx, func(c credentials) error {
-		if err := writeFile(credentialsPath, c); err != nil || announced {
+	return in.serve(ctx, func(c credentials.File) error {
+		if err := credentials.Write(credentialsPath, c); err != nil || announced {
 			return err
 		}
 		announced = true

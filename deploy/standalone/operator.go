@@ -12,9 +12,8 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
-	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
-	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/credentials"
+	"reservation.dev/services/demonstration"
 )
 
 // operatorClient calls the services as the platform's operator.
@@ -22,15 +21,8 @@ type operatorClient struct {
 	in    *instance
 	conns []*grpc.ClientConn
 
-	tokens    authv1.TokenServiceClient
-	companies authv1.CompanyServiceClient
-	clients   authv1.ApiClientServiceClient
-	keys      authv1.ApiKeyServiceClient
-	admins    authv1.AdministratorServiceClient
-	customers customerv1.CustomerServiceClient
-	events    bookingv1.EventServiceClient
-	bookings  bookingv1.BookingServiceClient
-	passes    passv1.PassServiceClient
+	tokens authv1.TokenServiceClient
+	demo   *demonstration.Platform
 }
 
 func dialOperator(in *instance) (*operatorClient, error) {
@@ -49,14 +41,7 @@ func dialOperator(in *instance) (*operatorClient, error) {
 		return nil, errors.New("the services' addresses are not valid")
 	}
 	op.tokens = authv1.NewTokenServiceClient(auth)
-	op.companies = authv1.NewCompanyServiceClient(auth)
-	op.clients = authv1.NewApiClientServiceClient(auth)
-	op.keys = authv1.NewApiKeyServiceClient(auth)
-	op.admins = authv1.NewAdministratorServiceClient(auth)
-	op.customers = customerv1.NewCustomerServiceClient(customer)
-	op.events = bookingv1.NewEventServiceClient(booking)
-	op.bookings = bookingv1.NewBookingServiceClient(booking)
-	op.passes = passv1.NewPassServiceClient(pass)
+	op.demo = demonstration.On(auth, customer, booking, pass, op.as)
 	return op, nil
 }
 
@@ -65,6 +50,15 @@ func (op *operatorClient) Close() {
 	for _, conn := range op.conns {
 		_ = conn.Close()
 	}
+}
+
+// seedDemonstration makes the demonstration company once.
+func (op *operatorClient) seedDemonstration(ctx context.Context) error {
+	st := op.in.state
+	if st.Demo == nil {
+		st.Demo = &demonstration.State{}
+	}
+	return op.demo.Seed(ctx, st.Demo, st.save)
 }
 
 // token gets a token of the operator that speaks for a company; "": for none.
@@ -88,29 +82,24 @@ func (op *operatorClient) as(ctx context.Context, company string) context.Contex
 }
 
 // credentials returns what credentials.json holds, with a fresh token.
-func (op *operatorClient) credentials(ctx context.Context) (credentials, error) {
+func (op *operatorClient) credentials(ctx context.Context) (credentials.File, error) {
 	s := op.in.settings
-	c := credentials{
-		InterfaceA: interfaceA{BaseURL: "http://" + s.addr(portA)},
-		InterfaceB: interfaceB{APIBaseURL: "http://" + s.addr(portB) + "/api/v1"},
-		GRPC: grpcAccess{
+	c := credentials.File{
+		InterfaceA: credentials.InterfaceA{BaseURL: "http://" + s.addr(portA)},
+		InterfaceB: credentials.InterfaceB{APIBaseURL: "http://" + s.addr(portB) + "/api/v1"},
+		GRPC: credentials.GRPC{
 			Auth: s.addr(portAuth), Customer: s.addr(portCustomer), Booking: s.addr(portBooking), Pass: s.addr(portPass),
 			Webhook:           s.addr(portWebhook),
 			ServiceCredential: op.in.state.Credentials[operator],
 		},
-		Admin:     adminAccess{URL: op.in.dashboardURL()},
+		Admin:     credentials.Admin{URL: op.in.dashboardURL()},
 		AdminPort: s.addr(portAdmin),
 	}
 	if op.in.env["WEBHOOK_CA_FILE"] == "" {
 		c.Webhooks.CAFile = s.localCA()
 	}
 	if demo := op.in.state.Demo; demo != nil {
-		c.CompanyID = demo.CompanyID
-		c.InterfaceA.ClientID, c.InterfaceA.ClientSecret = demo.ClientID, demo.ClientSecret
-		c.InterfaceB.APIKey, c.InterfaceB.APISecret = demo.APIKey, demo.APISecret
-	}
-	if demo := op.in.state.Demo; demo != nil && demo.OwnerMade {
-		c.Admin.Email, c.Admin.Password = demo.OwnerEmail, demo.OwnerPassword
+		demo.Show(&c)
 	}
 	var err error
 	c.GRPC.ServiceToken, err = op.token(ctx, c.CompanyID)

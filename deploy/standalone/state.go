@@ -10,9 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/services/credentials"
+	"reservation.dev/services/demonstration"
 )
 
 // state is what the instance remembers of itself, in DATA_DIR/state.json. It
@@ -23,32 +24,10 @@ type state struct {
 	// Roles are the passwords of the database roles.
 	Roles map[string]string `json:"roles"`
 	// Credentials are the platform credentials of the operator and of the parts.
-	Credentials map[string]credential `json:"credentials"`
-	Demo        *demonstration        `json:"demo,omitempty"`
+	Credentials map[string]credentials.Credential `json:"credentials"`
+	Demo        *demonstration.State              `json:"demo,omitempty"`
 
 	path string
-}
-
-type credential struct {
-	ID     string `json:"id"`
-	Secret string `json:"secret"`
-}
-
-// demonstration is the seeded company, its API client, its API key and its owner.
-type demonstration struct {
-	CompanyID    string `json:"company_id"`
-	ClientID     string `json:"client_id"`
-	ClientSecret string `json:"client_secret"`
-	APIKey       string `json:"api_key,omitempty"`
-	APISecret    string `json:"api_secret,omitempty"`
-	// The owner is made once the password is kept here.
-	OwnerEmail    string `json:"owner_email,omitempty"`
-	OwnerPassword string `json:"owner_password,omitempty"`
-	OwnerMade     bool   `json:"owner_made,omitempty"`
-	// StartedAt is the "today" of the seeded data: a run that goes on where
-	// another was interrupted makes the same requests.
-	StartedAt time.Time `json:"started_at"`
-	Complete  bool      `json:"complete"`
 }
 
 // loadState reads the state, or makes a fresh one.
@@ -69,11 +48,11 @@ func loadState(dir string) (*state, error) {
 		s.Roles = map[string]string{}
 	}
 	if s.Credentials == nil {
-		s.Credentials = map[string]credential{}
+		s.Credentials = map[string]credentials.Credential{}
 	}
 	for _, name := range []string{operator, "booking", "customer", "pass", "webhook"} {
 		if _, ok := s.Credentials[name]; !ok {
-			s.Credentials[name] = credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
+			s.Credentials[name] = credentials.Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		}
 	}
 	return s, s.save()
@@ -82,7 +61,7 @@ func loadState(dir string) (*state, error) {
 // operator is the name of the credential that reservectl and internal teams use.
 const operator = "operator"
 
-func (s *state) save() error { return writeFile(s.path, s) }
+func (s *state) save() error { return credentials.Write(s.path, s) }
 
 // secretFor returns the password of a database role, made at its first use.
 func (s *state) secretFor(role string) string {
@@ -96,17 +75,4 @@ func random(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails
 	return b
-}
-
-// writeFile replaces a file by v as JSON, as a whole and for its owner only.
-func writeFile(path string, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	next := path + ".next"
-	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
 }

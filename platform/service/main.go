@@ -13,7 +13,6 @@ import (
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/mtls"
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/telemetry"
 )
 
@@ -38,22 +37,8 @@ func (p Process) Validate() error {
 	return errors.Join(append(faults, ValidateStage(p.Stage))...)
 }
 
-// Owner holds the settings of the migrate command.
-type Owner struct {
-	DatabaseURL config.Secret `env:"MIGRATION_DATABASE_URL,required" doc:"PostgreSQL URL of the role that owns the schema"`
-	AppRole     string        `env:"DATABASE_APP_ROLE,required" doc:"the role that the service itself connects as, which gets its rights"`
-}
-
-// Validate reports a URL that cannot be used.
-func (o Owner) Validate() error {
-	if o.DatabaseURL == "" { // reported as required
-		return nil
-	}
-	return pg.CheckURL("MIGRATION_DATABASE_URL", o.DatabaseURL)
-}
-
-// Main runs one part as a process: `serve` (the default), `migrate`,
-// `settings` or `version`.
+// Main runs one part as a process: `serve` (the default), `migrate`, `health`,
+// `settings`, `check` or `version`.
 func Main(p Part) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -75,6 +60,8 @@ func run(ctx context.Context, p Part, command string, out io.Writer) error {
 		return serve(ctx, p, env)
 	case "migrate":
 		return migrate(ctx, p, env)
+	case "health":
+		return probe(ctx, env, out)
 	case "settings":
 		return printSettings(out, p)
 	case "check":
@@ -95,6 +82,7 @@ usage: %[1]s [command]
 
   serve     serve until SIGTERM or SIGINT (the default)
   migrate   bring the database to this binary's schema, then end
+  health    ask the process that runs with these settings whether it is ready
   settings  print the settings and their defaults
   check     check the settings that are given, and start nothing
   version   print the version
@@ -158,23 +146,4 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		log.Info("stopped")
 	}
 	return err
-}
-
-func migrate(ctx context.Context, p Part, env config.Env) error {
-	if p.Migrations == nil {
-		return errors.New("this part has no database")
-	}
-	var owner Owner
-	var proc Process
-	if err := config.JoinFaults(config.Read(env, &proc), config.Read(env, &owner)); err != nil {
-		return err
-	}
-	if proc.Stage == Production {
-		if err := config.CheckProduction(env, &owner); err != nil {
-			return err
-		}
-	}
-	return pg.Migrate(ctx, owner.DatabaseURL.Reveal(), pg.Migrations{
-		Part: p.Name, FS: p.Migrations, AppRole: owner.AppRole,
-	})
 }

@@ -2,9 +2,16 @@ package service
 
 import "runtime/debug"
 
-// Version is the version of the running binary: the module's, or the revision
-// it was built from.
+// version is what a release is called; its build sets it, as
+// -ldflags '-X reservation.dev/platform/service.version=1.2.3'.
+var version string
+
+// Version is the version of the running binary: what its build was told, the
+// revision it was built from, or the module's.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -70,20 +70,38 @@ type Reply struct {
 // t ends. nil: it takes everything at once.
 func (c *Cluster) NewMailbox(t testing.TB, company *Company, answer func(Mail) Reply, events ...webhookv1.EventType) *Mailbox {
 	t.Helper()
+	m := newMailbox(t, answer)
+	url := c.Listen(t, m)
+	id, secret := company.NewEndpoint(t, url+"/hook", events...)
+	m.hasSecret(t, id, secret)
+	return m
+}
+
+// OpenMailbox returns the receiver of an endpoint that somebody else registered
+// and serves. nil: it takes everything at once.
+func OpenMailbox(t testing.TB, endpoint, secret string, answer func(Mail) Reply) *Mailbox {
+	t.Helper()
+	m := newMailbox(t, answer)
+	m.hasSecret(t, endpoint, secret)
+	return m
+}
+
+func newMailbox(t testing.TB, answer func(Mail) Reply) *Mailbox {
 	if answer == nil {
 		answer = func(Mail) Reply { return Reply{} }
 	}
-	m := &Mailbox{t: t, answer: answer, tries: map[string]int{}}
-	url := c.Listen(t, m)
-	id, secret := company.NewEndpoint(t, url+"/hook", events...)
+	return &Mailbox{t: t, answer: answer, tries: map[string]int{}}
+}
+
+func (m *Mailbox) hasSecret(t testing.TB, endpoint, secret string) {
+	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) != sha256.Size {
 		t.Fatalf("the secret %q is none: %v", secret, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.Endpoint, m.key = id, key
-	return m
+	m.Endpoint, m.key = endpoint, key
 }
 
 // Mail returns what was received so far, in its order.

@@ -45,7 +45,9 @@ type Credentials struct {
 		ClientSecret string `json:"client_secret"`
 	} `json:"interface_a"`
 	InterfaceB struct {
-		BaseURL string `json:"api_base_url"`
+		BaseURL   string `json:"api_base_url"`
+		APIKey    string `json:"api_key"`
+		APISecret string `json:"api_secret"`
 	} `json:"interface_b"`
 	GRPC struct {
 		Auth              string     `json:"auth"`

@@ -1,8 +1,7 @@
-package main
+package demonstration
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,128 +13,21 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/zone"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	"reservation.dev/services/sampledata"
 )
 
-// The demonstration company: a studio with a year of classes around today.
 const (
-	demoName      = "Riverside Yoga & Movement"
-	demoZone      = "Europe/London"
-	demoCurrency  = "GBP"
 	demoCustomers = 240
 	demoHistory   = 1500 // purchases in the past
 	demoWeeks     = 26   // of classes, before today and after
 )
 
-// demoScopes are all scopes of Interface A.
-var demoScopes = []string{"customers:read", "profile:read", "profile:write", "bookings:read"}
-
-// seedDemonstration makes the demonstration company once. It goes on where an
-// interrupted run ended: what it makes carries references and idempotency keys.
-func (op *operatorClient) seedDemonstration(ctx context.Context) error {
-	st := op.in.state
-	if st.Demo == nil {
-		if err := op.makeCompany(ctx); err != nil {
-			return err
-		}
-	}
-	ctx = op.as(ctx, st.Demo.CompanyID)
-	if st.Demo.APIKey == "" {
-		if err := op.makeKey(ctx); err != nil {
-			return err
-		}
-	}
-	if !st.Demo.OwnerMade {
-		if err := op.makeOwner(ctx); err != nil {
-			return err
-		}
-	}
-	if st.Demo.Complete {
-		return nil
-	}
-	var err error
-	d := &demoData{op: op, random: rand.New(rand.NewPCG(20, 26)), today: st.Demo.StartedAt}
-	if d.zone, err = zone.Load(demoZone); err != nil {
-		return err
-	}
-	for _, step := range []func(context.Context) error{d.people, d.offer, d.passes, d.history, d.upcoming} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	st.Demo.Complete = true
-	return st.save()
-}
-
-// makeCompany makes the company and its API client, and remembers both.
-func (op *operatorClient) makeCompany(ctx context.Context) error {
-	company, err := op.companies.CreateCompany(op.as(ctx, ""), &authv1.CreateCompanyRequest{
-		Name: demoName, Timezone: demoZone, Currency: demoCurrency,
-	})
-	if err != nil {
-		return err
-	}
-	demo := &demonstration{CompanyID: company.GetCompany().GetId(), StartedAt: time.Now().UTC().Truncate(time.Second)}
-	client, err := op.clients.CreateApiClient(op.as(ctx, demo.CompanyID), &authv1.CreateApiClientRequest{
-		Name: "Demonstration", Description: "Made with the demonstration company.", Scopes: demoScopes,
-	})
-	if err != nil {
-		return err
-	}
-	demo.ClientID, demo.ClientSecret = client.GetApiClient().GetId(), client.GetClientSecret()
-	op.in.state.Demo = demo
-	return op.in.state.save()
-}
-
-// makeKey makes the company's API key, and remembers it.
-func (op *operatorClient) makeKey(ctx context.Context) error {
-	key, err := op.keys.CreateApiKey(ctx, &authv1.CreateApiKeyRequest{
-		Name: "Demonstration", Description: "Made with the demonstration company.",
-	})
-	if err != nil {
-		return err
-	}
-	op.in.state.Demo.APIKey, op.in.state.Demo.APISecret = key.GetApiKey().GetId(), key.GetApiSecret()
-	return op.in.state.save()
-}
-
-// demoOwner signs in to the demonstration company's dashboard.
-const demoOwner = "owner@riverside.example"
-
-// makeOwner makes the company's owner. The password is kept before it is set, so
-// that it is known whenever this is interrupted.
-func (op *operatorClient) makeOwner(ctx context.Context) error {
-	demo := op.in.state.Demo
-	if demo.OwnerPassword == "" {
-		demo.OwnerEmail, demo.OwnerPassword = demoOwner, hex.EncodeToString(random(12))
-		if err := op.in.state.save(); err != nil {
-			return err
-		}
-	}
-	_, err := op.admins.CreateAdministrator(ctx, &authv1.CreateAdministratorRequest{
-		Email: demo.OwnerEmail, Name: "Robin Riverside", Password: demo.OwnerPassword,
-	})
-	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
-		// Made by a run that ended before it could say so.
-		_, err = op.admins.ResetAdministratorPassword(ctx, &authv1.ResetAdministratorPasswordRequest{
-			Administrator: demo.OwnerEmail, Password: demo.OwnerPassword,
-		})
-	}
-	if err != nil {
-		return err
-	}
-	demo.OwnerMade = true
-	return op.in.state.save()
-}
-
 // demoData is what the seeding steps hand on to each other.
 type demoData struct {
-	op     *operatorClient
+	on     *Platform
 	random *rand.Rand
 	zone   *time.Location
 	today  time.Time
@@ -158,7 +50,7 @@ func (d *demoData) people(ctx context.Context) error {
 			CreatedAt: timestamppb.New(d.today.AddDate(0, 0, -7*demoWeeks-d.random.IntN(300))),
 		})
 	}
-	stream, err := d.op.customers.ImportCustomers(ctx)
+	stream, err := d.on.customers.ImportCustomers(ctx)
 	if err != nil {
 		return err
 	}
@@ -218,7 +110,7 @@ func (d *demoData) offer(ctx context.Context) error {
 		if o.credits > 0 {
 			req.PricingOptions[0].Credits = &o.credits
 		}
-		res, err := d.op.events.CreateEvent(keyed(ctx, o.title), req)
+		res, err := d.on.events.CreateEvent(keyed(ctx, o.title), req)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.title, err)
 		}
@@ -255,14 +147,14 @@ func (d *demoData) passes(ctx context.Context) error {
 		{Title: "Intro Month", Description: "Five credits in your first month.", TotalUses: 5, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 4000, EligibleEventTypes: []string{"class"}},
 	}
 	for i, req := range types {
-		res, err := d.op.passes.CreatePassType(keyed(ctx, req.GetTitle()), req)
+		res, err := d.on.passes.CreatePassType(keyed(ctx, req.GetTitle()), req)
 		if err != nil {
 			return fmt.Errorf("%s: %w", req.GetTitle(), err)
 		}
 		for n := range 15 {
 			customer := d.customers[(i*15+n)*3%len(d.customers)]
 			start := d.today.In(d.zone).AddDate(0, 0, -d.random.IntN(60)).Format(time.DateOnly)
-			_, err := d.op.passes.AssignCustomerPass(keyed(ctx, fmt.Sprintf("%s-%d", req.GetTitle(), n)),
+			_, err := d.on.passes.AssignCustomerPass(keyed(ctx, fmt.Sprintf("%s-%d", req.GetTitle(), n)),
 				&passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: res.GetPassType().GetId(), StartDate: start})
 			if err != nil {
 				return err
@@ -278,7 +170,7 @@ func (d *demoData) history(ctx context.Context) error {
 	for i := range demoHistory {
 		req.Transactions = append(req.Transactions, d.purchase(i))
 	}
-	stream, err := d.op.bookings.ImportTransactions(ctx)
+	stream, err := d.on.bookings.ImportTransactions(ctx)
 	if err != nil {
 		return err
 	}
@@ -350,7 +242,7 @@ func (d *demoData) upcoming(ctx context.Context) error {
 			if !date.GetStartsAt().AsTime().After(now.Add(time.Hour)) {
 				continue
 			}
-			_, err := d.op.bookings.CreateTransaction(keyed(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
+			_, err := d.on.bookings.CreateTransaction(keyed(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
 				PurchaserId: d.customers[i], PaymentReference: fmt.Sprintf("pay_demo_upcoming_%d", i),
 				Lines: []*bookingv1.TransactionLine{
 					{EventDateId: date.GetId(), Spaces: 1},

@@ -1,0 +1,80 @@
+// Package credentials has the credentials.json: what a stranger needs to use a running
+// platform. standalone and reservectl demonstration write it.
+package credentials
+
+import (
+	"encoding/json"
+	"os"
+)
+
+// File is the content of a credentials.json.
+type File struct {
+	InterfaceA InterfaceA `json:"interface_a"`
+	InterfaceB InterfaceB `json:"interface_b"`
+	Admin      Admin      `json:"admin"`
+	GRPC       GRPC       `json:"grpc"`
+	Webhooks   Webhooks   `json:"webhooks"`
+	CompanyID  string     `json:"company_id,omitempty"`
+	// AdminPort is where /readyz and /metrics are; empty: one for each part.
+	AdminPort string `json:"admin_port,omitempty"`
+}
+
+// InterfaceA is Interface A, and a client of the demonstration company.
+type InterfaceA struct {
+	BaseURL      string `json:"base_url"`
+	ClientID     string `json:"client_id,omitempty"`
+	ClientSecret string `json:"client_secret,omitempty"`
+}
+
+// InterfaceB is Interface B, and a key of the demonstration company.
+type InterfaceB struct {
+	APIBaseURL string `json:"api_base_url"`
+	APIKey     string `json:"api_key,omitempty"`
+	APISecret  string `json:"api_secret,omitempty"`
+}
+
+// Admin is the dashboard, and the owner of the demonstration company.
+type Admin struct {
+	URL      string `json:"url"`
+	Email    string `json:"email,omitempty"`
+	Password string `json:"password,omitempty"`
+}
+
+// Webhooks has the file of the authority (see localca) by which receivers on this
+// machine are trusted; empty where WEBHOOK_CA_FILE names others.
+type Webhooks struct {
+	CAFile string `json:"ca_file,omitempty"`
+}
+
+// GRPC has the services' addresses and a token of the operator, which
+// speaks for the demonstration company unless the call's metadata names another
+// (reservation-company). The token is renewed in the file before it expires;
+// the credential gets further ones.
+type GRPC struct {
+	Auth              string     `json:"auth"`
+	Customer          string     `json:"customer"`
+	Booking           string     `json:"booking"`
+	Pass              string     `json:"pass"`
+	Webhook           string     `json:"webhook"`
+	ServiceToken      string     `json:"service_token"`
+	ServiceCredential Credential `json:"service_credential"`
+}
+
+// Credential is a platform credential (svc_…) and its secret.
+type Credential struct {
+	ID     string `json:"id"`
+	Secret string `json:"secret"`
+}
+
+// Write replaces a file by v as JSON, as a whole and for its owner only.
+func Write(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	next := path + ".next"
+	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

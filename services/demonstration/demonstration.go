@@ -1,0 +1,187 @@
+// Package demonstration makes the demonstration company: a studio with customers,
+// a year of classes around today, passes, and past and coming bookings.
+//
+// It goes on where an interrupted run ended: what it makes carries references and
+// idempotency keys, and what it must remember (the credentials that are shown
+// once) is kept by its caller before the next step.
+package demonstration
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	mathrand "math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/credentials"
+)
+
+// The demonstration company.
+const (
+	demoName     = "Riverside Yoga & Movement"
+	demoZone     = "Europe/London"
+	demoCurrency = "GBP"
+	// demoOwner signs in to its dashboard.
+	demoOwner = "owner@riverside.example"
+)
+
+// demoScopes are all scopes of Interface A.
+var demoScopes = []string{"customers:read", "profile:read", "profile:write", "bookings:read"}
+
+// State is what a demonstration company is remembered by: its API client, its API
+// key and its owner. The zero value is one that is not made yet.
+type State struct {
+	CompanyID    string `json:"company_id"`
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	APIKey       string `json:"api_key,omitempty"`
+	APISecret    string `json:"api_secret,omitempty"`
+	// The owner is made once the password is kept here.
+	OwnerEmail    string `json:"owner_email,omitempty"`
+	OwnerPassword string `json:"owner_password,omitempty"`
+	OwnerMade     bool   `json:"owner_made,omitempty"`
+	// StartedAt is the "today" of the seeded data: a run that goes on where
+	// another was interrupted makes the same requests.
+	StartedAt time.Time `json:"started_at"`
+	Complete  bool      `json:"complete"`
+}
+
+// Show puts what st holds into c.
+func (st *State) Show(c *credentials.File) {
+	c.CompanyID = st.CompanyID
+	c.InterfaceA.ClientID, c.InterfaceA.ClientSecret = st.ClientID, st.ClientSecret
+	c.InterfaceB.APIKey, c.InterfaceB.APISecret = st.APIKey, st.APISecret
+	if st.OwnerMade {
+		c.Admin.Email, c.Admin.Password = st.OwnerEmail, st.OwnerPassword
+	}
+}
+
+// Platform is where the company is made.
+type Platform struct {
+	// As returns a context whose calls the operator makes for a company; "": for none.
+	As func(ctx context.Context, company string) context.Context
+
+	companies authv1.CompanyServiceClient
+	clients   authv1.ApiClientServiceClient
+	keys      authv1.ApiKeyServiceClient
+	admins    authv1.AdministratorServiceClient
+	customers customerv1.CustomerServiceClient
+	events    bookingv1.EventServiceClient
+	bookings  bookingv1.BookingServiceClient
+	passes    passv1.PassServiceClient
+}
+
+// On returns the platform whose services have these connections.
+func On(auth, customer, booking, pass grpc.ClientConnInterface, as func(ctx context.Context, company string) context.Context) *Platform {
+	return &Platform{
+		As:        as,
+		companies: authv1.NewCompanyServiceClient(auth), clients: authv1.NewApiClientServiceClient(auth),
+		keys: authv1.NewApiKeyServiceClient(auth), admins: authv1.NewAdministratorServiceClient(auth),
+		customers: customerv1.NewCustomerServiceClient(customer),
+		events:    bookingv1.NewEventServiceClient(booking), bookings: bookingv1.NewBookingServiceClient(booking),
+		passes: passv1.NewPassServiceClient(pass),
+	}
+}
+
+// Seed makes what st says is not made yet. save keeps st; it is called whenever
+// something is in it that must not be lost.
+func (p *Platform) Seed(ctx context.Context, st *State, save func() error) error {
+	if st.CompanyID == "" {
+		if err := p.makeCompany(ctx, st, save); err != nil {
+			return err
+		}
+	}
+	ctx = p.As(ctx, st.CompanyID)
+	if st.APIKey == "" {
+		if err := p.makeKey(ctx, st, save); err != nil {
+			return err
+		}
+	}
+	if !st.OwnerMade {
+		if err := p.makeOwner(ctx, st, save); err != nil {
+			return err
+		}
+	}
+	if st.Complete {
+		return nil
+	}
+	var err error
+	d := &demoData{on: p, random: mathrand.New(mathrand.NewPCG(20, 26)), today: st.StartedAt}
+	if d.zone, err = zone.Load(demoZone); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{d.people, d.offer, d.passes, d.history, d.upcoming} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	st.Complete = true
+	return save()
+}
+
+// makeCompany makes the company and its API client, and remembers both.
+func (p *Platform) makeCompany(ctx context.Context, st *State, save func() error) error {
+	company, err := p.companies.CreateCompany(p.As(ctx, ""), &authv1.CreateCompanyRequest{
+		Name: demoName, Timezone: demoZone, Currency: demoCurrency,
+	})
+	if err != nil {
+		return err
+	}
+	id := company.GetCompany().GetId()
+	client, err := p.clients.CreateApiClient(p.As(ctx, id), &authv1.CreateApiClientRequest{
+		Name: "Demonstration", Description: "Made with the demonstration company.", Scopes: demoScopes,
+	})
+	if err != nil {
+		return err
+	}
+	st.CompanyID, st.StartedAt = id, time.Now().UTC().Truncate(time.Second)
+	st.ClientID, st.ClientSecret = client.GetApiClient().GetId(), client.GetClientSecret()
+	return save()
+}
+
+// makeKey makes the company's API key, and remembers it.
+func (p *Platform) makeKey(ctx context.Context, st *State, save func() error) error {
+	key, err := p.keys.CreateApiKey(ctx, &authv1.CreateApiKeyRequest{
+		Name: "Demonstration", Description: "Made with the demonstration company.",
+	})
+	if err != nil {
+		return err
+	}
+	st.APIKey, st.APISecret = key.GetApiKey().GetId(), key.GetApiSecret()
+	return save()
+}
+
+// makeOwner makes the company's owner. The password is kept before it is set, so
+// that it is known whenever this is interrupted.
+func (p *Platform) makeOwner(ctx context.Context, st *State, save func() error) error {
+	if st.OwnerPassword == "" {
+		b := make([]byte, 12)
+		_, _ = rand.Read(b) // never fails
+		st.OwnerEmail, st.OwnerPassword = demoOwner, hex.EncodeToString(b)
+		if err := save(); err != nil {
+			return err
+		}
+	}
+	_, err := p.admins.CreateAdministrator(ctx, &authv1.CreateAdministratorRequest{
+		Email: st.OwnerEmail, Name: "Robin Riverside", Password: st.OwnerPassword,
+	})
+	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
+		// Made by a run that ended before it could say so.
+		_, err = p.admins.ResetAdministratorPassword(ctx, &authv1.ResetAdministratorPasswordRequest{
+			Administrator: st.OwnerEmail, Password: st.OwnerPassword,
+		})
+	}
+	if err != nil {
+		return err
+	}
+	st.OwnerMade = true
+	return save()
+}

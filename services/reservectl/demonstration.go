@@ -1,0 +1,119 @@
+package reservectl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+	"reservation.dev/services/credentials"
+	"reservation.dev/services/demonstration"
+)
+
+// demonstrating is where the demonstration command writes, and the addresses that
+// it writes down.
+type demonstrating struct{ dir, interfaceA, interfaceB, dashboard string }
+
+func (a *app) demonstrationCommand() *cobra.Command {
+	var d demonstrating
+	c := &cobra.Command{
+		Use: "demonstration", Short: "Make the demonstration company once, and a credentials.json for it", Args: exactly(),
+		Long: `demonstration makes the company that "make run" makes: customers, a year of
+classes, passes and bookings. DIR/credentials.json then has its client, its key,
+its owner, and a token of the operator. DIR/demonstration.json remembers what was
+made: a repeat makes nothing twice, and renews the token.`,
+		Example: "  reservectl demonstration --dir .run/demonstration",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.demonstration(c.Context(), d)
+		},
+	}
+	c.Flags().StringVar(&d.dir, "dir", "", "directory to write to, which exists")
+	c.Flags().StringVar(&d.interfaceA, "interface-a", "http://127.0.0.1:8080", "address of Interface A, as its users see it")
+	c.Flags().StringVar(&d.interfaceB, "interface-b", "http://127.0.0.1:8081/api/v1", "address of Interface B, as its users see it")
+	c.Flags().StringVar(&d.dashboard, "dashboard", "http://127.0.0.1:8082", "address of the dashboard, as its users see it")
+	return required(c, "dir")
+}
+
+func (a *app) demonstration(ctx context.Context, d demonstrating) error {
+	file := filepath.Join(d.dir, "demonstration.json")
+	st, err := readDemonstration(file)
+	if err != nil {
+		return err
+	}
+	platform, closeAll, err := a.demonstrationPlatform(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	if err := platform.Seed(ctx, st, func() error { return credentials.Write(file, st) }); err != nil {
+		return err
+	}
+	raw, _, err := a.token(ctx)
+	if err != nil {
+		return err
+	}
+	g := a.access.GRPC
+	shown := credentials.File{
+		InterfaceA: credentials.InterfaceA{BaseURL: d.interfaceA}, InterfaceB: credentials.InterfaceB{APIBaseURL: d.interfaceB},
+		Admin: credentials.Admin{URL: d.dashboard},
+		GRPC: credentials.GRPC{
+			Auth: g.Auth, Customer: g.Customer, Booking: g.Booking, Pass: g.Pass, Webhook: g.Webhook,
+			ServiceToken: raw, ServiceCredential: credentials.Credential(g.ServiceCredential),
+		},
+	}
+	st.Show(&shown)
+	written := filepath.Join(d.dir, "credentials.json")
+	if err := credentials.Write(written, shown); err != nil {
+		return err
+	}
+	return a.printOne(row{{"company_id", st.CompanyID}, {"credentials", written}})
+}
+
+// demonstrationPlatform connects to the services as the operator; closeAll ends
+// the connections.
+func (a *app) demonstrationPlatform(ctx context.Context) (p *demonstration.Platform, closeAll func(), err error) {
+	var sessions []*session
+	closeAll = func() {
+		for _, s := range sessions {
+			s.close()
+		}
+	}
+	// The company to speak for is not the one of the flags or the file.
+	as := func(ctx context.Context, company string) context.Context {
+		c, _ := id.Parse[id.Company](company) // "" is none, which is the zero value
+		return rpc.As(ctx, token.NewSource(a.token), c)
+	}
+	for _, open := range []func(context.Context) (*session, error){a.auth, a.customers, a.bookings, a.passes} {
+		s, err := open(ctx)
+		if err != nil {
+			closeAll()
+			return nil, nil, err
+		}
+		sessions = append(sessions, s)
+	}
+	return demonstration.On(sessions[0].conn, sessions[1].conn, sessions[2].conn, sessions[3].conn, as), closeAll, nil
+}
+
+// readDemonstration reads what an earlier run has made; nothing where there was none.
+func readDemonstration(file string) (*demonstration.State, error) {
+	st := &demonstration.State{}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return st, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, st); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return st, nil
+}

@@ -1,0 +1,154 @@
+package compose
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/test/harness"
+)
+
+func TestCompose(t *testing.T) {
+	needDocker(t)
+	d := startDocker(t)
+	for _, s := range stands(t) {
+		d.make(t, s)
+	}
+	certificate, pem := selfSigned(t, outsideHost)
+	p := newPlatform(t, d, pem)
+
+	t.Run("all images are built from the source", func(t *testing.T) {
+		p.compose(t, buildLimit, "--profile", "demo", "--profile", "tools", "build")
+		for _, part := range parts(t) {
+			d.testImage(t, filepath.Base(part), version)
+		}
+	})
+	t.Run("the same source makes the same programs, byte for byte", func(t *testing.T) {
+		d.testReproducible(t, parts(t), version)
+	})
+	t.Run("one command brings everything up, and the demonstration company", func(t *testing.T) {
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(p.troubles())
+			}
+		})
+		p.compose(t, startLimit, "--profile", "demo", "up", "-d")
+		if code := p.compose(t, startLimit, "--profile", "demo", "wait", "demonstration"); code != "0" {
+			t.Fatalf("the demonstration ended with %s", code)
+		}
+		p.compose(t, commandLimit, "--profile", "demo", "cp", "demonstration:/data/credentials.json", p.dir+"/credentials.json")
+		text, err := os.ReadFile(p.dir + "/credentials.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &p.credentials); err != nil {
+			t.Fatal(err)
+		}
+		p.awaitHealthy(t, 1)
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	t.Run("it is hardened, limited, and open at three ports alone", p.testHardening)
+	t.Run("Interfaces A and B conform", func(t *testing.T) {
+		output(t, []string{"CONFORMANCE_CREDENTIALS=" + p.dir + "/credentials.json"}, "go", "test", "-count=1", "./test/conformance")
+	})
+	t.Run("the dashboard shows its sign-in", func(t *testing.T) {
+		res, err := http.Get(p.credentials.Admin.URL + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK || !strings.Contains(res.Request.URL.Path, "sign-in") {
+			t.Errorf("%s: %s", res.Request.URL, res.Status)
+		}
+	})
+	t.Run("a registration is told to a webhook", func(t *testing.T) { p.testWebhook(t, certificate) })
+	t.Run("a second up and demonstration change nothing", func(t *testing.T) {
+		p.compose(t, startLimit, "--profile", "demo", "up", "-d")
+		if code := p.compose(t, startLimit, "--profile", "demo", "wait", "demonstration"); code != "0" {
+			t.Errorf("the demonstration ended with %s", code)
+		}
+		var companies []struct{ ID string }
+		p.reservectl(t, &companies, "company", "list", "-o", "json")
+		if len(companies) != 1 {
+			t.Errorf("there are %v", companies)
+		}
+	})
+	t.Run("two of each, and one of each dies under load", p.testCrashes)
+	t.Run("nothing is left after down", func(t *testing.T) {
+		p.compose(t, commandLimit, "--profile", "*", "down", "--volumes")
+		for _, command := range [][]string{{"docker", "ps", "-aq"}, {"docker", "volume", "ls", "-q"}, {"docker", "network", "ls", "-q", "--filter", "type=custom"}} {
+			if left := d.run(t, commandLimit, command...); left != "" {
+				t.Errorf("%v: %s", command, left)
+			}
+		}
+	})
+}
+
+// testHardening looks at how the containers run.
+func (p *platform) testHardening(t *testing.T) {
+	var open []string
+	for _, c := range p.containers(t) {
+		name := strings.TrimPrefix(c.Name, "/")
+		h := c.HostConfig
+		if !h.ReadonlyRootfs || !slices.Equal(h.CapDrop, []string{"ALL"}) || !slices.Contains(h.SecurityOpt, "no-new-privileges:true") {
+			t.Errorf("%s: %+v", name, h)
+		}
+		if user, _, _ := strings.Cut(c.Config.User, ":"); user == "" || user == "0" || user == "root" {
+			t.Errorf("%s runs as %q", name, c.Config.User)
+		}
+		if h.Memory == 0 {
+			t.Errorf("%s may take all memory", name)
+		}
+		for _, bindings := range c.NetworkSettings.Ports {
+			for _, b := range bindings {
+				open = append(open, b.HostIP+":"+b.HostPort)
+			}
+		}
+	}
+	var want []string
+	for _, setting := range p.env {
+		if name, port, _ := strings.Cut(setting, "="); strings.HasSuffix(name, "_PORT") {
+			want = append(want, net.JoinHostPort("127.0.0.1", port))
+		}
+	}
+	slices.Sort(open)
+	slices.Sort(want)
+	if !slices.Equal(open, want) {
+		t.Errorf("open are %v, want %v", open, want)
+	}
+}
+
+// testWebhook receives a notification on this machine.
+func (p *platform) testWebhook(t *testing.T, certificate tlsCertificate) {
+	listener, err := net.Listen("tcp", outsideHost+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ Endpoint, Secret string }
+	p.reservectl(t, &made, "--company", p.credentials.CompanyID, "webhook", "create",
+		"--url", "https://"+listener.Addr().String()+"/hook", "--events", "registration.created", "-o", "json")
+	mailbox := harness.OpenMailbox(t, made.Endpoint, made.Secret, nil)
+	serve(t, listener, certificate, mailbox)
+
+	s := newShop(t, p.credentials)
+	registration, err := s.book(t.Context(), "webhook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, time.Minute, func() error {
+		for _, mail := range mailbox.Mail() {
+			if mail.Event == "registration.created" && strings.Contains(string(mail.Data), registration) {
+				return nil
+			}
+		}
+		return errNotYet
+	})
+}

@@ -1,0 +1,99 @@
+package compose
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// largest is how large an image of a part may be, in bytes.
+const largest = 30 << 20
+
+// inspected is what docker image inspect tells.
+type inspected struct {
+	Size   int64
+	Config struct {
+		User       string
+		Entrypoint []string
+		Labels     map[string]string
+	}
+}
+
+// testImage looks at the image of one part.
+func (d *docker) testImage(t *testing.T, part, version string) {
+	name := "reservation/" + part + ":" + version
+	var images []inspected
+	if err := json.Unmarshal([]byte(d.run(t, commandLimit, "docker", "image", "inspect", name)), &images); err != nil {
+		t.Fatal(err)
+	}
+	i := images[0]
+	if i.Size > largest {
+		t.Errorf("it has %d bytes", i.Size)
+	}
+	t.Logf("%s: %.1f MB", name, float64(i.Size)/1e6)
+	if i.Config.User != "65532:65532" || strings.Join(i.Config.Entrypoint, " ") != "/part" {
+		t.Errorf("it runs %v as %q", i.Config.Entrypoint, i.Config.User)
+	}
+	if got := i.Config.Labels["org.opencontainers.image.title"]; got != "reservation/"+part {
+		t.Errorf("its title is %q", got)
+	}
+	if got := i.Config.Labels["org.opencontainers.image.version"]; got != version {
+		t.Errorf("its version is %q", got)
+	}
+	command := "version"
+	if part == "reservectl" {
+		command = "--version"
+	}
+	if got := d.run(t, commandLimit, "docker", "run", "--rm", "--network=none", name, command); !strings.HasSuffix(got, version) {
+		t.Errorf("the program says that it is %q", got)
+	}
+}
+
+// testReproducible compares the programs in the images with what the same
+// commands make outside, in another directory and with another cache.
+func (d *docker) testReproducible(t *testing.T, parts []string, version string) {
+	out, copied := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(output(t, nil, "pwd"))); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
+	}
+	ldflags := found(t, read(t, "deploy/Dockerfile"), `-ldflags "([^"]+)"`)
+	ldflags = strings.ReplaceAll(ldflags, "${VERSION}", version)
+	command := append([]string{"go", "build", "-C", copied, "-ldflags", ldflags, "-o", out + "/"}, parts...)
+	output(t, []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false"}, command...)
+	for _, part := range parts {
+		name := filepath.Base(part)
+		here, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there := d.program(t, "reservation/"+name+":"+version); !bytes.Equal(here, there) {
+			t.Errorf("%s: %d bytes in the image are not the %d bytes outside", name, len(there), len(here))
+		}
+	}
+}
+
+// program is the file /part of an image.
+func (d *docker) program(t *testing.T, image string) []byte {
+	t.Helper()
+	container := d.run(t, commandLimit, "docker", "create", image)
+	defer d.run(t, commandLimit, "docker", "rm", container)
+	text, err := d.try(t.Context(), "", "docker", "cp", container+":/part", "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tar.NewReader(strings.NewReader(text))
+	if _, err := r.Next(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}

@@ -1,0 +1,177 @@
+package compose
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"reservation.dev/test/harness"
+)
+
+// stand is an image that stands in for a published one.
+type stand struct {
+	name  string
+	setup []string // as in a Dockerfile: "ENV A=b"
+	fill  func(t *testing.T, r *rootfs)
+}
+
+// stands are the images that docker-compose.yml and deploy/Dockerfile name.
+func stands(t *testing.T) []stand {
+	compose, dockerfile := read(t, "docker-compose.yml"), read(t, "deploy/Dockerfile")
+	return []stand{
+		{
+			name:  "golang:" + found(t, dockerfile, `(?m)^ARG GO_VERSION=(\S+)$`) + "-bookworm",
+			setup: []string{"ENV PATH=/usr/local/go/bin:/bin", "ENV GOPATH=/go", "ENV GOPROXY=file:///modules", "ENV GOSUMDB=off", "ENV HOME=/root"},
+			fill:  fillGo,
+		},
+		{
+			name:  found(t, compose, `POSTGRES_IMAGE:-([^}]+)`),
+			setup: []string{"ENV PATH=/usr/lib/postgresql/15/bin:/bin", `ENTRYPOINT ["/entrypoint.sh"]`, `CMD ["postgres"]`},
+			fill:  fillPostgres,
+		},
+		{
+			name:  found(t, compose, `NATS_IMAGE:-([^}]+)`),
+			setup: []string{"ENV PATH=/usr/local/bin:/bin", `CMD ["nats-server"]`},
+			fill: func(t *testing.T, r *rootfs) {
+				r.base("nats", 1000)
+				r.file("/usr/local/bin/nats-server", tool(t, "nats-server"))
+			},
+		},
+		{
+			name:  found(t, compose, `PROXY_IMAGE:-([^}]+)`),
+			setup: []string{"ENV PATH=/usr/local/sbin:/bin", "USER 99", `CMD ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]`},
+			fill: func(_ *testing.T, r *rootfs) {
+				r.base("haproxy", 99)
+				r.program("/usr/local/sbin/haproxy", "/usr/sbin/haproxy")
+			},
+		},
+	}
+}
+
+// make makes an image.
+func (d *docker) make(t *testing.T, s stand) {
+	t.Helper()
+	pipe, w := io.Pipe()
+	go func() {
+		r := newRootfs(w)
+		s.fill(t, r)
+		_ = w.CloseWithError(r.close()) // never fails
+	}()
+	command := []string{"docker", "import"}
+	for _, line := range s.setup {
+		command = append(command, "--change", line)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
+	defer cancel()
+	if _, err := d.tryFrom(ctx, pipe, nil, append(command, "-", s.name)...); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("made %s", s.name)
+}
+
+// fillGo makes an image of this machine's Go, and of the modules that the parts
+// are built from.
+func fillGo(t *testing.T, r *rootfs) {
+	r.base("nobody", 65534)
+	goroot := output(t, nil, "go", "env", "GOROOT")
+	r.tree("/usr/local/go", goroot, func(name string) bool {
+		return name == "/test" || name == "/doc" || name == "/api" || strings.HasSuffix(name, "_test.go")
+	})
+	r.file("/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs/ca-certificates.crt")
+	r.dir("/go", 0o777, 0)
+	r.dir("/root", 0o700, 0)
+	modules := t.TempDir()
+	cached := filepath.Join(output(t, nil, "go", "env", "GOMODCACHE"), "cache", "download")
+	proxies := "file://" + cached + "," + output(t, nil, "go", "env", "GOPROXY")
+	output(t, []string{"GOMODCACHE=" + modules, "GOPROXY=" + proxies, "GOFLAGS=-modcacherw", "CGO_ENABLED=0"},
+		append([]string{"go", "list", "-deps"}, parts(t)...)...)
+	r.tree("/modules", filepath.Join(modules, "cache", "download"), nil)
+}
+
+const postgresEntrypoint = `#!/bin/sh
+# What docker-compose.yml asks of the image postgres.
+set -eu
+[ "$1" = postgres ] || exec "$@"
+if [ ! -s "$PGDATA/PG_VERSION" ]; then
+	mkdir -p "$PGDATA"
+	chmod 0700 "$PGDATA"
+	initdb -D "$PGDATA" -U postgres --pwfile="$POSTGRES_PASSWORD_FILE" $POSTGRES_INITDB_ARGS
+	printf "listen_addresses = '*'\n" >>"$PGDATA/postgresql.conf"
+	printf 'host all all all scram-sha-256\n' >>"$PGDATA/pg_hba.conf"
+fi
+exec "$@"
+`
+
+// fillPostgres makes an image of Debian's PostgreSQL 15.
+func fillPostgres(_ *testing.T, r *rootfs) {
+	const lib, share = "/usr/lib/postgresql/15", "/usr/share/postgresql/15"
+	r.base("postgres", 999)
+	for _, name := range []string{"postgres", "initdb", "pg_isready", "psql"} {
+		r.program(lib+"/bin/"+name, lib+"/bin/"+name)
+	}
+	// Without the JIT compiler, whose library is larger than all the rest.
+	r.tree(lib+"/lib", lib+"/lib", func(name string) bool { return strings.HasPrefix(name, "/llvmjit") || name == "/bitcode" })
+	r.program(lib+"/lib/libpqwalreceiver.so", lib+"/lib/libpqwalreceiver.so")
+	r.tree(share, share, func(name string) bool { return name == "/man" })
+	r.tree("/usr/share/zoneinfo", "/usr/share/zoneinfo", func(name string) bool { return name == "/right" || name == "/posix" })
+	r.text("/entrypoint.sh", 0o755, postgresEntrypoint)
+	r.dir("/var/lib/postgresql/data", 0o1777, 999)
+	r.dir("/var/run/postgresql", 0o1777, 999)
+}
+
+// parts are the packages that deploy/Dockerfile builds.
+func parts(t *testing.T) []string {
+	t.Helper()
+	all := regexp.MustCompile(`\./[a-z-]+(?:/[a-z]+)?/cmd/[a-z-]+`).FindAllString(read(t, "deploy/Dockerfile"), -1)
+	if len(all) != 9 {
+		t.Fatalf("deploy/Dockerfile builds %v", all)
+	}
+	return all
+}
+
+// read reads a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// found is what the first group of pattern matches in text.
+func found(t *testing.T, text, pattern string) string {
+	t.Helper()
+	match := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if match == nil {
+		t.Fatalf("nothing is like %s", pattern)
+	}
+	return match[1]
+}
+
+// output runs a program in the repository's root and returns what it prints.
+func output(t *testing.T, env []string, command ...string) string {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Dir, c.Env = root, append(os.Environ(), env...)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", command, err)
+	}
+	return strings.TrimSpace(string(out))
+}

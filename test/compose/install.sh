@@ -1,0 +1,26 @@
+#!/bin/sh
+# Installs what make compose-test needs and this machine lacks: the programs of
+# Docker, and what the images that stand in for published ones are made of. On
+# Debian and Ubuntu, as root. No daemon is started here, and none is left enabled.
+set -eu
+
+missing=
+need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing="$missing $2"; }
+need dockerd docker.io
+need docker docker.io
+need iptables iptables
+need haproxy haproxy
+need busybox busybox-static
+[ -z "$missing" ] && exit 0
+
+echo "compose-test: installing$missing" >&2
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+	# The packages would start their services.
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 0755 "$policy"
+	trap 'rm -f "$policy"' EXIT
+fi
+apt-get update -q >&2
+# shellcheck disable=SC2086 # a list of packages
+DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >&2

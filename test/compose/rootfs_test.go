@@ -1,0 +1,139 @@
+package compose
+
+import (
+	"archive/tar"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// rootfs writes the files of an image as a tar. The first error ends it.
+type rootfs struct {
+	tar  *tar.Writer
+	have map[string]bool
+	err  error
+}
+
+func newRootfs(w io.Writer) *rootfs { return &rootfs{tar: tar.NewWriter(w), have: map[string]bool{}} }
+
+func (r *rootfs) close() error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.tar.Close()
+}
+
+func (r *rootfs) header(h tar.Header) bool {
+	h.Name = strings.TrimPrefix(h.Name, "/")
+	if r.err != nil || r.have[h.Name] {
+		return false
+	}
+	r.have[h.Name] = true
+	r.err = r.tar.WriteHeader(&h)
+	return r.err == nil
+}
+
+// dir makes a directory.
+func (r *rootfs) dir(path string, mode int64, owner int) {
+	r.header(tar.Header{Typeflag: tar.TypeDir, Name: path + "/", Mode: mode, Uid: owner, Gid: owner})
+}
+
+// link makes a symbolic link.
+func (r *rootfs) link(path, target string) {
+	r.header(tar.Header{Typeflag: tar.TypeSymlink, Name: path, Linkname: target, Mode: 0o777})
+}
+
+// text makes a file.
+func (r *rootfs) text(path string, mode int64, content string) {
+	if r.header(tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: mode, Size: int64(len(content))}) {
+		_, r.err = io.WriteString(r.tar, content)
+	}
+}
+
+// file copies a file of this machine, what a link leads to in its place.
+func (r *rootfs) file(path, from string) {
+	if r.err != nil || r.have[strings.TrimPrefix(path, "/")] {
+		return
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		r.err = err
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		r.err = err
+		return
+	}
+	if r.header(tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: int64(info.Mode().Perm()), Size: info.Size()}) {
+		_, r.err = io.Copy(r.tar, f)
+	}
+}
+
+// tree copies a directory of this machine, but for what skip says.
+func (r *rootfs) tree(path, from string, skip func(name string) bool) {
+	if r.err != nil {
+		return
+	}
+	r.err = filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inside := strings.TrimPrefix(name, from)
+		switch {
+		case skip != nil && skip(inside):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case entry.IsDir():
+			r.dir(path+inside, 0o755, 0)
+		default:
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+				r.file(path+inside, name)
+			}
+		}
+		return r.err
+	})
+}
+
+// program copies a program of this machine, and the libraries that it loads.
+func (r *rootfs) program(path, from string) {
+	r.file(path, from)
+	if r.err != nil {
+		return
+	}
+	out, err := exec.Command("ldd", from).CombinedOutput()
+	if err != nil {
+		if strings.Contains(string(out), "not a dynamic executable") || strings.Contains(string(out), "statically linked") {
+			return
+		}
+		r.err = fmt.Errorf("ldd %s: %w: %s", from, err, out)
+		return
+	}
+	for line := range strings.SplitSeq(string(out), "\n") {
+		for _, word := range strings.Fields(line) {
+			if strings.HasPrefix(word, "/") {
+				r.file(word, word)
+			}
+		}
+	}
+}
+
+// base makes what every image here has: a shell and the usual small programs,
+// the user that the image is made for, and places to write to.
+func (r *rootfs) base(user string, id int) {
+	r.file("/bin/busybox", "/bin/busybox")
+	for _, name := range []string{"sh", "cat", "mkdir", "chmod", "rm", "wget", "ls", "id"} {
+		r.link("/bin/"+name, "busybox")
+	}
+	r.text("/etc/passwd", 0o644, fmt.Sprintf("root:x:0:0::/root:/bin/sh\n%s:x:%d:%d::/:/bin/sh\n", user, id, id))
+	r.text("/etc/group", 0o644, fmt.Sprintf("root:x:0:\n%s:x:%d:\n", user, id))
+	r.dir("/tmp", 0o1777, 0)
+	r.dir("/var", 0o755, 0)
+	r.dir("/var/tmp", 0o1777, 0)
+}

@@ -1,0 +1,195 @@
+// Package conformance walks through every route of Interfaces A and B of a running
+// platform, its good answers and its main errors, and holds each answer to
+// openapi.yaml. It knows the platform by its credentials.json alone:
+//
+//	CONFORMANCE_CREDENTIALS=.run/credentials.json go test -count=1 ./test/conformance
+//
+// Without that variable it starts one with the demonstration company. What it
+// makes it deletes again where the interfaces can; passes stay, archived.
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+type object = map[string]any
+
+// credentials are those of the platform that is to be looked at.
+func credentials(t *testing.T) (c harness.Credentials) {
+	t.Helper()
+	file := os.Getenv("CONFORMANCE_CREDENTIALS")
+	if file == "" {
+		return harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on"}}).Credentials
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if c.InterfaceA.ClientID == "" || c.InterfaceB.APIKey == "" {
+		t.Fatalf("%s has no client of Interface A, or no key of Interface B", file)
+	}
+	return c
+}
+
+// face is one interface, every answer of which is held to its description.
+type face struct {
+	contract *openapitest.Contract
+	client   *harness.A
+	token    string
+}
+
+func newFace(t *testing.T, baseURL, base, description string) *face {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &face{contract: openapitest.Load(t, text, base), client: harness.NewA(t, baseURL)}
+	f.client.Transport = f.contract.Transport(t, f.client.Transport)
+	return f
+}
+
+// attempts is how often a request is made that the platform asks to repeat.
+const attempts = 8
+
+// send makes a request as a patient client does: after 429 and 503 it waits for
+// Retry-After. The answer must have the status want. Pairs are headers.
+func (f *face) send(t *testing.T, want int, method, path string, body any, pairs ...string) harness.Answer {
+	t.Helper()
+	r := harness.Request{Method: method, Path: path, Token: f.token, Header: http.Header{}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		r.Header.Set(pairs[i], pairs[i+1])
+	}
+	if text, ok := body.(string); ok {
+		r.Body = text
+	} else if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body = string(text)
+	}
+	r.Media = r.Header.Get("Content-Type")
+	for n := 1; ; n++ {
+		answer := f.client.Do(t, r)
+		if answer.Code == want {
+			return answer
+		}
+		seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+		if (answer.Code != http.StatusTooManyRequests && answer.Code != http.StatusServiceUnavailable) || err != nil || n == attempts {
+			t.Fatalf("%s %s: %d, not %d: %s", method, path, answer.Code, want, answer.Body)
+		}
+		t.Logf("%s %s: %d, again in %d s", method, path, answer.Code, seconds)
+		select {
+		case <-time.After(time.Duration(seconds) * time.Second):
+		case <-t.Context().Done():
+		}
+	}
+}
+
+// read is send for what has a JSON body.
+func (f *face) read(t *testing.T, want int, method, path string, body any, pairs ...string) object {
+	t.Helper()
+	var v object
+	f.send(t, want, method, path, body, pairs...).Into(t, want, &v)
+	return v
+}
+
+// refused is send for an error with the given code.
+func (f *face) refused(t *testing.T, status int, code, method, path string, body any, pairs ...string) {
+	t.Helper()
+	if got := f.send(t, status, method, path, body, pairs...).Reason(); got != code {
+		t.Errorf("%s %s: %d %s, want %s", method, path, status, got, code)
+	}
+}
+
+// as is the face with another token.
+func (f *face) as(token string) *face {
+	return &face{contract: f.contract, client: f.client, token: token}
+}
+
+// covers fails t for operations that were not met with all of the statuses, and
+// for described ones that are not in the list.
+func (f *face) covers(t *testing.T, met map[string][]int) {
+	t.Helper()
+	for _, operation := range f.contract.Operations() {
+		if met[operation] == nil {
+			t.Errorf("%s is described and not looked at", operation)
+		}
+	}
+	for operation, codes := range met {
+		for _, code := range codes {
+			if !f.contract.Seen(operation, code) {
+				t.Errorf("%s never answered %d", operation, code)
+			}
+		}
+	}
+}
+
+// unique tells the things of one run from those of others.
+func unique(what string) string { return fmt.Sprintf("%s %d", what, time.Now().UnixNano()) }
+
+func TestConformance(t *testing.T) {
+	c := credentials(t)
+	b := newFace(t, c.InterfaceB.BaseURL, "/api/v1", "gateway-b/openapi.yaml")
+	testToken(t, b, c)
+	w := &world{b: b}
+	w.make(t)
+	t.Run("Interface B", func(t *testing.T) {
+		t.Run("customers", w.testCustomers)
+		t.Run("events", w.testEvents)
+		t.Run("passes", w.testPasses)
+		t.Run("registrations", w.testRegistrations)
+	})
+	a := newFace(t, c.InterfaceA.BaseURL, "", "gateway-a/openapi.yaml")
+	t.Run("Interface A", func(t *testing.T) { testA(t, a, c, w) })
+	w.unmake(t)
+	t.Run("every described operation was met", func(t *testing.T) {
+		list, write := []int{200, 400, 401}, []int{201, 400, 401}
+		read, change, remove := []int{200, 401, 404}, []int{200, 400, 401, 404}, []int{200, 401, 404}
+		b.covers(t, map[string][]int{
+			"POST /auth/token": {200, 400, 401, 415},
+			"GET /customers":   list, "POST /customers": slices.Concat(write, []int{409, 415}),
+			"GET /customers/{id}": read, "PUT /customers/{id}": slices.Concat(change, []int{412}),
+			"PATCH /customers/{id}": change, "DELETE /customers/{id}": remove,
+			"GET /events": list, "POST /events": write, "GET /events/{id}": read,
+			"PUT /events/{id}": change, "PATCH /events/{id}": change, "DELETE /events/{id}": slices.Concat(remove, []int{400}),
+			"GET /events/{id}/registrations":                     slices.Concat(list, []int{404}),
+			"POST /events/{id}/registrations":                    slices.Concat(write, []int{404}),
+			"GET /events/{id}/registrations/{registrationId}":    read,
+			"DELETE /events/{id}/registrations/{registrationId}": slices.Concat(remove, []int{400}),
+			"GET /passes": list, "POST /passes": write, "GET /passes/{id}": read,
+			"PUT /passes/{id}": change, "PATCH /passes/{id}": change,
+			"GET /customer-passes": list, "POST /customer-passes": write, "GET /customer-passes/{id}": read,
+			"PUT /customer-passes/{id}": change, "PATCH /customer-passes/{id}": change,
+		})
+		a.covers(t, map[string][]int{
+			"POST /token":                            {200, 400, 401, 415},
+			"GET /customers":                         {200, 400, 401, 403},
+			"GET /customer/{id}/profile":             {200, 401, 403, 404},
+			"PUT /customer/{id}/profile":             {200, 400, 401, 403, 404, 409, 412, 415},
+			"GET /customer/{id}/bookings":            {200, 400, 401, 403, 404},
+			"GET /customer/{id}/booking/{bookingId}": {200, 401, 403, 404},
+		})
+	})
+}

@@ -1,0 +1,57 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"reservation.dev/test/harness"
+)
+
+// TestReservectlDemonstration makes the demonstration company on a platform that
+// has none, twice.
+func TestReservectlDemonstration(t *testing.T) {
+	s := harness.StartStandalone(t, harness.StandaloneOptions{})
+	op := operator{s: s}
+	dir := t.TempDir()
+	read := func() (c harness.Credentials) {
+		t.Helper()
+		op.ok(t, "demonstration", "--dir", dir, "--interface-a", s.BaseURL, "--interface-b", s.Credentials.InterfaceB.BaseURL)
+		text, err := os.ReadFile(filepath.Join(dir, "credentials.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	made := read()
+
+	t.Run("its credentials open both interfaces", func(t *testing.T) {
+		a := harness.NewA(t, made.InterfaceA.BaseURL)
+		token := a.Token(t, harness.Credential{ID: made.InterfaceA.ClientID, Secret: made.InterfaceA.ClientSecret})
+		var page struct{ Total int }
+		a.Do(t, harness.Request{Path: "/customers?page=0&pageSize=1", Token: token}).Into(t, 200, &page)
+		b := harness.NewB(t, made.InterfaceB.BaseURL)
+		b.Token(t, harness.Credential{ID: made.InterfaceB.APIKey, Secret: made.InterfaceB.APISecret})
+		if page.Total < 100 || made.Admin.Email == "" || made.Admin.Password == "" {
+			t.Errorf("%d customers, the owner is %q", page.Total, made.Admin.Email)
+		}
+	})
+	t.Run("the second time it makes nothing, and renews the token", func(t *testing.T) {
+		again := read()
+		if again.GRPC.ServiceToken == made.GRPC.ServiceToken || again.GRPC.ServiceToken == "" {
+			t.Error("the token is the old one")
+		}
+		again.GRPC.ServiceToken = made.GRPC.ServiceToken
+		if again != made {
+			t.Errorf("got %+v, first %+v", again, made)
+		}
+		var companies []struct{ ID string }
+		if err := json.Unmarshal([]byte(op.ok(t, "company", "list")), &companies); err != nil || len(companies) != 1 {
+			t.Errorf("there are %v, %v", companies, err)
+		}
+	})
+}
