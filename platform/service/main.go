@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,12 +21,17 @@ import (
 type Process struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"json" doc:"json or text"`
-	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of /livez, /readyz, /metrics and /debug/pprof/"`
+	// Delay is for load balancers: they look at readiness now and then.
+	Delay     time.Duration `env:"SHUTDOWN_DELAY" envDefault:"0s" doc:"how long a part that is asked to end goes on taking requests, unready, until load balancers have noticed"`
+	AdminAddr string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of /livez, /readyz, /metrics and /debug/pprof/"`
 }
 
 // Validate reports every wrong setting.
 func (p Process) Validate() error {
 	_, err := telemetry.Logger(io.Discard, "", p.LogLevel, p.LogFormat)
+	if p.Delay < 0 {
+		err = errors.Join(err, errors.New("SHUTDOWN_DELAY must not be negative"))
+	}
 	return err
 }
 
@@ -115,7 +121,7 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		return err
 	}
 	host := &Host{
-		Part: p.Name, Env: env, Log: log, Health: health,
+		Part: p.Name, Env: env, Log: log, Health: health, Leaving: ctx.Done(),
 		Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"part": p.Name}, metrics),
 	}
 	log.Info("starting", "version", Version(), "admin", admin.Addr())
@@ -124,7 +130,9 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	adminCtx, stopAdmin := context.WithCancel(context.WithoutCancel(ctx))
 	adminDone := make(chan error, 1)
 	go func() { adminDone <- admin.Run(adminCtx) }()
-	err = p.Run(ctx, host)
+	running, stopRunning := leave(ctx, health, proc.Delay)
+	defer stopRunning()
+	err = p.Run(running, host)
 	if err == nil && ctx.Err() == nil {
 		err = errEarly
 	}
@@ -134,6 +142,24 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		log.Info("stopped")
 	}
 	return err
+}
+
+// leave returns the context of a part, which ends some time after ctx does: first
+// the part is unready, so that nobody sends it anything new, and then it ends.
+func leave(ctx context.Context, health *Health, delay time.Duration) (context.Context, context.CancelFunc) {
+	if delay == 0 {
+		return context.WithCancel(ctx)
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		health.Leave()
+		select {
+		case <-time.After(delay):
+		case <-running.Done(): // it ended by itself
+		}
+		stop()
+	})
+	return running, stop
 }
 
 func migrate(ctx context.Context, p Part, env config.Env) error {

@@ -39,6 +39,9 @@ type Host struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Health  *Health
+	// Leaving is closed when the process is asked to end, SHUTDOWN_DELAY before
+	// Run's context ends; nil: they are one.
+	Leaving <-chan struct{}
 	// NATS are options for the connection to NATS: an in-process server's, say.
 	NATS []nats.Option
 }
