@@ -78,7 +78,7 @@ func (f *traffic) person(ctx context.Context, name string, do func(ctx context.C
 		for ctx.Err() == nil {
 			if err := do(context.WithoutCancel(ctx)); err != nil {
 				f.mu.Lock()
-				f.faults = append(f.faults, fmt.Sprintf("%s, %s: %v", f.now, name, err))
+				f.faults = append(f.faults, fmt.Sprintf("%s, %s: %.400v", f.now, name, err))
 				f.mu.Unlock()
 			}
 			select {
@@ -254,7 +254,7 @@ func (f *traffic) read(ctx context.Context) error {
 
 // manage looks at pages of the dashboard.
 func (f *traffic) manage(ctx context.Context) error {
-	for _, path := range []string{"/", "/customers", "/events/" + f.w.event.GetId(), "/webhooks"} {
+	for _, path := range []string{"/", "/customers", "/events/" + f.w.event.GetId(), "/settings/webhooks"} {
 		r := harness.Request{Method: http.MethodGet, Path: path, Host: harness.DashboardHost, Header: http.Header{"Cookie": {"session=" + f.w.session}}}
 		if _, err := f.ask(ctx, f.desk, r, http.StatusOK, nil); err != nil {
 			return err
