@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,12 +128,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		c.add(t, fmt.Sprintf("admin-%d", i+1), "admin", map[string]string{"HTTP_ADDR": addr, "ADMIN_URL": "http://" + DashboardHost})
 	}
 	c.BaseURL = c.Gateways[0]
-	for _, p := range c.parts {
-		p.Start(t)
-	}
-	for _, p := range c.parts {
-		p.AwaitReady(t)
-	}
+	c.StartParts(t)
 	return c
 }
 
@@ -273,3 +269,47 @@ func (p *Part) Restart(t testing.TB) {
 
 // AdminAddr is where the part's /readyz and /metrics are.
 func (p *Part) AdminAddr() string { return p.admin }
+
+// Destroy kills every part, and removes the databases and the streams with all that
+// is in them.
+func (c *Cluster) Destroy(t testing.TB) {
+	t.Helper()
+	for _, p := range c.parts {
+		p.KillNow()
+	}
+	for _, p := range c.parts {
+		p.Kill(t) // it waits for the end
+	}
+	c.Postgres.remove(t)
+	c.NATS.Stop(t)
+	if err := os.RemoveAll(c.NATS.opts.StoreDir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rebuild makes a new PostgreSQL with empty databases, and a new NATS, for the parts
+// of a platform that was destroyed. They are not started.
+func (c *Cluster) Rebuild(t testing.TB) {
+	t.Helper()
+	c.Postgres.Start(t)
+	c.NATS.Start(t)
+	for name := range c.owner {
+		c.owner[name], c.app[name] = c.Postgres.database(t, name)
+	}
+	for _, p := range c.parts {
+		if url := c.app[p.Program]; url != "" {
+			p.set("DATABASE_URL", url)
+		}
+	}
+}
+
+// StartParts starts all parts, and returns when they are ready.
+func (c *Cluster) StartParts(t testing.TB) {
+	t.Helper()
+	for _, p := range c.parts {
+		p.Start(t)
+	}
+	for _, p := range c.parts {
+		p.AwaitReady(t)
+	}
+}

@@ -1,4 +1,4 @@
-package upgrade
+package operations
 
 import (
 	"context"
@@ -131,35 +131,33 @@ func (w *world) audit(t *testing.T, traffic *traffic) {
 		}
 	}
 	harness.Eventually(t, deliveredLimit, func() error { return w.told(books) })
-	op := w.Operator(t)
-	issued, err := op.Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: w.OperatorCredential.ID, ClientSecret: w.OperatorCredential.Secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	result := harness.Run(t, harness.Command{
-		Program: "reservectl", Args: []string{"verify", "--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass},
-		Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
-	})
-	if result.Code != 0 {
-		t.Errorf("verify: %s%s", result.Output, result.Errors)
-	}
+	w.reservectl(t, 0, "verify")
 	t.Logf("%d bookings, %d webhooks", len(books), len(w.mailbox.Mail()))
 }
 
-// told returns an error unless the receiver has been told of every booking, each
-// under one identifier.
-func (w *world) told(books map[string]bool) error {
-	messages := map[string][]string{} // by registration
-	for _, m := range w.mailbox.Mail() {
+// toldBy are the identifiers under which a receiver was told of registrations.
+func toldBy(m *harness.Mailbox) (map[string][]string, error) {
+	messages := map[string][]string{}
+	for _, m := range m.Mail() {
 		var data struct {
 			Registration string `json:"registrationId"`
 		}
 		if err := json.Unmarshal(m.Data, &data); err != nil {
-			return err
+			return nil, err
 		}
 		if !slices.Contains(messages[data.Registration], m.ID) {
 			messages[data.Registration] = append(messages[data.Registration], m.ID)
 		}
+	}
+	return messages, nil
+}
+
+// told returns an error unless the receiver has been told of every booking, each
+// under one identifier, and of nothing else.
+func (w *world) told(books map[string]bool) error {
+	messages, err := toldBy(w.mailbox)
+	if err != nil {
+		return err
 	}
 	var faults []error
 	for registration := range books {

@@ -1,9 +1,8 @@
-package upgrade
+package operations
 
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -30,6 +29,10 @@ func parts() []string { return append(services(), "gateway-a", "gateway-b", "adm
 const (
 	leaving = time.Second
 	looking = 100 * time.Millisecond
+	// settling is how long a process must have been ready before the next one is
+	// replaced: callers of the previous release look for one that was away every
+	// two seconds.
+	settling = 2500 * time.Millisecond
 )
 
 func TestRollingUpgrade(t *testing.T) {
@@ -42,7 +45,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	old := previous.Programs(t, parts()...)
 	harness.Program(t, "reservectl", parts()...)
-	w := newWorld(t, old)
+	w := newWorld(t, old, map[string]string{"SHUTDOWN_DELAY": leaving.String()})
 	traffic := w.open(t)
 
 	t.Run("the schemas are migrated under the old processes", func(t *testing.T) {
@@ -56,6 +59,7 @@ func TestRollingUpgrade(t *testing.T) {
 		traffic.phase("upgrading")
 		for _, p := range w.processes() {
 			w.replace(t, p, harness.Program(t, p.Program))
+			<-time.After(settling)
 		}
 		traffic.some(t, 200)
 	})
@@ -110,13 +114,12 @@ func (w *world) replace(t *testing.T, p *harness.Part, path string) {
 	p.Restart(t)
 }
 
-// newWorld runs the old platform.
-func newWorld(t *testing.T, old map[string]string) *world {
+// newWorld runs a platform; programs are those of another release, none: of this one.
+func newWorld(t *testing.T, programs, env map[string]string) *world {
 	t.Helper()
 	w := &world{Cluster: harness.StartCluster(t, harness.ClusterOptions{
 		Auths: replicas, Customers: replicas, Bookings: replicas, Passes: replicas, Webhooks: replicas,
-		Gateways: replicas, GatewaysB: replicas, Dashboards: replicas, Programs: maps.Clone(old),
-		Env: map[string]string{"SHUTDOWN_DELAY": leaving.String()},
+		Gateways: replicas, GatewaysB: replicas, Dashboards: replicas, Programs: programs, Env: env,
 	})}
 	w.furnish(t)
 	return w

@@ -1,4 +1,4 @@
-package upgrade
+package operations
 
 import (
 	"context"

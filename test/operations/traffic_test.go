@@ -1,4 +1,4 @@
-package upgrade
+package operations
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type traffic struct {
 	stop       context.CancelFunc
 	people     sync.WaitGroup
 	answers    atomic.Int64
-	orders     atomic.Int64
+	orders     atomic.Int64 // what nothing else has: keys, names
 
 	mu     sync.Mutex
 	now    string              // the phase
@@ -241,7 +241,7 @@ func (f *traffic) read(ctx context.Context) error {
 			{Method: http.MethodGet, Path: "/customers"},
 			{Method: http.MethodGet, Path: "/customer/" + customer + "/profile"},
 			{Method: http.MethodGet, Path: "/customer/" + customer + "/bookings"},
-			{Method: http.MethodPut, Path: "/customer/" + customer + "/profile", Body: `{"firstname":"Ada","lastname":"Lovelace","email":"ada@example.org"}`},
+			{Method: http.MethodPut, Path: "/customer/" + customer + "/profile", Body: fmt.Sprintf(`{"firstname":"Ada %d","lastname":"Lovelace","email":"ada@example.org"}`, f.orders.Add(1))},
 		} {
 			r.Token = in.Token
 			if _, err := f.ask(ctx, f.a, r, http.StatusOK, nil); err != nil {
