@@ -14,7 +14,7 @@ TESTFLAGS ?=
 
 .PHONY: help
 help: ## list these commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: build $(if $(DATABASE_URL),,postgres) ## build and run the whole platform here; Ctrl-C ends it (PORT_BASE, DATA_DIR, DATABASE_URL)
@@ -77,6 +77,18 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
 .PHONY: bench
 bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, and what webhooks do, in ROUNDS (default 8)
 	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 20m ./test/load
+
+.PHONY: upgrade-test
+upgrade-test: postgres ## replace the previous release by this one under load, a process at a time, and go back
+	go test -count=1 -timeout 20m $(TESTFLAGS) -run TestRollingUpgrade ./test/operations -upgrade -v
+
+.PHONY: restore-drill
+restore-drill: postgres ## back up a platform under load, destroy it, restore it, and compare
+	go test -count=1 -timeout 20m $(TESTFLAGS) -run TestRestoreDrill ./test/operations -drill -v
+
+.PHONY: previous-release
+previous-release: ## after a release: note its COMMIT (default HEAD) as the one that the next is upgraded from
+	@deploy/previous-release.sh $(or $(COMMIT),HEAD)
 
 .PHONY: postgres
 postgres:

@@ -46,7 +46,7 @@ func (s *Server) CompareCustomers(req *bookingv1.CompareCustomersRequest, out gr
 	}
 	var checked int64
 	for after := (id.Customer{}); ; {
-		copies, err := pg.Rows[customerCopy](ctx, s.store.db, pg.For(company.ID), copiesSQL, company.ID, after, maxLookup)
+		copies, err := pg.Rows[customerCopy](ctx, s.store.db, pg.For(company.ID), copiesSQL, company.ID, [16]byte(after), maxLookup)
 		if err != nil {
 			return s.store.fault(err)
 		}

@@ -103,7 +103,7 @@ func TestRestoreDrill(t *testing.T) {
 // begin.
 const (
 	encrypt     = "openssl enc -aes-256-cbc -pbkdf2 -pass pass:drill"
-	decryptSome = `sh -c 'if [ "$(head -c 8 /proc/self/fd/0)" = Salted__ ]; then { printf Salted__; cat; } | openssl enc -d -aes-256-cbc -pbkdf2 -pass pass:drill; else printf PGDMP; cat; fi'`
+	decryptSome = `sh -c 'if [ "$(head -c 8 /proc/self/fd/0)" = Salted__ ]; then openssl enc -d -aes-256-cbc -pbkdf2 -pass pass:drill; else cat; fi'`
 )
 
 // script runs one of the scripts of deploy/backup against the cluster's PostgreSQL.
