@@ -22,7 +22,10 @@ work="$final.partial"
 declare -A to from pid snapshot at schema
 close_sessions() {
   local part
-  for part in "${!to[@]}"; do exec {to[$part]}>&- || true; done
+  for part in "${!to[@]}"; do
+    echo '\q' >&"${to[$part]}" || true
+    exec {to[$part]}>&- {from[$part]}<&- || true
+  done 2>/dev/null
   for part in "${!pid[@]}"; do wait "${pid[$part]}" 2>/dev/null || true; done
   to=() pid=()
   rm -f "$work"/.*.in "$work"/.*.out
@@ -34,6 +37,7 @@ ended() {
   cat "$work"/.*.err >&2 2>/dev/null || true
 }
 trap ended EXIT
+trap '' PIPE # of a session that has ended; its error is told
 trap 'exit 130' INT TERM
 
 # open PART starts a session that holds the part's moment until its dump is done.
@@ -50,10 +54,10 @@ open() {
 begin() {
   local part line
   for part in "$@"; do
-    echo "begin isolation level repeatable read read only; select pg_export_snapshot() || ' ' || to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"');" >&"${to[$part]}"
+    echo "begin isolation level repeatable read read only; select pg_export_snapshot() || ' ' || to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"');" >&"${to[$part]}" || die "$part: no session"
   done
   for part in "$@"; do
-    IFS= read -r -t 60 line <&"${from[$part]}" || die "$part: no moment: $(cat "$work/.$part.err")"
+    IFS= read -r -t 60 line <&"${from[$part]}" || die "$part: no moment"
     snapshot[$part]=${line% *} at[$part]=${line#* }
   done
 }
