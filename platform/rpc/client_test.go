@@ -163,7 +163,7 @@ func TestTheClientComesBack(t *testing.T) {
 	testkit.Eventually(t, patience, call)
 }
 
-func TestAServiceThatWasLostAMomentAgoIsWaitedFor(t *testing.T) {
+func TestAServiceThatWasLostAMomentAgoIsWaitedFor(t *testing.T) { // invariant 6
 	p := newPart(t, nil)
 	var calls atomic.Int64
 	p.does(func(context.Context) error { calls.Add(1); return nil })
