@@ -18,6 +18,7 @@
 //  4. An internal error and a panic are logged once, with the whole chain.
 //  5. Nothing but the metadata above leaves through a client, whatever stands
 //     in the context.
-//  6. A call is sent once. One that could not be sent, because the last process of
-//     its service has just gone, waits for the next for up to 3 s.
+//  6. A call that a service may have looked at is not sent again. One that could
+//     not be sent, because the service's last process has just gone, waits for the
+//     next for up to 3 s.
 package rpc

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/test/harness"
@@ -55,7 +58,10 @@ func TestRestoreDrill(t *testing.T) {
 	s.step(t, "a backup, under load", func() { first = w.backup(t, dir) })
 	f.some(t, 200)
 	before := maps.Clone(f.sales())
-	s.step(t, "another one, encrypted", func() { second = w.backup(t, dir, "BACKUP_FILTER="+encrypt) })
+	s.step(t, "another one, encrypted, by a role that may only read", func() {
+		w.backupRole(t)
+		second = w.backup(t, dir, "BACKUP_FILTER="+encrypt, "PGUSER=backup", "PGPASSWORD=drill")
+	})
 	s.step(t, "more that will be lost", func() {
 		f.some(t, 100)
 		k.after(t, w)
@@ -133,6 +139,24 @@ func (w *world) script(t *testing.T, name, argument string, env []string) (out s
 		err = fmt.Errorf("%s: %w\n%s", name, err, stderr.String())
 	}
 	return strings.TrimSpace(stdout.String()), err
+}
+
+// backupRole makes the role that docs/BACKUP.md describes.
+func (w *world) backupRole(t *testing.T) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.Postgres.AdminURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	for _, sql := range []string{
+		`create role backup login bypassrls password 'drill'`, `grant pg_read_all_data to backup`,
+		`grant connect on database auth, customer, pass, booking, webhook to backup`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (w *world) backup(t *testing.T, dir string, env ...string) string {
