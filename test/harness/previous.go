@@ -122,8 +122,6 @@ func (r *Release) build(names []string) (map[string]string, error) {
 	if err := os.MkdirAll(source, 0o755); err != nil {
 		return nil, err
 	}
-	// What is not there any more was built: only the programs are kept.
-	defer os.RemoveAll(source)
 	unpack := exec.Command("sh", "-c", `git -C "$1" archive --format=tar "$2" | tar -x -C "$3"`, "sh", r.root, commit, source)
 	if out, err := unpack.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("git archive: %w\n%s", err, out)
@@ -131,5 +129,8 @@ func (r *Release) build(names []string) (map[string]string, error) {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		return nil, err
 	}
-	return paths, goBuild(source, bin, missing)
+	if err := goBuild(source, bin, missing); err != nil {
+		return nil, err
+	}
+	return paths, os.RemoveAll(source)
 }

@@ -50,7 +50,7 @@ func TestRestoreDrill(t *testing.T) {
 	var f *traffic
 	s.step(t, "a platform with people who use it", func() {
 		w = newWorld(t, nil, map[string]string{"WEBHOOK_RETRIES": "1s,2s,4s,8s,16s,32s,60s,60s,60s", "WEBHOOK_BREAKER_PAUSE": "1s", "WEBHOOK_BREAKER_PAUSE_MAX": "5s"})
-		f = w.open(t)
+		f = w.open(t, 0)
 	})
 	k := w.keepsakes(t)
 	dir := harness.TempDir(t)
@@ -96,8 +96,7 @@ func TestRestoreDrill(t *testing.T) {
 	s.step(t, "tokens, revocations and sessions are what they were", func() { k.check(t, w) })
 	s.step(t, "every webhook arrives", func() { k.webhooks(t, w) })
 	s.step(t, "people go on using it", func() {
-		again := w.open(t)
-		again.orders.Store(1_000_000) // their keys are new
+		again := w.open(t, 1_000_000)
 		again.some(t, 200)
 		again.close()
 		again.report(t)

@@ -39,10 +39,12 @@ type traffic struct {
 	phases []string
 }
 
-// open begins, and ends with close or the test.
-func (w *world) open(t *testing.T) *traffic {
+// open begins, and ends with close or the test. Idempotency keys are counted from
+// a number.
+func (w *world) open(t *testing.T, from int64) *traffic {
 	t.Helper()
 	f := &traffic{w: w, sold: map[string]bool{}, broken: map[string][]string{}, counts: map[string]int64{}}
+	f.orders.Store(from)
 	f.phase("before")
 	processes := func(part string) (list []*harness.Part) {
 		for i := range replicas {

@@ -46,7 +46,7 @@ func TestRollingUpgrade(t *testing.T) {
 	old := previous.Programs(t, parts()...)
 	harness.Program(t, "reservectl", parts()...)
 	w := newWorld(t, old, map[string]string{"SHUTDOWN_DELAY": leaving.String()})
-	traffic := w.open(t)
+	traffic := w.open(t, 0)
 
 	t.Run("the schemas are migrated under the old processes", func(t *testing.T) {
 		traffic.phase("migrating")
