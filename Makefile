@@ -17,7 +17,7 @@ VERSION ?= $(shell git describe --tags --always --dirty)
 
 .PHONY: help
 help: ## list these commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: build $(if $(DATABASE_URL),,postgres) ## build and run the whole platform here; Ctrl-C ends it (PORT_BASE, DATA_DIR, DATABASE_URL)
@@ -94,6 +94,18 @@ compose-test: postgres .cache/compose/docker-compose .cache/compose/nats-server 
 sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) of every program to bin/sbom
 	@mkdir -p bin/sbom
 	@for p in $(notdir $(PARTS)) reservectl standalone; do .cache/sbom/cyclonedx-gomod bin -json -output bin/sbom/$$p.cdx.json bin/$$p; done
+
+.PHONY: upgrade-test
+upgrade-test: postgres ## replace the previous release by this one under load, a process at a time, and go back
+	go test -count=1 -timeout 20m $(TESTFLAGS) -run TestRollingUpgrade ./test/operations -upgrade -v
+
+.PHONY: restore-drill
+restore-drill: postgres ## back up a platform under load, destroy it, restore it, and compare
+	go test -count=1 -timeout 20m $(TESTFLAGS) -run TestRestoreDrill ./test/operations -drill -v
+
+.PHONY: previous-release
+previous-release: ## after a release: note its COMMIT (default HEAD) as the one that the next is upgraded from
+	@deploy/previous-release.sh $(or $(COMMIT),HEAD)
 
 .PHONY: postgres
 postgres:

@@ -93,7 +93,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	g.Go("token verifier", func(ctx context.Context) error { return verifier.Run(ctx, b) })
 	g.Go("rate limit", limiter.Run)
 	g.Go("http", func(ctx context.Context) error {
-		return edge.ListenAndServe(ctx, cfg.Addr, handler, cfg.Drain, func(addr net.Addr) {
+		return edge.ListenAndServe(ctx, cfg.Addr, edge.Leave(h.Leaving, handler), cfg.Drain, func(addr net.Addr) {
 			h.Log.Info("http", "addr", addr.String())
 			go h.Health.Announce(ctx, h.Part, verifier.WaitReady)
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -20,6 +21,12 @@ import (
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/platform/token"
 )
+
+// lostFor is how long calls wait for a service whose last process has just gone:
+// while processes are replaced one after the other, the one that is back may not
+// have been noticed when the next one goes. A service that is away for longer is
+// told so at once.
+const lostFor = 3 * time.Second
 
 // DialOptions is what a connection can differ in.
 type DialOptions struct {
@@ -88,7 +95,11 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 }
 
 // caller is the outgoing side of every call.
-type caller struct{ timeout time.Duration }
+type caller struct {
+	timeout time.Duration
+	// answered is when a process last took a call, in nanoseconds since 1970.
+	answered atomic.Int64
+}
 
 func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if _, bounded := ctx.Deadline(); !bounded {
@@ -100,7 +111,7 @@ func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *g
 	if err != nil {
 		return err
 	}
-	err = within(ctx, invoke(out, method, req, reply, cc, opts...))
+	err = within(ctx, c.send(ctx, cc, func() error { return invoke(out, method, req, reply, cc, opts...) }))
 	if own.source == nil || status.Code(err) != codes.Unauthenticated {
 		return err
 	}
@@ -128,7 +139,11 @@ func (c *caller) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	if err != nil {
 		return nil, err
 	}
-	cs, err := open(out, desc, cc, method, opts...)
+	var cs grpc.ClientStream
+	err = c.send(ctx, cc, func() (err error) {
+		cs, err = open(out, desc, cc, method, opts...)
+		return err
+	})
 	if err != nil {
 		return cs, within(ctx, err)
 	}

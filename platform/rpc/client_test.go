@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -160,6 +161,48 @@ func TestTheClientComesBack(t *testing.T) {
 	is(t, call(), fault.Unavailable, fault.ReasonServiceUnavailable)
 	p.serve(p.addr, nil)
 	testkit.Eventually(t, patience, call)
+}
+
+func TestAServiceThatWasLostAMomentAgoIsWaitedFor(t *testing.T) { // invariant 6
+	p := newPart(t, nil)
+	var calls atomic.Int64
+	p.does(func(context.Context) error { calls.Add(1); return nil })
+	call := func() error { _, err := p.client.EmptyCall(t.Context(), &grpc_testing.Empty{}); return err }
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+	p.srv.GracefulStop()
+	answer := make(chan error)
+	for range 10 {
+		go func() { answer <- call() }()
+	}
+	stream := make(chan error)
+	go func() {
+		s, err := p.client.StreamingOutputCall(p.as(p.issuer.Client(p.company)), &grpc_testing.StreamingOutputCallRequest{})
+		if err == nil {
+			_, err = s.Recv()
+		}
+		stream <- err
+	}()
+	select {
+	case err := <-answer:
+		t.Fatalf("a call did not wait: %v", err)
+	case err := <-stream:
+		t.Fatalf("a stream did not wait: %v", err)
+	case <-time.After(300 * time.Millisecond): // it is away for that long
+	}
+	p.serve(p.addr, nil)
+	for range 10 {
+		if err := <-answer; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-stream; err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if got := calls.Load(); got != 12 {
+		t.Errorf("the service got %d calls", got)
+	}
 }
 
 func TestOurOwnToken(t *testing.T) {

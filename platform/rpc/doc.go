@@ -20,4 +20,7 @@
 //     before its token is looked at. Health alone is told to every certificate.
 //  6. Nothing but the metadata above leaves through a client, whatever stands
 //     in the context.
+//  6. A call that a service may have looked at is not sent again. One that could
+//     not be sent, because the service's last process has just gone, waits for the
+//     next for up to 3 s.
 package rpc

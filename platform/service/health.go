@@ -14,6 +14,7 @@ import (
 // process that answers at all is alive.
 type Health struct {
 	mu      sync.Mutex
+	leaving bool
 	serving map[string]bool
 	checks  map[string]func(context.Context) error
 }
@@ -28,6 +29,13 @@ func (h *Health) SetServing(part string, serving bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.serving[part] = serving
+}
+
+// Leave makes the process unready for good.
+func (h *Health) Leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leaving = true
 }
 
 // Announce marks the named part as serving once ready returns nil, until ctx
@@ -55,6 +63,9 @@ func (h *Health) Ready(ctx context.Context) map[string]string {
 	checks := make(map[string]func(context.Context) error, len(h.checks))
 	for name, check := range h.checks {
 		checks[name] = check
+	}
+	if h.leaving {
+		reasons["end"] = "asked to end"
 	}
 	if len(h.serving) == 0 {
 		reasons["start"] = "not serving yet"

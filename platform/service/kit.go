@@ -160,6 +160,13 @@ func (k *Kit) ServeGRPC(srv *grpc.Server) func(ctx context.Context) error {
 			<-unready
 			drain(srv, k.Base.Drain)
 		})
+		go func() {
+			select {
+			case <-k.Host.Leaving: // whoever asks for its health sends nothing new
+				k.serving.Shutdown()
+			case <-ctx.Done():
+			}
+		}()
 		k.Host.Log.Info("grpc", "addr", ln.Addr().String())
 		err = srv.Serve(ln)
 		if stop() { // it ended by itself

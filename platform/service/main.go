@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,8 +21,10 @@ import (
 type Process struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"json" doc:"json or text"`
-	AdminAddr string `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of /livez, /readyz, /metrics and /debug/pprof/"`
-	Stage     string `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production: what is meant for trying is refused (docs/SECURITY.md)"`
+	// Delay is for load balancers: they look at readiness now and then.
+	Delay     time.Duration `env:"SHUTDOWN_DELAY" envDefault:"0s" doc:"how long a part that is asked to end goes on taking requests, unready, until load balancers have noticed"`
+	AdminAddr string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of /livez, /readyz, /metrics and /debug/pprof/"`
+	Stage     string        `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production: what is meant for trying is refused (docs/SECURITY.md)"`
 	TLS       mtls.Config
 }
 
@@ -33,6 +36,9 @@ func (p Process) Validate() error {
 	}
 	if _, err := telemetry.Logger(io.Discard, "", "info", p.LogFormat); err != nil {
 		faults = append(faults, fmt.Errorf("LOG_FORMAT: %w", err))
+	}
+	if p.Delay < 0 {
+		faults = append(faults, errors.New("SHUTDOWN_DELAY must not be negative"))
 	}
 	return errors.Join(append(faults, ValidateStage(p.Stage))...)
 }
@@ -119,7 +125,7 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		return err
 	}
 	host := &Host{
-		Part: p.Name, Env: env, Log: log, Health: health, TLS: tls,
+		Part: p.Name, Env: env, Log: log, Health: health, TLS: tls, Leaving: ctx.Done(),
 		Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"part": p.Name}, metrics),
 	}
 	if err := telemetry.CollectBuild(host.Metrics, Version()); err != nil {
@@ -136,7 +142,9 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	adminCtx, stopAdmin := context.WithCancel(context.WithoutCancel(ctx))
 	adminDone := make(chan error, 1)
 	go func() { adminDone <- admin.Run(adminCtx) }()
-	err = p.Run(ctx, host)
+	running, stopRunning := leave(ctx, health, proc.Delay)
+	defer stopRunning()
+	err = p.Run(running, host)
 	if err == nil && ctx.Err() == nil {
 		err = errEarly
 	}
@@ -146,4 +154,22 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 		log.Info("stopped")
 	}
 	return err
+}
+
+// leave returns the context of a part, which ends some time after ctx does: first
+// the part is unready, so that nobody sends it anything new, and then it ends.
+func leave(ctx context.Context, health *Health, delay time.Duration) (context.Context, context.CancelFunc) {
+	if delay == 0 {
+		return context.WithCancel(ctx)
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		health.Leave()
+		select {
+		case <-time.After(delay):
+		case <-running.Done(): // it ended by itself
+		}
+		stop()
+	})
+	return running, stop
 }

@@ -285,3 +285,27 @@ func TestAPartThatFailsEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestAPartThatLeavesServesUntilItIsNoticed(t *testing.T) {
+	r := prepare(t)
+	r.env["SHUTDOWN_DELAY"] = "3s"
+	r.publishKeys()
+	r.start(newSample().part())
+	r.awaits()
+	began := time.Now()
+	r.stop()
+	r.awaits("end")
+	if _, err := grpc_testing.NewTestServiceClient(r.conn).EmptyCall(t.Context(), &grpc_testing.Empty{}); err != nil {
+		t.Errorf("a part that leaves refuses a call: %v", err)
+	}
+	got, err := grpc_health_v1.NewHealthClient(r.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	if err != nil || got.GetStatus() != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("gRPC's health is %s, %v", got.GetStatus(), err)
+	}
+	if err := r.wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	if took := time.Since(began); took < 3*time.Second {
+		t.Errorf("it left after %s", took)
+	}
+}

@@ -47,6 +47,9 @@ type Host struct {
 	Health  *Health
 	// TLS is the certificate by which the part serves and calls; nil: plain gRPC.
 	TLS *mtls.Files
+	// Leaving is closed when the process is asked to end, SHUTDOWN_DELAY before
+	// Run's context ends; nil: they are one.
+	Leaving <-chan struct{}
 	// NATS are options for the connection to NATS: an in-process server's, say.
 	NATS []nats.Option
 }

@@ -54,4 +54,6 @@
 //  12. A company that has an owner who is not disabled keeps one. An e-mail address
 //     is one administrator's in the whole installation.
 //  13. An invitation is accepted once, within its time, by who has its link.
+//  14. What was published as revoked stays so when the database is restored to an
+//     earlier moment, and what is issued from then on counts.
 package auth

@@ -49,10 +49,18 @@ func Run(ctx context.Context, h *service.Host) error {
 		db: kit.DB, outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
 		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
 	}
+	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
+	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
+	raised, err := words.adopt(ctx, server, kit.Bus)
+	if err != nil {
+		return err
+	}
+	if raised > 0 {
+		h.Log.Warn("the database was behind the identity stream, as after a restore: what was revoked since stays so", "raised", raised)
+	}
 	if err := keys.start(ctx); err != nil {
 		return err
 	}
-	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
 	if err := server.bootstrap(ctx, credentials); err != nil {
 		return err
 	}
@@ -79,7 +87,6 @@ func Run(ctx context.Context, h *service.Host) error {
 		return kit.Jobs.Every(ctx, "signing_keys", keysEvery, keys.runOnce)
 	})
 	g.Go("signing keys of other replicas", keys.follow(kit.Bus))
-	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
 	g.Go("last words", words.follow(kit.Bus))
 	g.Go("sweep", func(ctx context.Context) error {
 		return kit.Jobs.Every(ctx, "sweep_sessions", sweepEvery, server.sweepOnce)

@@ -79,6 +79,7 @@ func Policy() rpc.Policy {
 		bookingv1.WaitlistService_ListWaitlist_FullMethodName:           "bookings:read",
 		bookingv1.VerificationService_VerifyBookings_FullMethodName:     "platform:admin|bookings:read",
 		bookingv1.VerificationService_ExportPassPayments_FullMethodName: "platform:admin|bookings:read",
+		bookingv1.VerificationService_CompareCustomers_FullMethodName:   "platform:admin",
 		bookingv1.BookingService_RefundBooking_FullMethodName:           "bookings:write",
 		bookingv1.BookingService_ImportTransactions_FullMethodName:      "bookings:write",
 		bookingv1.BookingService_ListRegistrations_FullMethodName:       "bookings:read|registrations:read",

@@ -103,9 +103,20 @@ func (v *verification) passes(ctx context.Context, client passv1.PassServiceClie
 	})
 }
 
-// payments walks along what bookings hold and what passes gave, both in the order
-// of transactions and bookings, and compares them pair by pair.
+// payments compares what bookings hold with what passes gave, pair by pair.
 func (v *verification) payments(bookingCtx, passCtx context.Context, booked bookingv1.VerificationServiceClient, sold passv1.PassServiceClient) error {
+	return walkPayments(bookingCtx, passCtx, booked, sold, func(held *bookingv1.BookedCredits, given *passv1.RedeemedCredits) {
+		v.checked++
+		if held.GetCredits() != given.GetCredits() {
+			v.add("booking.credits", cmp.Or(held.GetBookingId(), given.GetItemId()), int64(held.GetCredits()), int64(given.GetCredits()))
+		}
+	})
+}
+
+// walkPayments walks along what bookings hold and what passes gave, both in the
+// order of transactions and bookings, pair by pair; nil: one of them has none.
+func walkPayments(bookingCtx, passCtx context.Context, booked bookingv1.VerificationServiceClient, sold passv1.PassServiceClient,
+	each func(held *bookingv1.BookedCredits, given *passv1.RedeemedCredits)) error {
 	held, err := booked.ExportPassPayments(bookingCtx, &bookingv1.ExportPassPaymentsRequest{})
 	if err != nil {
 		return err
@@ -135,24 +146,17 @@ func (v *verification) payments(bookingCtx, passCtx context.Context, booked book
 			return nil
 		}
 		order := cmp.Or(cmp.Compare(l.GetTransactionId(), r.GetRedemptionId()), cmp.Compare(l.GetBookingId(), r.GetItemId()))
-		if !rok || lok && order < 0 {
-			order = -1
-		} else if !lok || order > 0 {
-			order = 1
-		}
-		v.checked++
-		var id string
-		var stored, computed int64
-		if order <= 0 {
-			id, stored = l.GetBookingId(), int64(l.GetCredits())
+		switch {
+		case !rok || lok && order < 0:
 			left.advance()
-		}
-		if order >= 0 {
-			id, computed = r.GetItemId(), int64(r.GetCredits())
+			each(l, nil)
+		case !lok || order > 0:
 			right.advance()
-		}
-		if stored != computed {
-			v.add("booking.credits", id, stored, computed)
+			each(nil, r)
+		default:
+			left.advance()
+			right.advance()
+			each(l, r)
 		}
 	}
 }

@@ -40,6 +40,7 @@ type Request struct {
 	Token  string // "": no Authorization
 	Body   string
 	Media  string // of the body; "": JSON
+	Host   string // "": that of the address
 	Header http.Header
 }
 
@@ -89,6 +90,9 @@ func (a *A) request(ctx context.Context, r Request) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.BaseURL+r.Path, body)
 	if err != nil {
 		return nil, err
+	}
+	if r.Host != "" {
+		req.Host = r.Host
 	}
 	for name, values := range r.Header {
 		req.Header[name] = values

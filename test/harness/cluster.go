@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,9 +25,11 @@ type ClusterOptions struct {
 	Gateways int
 	// GatewaysB is how many serve Interface B; 0: none.
 	GatewaysB int
-	// Bookings and Passes are how many processes the booking and the pass service
+	// Auths, Customers, Bookings and Passes are how many processes these services
 	// have, at most mostReplicas; 0: one. All callers know all of them.
-	Bookings, Passes int
+	Auths, Customers, Bookings, Passes int
+	// Dashboards is how many serve the dashboard, at DashboardHost; 0: none.
+	Dashboards int
 	// Webhooks is how many processes the webhook service has, at most mostReplicas;
 	// 0: none. They may send to Listen's servers.
 	Webhooks int
@@ -36,6 +39,9 @@ type ClusterOptions struct {
 	Durable pgserver.Durability
 	// Env is added to the environment of every part.
 	Env map[string]string
+	// Programs are paths of the parts' programs, by name; those that it does not
+	// have are built from this tree.
+	Programs map[string]string
 }
 
 // Cluster is the platform as a process per part, with a PostgreSQL server and a
@@ -47,20 +53,29 @@ type Cluster struct {
 	// Gateways are the base addresses of Interface A, GatewaysB those of Interface
 	// B, with their path.
 	Gateways, GatewaysB []string
+	// Dashboards are the base addresses of the dashboard.
+	Dashboards []string
 
 	authority   *authority // of Listen's servers
 	dir         string
 	env         map[string]string
 	credentials map[string]Credential // of the parts
 	parts       map[string]*Part
+	programs    map[string]string
 	owner, app  map[string]string // database URLs of the owners and the parts, by part
 }
 
 // Part is one part's process.
 type Part struct {
 	*Process
+	// Program is its program's name.
+	Program string
+
 	admin string
 }
+
+// DashboardHost is the host that requests to the dashboard name.
+const DashboardHost = "dashboard.test"
 
 // busPrefix is a cluster's on its own NATS.
 const busPrefix = "reservation"
@@ -71,10 +86,12 @@ const mostReplicas = 4
 // StartCluster runs every part and returns when all are ready.
 func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	t.Helper()
-	Program(t, "auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b")
+	if o.Programs == nil {
+		Program(t, "auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b")
+	}
 	dir := TempDir(t)
 	c := &Cluster{
-		dir: dir, credentials: map[string]Credential{}, parts: map[string]*Part{}, owner: map[string]string{}, app: map[string]string{},
+		dir: dir, programs: o.Programs, credentials: map[string]Credential{}, parts: map[string]*Part{}, owner: map[string]string{}, app: map[string]string{},
 		authority: newAuthority(t, filepath.Join(dir, "receivers.pem")),
 		Postgres:  StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
 	}
@@ -93,7 +110,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		}
 		ownerURL, appURL := c.Postgres.database(t, part.name)
 		c.owner[part.name], c.app[part.name] = ownerURL, appURL
-		c.migrate(t, part.name, ownerURL)
+		c.migrateWith(t, part.name, c.program(t, part.name))
 		for i, addr := range strings.Split(part.grpc, ",") {
 			c.add(t, replica(part.name, i), part.name, map[string]string{"GRPC_ADDR": addr, "DATABASE_URL": appURL})
 		}
@@ -108,21 +125,22 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		c.GatewaysB = append(c.GatewaysB, "http://"+addr+"/api/v1")
 		c.add(t, fmt.Sprintf("gateway-b-%d", i+1), "gateway-b", map[string]string{"HTTP_ADDR": addr})
 	}
+	for i := range o.Dashboards {
+		addr := loopback(freePorts(t))
+		c.Dashboards = append(c.Dashboards, "http://"+addr)
+		c.add(t, fmt.Sprintf("admin-%d", i+1), "admin", map[string]string{"HTTP_ADDR": addr, "ADMIN_URL": "http://" + DashboardHost})
+	}
 	c.BaseURL = c.Gateways[0]
-	for _, p := range c.parts {
-		p.Start(t)
-	}
-	for _, p := range c.parts {
-		p.AwaitReady(t)
-	}
+	c.StartParts(t)
 	return c
 }
 
 // settings decides what all parts are told alike.
 func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	base := freePorts(t)
-	c.Auth, c.Customer = loopback(base), loopback(base+1)
-	c.Booking, c.Pass = loopbacks(t, base+2, o.Bookings), loopbacks(t, base+2+mostReplicas, o.Passes)
+	c.Auth, c.Customer = loopbacks(t, base, o.Auths), loopbacks(t, base+mostReplicas, o.Customers)
+	base = freePorts(t)
+	c.Booking, c.Pass = loopbacks(t, base, o.Bookings), loopbacks(t, base+mostReplicas, o.Passes)
 	if o.Webhooks > 0 {
 		c.Webhook = loopbacks(t, freePorts(t), o.Webhooks)
 	}
@@ -130,7 +148,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		"LOG_LEVEL": "info", "LOG_FORMAT": "text",
 		"NATS_URL": c.NATS.URL(), "BUS_PREFIX": busPrefix,
 		"AUTH_ADDR": c.Auth, "CUSTOMER_ADDR": c.Customer, "BOOKING_ADDR": c.Booking, "PASS_ADDR": c.Pass,
-		"WEBHOOK_CA_FILE": c.authority.file, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
+		"WEBHOOK_ADDR": c.Webhook, "WEBHOOK_CA_FILE": c.authority.file, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 		"MASTER_KEY": base64.StdEncoding.EncodeToString(random(32)),
 	}
 	type entry struct {
@@ -188,15 +206,30 @@ func (c *Cluster) add(t testing.TB, name, program string, own map[string]string)
 	env["SERVICE_CREDENTIAL_ID"], env["SERVICE_CREDENTIAL_SECRET"] = c.credentials[program].ID, c.credentials[program].Secret
 	admin := loopback(freePorts(t))
 	env["ADMIN_ADDR"] = admin
-	c.parts[name] = &Part{Process: newProcess(t, name, c.dir, env, Program(t, program)), admin: admin}
+	c.parts[name] = &Part{Process: newProcess(t, name, c.dir, env, c.program(t, program)), Program: program, admin: admin}
 }
 
-// migrate brings a part's database to the part's schema, as a deployment does.
-func (c *Cluster) migrate(t testing.TB, name, ownerURL string) {
+// program is the path of a part's program.
+func (c *Cluster) program(t testing.TB, name string) string {
+	t.Helper()
+	if path := c.programs[name]; path != "" {
+		return path
+	}
+	return Program(t, name)
+}
+
+// Migrate brings a part's database to the schema of this tree, as a deployment
+// does.
+func (c *Cluster) Migrate(t testing.TB, name string) {
+	t.Helper()
+	c.migrateWith(t, name, Program(t, name))
+}
+
+func (c *Cluster) migrateWith(t testing.TB, name, path string) {
 	t.Helper()
 	env := maps.Clone(c.env)
-	env["MIGRATION_DATABASE_URL"], env["DATABASE_APP_ROLE"] = ownerURL, name
-	Run(t, Command{Program: name, Args: []string{"migrate"}, Env: env}).Succeeded(t)
+	env["MIGRATION_DATABASE_URL"], env["DATABASE_APP_ROLE"] = c.owner[name], name
+	Run(t, Command{Program: name, Path: path, Args: []string{"migrate"}, Env: env}).Succeeded(t)
 }
 
 // Part returns a part's process: auth, customer, booking, booking-2, pass,
@@ -224,6 +257,12 @@ func (p *Part) AwaitReady(t testing.TB) {
 	p.await(t, "ready", func() error { return ready(p.admin) })
 }
 
+// Become has the next start run the program at path.
+func (p *Part) Become(path string) { p.path = path }
+
+// Ready returns an error unless the part takes requests.
+func (p *Part) Ready() error { return ready(p.admin) }
+
 // Restart starts a part that has ended, and returns when it is ready.
 func (p *Part) Restart(t testing.TB) {
 	t.Helper()
@@ -246,4 +285,48 @@ func (c *Cluster) Connect(t testing.TB, addr string) *grpc.ClientConn {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
+}
+
+// Destroy kills every part, and removes the databases and the streams with all that
+// is in them.
+func (c *Cluster) Destroy(t testing.TB) {
+	t.Helper()
+	for _, p := range c.parts {
+		p.KillNow()
+	}
+	for _, p := range c.parts {
+		p.Kill(t) // it waits for the end
+	}
+	c.Postgres.remove(t)
+	c.NATS.Stop(t)
+	if err := os.RemoveAll(c.NATS.opts.StoreDir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Rebuild makes a new PostgreSQL with empty databases, and a new NATS, for the parts
+// of a platform that was destroyed. They are not started.
+func (c *Cluster) Rebuild(t testing.TB) {
+	t.Helper()
+	c.Postgres.Start(t)
+	c.NATS.Start(t)
+	for name := range c.owner {
+		c.owner[name], c.app[name] = c.Postgres.database(t, name)
+	}
+	for _, p := range c.parts {
+		if url := c.app[p.Program]; url != "" {
+			p.set("DATABASE_URL", url)
+		}
+	}
+}
+
+// StartParts starts all parts, and returns when they are ready.
+func (c *Cluster) StartParts(t testing.TB) {
+	t.Helper()
+	for _, p := range c.parts {
+		p.Start(t)
+	}
+	for _, p := range c.parts {
+		p.AwaitReady(t)
+	}
 }

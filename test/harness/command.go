@@ -16,6 +16,7 @@ const commandLimit = 2 * time.Minute
 // Command is a program to run to its end.
 type Command struct {
 	Program string // a name that Program knows
+	Path    string // of the program; "": it is built from this tree
 	Args    []string
 	Env     map[string]string
 	Input   string
@@ -34,7 +35,11 @@ type Result struct {
 // Run runs a command to its end, which must come in time.
 func Run(t testing.TB, c Command) Result {
 	t.Helper()
-	cmd := exec.Command(programFor(t, c.Account, c.Program), c.Args...)
+	path := c.Path
+	if path == "" {
+		path = programFor(t, c.Account, c.Program)
+	}
+	cmd := exec.Command(path, c.Args...)
 	cmd.Env, cmd.Dir, cmd.Stdin = environment(c.Env), c.Dir, strings.NewReader(c.Input)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut

@@ -57,6 +57,16 @@ func (p *Postgres) Stop(t testing.TB) {
 	}
 }
 
+// remove ends the server and removes its data; Start makes a new one.
+func (p *Postgres) remove(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), stopLimit)
+	defer cancel()
+	if err := p.server.Remove(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Crash kills the server with SIGKILL, and its sessions with it.
 func (p *Postgres) Crash(t testing.TB) {
 	t.Helper()

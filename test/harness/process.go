@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -75,6 +77,11 @@ func environment(settings map[string]string) []string {
 		env = append(env, name+"="+value)
 	}
 	return env
+}
+
+// set changes a setting for the next start.
+func (p *Process) set(name, value string) {
+	p.env = append(slices.DeleteFunc(p.env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") }), name+"="+value)
 }
 
 // Start runs the program; it must not be running.

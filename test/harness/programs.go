@@ -23,6 +23,7 @@ func packages() map[string]string {
 		"booking":    "./services/booking/cmd/booking",
 		"pass":       "./services/pass/cmd/pass",
 		"webhook":    "./services/webhook/cmd/webhook",
+		"admin":      "./services/admin/cmd/admin",
 		"gateway-a":  "./gateway-a/cmd/gateway-a",
 		"gateway-b":  "./gateway-b/cmd/gateway-b",
 		"m":          "./test/load/m",

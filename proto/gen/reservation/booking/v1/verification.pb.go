@@ -336,6 +336,176 @@ func (x *BookedCredits) GetCredits() int32 {
 	return 0
 }
 
+type CompareCustomersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether copies that differ are made what the customer service says.
+	Repair        bool `protobuf:"varint,1,opt,name=repair,proto3" json:"repair,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompareCustomersRequest) Reset() {
+	*x = CompareCustomersRequest{}
+	mi := &file_reservation_booking_v1_verification_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompareCustomersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompareCustomersRequest) ProtoMessage() {}
+
+func (x *CompareCustomersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_verification_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompareCustomersRequest.ProtoReflect.Descriptor instead.
+func (*CompareCustomersRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_verification_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CompareCustomersRequest) GetRepair() bool {
+	if x != nil {
+		return x.Repair
+	}
+	return false
+}
+
+type CompareCustomersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unset in the last message.
+	Difference *CustomerDifference `protobuf:"bytes,1,opt,name=difference,proto3" json:"difference,omitempty"`
+	// Copies that were looked at, in the last message.
+	Checked       int64 `protobuf:"varint,2,opt,name=checked,proto3" json:"checked,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompareCustomersResponse) Reset() {
+	*x = CompareCustomersResponse{}
+	mi := &file_reservation_booking_v1_verification_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompareCustomersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompareCustomersResponse) ProtoMessage() {}
+
+func (x *CompareCustomersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_verification_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompareCustomersResponse.ProtoReflect.Descriptor instead.
+func (*CompareCustomersResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_verification_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CompareCustomersResponse) GetDifference() *CustomerDifference {
+	if x != nil {
+		return x.Difference
+	}
+	return nil
+}
+
+func (x *CompareCustomersResponse) GetChecked() int64 {
+	if x != nil {
+		return x.Checked
+	}
+	return 0
+}
+
+// CustomerDifference is a customer who is not the same in both services.
+type CustomerDifference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cust_ identifier.
+	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// The copy's version; that of the customer service, 0: it does not know them.
+	CopiedVersion int64 `protobuf:"varint,2,opt,name=copied_version,json=copiedVersion,proto3" json:"copied_version,omitempty"`
+	Version       int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	Repaired      bool  `protobuf:"varint,4,opt,name=repaired,proto3" json:"repaired,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomerDifference) Reset() {
+	*x = CustomerDifference{}
+	mi := &file_reservation_booking_v1_verification_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomerDifference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomerDifference) ProtoMessage() {}
+
+func (x *CustomerDifference) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_verification_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomerDifference.ProtoReflect.Descriptor instead.
+func (*CustomerDifference) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_verification_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CustomerDifference) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *CustomerDifference) GetCopiedVersion() int64 {
+	if x != nil {
+		return x.CopiedVersion
+	}
+	return 0
+}
+
+func (x *CustomerDifference) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *CustomerDifference) GetRepaired() bool {
+	if x != nil {
+		return x.Repaired
+	}
+	return false
+}
+
 var File_reservation_booking_v1_verification_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_verification_proto_rawDesc = "" +
@@ -360,10 +530,24 @@ const file_reservation_booking_v1_verification_proto_rawDesc = "" +
 	"\n" +
 	"booking_id\x18\x02 \x01(\tR\tbookingId\x12(\n" +
 	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
-	"\acredits\x18\x04 \x01(\x05R\acredits2\x87\x02\n" +
+	"\acredits\x18\x04 \x01(\x05R\acredits\"1\n" +
+	"\x17CompareCustomersRequest\x12\x16\n" +
+	"\x06repair\x18\x01 \x01(\bR\x06repair\"\x80\x01\n" +
+	"\x18CompareCustomersResponse\x12J\n" +
+	"\n" +
+	"difference\x18\x01 \x01(\v2*.reservation.booking.v1.CustomerDifferenceR\n" +
+	"difference\x12\x18\n" +
+	"\achecked\x18\x02 \x01(\x03R\achecked\"\x92\x01\n" +
+	"\x12CustomerDifference\x12\x1f\n" +
+	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"customerId\x12%\n" +
+	"\x0ecopied_version\x18\x02 \x01(\x03R\rcopiedVersion\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x12\x1a\n" +
+	"\brepaired\x18\x04 \x01(\bR\brepaired2\x80\x03\n" +
 	"\x13VerificationService\x12q\n" +
 	"\x0eVerifyBookings\x12-.reservation.booking.v1.VerifyBookingsRequest\x1a..reservation.booking.v1.VerifyBookingsResponse0\x01\x12}\n" +
-	"\x12ExportPassPayments\x121.reservation.booking.v1.ExportPassPaymentsRequest\x1a2.reservation.booking.v1.ExportPassPaymentsResponse0\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"\x12ExportPassPayments\x121.reservation.booking.v1.ExportPassPaymentsRequest\x1a2.reservation.booking.v1.ExportPassPaymentsResponse0\x01\x12w\n" +
+	"\x10CompareCustomers\x12/.reservation.booking.v1.CompareCustomersRequest\x1a0.reservation.booking.v1.CompareCustomersResponse0\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_verification_proto_rawDescOnce sync.Once
@@ -377,7 +561,7 @@ func file_reservation_booking_v1_verification_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_verification_proto_rawDescData
 }
 
-var file_reservation_booking_v1_verification_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_reservation_booking_v1_verification_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_reservation_booking_v1_verification_proto_goTypes = []any{
 	(*VerifyBookingsRequest)(nil),      // 0: reservation.booking.v1.VerifyBookingsRequest
 	(*VerifyBookingsResponse)(nil),     // 1: reservation.booking.v1.VerifyBookingsResponse
@@ -385,19 +569,25 @@ var file_reservation_booking_v1_verification_proto_goTypes = []any{
 	(*ExportPassPaymentsRequest)(nil),  // 3: reservation.booking.v1.ExportPassPaymentsRequest
 	(*ExportPassPaymentsResponse)(nil), // 4: reservation.booking.v1.ExportPassPaymentsResponse
 	(*BookedCredits)(nil),              // 5: reservation.booking.v1.BookedCredits
+	(*CompareCustomersRequest)(nil),    // 6: reservation.booking.v1.CompareCustomersRequest
+	(*CompareCustomersResponse)(nil),   // 7: reservation.booking.v1.CompareCustomersResponse
+	(*CustomerDifference)(nil),         // 8: reservation.booking.v1.CustomerDifference
 }
 var file_reservation_booking_v1_verification_proto_depIdxs = []int32{
 	2, // 0: reservation.booking.v1.VerifyBookingsResponse.difference:type_name -> reservation.booking.v1.BookingDifference
 	5, // 1: reservation.booking.v1.ExportPassPaymentsResponse.payments:type_name -> reservation.booking.v1.BookedCredits
-	0, // 2: reservation.booking.v1.VerificationService.VerifyBookings:input_type -> reservation.booking.v1.VerifyBookingsRequest
-	3, // 3: reservation.booking.v1.VerificationService.ExportPassPayments:input_type -> reservation.booking.v1.ExportPassPaymentsRequest
-	1, // 4: reservation.booking.v1.VerificationService.VerifyBookings:output_type -> reservation.booking.v1.VerifyBookingsResponse
-	4, // 5: reservation.booking.v1.VerificationService.ExportPassPayments:output_type -> reservation.booking.v1.ExportPassPaymentsResponse
-	4, // [4:6] is the sub-list for method output_type
-	2, // [2:4] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	8, // 2: reservation.booking.v1.CompareCustomersResponse.difference:type_name -> reservation.booking.v1.CustomerDifference
+	0, // 3: reservation.booking.v1.VerificationService.VerifyBookings:input_type -> reservation.booking.v1.VerifyBookingsRequest
+	3, // 4: reservation.booking.v1.VerificationService.ExportPassPayments:input_type -> reservation.booking.v1.ExportPassPaymentsRequest
+	6, // 5: reservation.booking.v1.VerificationService.CompareCustomers:input_type -> reservation.booking.v1.CompareCustomersRequest
+	1, // 6: reservation.booking.v1.VerificationService.VerifyBookings:output_type -> reservation.booking.v1.VerifyBookingsResponse
+	4, // 7: reservation.booking.v1.VerificationService.ExportPassPayments:output_type -> reservation.booking.v1.ExportPassPaymentsResponse
+	7, // 8: reservation.booking.v1.VerificationService.CompareCustomers:output_type -> reservation.booking.v1.CompareCustomersResponse
+	6, // [6:9] is the sub-list for method output_type
+	3, // [3:6] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_verification_proto_init() }
@@ -411,7 +601,7 @@ func file_reservation_booking_v1_verification_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_verification_proto_rawDesc), len(file_reservation_booking_v1_verification_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

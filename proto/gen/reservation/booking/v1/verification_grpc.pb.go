@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	VerificationService_VerifyBookings_FullMethodName     = "/reservation.booking.v1.VerificationService/VerifyBookings"
 	VerificationService_ExportPassPayments_FullMethodName = "/reservation.booking.v1.VerificationService/ExportPassPayments"
+	VerificationService_CompareCustomers_FullMethodName   = "/reservation.booking.v1.VerificationService/CompareCustomers"
 )
 
 // VerificationServiceClient is the client API for VerificationService service.
@@ -40,6 +41,11 @@ type VerificationServiceClient interface {
 	// ledger of the pass service. What was imported was paid in an earlier system
 	// and is left out.
 	ExportPassPayments(ctx context.Context, in *ExportPassPaymentsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportPassPaymentsResponse], error)
+	// CompareCustomers compares the copies of customers' names with the customer
+	// service, and repairs those that differ where it is asked to, as after a restore
+	// of one database to another moment than the other's. Each difference is one
+	// message; the last message has checked set. Scope: platform:admin.
+	CompareCustomers(ctx context.Context, in *CompareCustomersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CompareCustomersResponse], error)
 }
 
 type verificationServiceClient struct {
@@ -88,6 +94,25 @@ func (c *verificationServiceClient) ExportPassPayments(ctx context.Context, in *
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type VerificationService_ExportPassPaymentsClient = grpc.ServerStreamingClient[ExportPassPaymentsResponse]
 
+func (c *verificationServiceClient) CompareCustomers(ctx context.Context, in *CompareCustomersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CompareCustomersResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &VerificationService_ServiceDesc.Streams[2], VerificationService_CompareCustomers_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CompareCustomersRequest, CompareCustomersResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type VerificationService_CompareCustomersClient = grpc.ServerStreamingClient[CompareCustomersResponse]
+
 // VerificationServiceServer is the server API for VerificationService service.
 // All implementations must embed UnimplementedVerificationServiceServer
 // for forward compatibility.
@@ -105,6 +130,11 @@ type VerificationServiceServer interface {
 	// ledger of the pass service. What was imported was paid in an earlier system
 	// and is left out.
 	ExportPassPayments(*ExportPassPaymentsRequest, grpc.ServerStreamingServer[ExportPassPaymentsResponse]) error
+	// CompareCustomers compares the copies of customers' names with the customer
+	// service, and repairs those that differ where it is asked to, as after a restore
+	// of one database to another moment than the other's. Each difference is one
+	// message; the last message has checked set. Scope: platform:admin.
+	CompareCustomers(*CompareCustomersRequest, grpc.ServerStreamingServer[CompareCustomersResponse]) error
 	mustEmbedUnimplementedVerificationServiceServer()
 }
 
@@ -120,6 +150,9 @@ func (UnimplementedVerificationServiceServer) VerifyBookings(*VerifyBookingsRequ
 }
 func (UnimplementedVerificationServiceServer) ExportPassPayments(*ExportPassPaymentsRequest, grpc.ServerStreamingServer[ExportPassPaymentsResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportPassPayments not implemented")
+}
+func (UnimplementedVerificationServiceServer) CompareCustomers(*CompareCustomersRequest, grpc.ServerStreamingServer[CompareCustomersResponse]) error {
+	return status.Error(codes.Unimplemented, "method CompareCustomers not implemented")
 }
 func (UnimplementedVerificationServiceServer) mustEmbedUnimplementedVerificationServiceServer() {}
 func (UnimplementedVerificationServiceServer) testEmbeddedByValue()                             {}
@@ -164,6 +197,17 @@ func _VerificationService_ExportPassPayments_Handler(srv interface{}, stream grp
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type VerificationService_ExportPassPaymentsServer = grpc.ServerStreamingServer[ExportPassPaymentsResponse]
 
+func _VerificationService_CompareCustomers_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(CompareCustomersRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(VerificationServiceServer).CompareCustomers(m, &grpc.GenericServerStream[CompareCustomersRequest, CompareCustomersResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type VerificationService_CompareCustomersServer = grpc.ServerStreamingServer[CompareCustomersResponse]
+
 // VerificationService_ServiceDesc is the grpc.ServiceDesc for VerificationService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -180,6 +224,11 @@ var VerificationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "ExportPassPayments",
 			Handler:       _VerificationService_ExportPassPayments_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "CompareCustomers",
+			Handler:       _VerificationService_CompareCustomers_Handler,
 			ServerStreams: true,
 		},
 	},

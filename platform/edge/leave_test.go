@@ -1,0 +1,29 @@
+package edge
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestLeave(t *testing.T) {
+	leaving := make(chan struct{})
+	srv := httptest.NewServer(Leave(leaving, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })))
+	defer srv.Close()
+	closes := func() bool {
+		t.Helper()
+		res, err := srv.Client().Get(srv.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		return res.Close
+	}
+	if closes() {
+		t.Error("the connection is closed while the process stays")
+	}
+	close(leaving)
+	if !closes() {
+		t.Error("the connection is kept by a process that leaves")
+	}
+}

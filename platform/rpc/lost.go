@@ -1,0 +1,63 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+)
+
+// send makes a call and makes it again where it never left
+// this process because the service was lost a moment ago.
+func (c *caller) send(ctx context.Context, cc *grpc.ClientConn, call func() error) error {
+	for {
+		err := call()
+		if status.Code(err) != codes.Unavailable {
+			c.answered.Store(time.Now().UnixNano())
+			return err
+		}
+		if !neverSent(err) || !c.comesBack(ctx, cc) {
+			return err
+		}
+	}
+}
+
+// neverSent reports whether a call failed because there was no connection to send
+// it on. gRPC itself sends again what a process that ended has not looked at, and
+// has no code for this; its text is held to by a test.
+func neverSent(err error) bool {
+	message := status.Convert(err).Message()
+	for _, connecting := range []string{"transport: Error while dialing", "error reading server preface", "authentication handshake failed"} {
+		if strings.Contains(message, connecting) {
+			return true
+		}
+	}
+	return false
+}
+
+// comesBack waits for a service that was lost a moment ago, and reports whether it
+// is back.
+func (c *caller) comesBack(ctx context.Context, cc *grpc.ClientConn) bool {
+	left := lostFor - time.Since(time.Unix(0, c.answered.Load()))
+	if left <= 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	for {
+		state := cc.GetState()
+		if state == connectivity.Ready {
+			return true
+		}
+		if state == connectivity.Idle {
+			cc.Connect()
+		}
+		if !cc.WaitForStateChange(ctx, state) {
+			return false
+		}
+	}
+}
