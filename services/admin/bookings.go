@@ -41,7 +41,7 @@ func (v *visit) bookOrWait(wait bool) error {
 	}
 	if page.Customer == nil {
 		page.Query = v.query("q")
-		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, Archived: new(bool)})
+		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
 		if err != nil {
 			return v.refused(page.Slot.Path(), err)
 		}

@@ -19,12 +19,27 @@ type customersPage struct {
 	Form      *form
 }
 
+// foundMost is how far what a search finds is counted.
+const foundMost = 1000
+
+// Count says how many they are.
+func (p customersPage) Count() string {
+	text := plural(p.Total, "customer", "customers")
+	if p.Query == "" {
+		return text
+	}
+	if p.Total >= foundMost {
+		text = thousands(p.Total) + " or more customers"
+	}
+	return text + " found"
+}
+
 func (customersPage) head() (string, string) { return "Customers", "customers" }
 
 func (v *visit) customers() error {
 	page := customersPage{Query: v.query("q"), Archived: v.query("archived") != "", Form: newForm()}
 	res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{
-		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: v.query("page"), Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
+		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: v.query("page"), TotalLimit: foundMost, Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
 	})
 	if err != nil {
 		if !page.Form.refuse(err, map[string]string{"query": "q"}) {
