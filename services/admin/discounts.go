@@ -108,7 +108,7 @@ func (p discountPage) head() (string, string) {
 
 // newDiscountPage offers the events that are on sale, of which a code may be for one.
 func (v *visit) newDiscountPage(f *form) (discountPage, error) {
-	p := discountPage{Form: f, Kinds: []option{{"share", "Per cent off each line"}, {"amount", "An amount off the whole purchase"}},
+	p := discountPage{Form: f, Kinds: []option{{"share", "Per cent"}, {"amount", "An amount"}},
 		Events: []option{{"", "All events"}}}
 	res, err := v.web.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
 		PageSize: 200, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC,

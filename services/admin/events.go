@@ -106,7 +106,7 @@ func (v *visit) event() error {
 		return err
 	}
 	page := eventPage{Event: e, Past: v.query("dates") == "past"}
-	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 50, PageToken: v.query("page")}
+	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 20, PageToken: v.query("page")}
 	if now := v.midnight(v.web.now(), 0); page.Past {
 		req.StartsBefore = timestamppb.New(now)
 	} else {
