@@ -183,6 +183,8 @@ type confirmPage struct {
 	Reason bool
 	Hidden map[string]string
 	Since  *timestamppb.Timestamp
+	// Affected are the people who are.
+	Affected affected
 }
 
 func (p confirmPage) head() (string, string) { return p.Title, p.Section }

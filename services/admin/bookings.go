@@ -41,7 +41,7 @@ func (v *visit) bookOrWait(wait bool) error {
 	}
 	if page.Customer == nil {
 		page.Query = v.query("q")
-		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, Archived: new(bool)})
+		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
 		if err != nil {
 			return v.refused(page.Slot.Path(), err)
 		}
@@ -83,19 +83,25 @@ func (v *visit) bookPage(wait bool, customer string) (bookPage, error) {
 	if !payable {
 		return page, nil
 	}
+	page.Passes, err = v.payingPasses(customer, e, least)
+	return page, err
+}
+
+// payingPasses offers the passes of a customer that could pay so many credits.
+func (v *visit) payingPasses(customer string, e eventView, credits int32) (options []option, err error) {
 	passes, err := v.web.services.passes.ListEligiblePasses(v.ctx, &passv1.ListEligiblePassesRequest{
-		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: least,
+		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: credits,
 	})
 	if err != nil {
-		return page, err
+		return nil, err
 	}
 	for i, p := range passes.GetCustomerPasses() {
 		if i == 0 {
-			page.Passes = append(page.Passes, option{"", "The one that fits and expires first"})
+			options = append(options, option{"", "The one that fits and expires first"})
 		}
-		page.Passes = append(page.Passes, option{p.GetId(), plural(p.GetRemainingUses(), "credit", "credits") + " left, until " + wallDate(p.GetExpiryDate())})
+		options = append(options, option{p.GetId(), plural(p.GetRemainingUses(), "credit", "credits") + " left, until " + wallDate(p.GetExpiryDate())})
 	}
-	return page, nil
+	return options, nil
 }
 
 func (v *visit) book() error {
@@ -104,11 +110,11 @@ func (v *visit) book() error {
 		return orMissing(err)
 	}
 	page.Form = v.sent()
-	spaces, _ := page.Form.integer("spaces", "The number of places", 1, 1000)
+	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: page.Customer.GetId(),
 		Lines: []*bookingv1.TransactionLine{{
-			EventId: page.Event.GetId(), EventDateId: page.Slot.GetDate().GetId(), PricingOptionId: page.Form.text("option"), Spaces: int32(spaces),
+			EventId: page.Event.GetId(), EventDateId: page.Slot.GetDate().GetId(), PricingOptionId: page.Form.text("option"), Spaces: spaces,
 		}},
 		PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: page.Form.text("reference"), DiscountCode: page.Form.text("discount"),
 	}
@@ -150,58 +156,6 @@ func fullName(c interface {
 	GetLastName() string
 }) string {
 	return strings.TrimSpace(c.GetFirstName() + " " + c.GetLastName())
-}
-
-func (v *visit) wait() error {
-	page, err := v.bookPage(true, v.value("customer"))
-	if err != nil || page.Customer == nil {
-		return orMissing(err)
-	}
-	page.Form = v.sent()
-	spaces, _ := page.Form.integer("spaces", "The number of places", 1, 1000)
-	req := &bookingv1.JoinWaitlistRequest{
-		EventDateId: page.Slot.GetDate().GetId(), CustomerId: page.Customer.GetId(), Spaces: int32(spaces), PricingOptionId: page.Form.text("option"),
-		Mode: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER, OfferMinutes: 12 * 60,
-	}
-	if page.Form.text("mode") == "book" {
-		req.Mode, req.OfferMinutes, req.PaymentMethod = bookingv1.WaitlistMode_WAITLIST_MODE_BOOK, 0, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
-		if page.Form.text("method") == "pass" {
-			req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
-		}
-	}
-	if page.Form.Failed() {
-		return v.again("book", page)
-	}
-	res, err := v.web.services.waitlist.JoinWaitlist(v.write("wait"), req)
-	if err != nil {
-		if page.Form.refuse(err, bookFields) {
-			return v.again("book", page)
-		}
-		return err
-	}
-	v.record("waitlist.join", res.GetEntry().GetId(), detail("customer", "", page.Customer.GetId()))
-	return v.back(page.Slot.Path()+"#waitlist", fullName(page.Customer)+" is on the waitlist.")
-}
-
-func (v *visit) leaveWaitlist() error {
-	back := local(v.value("back"), home)
-	if _, err := v.web.services.waitlist.LeaveWaitlist(v.write("leave"), &bookingv1.LeaveWaitlistRequest{Id: v.r.PathValue("id")}); err != nil {
-		return v.refused(back, err)
-	}
-	v.record("waitlist.leave", v.r.PathValue("id"))
-	return v.back(back, "Taken off the waitlist.")
-}
-
-func (v *visit) acceptOffer() error {
-	back := local(v.value("back"), home)
-	_, err := v.web.services.waitlist.AcceptOffer(v.write("accept"), &bookingv1.AcceptOfferRequest{
-		Id: v.r.PathValue("id"), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD,
-	})
-	if err != nil {
-		return v.refused(back, err)
-	}
-	v.record("waitlist.accept", v.r.PathValue("id"))
-	return v.back(back, "The offer is booked, to be paid by card.")
 }
 
 var attendances = map[string]struct {

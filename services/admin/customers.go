@@ -19,15 +19,30 @@ type customersPage struct {
 	Form      *form
 }
 
+// foundMost is how far what a search finds is counted.
+const foundMost = 1000
+
+// Count says how many they are.
+func (p customersPage) Count() string {
+	text := plural(p.Total, "customer", "customers")
+	if p.Query == "" {
+		return text
+	}
+	if p.Total >= foundMost {
+		text = thousands(p.Total) + " or more customers"
+	}
+	return text + " found"
+}
+
 func (customersPage) head() (string, string) { return "Customers", "customers" }
 
 func (v *visit) customers() error {
 	page := customersPage{Query: v.query("q"), Archived: v.query("archived") != "", Form: newForm()}
 	res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{
-		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: v.query("page"), Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
+		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: v.query("page"), TotalLimit: foundMost, Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
 	})
 	if err != nil {
-		if !page.Form.refuse(err, map[string]string{"query": "q"}) {
+		if v.query("page") != "" || !page.Form.refuse(err, map[string]string{"query": "q"}) {
 			return err
 		}
 		return v.again("customers", page)
@@ -122,10 +137,31 @@ const purchasesShown = 20
 func (v *visit) findCustomer() (customerPage, error) {
 	res, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: v.r.PathValue("id")})
 	if err != nil {
-		return customerPage{}, err
+		return customerPage{}, v.orDeleted(err)
 	}
 	c := res.GetCustomer()
 	return customerPage{Customer: c, Form: newForm("first", c.GetFirstName(), "last", c.GetLastName(), "email", c.GetEmail(), "mobile", c.GetMobile())}, nil
+}
+
+// customerDeleted is said of a customer to whom older bookings still lead.
+const customerDeleted = "This customer was deleted. Bookings and passes that were theirs are kept, without a page for the customer."
+
+// orDeleted tells a customer who was deleted from one who never was.
+func (v *visit) orDeleted(err error) error {
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	which := v.r.PathValue("id")
+	res, lookup := v.web.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{which}, IncludeDeleted: true})
+	if lookup != nil {
+		return err
+	}
+	for _, c := range res.GetCustomers() {
+		if c.GetId() == which && c.GetDeletedAt() != nil {
+			return fault.New(fault.NotFound, fault.ReasonNotFound, customerDeleted)
+		}
+	}
+	return err
 }
 
 func (v *visit) customer() error {
@@ -135,6 +171,10 @@ func (v *visit) customer() error {
 	}
 	if err := v.history(&page); err != nil {
 		return err
+	}
+	if last := (page.Total - 1) / purchasesShown; len(page.Purchases) == 0 && page.Total > 0 {
+		v.redirect(v.with("purchases", strconv.FormatInt(last, 10)))
+		return nil
 	}
 	return v.render("customer", page)
 }

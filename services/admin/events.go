@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -108,7 +106,7 @@ func (v *visit) event() error {
 		return err
 	}
 	page := eventPage{Event: e, Past: v.query("dates") == "past"}
-	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 50, PageToken: v.query("page")}
+	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 20, PageToken: v.query("page")}
 	if now := v.midnight(v.web.now(), 0); page.Past {
 		req.StartsBefore = timestamppb.New(now)
 	} else {
@@ -166,6 +164,14 @@ func paid(b *bookingv1.Booking) string {
 type entryView struct {
 	*bookingv1.WaitlistEntry
 	Customer *customerv1.Customer
+}
+
+// Name is who waits.
+func (e entryView) Name() string {
+	if e.Customer == nil {
+		return e.GetCustomerId()
+	}
+	return fullName(e.Customer)
 }
 
 // Offered tells that places are held for the customer.
@@ -269,115 +275,62 @@ func (v *visit) waitlist(date string) ([]entryView, int64, error) {
 	return views, res.GetTotal(), nil
 }
 
-// confirmDate asks before a date is cancelled.
-func (v *visit) confirmDate() error {
-	e, s, err := v.findDate()
-	if err != nil {
-		return err
-	}
-	return v.render("confirm", confirmPage{
-		Title: "Cancel this date", Section: "events", Subject: e.GetTitle() + ", " + v.session.Clock.Time(s.GetDate().GetStartsAt()),
-		Effects: []string{
-			"All its bookings are cancelled: " + plural(s.GetDate().GetBooked(), "place is", "places are") + " taken now.",
-			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
-			"The waitlist ends. A cancelled date cannot be brought back.",
-		},
-		Action: v.r.URL.Path, Button: "Cancel the date", Danger: true, Reason: true, Back: s.Path(),
-	})
-}
-
-func (v *visit) cancelDate() error {
-	path := datePath(v.r.PathValue("id"), v.r.PathValue("date"))
-	res, err := v.web.services.events.CancelEventDate(v.write("cancel"), &bookingv1.CancelEventDateRequest{Id: v.r.PathValue("date"), Reason: v.value("reason")})
-	if err != nil {
-		return v.refused(path, err)
-	}
-	v.record("event_date.cancel", v.r.PathValue("date"), detail("reason", "", v.value("reason")))
-	return v.back(path, "The date is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
-}
-
 // eventFormPage makes an event.
 type eventFormPage struct {
 	Form  *form
 	Kinds []option
-	Zone  string
+	When  scheduleFields
 }
 
 func (eventFormPage) head() (string, string) { return "Add Event", "events" }
 
 func (v *visit) eventForm(f *form) eventFormPage {
-	p := eventFormPage{Form: f, Zone: v.session.Clock.Name()}
-	for _, k := range kinds {
-		p.Kinds = append(p.Kinds, option{k.name, strings.ToUpper(k.name[:1]) + k.name[1:]})
-	}
-	return p
+	return eventFormPage{Form: f, Kinds: kindOptions(), When: scheduleIn(v.session.Clock.Zone)}
 }
 
 func (v *visit) newEvent() error {
 	tomorrow := v.midnight(v.web.now(), 1)
-	return v.render("event-new", v.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format("2006-01-02T15:04"), "duration", "60", "repeat", "1", "tax", "0")))
+	return v.render("event-new", v.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
+		"duration", "60", "count", "10", "name", "Drop-in", "tax", "0")))
 }
-
-// maxRepeats bounds how many weekly dates a form makes.
-const maxRepeats = 260
 
 func (v *visit) createEvent() error {
 	f := v.sent()
-	req := &bookingv1.CreateEventRequest{Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location")}
-	for _, k := range kinds {
-		if k.name == f.text("type") {
-			req.Type = k.kind
-		}
+	req := &bookingv1.CreateEventRequest{
+		Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
 	}
 	if f.Get("draft") != "" {
 		req.Status = bookingv1.EventStatus_EVENT_STATUS_DRAFT
 	}
-	start, err := time.Parse("2006-01-02T15:04", f.text("start"))
-	if err != nil {
-		f.add("start", "Give a date and a time.")
-	}
-	local := start.Format("2006-01-02T15:04:05")
-	date := &bookingv1.NewEventDate{LocalStart: local}
-	if minutes, given := f.integer("duration", "The duration", 1, 525600); given {
-		date.DurationMinutes = int32(minutes)
-	} else {
-		f.add("duration", "A duration is needed.")
-	}
-	if capacity, given := f.integer("capacity", "The capacity", 0, 1_000_000); given {
-		n := int32(capacity)
-		date.Capacity = &n
-	}
-	if n, given := f.integer("repeat", "The number of weeks", 1, maxRepeats); given && n > 1 {
-		req.Recurrence = &bookingv1.Recurrence{Rule: fmt.Sprintf("FREQ=WEEKLY;COUNT=%d", n), LocalStart: local}
-		date.LocalStart = ""
-	}
-	req.Dates = []*bookingv1.NewEventDate{date}
-	if hours, given := f.integer("policy", "The number of hours", 0, 8760); given {
-		n := int32(hours * 60)
+	date, rule := f.schedule(v.session.Clock.Zone)
+	req.Dates, req.Recurrence = []*bookingv1.NewEventDate{date}, rule
+	if hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours); given {
+		n := int32((hours*60 + 50) / 100)
 		req.FreeCancellationMinutes = &n
 	}
-	option := &bookingv1.NewPricingOption{Name: "Drop-in"}
-	option.Price, _ = f.money("price", "The price")
-	if credits, given := f.integer("credits", "The number of credits", 0, 1000); given {
-		n := int32(credits)
-		option.Credits = &n
-	}
-	if tax, given := f.integer("tax", "The tax", 0, 100); given {
-		option.TaxRateBasisPoints = int32(tax * 100)
-	}
-	req.PricingOptions = []*bookingv1.NewPricingOption{option}
+	price := readPrice(f)
+	req.PricingOptions = []*bookingv1.NewPricingOption{{
+		Name: price.GetName(), Price: price.GetPrice(), Credits: price.Credits, TaxRateBasisPoints: price.GetTaxRateBasisPoints(),
+	}}
 	if f.Failed() {
 		return v.again("event-new", v.eventForm(f))
 	}
 	res, err := v.web.services.events.CreateEvent(v.write("create"), req)
 	if err != nil {
-		if f.refuse(err, map[string]string{"dates": "start", "recurrence": "repeat", "pricing_options": "price"}) {
+		if f.refuse(unindexed(err), eventNames) {
 			return v.again("event-new", v.eventForm(f))
 		}
 		return err
 	}
-	v.record("event.create", res.GetEvent().GetId(), detail("title", "", res.GetEvent().GetTitle()))
-	return v.back("/events/"+res.GetEvent().GetId(), "The event is added, with "+plural(len(res.GetEvent().GetDates()), "date", "dates")+".")
+	e := res.GetEvent()
+	v.record("event.create", e.GetId(), detail("title", "", e.GetTitle()))
+	return v.back("/events/"+e.GetId(), "The event is added, with "+plural(len(e.GetDates()), "date", "dates")+"."+later(e.GetDates(), rule, v.session.Clock.Zone))
+}
+
+// eventNames are the form's names of the service's fields.
+var eventNames = map[string]string{
+	"starts_at": "start", "local_start": "start", "duration_minutes": "duration", "rule": "every", "dates": "start",
+	"tax_rate_basis_points": "tax", "free_cancellation_minutes": "policy", "pricing_options": "price",
 }
 
 // publishEvent puts a draft on offer.

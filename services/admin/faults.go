@@ -38,13 +38,49 @@ var sentences = map[string]string{
 
 // sentence says what a fault means to a person.
 func sentence(f *fault.Error) string {
+	if text := passSentence(f); text != "" {
+		return text
+	}
 	if text, ok := sentences[f.Reason]; ok {
 		return text
 	}
 	if f.Kind == fault.Internal {
 		return "Something went wrong on our side."
 	}
+	if len(f.Fields) > 0 {
+		return fieldSentence(f.Fields[0])
+	}
 	return capital(f.Message)
+}
+
+// passSentence says which of its conditions a pass fails; "": f does not tell.
+func passSentence(f *fault.Error) string {
+	if f.Reason != "PASS_NOT_ACTIVE" {
+		return ""
+	}
+	if day, later := f.Meta["start_date"]; later {
+		return "This pass is valid from " + wallDate(day) + " on. Choose another one, or pay by card."
+	}
+	switch strings.ToLower(f.Meta["status"]) {
+	case "cancelled":
+		return "This pass is cancelled, and that is for good: it cannot pay, be resumed or be changed. Assign another one instead."
+	case "paused":
+		return "This pass is paused. Resume it, choose another one, or pay by card."
+	case "archived":
+		return "This pass type is no longer sold. Choose another one, or sell it again first."
+	}
+	return ""
+}
+
+// fieldSentence says what is wrong with a field where no form shows it: by its
+// name as people say it.
+func fieldSentence(field fault.Field) string {
+	name := field.Field[strings.LastIndex(field.Field, ".")+1:]
+	name, _, _ = strings.Cut(name, "[")
+	if name == "page_token" {
+		return "This page of the list is not there any more. Go back to the beginning of the list."
+	}
+	return capital("the " + strings.ReplaceAll(name, "_", " ") + " " + field.Message)
 }
 
 // capital makes a sentence of a service's message.
@@ -93,6 +129,9 @@ func (t trouble) head() (string, string) { return t.Heading, "" }
 func troubleOf(f *fault.Error, requestID string) trouble {
 	switch f.Kind {
 	case fault.NotFound:
+		if f.Message == customerDeleted {
+			return trouble{Heading: "This customer is deleted", Text: f.Message}
+		}
 		if f.Message == noInvitation {
 			return trouble{Heading: "No such invitation", Text: f.Message}
 		}

@@ -96,6 +96,32 @@ func (f *form) integer(name, label string, least, most int64) (int64, bool) {
 	return n, true
 }
 
+// count returns a whole number that must be given; 0 where it is not.
+func (f *form) count(name, label string, least, most int64) int32 {
+	n, given := f.integer(name, label, least, most)
+	if !given {
+		f.add(name, label+" is needed.")
+	}
+	return int32(n)
+}
+
+// hundredths returns a number of at most most, typed with up to two decimals, as
+// hundredths: a tax of "17.5" % is 1750 basis points.
+func (f *form) hundredths(name, label string, most int64) (int64, bool) {
+	wrong := len(f.errors)
+	n, given := f.money(name, label)
+	if len(f.errors) > wrong || given && n > 100*most {
+		f.errors[name] = fmt.Sprintf("%s must be a number from 0 to %d, such as 17.5.", label, most)
+		return 0, false
+	}
+	return n, given
+}
+
+// hundredthsText prints hundredths as such a field has them.
+func hundredthsText(n int64) string {
+	return strings.TrimSuffix(strings.TrimRight(amount(n), "0"), ".")
+}
+
 // money returns an amount in minor units, typed with or without decimals.
 func (f *form) money(name, label string) (int64, bool) {
 	text := strings.ReplaceAll(f.text(name), ",", ".")

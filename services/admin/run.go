@@ -38,6 +38,7 @@ type services struct {
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
 	waitlist  bookingv1.WaitlistServiceClient
+	discounts bookingv1.DiscountServiceClient
 	passes    passv1.PassServiceClient
 	webhooks  webhookv1.WebhookServiceClient
 }
@@ -52,7 +53,7 @@ func (c connections) services() services {
 		companies: authv1.NewCompanyServiceClient(c.auth), clients: authv1.NewApiClientServiceClient(c.auth),
 		keys: authv1.NewApiKeyServiceClient(c.auth), customers: customerv1.NewCustomerServiceClient(c.customer),
 		events: bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
-		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
+		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
 		webhooks: webhookv1.NewWebhookServiceClient(c.webhook),
 	}
 }

@@ -100,15 +100,21 @@ func (v *visit) back(path, message string) error {
 	return nil
 }
 
+// sayFailed ends an action that is not possible: why is said on the page that comes
+// next.
+func (v *visit) sayFailed(path, message string) error {
+	v.flash("failed", message)
+	v.redirect(path)
+	return nil
+}
+
 // refused ends an action that was refused for a reason the person can do
 // something about; other errors are returned.
 func (v *visit) refused(path string, err error) error {
 	f := fault.From(err)
 	switch f.Kind {
 	case fault.Invalid, fault.Refused, fault.VersionMismatch, fault.Conflict, fault.RateLimited:
-		v.flash("failed", sentence(f))
-		v.redirect(path)
-		return nil
+		return v.sayFailed(path, sentence(f))
 	}
 	return err
 }

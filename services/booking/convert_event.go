@@ -24,11 +24,7 @@ func eventOf(r *bookingv1.CreateEventRequest, company Company) *newEvent {
 	if e.Timezone == "" {
 		e.Timezone = company.Timezone
 	}
-	if rule := r.GetRecurrence(); rule != nil {
-		e.Recurrence = &Recurrence{
-			Rule: rule.GetRule(), Start: rule.GetLocalStart(), Exceptions: slices.Clone(rule.GetExceptions()),
-		}
-	}
+	e.Recurrence = recurrenceOf(r.GetRecurrence())
 	for _, o := range r.GetPricingOptions() {
 		currency := o.GetCurrency()
 		if currency == "" {
@@ -40,6 +36,14 @@ func eventOf(r *bookingv1.CreateEventRequest, company Company) *newEvent {
 		})
 	}
 	return e
+}
+
+// recurrenceOf reads a rule; nil: there is none.
+func recurrenceOf(r *bookingv1.Recurrence) *Recurrence {
+	if r == nil {
+		return nil
+	}
+	return &Recurrence{Rule: r.GetRule(), Start: r.GetLocalStart(), Exceptions: slices.Clone(r.GetExceptions())}
 }
 
 // datesOf reads dates to be added.
@@ -115,7 +119,7 @@ func eventChangeOf(r *bookingv1.UpdateEventRequest) (*eventChange, error) {
 	for i, o := range r.GetPricingOptions() {
 		change := optionChange{
 			adds: o.GetId() == "", name: trimmed(o.Name), price: o.Price, currency: o.Currency, credits: o.Credits,
-			noCredits: o.GetNoCredits(), taxRate: o.TaxRateBasisPoints,
+			noCredits: o.GetNoCredits(), taxRate: o.TaxRateBasisPoints, ends: o.GetEnded(),
 		}
 		if !change.adds {
 			var err error

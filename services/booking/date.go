@@ -2,6 +2,7 @@ package booking
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -70,6 +71,27 @@ func (c *dateChange) date(at time.Time) EventDate {
 	return d
 }
 
+// byRule is where a date stands in a request that a rule gives.
+const byRule = "recurrence."
+
+// recurring adds the dates of a rule in a zone, each after the model of one.
+func recurring(r *Recurrence, model dateChange, timezone string) (*eventChange, error) {
+	loc, err := zone.Load(timezone)
+	if err != nil {
+		return nil, err
+	}
+	var faults fields
+	again := *r // a transaction may be repeated
+	again.Exceptions = slices.Clone(r.Exceptions)
+	c := &eventChange{}
+	for _, at := range faults.recurrence(&again, timezone) {
+		// A fault of one names the rule, and what it gives by its wall time.
+		model.at, model.startsAt, model.local = byRule, time.Time{}, at.In(loc).Format(wallLayout)
+		c.dates = append(c.dates, model)
+	}
+	return c, faults.err()
+}
+
 // added makes dates of changes that add, whose starts must differ.
 func (f *fields) added(changes []dateChange, loc *time.Location) []EventDate {
 	starts := make(map[time.Time]bool, len(changes))
@@ -89,6 +111,10 @@ func (f *fields) startTaken(c *dateChange) {
 	member := "starts_at"
 	if c.local != "" {
 		member = "local_start"
+	}
+	if c.at == byRule {
+		f.add("recurrence.rule", "unique", "gives "+c.local+", at which the event takes place already")
+		return
 	}
 	f.add(c.at+member, "unique", "is the start of another date of the event")
 }

@@ -73,4 +73,6 @@
 //     does not fit, or was refused, is told why, and keeps the place in the order.
 //  19. Who waits is served once: an entry ends with one booking, or with none; an
 //     open offer has its places, and no other entry has any.
+//  20. A pricing option that has ended is in no event and sells no more, but to who
+//     waits at its price; what was booked keeps it. An event has always one.
 package booking

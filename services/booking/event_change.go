@@ -44,6 +44,7 @@ type optionChange struct {
 	credits   *int32
 	noCredits bool
 	taxRate   *int32
+	ends      bool
 }
 
 // eventPlan is what becomes of an event: the event as it will be, and which parts
@@ -59,6 +60,7 @@ type eventPlan struct {
 	addedDates     []EventDate
 	changedOptions []*PricingOption
 	addedOptions   []PricingOption
+	endedOptions   []id.PricingOption
 }
 
 func (p *eventPlan) changes() bool {
@@ -109,6 +111,9 @@ func (c *eventChange) check() error {
 	for i, o := range c.options {
 		if o.credits != nil && o.noCredits {
 			faults.add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "does not go with credits")
+		}
+		if o.ends && (o.adds || o.name != nil || o.price != nil || o.currency != nil || o.credits != nil || o.noCredits || o.taxRate != nil) {
+			faults.add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "does not go with other changes of the option")
 		}
 		for j := range i {
 			if !o.adds && c.options[j].id == o.id {
@@ -203,6 +208,9 @@ func same(a, b *int32) bool {
 
 func (c *eventChange) changeOptions(p *eventPlan, company Company, f *fields) error {
 	e := p.Event
+	if err := c.endOptions(p); err != nil {
+		return err
+	}
 	old := len(e.Options)
 	for i := range c.options {
 		o := &c.options[i]
@@ -214,6 +222,9 @@ func (c *eventChange) changeOptions(p *eventPlan, company Company, f *fields) er
 	changed := make(map[int]int, len(c.options)) // by their place in the event
 	for i := range c.options {
 		o := &c.options[i]
+		if o.ends {
+			continue
+		}
 		at := added
 		if o.adds {
 			added++
@@ -235,8 +246,28 @@ func (c *eventChange) changeOptions(p *eventPlan, company Company, f *fields) er
 	if len(e.Options) > maxOptions {
 		f.add("pricing_options", "max_items", fmt.Sprintf("must be at most %d with those in place", maxOptions))
 	}
+	if len(e.Options) == 0 && len(p.endedOptions) > 0 {
+		f.add("pricing_options", "min_items", "must not all end, because a booking has one")
+	}
 	p.addedOptions = e.Options[old:]
-	p.said = p.said || len(p.changedOptions)+len(p.addedOptions) > 0
+	p.said = p.said || len(p.changedOptions)+len(p.addedOptions)+len(p.endedOptions) > 0
+	return nil
+}
+
+// endOptions takes those that end off the event; their names are free at once.
+func (c *eventChange) endOptions(p *eventPlan) error {
+	for i := range c.options {
+		o := &c.options[i]
+		if !o.ends {
+			continue
+		}
+		at := slices.IndexFunc(p.Options, func(p PricingOption) bool { return p.ID == o.id })
+		if at < 0 {
+			return noSuchPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
+		}
+		p.endedOptions = append(p.endedOptions, o.id)
+		p.Options = slices.Delete(p.Options, at, at+1)
+	}
 	return nil
 }
 
@@ -343,6 +374,9 @@ func (f *fields) startsOnce(dates, added []EventDate, changes []dateChange, loc 
 		if !start.IsZero() && at[start.Unix()] > 1 {
 			f.startTaken(&changes[i])
 			at[start.Unix()] = 0 // once is enough
+			if changes[i].at == byRule {
+				return // what is said of a rule is said once
+			}
 		}
 	}
 }

@@ -51,6 +51,7 @@ type line struct {
 	option    id.PricingOption // zero: the event's only one
 	spaces    int32
 	boughtFor id.Customer // zero: the purchaser
+	agreed    bool        // the option may have ended: it was sold when it was chosen
 }
 
 // check reports every fault of an order that shows without looking anything up.
@@ -85,6 +86,7 @@ func (o *order) customers() []id.Customer {
 type offer struct {
 	dates     map[id.EventDate]*offeredDate
 	options   map[id.Event][]PricingOption
+	ended     map[id.Event][]PricingOption // sold no more
 	customers map[id.Customer]knownCustomer
 	codes     map[string]*discountCode // by the code in lower case
 }
@@ -204,6 +206,9 @@ func (of *offer) option(i int, l line, event id.Event) (PricingOption, error) {
 			Field: fmt.Sprintf("lines[%d].pricing_option_id", i), Rule: "required",
 			Message: "is required, because the event has several",
 		})
+	}
+	if l.agreed {
+		options = slices.Concat(options, of.ended[event])
 	}
 	for _, o := range options {
 		if o.ID == l.option {

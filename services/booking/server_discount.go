@@ -163,6 +163,12 @@ func (s *Server) UpdateDiscountCode(ctx context.Context, req *bookingv1.UpdateDi
 		if req.GetValidUntil() != nil {
 			c.ValidUntil = optionalInstant(req.GetValidUntil())
 		}
+		if req.GetNoValidFrom() {
+			c.ValidFrom = nil
+		}
+		if req.GetNoValidUntil() {
+			c.ValidUntil = nil
+		}
 		if req.MaxUses != nil {
 			if c.MaxUses = req.MaxUses; *req.MaxUses == 0 {
 				c.MaxUses = nil

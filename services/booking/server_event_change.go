@@ -101,12 +101,8 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	if err != nil {
 		return nil, err
 	}
-	change := &eventChange{dates: datesOf(req.GetDates())}
-	var faults fields
-	if !faults.count("dates", len(change.dates), 1, maxDates) {
-		return nil, faults.err()
-	}
-	if err := change.check(); err != nil {
+	change, recurrence := &eventChange{dates: datesOf(req.GetDates())}, recurrenceOf(req.GetRecurrence())
+	if err := checkAdded(change, recurrence); err != nil {
 		return nil, err
 	}
 	which, err := eventIDOf(req.GetEventId())
@@ -122,7 +118,13 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 		if e.Status == Cancelled {
 			return eventCancelledFault()
 		}
-		p, err := change.apply(e, company)
+		adds := change
+		if recurrence != nil {
+			if adds, err = recurring(recurrence, change.dates[0], e.Timezone); err != nil {
+				return err
+			}
+		}
+		p, err := adds.apply(e, company)
 		if err != nil {
 			return err
 		}
@@ -136,6 +138,23 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 		return nil, err
 	}
 	return resp, nil
+}
+
+// checkAdded reports what is wrong with dates to be added whatever their event is.
+func checkAdded(c *eventChange, recurrence *Recurrence) error {
+	var faults fields
+	most := maxDates
+	if recurrence != nil {
+		most = 1
+	}
+	if !faults.count("dates", len(c.dates), 1, most) {
+		return faults.err()
+	}
+	if recurrence == nil {
+		return c.check()
+	}
+	c.dates[0].checkSize(&faults)
+	return faults.err()
 }
 
 // UpdateEventDate implements EventService.

@@ -177,7 +177,7 @@ const (
 	eventOfDateSQL = `select d.event_id from event_dates d where d.company_id = $1 and d.id = $2`
 
 	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points
-		from pricing_options where company_id = $1 and event_id = any($2) order by event_id, position`
+		from pricing_options where company_id = $1 and event_id = any($2) and ended_at is null order by event_id, position, id`
 )
 
 // event reads one event with all its dates and options in one round trip.

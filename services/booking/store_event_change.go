@@ -31,6 +31,8 @@ const (
 
 	clearOptionsSQL = `update pricing_options set name = id::text where company_id = $1 and id = any($2)`
 
+	endOptionsSQL = `update pricing_options set ended_at = $3 where company_id = $1 and id = any($2)`
+
 	updateOptionsSQL = `update pricing_options o set name = n.name, price = n.price, currency = n.currency,
 			credits = n.credits, tax_rate_basis_points = n.tax_rate
 		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::integer[], $7::integer[])
@@ -62,6 +64,9 @@ func (s *store) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 		queries = append(queries, pg.Query{SQL: rezoneDatesSQL, Args: []any{company, e.ID, e.Timezone}})
 	}
 	queries = append(queries, updateDates(company, p.changedDates)...)
+	if len(p.endedOptions) > 0 {
+		queries = append(queries, pg.Query{SQL: endOptionsSQL, Args: []any{company, p.endedOptions, e.UpdatedAt}})
+	}
 	queries = append(queries, updateOptions(company, p.changedOptions)...)
 	var o offerings
 	for i := range p.addedDates {

@@ -40,7 +40,7 @@ const (
 		order by d.id for no key update of d`
 
 	importOptionsSQL = `select event_id, id, name, position from pricing_options
-		where company_id = $1 and event_id = any($2)`
+		where company_id = $1 and event_id = any($2) order by ended_at is null` // of one name, what is sold counts
 )
 
 // openLedger fills l with what is in place of all that lines refer to, locked

@@ -23,7 +23,7 @@ const (
 		from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id and e.deleted_at is null
 		where d.company_id = $1 and d.id = any($2) order by d.id for no key update of d`
 
-	offeredOptionsSQL = `select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points
+	offeredOptionsSQL = `select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.ended_at is not null
 		from pricing_options o where o.company_id = $1 and o.event_id in (
 			select d.event_id from event_dates d where d.company_id = $1 and d.id = any($2))`
 
@@ -35,7 +35,7 @@ const (
 // end of tx; customers and pricing options need no lock.
 func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, customers []id.Customer, codes []string) (*offer, error) {
 	of := &offer{
-		dates: map[id.EventDate]*offeredDate{}, options: map[id.Event][]PricingOption{},
+		dates: map[id.EventDate]*offeredDate{}, options: map[id.Event][]PricingOption{}, ended: map[id.Event][]PricingOption{},
 		customers: map[id.Customer]knownCustomer{}, codes: map[string]*discountCode{},
 	}
 	queries := []pg.Query{
@@ -47,7 +47,7 @@ func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, da
 			of.customers[c.ID] = c
 			return nil
 		})},
-		{SQL: offeredOptionsSQL, Args: []any{company, dates}, Scan: scanOptions(of.options)},
+		{SQL: offeredOptionsSQL, Args: []any{company, dates}, Scan: of.scanOptions()},
 		// Last, so that the lock is held no longer than it must be.
 		{SQL: lockDatesSQL, Args: []any{company, dates}, Scan: each(func(rows pgx.Rows) error {
 			var d offeredDate
@@ -62,6 +62,22 @@ func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, da
 		queries = append(queries, of.lockCodes(company, codes))
 	}
 	return of, pipeline(ctx, tx, queries...)
+}
+
+// scanOptions tells what is sold from what has ended.
+func (of *offer) scanOptions() func(pgx.Rows) error {
+	return each(func(rows pgx.Rows) error {
+		var event id.Event
+		var o PricingOption
+		var ended bool
+		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &ended)
+		into := of.options
+		if ended {
+			into = of.ended
+		}
+		into[event] = append(into[event], o)
+		return err
+	})
 }
 
 func (d *offeredDate) scan(rows pgx.Rows) error {

@@ -103,7 +103,7 @@ func (w *waiter) purchase(company id.Company, now time.Time) *purchase {
 		company: Company{ID: company, Timezone: w.Timezone},
 		order: order{
 			purchaser: w.Customer, payment: paying{method: w.Method, pass: w.Pass},
-			lines: []line{{date: w.Date, option: w.Option, spaces: w.Spaces}},
+			lines: []line{{date: w.Date, option: w.Option, spaces: w.Spaces, agreed: true}},
 		},
 	}
 	switch {

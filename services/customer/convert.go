@@ -73,6 +73,9 @@ func listOf(req *customerv1.ListCustomersRequest) (list, error) {
 	if l.offset < 0 {
 		return l, fault.InvalidParameter("offset", "range", "must be 0 or more")
 	}
+	if l.most = req.GetTotalLimit(); l.most < 0 {
+		return l, fault.InvalidParameter("total_limit", "range", "must be 0 or more")
+	}
 	if err := l.filter.search(req.GetQuery()); err != nil {
 		return l, err
 	}

@@ -12,7 +12,9 @@
 //     raises the version by one, and what changes nothing does none of this.
 //  2. An update decides on the row that it locked: concurrent updates are one
 //     after the other, and a stale expected version changes nothing.
-//  3. The total of a company is the number of its customers that are not deleted.
+//  3. The totals of a company are the numbers of its customers that are not
+//     deleted, and of those of them that are archived. A list of all, or of
+//     either kind, has its total from them.
 //  4. An export has every customer who is there from its beginning to its end,
 //     once, by id. It ends well only when it is complete, its memory does not
 //     grow, and while its reader rests it holds nothing of the database.

@@ -45,21 +45,21 @@ const (
 type filter struct {
 	archived *bool
 	email    string
-	words    []string  // each begins a name or the address
+	terms    []term    // each begins a name or the address, or is of the number
 	since    time.Time // of the last change
 }
 
 func (f filter) isZero() bool {
-	return f.archived == nil && f.email == "" && len(f.words) == 0 && f.since.IsZero()
+	return f.archived == nil && f.email == "" && len(f.terms) == 0 && f.since.IsZero()
 }
 
-// What a search may be: a person's name and address have no more words.
+// What a search may be: a person's name, address and number are no more words.
 const (
 	maxQuery = 100
 	maxWords = 5
 )
 
-// search sets the words of a query.
+// search sets the terms of a query.
 func (f *filter) search(query string) error {
 	switch {
 	case utf8.RuneCountInString(query) > maxQuery:
@@ -67,7 +67,7 @@ func (f *filter) search(query string) error {
 	case !utf8.ValidString(query) || strings.ContainsRune(query, 0):
 		return fault.InvalidParameter("query", "characters", "must not contain control characters")
 	}
-	if f.words = strings.Fields(query); len(f.words) > maxWords {
+	if f.terms = terms(query); len(f.terms) > maxWords {
 		return fault.InvalidParameter("query", "max_items", fmt.Sprintf("must have at most %d words", maxWords))
 	}
 	return nil
@@ -93,6 +93,7 @@ type list struct {
 	after  cursor
 	offset int64
 	size   int
+	most   int64 // to which a total is counted; 0: to the end
 }
 
 // cursor is where a page ends: the list goes on behind it. It is a place in the
@@ -167,14 +168,26 @@ func (l list) page(company id.Company) (sql string, args []any) {
 		" limit " + w.place(l.size+1) + " offset " + w.place(l.offset), w.args
 }
 
-// total returns the statement of how many customers match: the kept counter, or
-// a count that reads an index alone.
+// total returns the statement of how many customers match: the kept counters, or
+// a count that reads an index alone, of a search no further than it is asked for.
 func (l list) total(company id.Company) (sql string, args []any) {
-	if l.filter.isZero() {
-		return totalSQL, []any{company}
+	f := l.filter
+	kept := f
+	kept.archived = nil
+	if kept.isZero() {
+		switch {
+		case f.archived == nil:
+			return totalSQL, []any{company}
+		case *f.archived:
+			return totalArchivedSQL, []any{company}
+		}
+		return totalCurrentSQL, []any{company}
 	}
-	w := l.filter.where(company)
-	return "select count(*) from customers where " + w.sql, w.args
+	w := f.where(company)
+	if l.most == 0 {
+		return "select count(*) from customers where " + w.sql, w.args
+	}
+	return "select count(*) from (select 1 from customers where " + w.sql + " limit " + w.place(l.most) + ") few", w.args
 }
 
 func (f filter) where(company id.Company) *conditions {
@@ -185,8 +198,8 @@ func (f filter) where(company id.Company) *conditions {
 	if f.email != "" {
 		w.add("email_key = lower(%s)", f.email)
 	}
-	for _, word := range f.words {
-		w.add(beginsSQL(), word)
+	for _, t := range f.terms {
+		w.begins(t)
 	}
 	if !f.since.IsZero() {
 		w.add("updated_at >= %s", f.since)
@@ -194,14 +207,20 @@ func (f filter) where(company id.Company) *conditions {
 	return w
 }
 
-// beginsSQL tells whether a name or the address begins with a word. A prefix is a
-// range of plain comparisons: row-level security keeps others from using an index.
-func beginsSQL() string {
-	ranges := make([]string, 0, 3)
-	for _, column := range []string{"first_key", "last_key", `email_key collate "C"`} {
-		ranges = append(ranges, "("+column+" >= lower(%[1]s) and "+column+" < lower(%[1]s) || chr(1114111))")
+// begins adds that one of a term's columns begins so. A beginning is a range of
+// plain comparisons: row-level security keeps others from using an index.
+func (c *conditions) begins(t term) {
+	var ranges []string
+	places := map[string]string{}
+	for _, column := range t.columns() {
+		place, known := places[column[1]]
+		if !known {
+			place = c.place(column[1])
+			places[column[1]] = place
+		}
+		ranges = append(ranges, fmt.Sprintf("(%[1]s >= lower(%[2]s) and %[1]s < lower(%[2]s) || chr(1114111))", column[0], place))
 	}
-	return "(" + strings.Join(ranges, " or ") + ")"
+	c.sql += " and (" + strings.Join(ranges, " or ") + ")"
 }
 
 // conditions is the where clause of a statement, and its arguments.

@@ -116,14 +116,22 @@ const slots = 16
 
 func slot() int16 { return int16(rand.IntN(slots)) }
 
-const totalSQL = `select coalesce(sum(live), 0)::bigint from customer_counts where company_id = $1`
+const (
+	totalSQL         = `select coalesce(sum(live), 0)::bigint from customer_counts where company_id = $1`
+	totalArchivedSQL = `select coalesce(sum(archived), 0)::bigint from customer_counts where company_id = $1`
+	totalCurrentSQL  = `select coalesce(sum(live) - sum(archived), 0)::bigint from customer_counts where company_id = $1`
+)
 
 // page returns the customers of a page and one more if there is one, and how
 // many match in all.
 func (s *store) page(ctx context.Context, company id.Company, l list) (page []Customer, total int64, err error) {
 	pageSQL, pageArgs := l.page(company)
 	countSQL, countArgs := l.total(company)
-	err = s.db.Read(ctx, pg.For(company),
+	var queries []pg.Query
+	if len(l.filter.terms) > 0 {
+		queries = append(queries, pg.Query{SQL: planSearchSQL, Scan: func(pgx.Rows) error { return nil }})
+	}
+	queries = append(queries,
 		pg.Query{SQL: pageSQL, Args: pageArgs, Scan: func(rows pgx.Rows) (err error) {
 			page, err = pgx.CollectRows(rows, pgx.RowToStructByName[Customer])
 			return err
@@ -132,8 +140,13 @@ func (s *store) page(ctx context.Context, company id.Company, l list) (page []Cu
 			rows.Next()
 			return rows.Scan(&total)
 		}})
-	return page, total, pg.Fault(err, nil)
+	return page, total, pg.Fault(s.db.Read(ctx, pg.For(company), queries...), nil)
 }
+
+// planSearchSQL has a search planned for what is sought: of one letter the list is
+// walked until the page is full, of a rare name an index. A plan for any would do
+// the first for both.
+const planSearchSQL = `select set_config('plan_cache_mode', 'force_custom_plan', true)`
 
 // The columns of an export; the column constants name them by their place.
 const (

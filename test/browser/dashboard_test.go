@@ -28,6 +28,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("API clients", w.testAPIClients)
 	t.Run("webhooks", w.testWebhooks)
 	t.Run("front desk", w.testFrontDesk)
+	t.Run("changing events", w.testEditing)
 	t.Run("without JavaScript", w.testWithoutScript)
 	t.Run("pages", w.testPages)
 }

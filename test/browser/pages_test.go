@@ -48,6 +48,7 @@ func (w *world) fill(b *tab) {
 	b.addEndpoint(w.receiver.url+"/hook", "The newsletter")
 	b.follow("Send Test")
 	b.says("The receiver took it.")
+	b.addDiscount("PAGES10")
 }
 
 // look opens a page in every window, light and dark, and holds it to the

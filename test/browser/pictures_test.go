@@ -46,6 +46,7 @@ func TestPictures(t *testing.T) {
 	w := newWorld(t)
 	b := w.signedIn(t)
 	w.busy(t, b)
+	b.addDiscount("WELCOME10")
 	pages := map[string]string{"sign-in": "/sign-in"}
 	for _, p := range w.places(t, b) {
 		pages[p.name] = p.path

@@ -34,7 +34,7 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	ctx := w.company.Ctx(t.Context())
 	pages := []place{
 		{"today", "/"}, {"week", "/week"}, {"events", "/events"}, {"new event", "/events/new"}, {"customers", "/customers"},
-		{"new customer", "/customers/new"}, {"pass types", "/pass-types"}, {"new pass type", "/pass-types/new"}, {"account", "/account"},
+		{"new customer", "/customers/new"}, {"discount codes", "/discounts"}, {"new discount code", "/discounts/new"}, {"pass types", "/pass-types"}, {"new pass type", "/pass-types/new"}, {"account", "/account"},
 		{"API clients", "/settings/api-clients"}, {"new API client", "/settings/api-clients/new"},
 		{"API keys", "/settings/api-keys"}, {"new API key", "/settings/api-keys/new"}, {"company", "/settings/company"},
 		{"administrators", "/settings/administrators"}, {"audit log", "/settings/audit"},
@@ -55,6 +55,11 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	event := "/events/" + fullest.GetEventId()
 	date := event + "/dates/" + fullest.GetDate().GetId()
 	add("event", event)
+	add("change an event", event+"/edit")
+	add("cancel an event", event+"/cancel")
+	add("add dates", event+"/dates/new")
+	add("add a price", event+"/prices/new")
+	add("change a date", date+"/edit")
 	add("date", date)
 	add("book", date+"/book")
 	add("cancel a date", date+"/cancel")
@@ -79,6 +84,8 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	}
 	booking := follow("booking", date, `//main//a[starts-with(@href,"/bookings/")]`)
 	add("cancel a booking", booking+"/cancel")
+	follow("change a price", event, `//main//*[@id="prices"]//li//a`)
+	follow("discount code", "/discounts", `//main//table//a`)
 	follow("pass type", "/pass-types", `//main//table//a`)
 	client := follow("API client", "/settings/api-clients", `//main//table//a`)
 	add("rotate a client", client+"/rotate")

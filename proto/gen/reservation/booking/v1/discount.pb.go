@@ -610,8 +610,11 @@ type UpdateDiscountCodeRequest struct {
 	ValidFrom  *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=valid_from,json=validFrom,proto3" json:"valid_from,omitempty"`
 	ValidUntil *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
 	// Not below uses; 0: any number.
-	MaxUses       *int32 `protobuf:"varint,4,opt,name=max_uses,json=maxUses,proto3,oneof" json:"max_uses,omitempty"`
-	Disabled      *bool  `protobuf:"varint,5,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
+	MaxUses  *int32 `protobuf:"varint,4,opt,name=max_uses,json=maxUses,proto3,oneof" json:"max_uses,omitempty"`
+	Disabled *bool  `protobuf:"varint,5,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
+	// Opens the window at its beginning, or at its end.
+	NoValidFrom   bool `protobuf:"varint,6,opt,name=no_valid_from,json=noValidFrom,proto3" json:"no_valid_from,omitempty"`
+	NoValidUntil  bool `protobuf:"varint,7,opt,name=no_valid_until,json=noValidUntil,proto3" json:"no_valid_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -677,6 +680,20 @@ func (x *UpdateDiscountCodeRequest) GetMaxUses() int32 {
 func (x *UpdateDiscountCodeRequest) GetDisabled() bool {
 	if x != nil && x.Disabled != nil {
 		return *x.Disabled
+	}
+	return false
+}
+
+func (x *UpdateDiscountCodeRequest) GetNoValidFrom() bool {
+	if x != nil {
+		return x.NoValidFrom
+	}
+	return false
+}
+
+func (x *UpdateDiscountCodeRequest) GetNoValidUntil() bool {
+	if x != nil {
+		return x.NoValidUntil
 	}
 	return false
 }
@@ -779,7 +796,7 @@ const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\x19ListDiscountCodesResponse\x12K\n" +
 	"\x0ediscount_codes\x18\x01 \x03(\v2$.reservation.booking.v1.DiscountCodeR\rdiscountCodes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xfe\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xc8\x02\n" +
 	"\x19UpdateDiscountCodeRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
 	"\n" +
@@ -787,7 +804,9 @@ const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\vvalid_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"validUntil\x12\x1e\n" +
 	"\bmax_uses\x18\x04 \x01(\x05H\x00R\amaxUses\x88\x01\x01\x12\x1f\n" +
-	"\bdisabled\x18\x05 \x01(\bH\x01R\bdisabled\x88\x01\x01B\v\n" +
+	"\bdisabled\x18\x05 \x01(\bH\x01R\bdisabled\x88\x01\x01\x12\"\n" +
+	"\rno_valid_from\x18\x06 \x01(\bR\vnoValidFrom\x12$\n" +
+	"\x0eno_valid_until\x18\a \x01(\bR\fnoValidUntilB\v\n" +
 	"\t_max_usesB\v\n" +
 	"\t_disabled\"g\n" +
 	"\x1aUpdateDiscountCodeResponse\x12I\n" +

@@ -832,8 +832,12 @@ type PricingOptionChange struct {
 	// Takes the credits away: not payable by pass.
 	NoCredits          bool   `protobuf:"varint,6,opt,name=no_credits,json=noCredits,proto3" json:"no_credits,omitempty"`
 	TaxRateBasisPoints *int32 `protobuf:"varint,7,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3,oneof" json:"tax_rate_basis_points,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// It is sold no more, and gone from the event; nothing else goes with it.
+	// Bookings keep it, and who waits for a place at its price is served at it. The
+	// last one of an event stays.
+	Ended         bool `protobuf:"varint,8,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PricingOptionChange) Reset() {
@@ -913,6 +917,13 @@ func (x *PricingOptionChange) GetTaxRateBasisPoints() int32 {
 		return *x.TaxRateBasisPoints
 	}
 	return 0
+}
+
+func (x *PricingOptionChange) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
 }
 
 // NewPricingOption describes a pricing option to add.
@@ -2244,8 +2255,12 @@ func (x *CancelEventDateResponse) GetCancelledBookings() int32 {
 type AddEventDatesRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// 1 to 1000.
-	Dates         []*NewEventDate `protobuf:"bytes,2,rep,name=dates,proto3" json:"dates,omitempty"`
+	// 1 to 1000; with recurrence one, which gives duration and capacity and whose
+	// start is not used.
+	Dates []*NewEventDate `protobuf:"bytes,2,rep,name=dates,proto3" json:"dates,omitempty"`
+	// Instead of naming each date. A start at which the event takes place already is
+	// INVALID_ARGUMENT: leave it out with an exception.
+	Recurrence    *Recurrence `protobuf:"bytes,3,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2290,6 +2305,13 @@ func (x *AddEventDatesRequest) GetEventId() string {
 func (x *AddEventDatesRequest) GetDates() []*NewEventDate {
 	if x != nil {
 		return x.Dates
+	}
+	return nil
+}
+
+func (x *AddEventDatesRequest) GetRecurrence() *Recurrence {
+	if x != nil {
+		return x.Recurrence
 	}
 	return nil
 }
@@ -2408,7 +2430,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\tunlimited\x18\x06 \x01(\bR\tunlimitedB\x0e\n" +
 	"\f_local_startB\x13\n" +
 	"\x11_duration_minutesB\v\n" +
-	"\t_capacity\"\xb6\x02\n" +
+	"\t_capacity\"\xcc\x02\n" +
 	"\x13PricingOptionChange\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x19\n" +
@@ -2417,7 +2439,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\acredits\x18\x05 \x01(\x05H\x03R\acredits\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"no_credits\x18\x06 \x01(\bR\tnoCredits\x126\n" +
-	"\x15tax_rate_basis_points\x18\a \x01(\x05H\x04R\x12taxRateBasisPoints\x88\x01\x01B\a\n" +
+	"\x15tax_rate_basis_points\x18\a \x01(\x05H\x04R\x12taxRateBasisPoints\x88\x01\x01\x12\x14\n" +
+	"\x05ended\x18\b \x01(\bR\x05endedB\a\n" +
 	"\x05_nameB\b\n" +
 	"\x06_priceB\v\n" +
 	"\t_currencyB\n" +
@@ -2535,10 +2558,13 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x7f\n" +
 	"\x17CancelEventDateResponse\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12-\n" +
-	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"m\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"\xb1\x01\n" +
 	"\x14AddEventDatesRequest\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12:\n" +
-	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\"P\n" +
+	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\x12B\n" +
+	"\n" +
+	"recurrence\x18\x03 \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
+	"recurrence\"P\n" +
 	"\x15AddEventDatesResponse\x127\n" +
 	"\x05dates\x18\x01 \x03(\v2!.reservation.booking.v1.EventDateR\x05dates*\x9f\x01\n" +
 	"\tEventType\x12\x1a\n" +
@@ -2670,32 +2696,33 @@ var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	6,  // 39: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
 	6,  // 40: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
 	8,  // 41: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	6,  // 42: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	12, // 43: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	14, // 44: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	16, // 45: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	18, // 46: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
-	21, // 47: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
-	23, // 48: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
-	25, // 49: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
-	31, // 50: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	27, // 51: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
-	29, // 52: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
-	13, // 53: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	15, // 54: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	17, // 55: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	20, // 56: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
-	22, // 57: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
-	24, // 58: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
-	26, // 59: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
-	32, // 60: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	28, // 61: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
-	30, // 62: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
-	53, // [53:63] is the sub-list for method output_type
-	43, // [43:53] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	5,  // 42: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	6,  // 43: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
+	12, // 44: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	14, // 45: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	16, // 46: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	18, // 47: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
+	21, // 48: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	23, // 49: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	25, // 50: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	31, // 51: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	27, // 52: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	29, // 53: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	13, // 54: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	15, // 55: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	17, // 56: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	20, // 57: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
+	22, // 58: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	24, // 59: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	26, // 60: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	32, // 61: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	28, // 62: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	30, // 63: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	54, // [54:64] is the sub-list for method output_type
+	44, // [44:54] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }

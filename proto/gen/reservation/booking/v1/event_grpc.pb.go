@@ -60,7 +60,8 @@ type EventServiceClient interface {
 	// bookings keep its title. One with bookings that are not cancelled is
 	// EVENT_HAS_REGISTRATIONS. A repeat is NOT_FOUND. Scope: events:write.
 	DeleteEvent(ctx context.Context, in *DeleteEventRequest, opts ...grpc.CallOption) (*DeleteEventResponse, error)
-	// AddEventDates adds dates to an event. Scope: events:write.
+	// AddEventDates adds dates to an event, named one by one or by a rule.
+	// Scope: events:write.
 	AddEventDates(ctx context.Context, in *AddEventDatesRequest, opts ...grpc.CallOption) (*AddEventDatesResponse, error)
 	// UpdateEventDate moves a date, or changes its duration or capacity. Places
 	// that become free go to the waitlist.
@@ -212,7 +213,8 @@ type EventServiceServer interface {
 	// bookings keep its title. One with bookings that are not cancelled is
 	// EVENT_HAS_REGISTRATIONS. A repeat is NOT_FOUND. Scope: events:write.
 	DeleteEvent(context.Context, *DeleteEventRequest) (*DeleteEventResponse, error)
-	// AddEventDates adds dates to an event. Scope: events:write.
+	// AddEventDates adds dates to an event, named one by one or by a rule.
+	// Scope: events:write.
 	AddEventDates(context.Context, *AddEventDatesRequest) (*AddEventDatesResponse, error)
 	// UpdateEventDate moves a date, or changes its duration or capacity. Places
 	// that become free go to the waitlist.

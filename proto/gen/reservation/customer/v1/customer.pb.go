@@ -1004,8 +1004,13 @@ type ListCustomersRequest struct {
 	Email string `protobuf:"bytes,7,opt,name=email,proto3" json:"email,omitempty"`
 	// Words separated by spaces, at most 5 and 100 characters: only customers of
 	// whom each word begins the first name, the last name or the e-mail address,
-	// whatever its case.
-	Query         string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
+	// whatever its case. Three and more digits, in groups or not, also find whose
+	// mobile number begins or ends with them; the country's code or the 0 in its
+	// place does not matter.
+	Query string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
+	// How far a total that is not kept is counted: one of so many is "so many or
+	// more". 0: to the end.
+	TotalLimit    int64 `protobuf:"varint,9,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1094,6 +1099,13 @@ func (x *ListCustomersRequest) GetQuery() string {
 		return x.Query
 	}
 	return ""
+}
+
+func (x *ListCustomersRequest) GetTotalLimit() int64 {
+	if x != nil {
+		return x.TotalLimit
+	}
+	return 0
 }
 
 type ListCustomersResponse struct {
@@ -1703,7 +1715,7 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x18\n" +
-	"\x16DeleteCustomerResponse\"\xc3\x02\n" +
+	"\x16DeleteCustomerResponse\"\xe4\x02\n" +
 	"\x14ListCustomersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -1713,7 +1725,9 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x05order\x18\x05 \x01(\x0e2&.reservation.customer.v1.CustomerOrderR\x05order\x12\x1f\n" +
 	"\barchived\x18\x06 \x01(\bH\x00R\barchived\x88\x01\x01\x12\x14\n" +
 	"\x05email\x18\a \x01(\tR\x05email\x12\x14\n" +
-	"\x05query\x18\b \x01(\tR\x05queryB\v\n" +
+	"\x05query\x18\b \x01(\tR\x05query\x12\x1f\n" +
+	"\vtotal_limit\x18\t \x01(\x03R\n" +
+	"totalLimitB\v\n" +
 	"\t_archived\"\x96\x01\n" +
 	"\x15ListCustomersResponse\x12?\n" +
 	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\x12&\n" +

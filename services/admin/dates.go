@@ -1,0 +1,305 @@
+package admin
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+// person is somebody who is affected by what is about to be done.
+type person struct{ ID, Name, What string }
+
+// affected is who has booked a date or waits for it. All are counted; as many are
+// named as a page shows.
+type affected struct {
+	People  []person
+	Booked  int64 // bookings
+	Waiting int64
+}
+
+// peopleShown is how many people a page names.
+const peopleShown = 200
+
+// More is how many are not named.
+func (a affected) More() int64 { return a.Booked + a.Waiting - int64(len(a.People)) }
+
+// Seen stands for those whom the page names: who confirms has seen these.
+func (a affected) Seen() string { return fmt.Sprintf("%d.%d", a.Booked, a.Waiting) }
+
+// affected reads who is affected by a change of a date: three calls.
+func (v *visit) affected(s slot) (affected, error) {
+	taken := false
+	regs, err := v.web.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
+		EventId: s.GetEventId(), EventDateId: s.GetDate().GetId(), PageSize: peopleShown, Cancelled: &taken,
+	})
+	if err != nil {
+		return affected{}, err
+	}
+	all := affected{Booked: regs.GetTotal()}
+	for _, r := range regs.GetRegistrations() {
+		guest := registrationView{r}.Guest()
+		all.People = append(all.People, person{guest.GetId(), fullName(guest), plural(r.GetBooking().GetSpaces(), "place", "places")})
+	}
+	entries, total, err := v.waitlist(s.GetDate().GetId())
+	if err != nil {
+		return all, err
+	}
+	all.Waiting = total
+	for _, e := range entries {
+		what := "waits for " + plural(e.GetSpaces(), "place", "places")
+		if e.Offered() {
+			what = "is offered " + plural(e.GetSpaces(), "place", "places")
+		}
+		all.People = append(all.People, person{e.GetCustomerId(), e.Name(), what})
+	}
+	return all, nil
+}
+
+// confirmDate asks before a date is cancelled, and names who is affected.
+func (v *visit) confirmDate() error {
+	e, s, err := v.findDate()
+	if err != nil {
+		return err
+	}
+	if s.Cancelled() {
+		return v.back(s.Path(), "This date was cancelled before.")
+	}
+	who, err := v.affected(s)
+	if err != nil {
+		return err
+	}
+	return v.render("confirm", confirmPage{
+		Title: "Cancel this date", Section: "events", Subject: e.GetTitle() + ", " + v.session.Clock.Time(s.GetDate().GetStartsAt()),
+		Effects: []string{
+			bookingsText(who.Booked) + " cancelled.",
+			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
+			"The waitlist ends, and offers of places with it. A cancelled date cannot be brought back.",
+		},
+		Action: v.r.URL.Path, Button: "Cancel the date", Danger: true, Reason: true, Back: s.Path(), Affected: who,
+	})
+}
+
+func bookingsText(n int64) string {
+	if n == 0 {
+		return "Nobody has booked: no booking is"
+	}
+	return plural(n, "booking is", "bookings are")
+}
+
+func (v *visit) cancelDate() error {
+	_, s, err := v.findDate()
+	if err != nil {
+		return err
+	}
+	if s.Cancelled() {
+		return v.back(s.Path(), "This date was cancelled before.")
+	}
+	res, err := v.web.services.events.CancelEventDate(v.write("cancel"), &bookingv1.CancelEventDateRequest{Id: s.GetDate().GetId(), Reason: v.value("reason")})
+	if err != nil {
+		return v.refused(s.Path(), err)
+	}
+	v.record("event_date.cancel", s.GetDate().GetId(), detail("reason", "", v.value("reason")))
+	return v.back(s.Path(), "The date is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+}
+
+// datePage changes a date.
+type datePage struct {
+	Event eventView
+	Slot  slot
+	Form  *form
+	Zone  string
+}
+
+func (p datePage) head() (string, string) { return "Change a date", "events" }
+
+func (v *visit) datePage() (datePage, error) {
+	e, s, err := v.findDate()
+	if err != nil {
+		return datePage{}, err
+	}
+	z := v.zoneOf(e)
+	p := datePage{Event: e, Slot: s, Zone: clock{Zone: z}.Name()}
+	p.Form = newForm("start", wallText(s.GetDate().GetStartsAt(), z), "duration", strconv.Itoa(int(s.GetDate().GetDurationMinutes())))
+	if s.GetDate().Capacity != nil {
+		p.Form.values.Set("capacity", strconv.Itoa(int(s.GetDate().GetCapacity())))
+	}
+	return p, nil
+}
+
+func (v *visit) editDate() error {
+	p, err := v.datePage()
+	if err != nil {
+		return err
+	}
+	if p.Slot.Cancelled() {
+		return v.sayFailed(p.Slot.Path(), sentences["EVENT_CANCELLED"])
+	}
+	return v.render("date-edit", p)
+}
+
+// dateChange reads what the form changes of a date; moves tells that it is when it
+// takes place. nil: nothing.
+func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChange, moves bool) {
+	date, f := p.Slot.GetDate(), p.Form
+	c := &bookingv1.EventDateChange{Id: date.GetId()}
+	changed := false
+	// A start that stands as it was is not read: the hour that comes twice in
+	// autumn would become the first.
+	if f.text("start") != wallText(date.GetStartsAt(), z) {
+		if wall, ok := f.wall("start", z); ok {
+			local := wall.Format(wallLayout) + ":00"
+			c.LocalStart, moves = &local, true
+		}
+	}
+	if minutes := f.count("duration", "The duration", 1, 525600); minutes != date.GetDurationMinutes() {
+		c.DurationMinutes, moves = &minutes, true
+	}
+	capacity, given := f.integer("capacity", "The number of places", 0, 1_000_000)
+	switch n := int32(capacity); {
+	case !given && date.Capacity != nil:
+		c.Unlimited, changed = true, true
+	case given && (date.Capacity == nil || date.GetCapacity() != n):
+		c.Capacity, changed = &n, true
+		if n < date.GetBooked() {
+			f.add("capacity", "There must be at least "+plural(date.GetBooked(), "place", "places")+", because so many are taken.")
+		}
+	}
+	if !moves && !changed {
+		return nil, false
+	}
+	return c, moves
+}
+
+// updateDate changes a date. Before it takes place at another time, everyone is
+// named who has booked it or waits for it.
+func (v *visit) updateDate() error {
+	p, err := v.datePage()
+	if err != nil {
+		return err
+	}
+	p.Form = v.sent()
+	change, moves := p.dateChange(v.zoneOf(p.Event))
+	if p.Form.Failed() {
+		return v.again("date-edit", p)
+	}
+	if change == nil {
+		return v.back(p.Slot.Path(), "Nothing is changed.")
+	}
+	if moves {
+		who, err := v.affected(p.Slot)
+		if err != nil {
+			return err
+		}
+		if who.Booked+who.Waiting > 0 && v.value("seen") != who.Seen() {
+			return v.render("confirm", v.confirmMove(p, change, who))
+		}
+	}
+	res, err := v.web.services.events.UpdateEventDate(v.write("date"), &bookingv1.UpdateEventDateRequest{Date: change})
+	if err != nil {
+		if p.Form.refuse(unindexed(err), map[string]string{"starts_at": "start", "local_start": "start", "duration_minutes": "duration"}) {
+			return v.again("date-edit", p)
+		}
+		return err
+	}
+	now := slot{&bookingv1.ScheduledDate{Date: res.GetDate()}, v.session.Clock}
+	v.record("event_date.update", p.Slot.GetDate().GetId(), detail("starts_at", v.when(p.Slot), v.when(now)),
+		detail("capacity", p.Slot.Fullness().Text(), now.Fullness().Text()))
+	return v.back(p.Slot.Path(), "The date is changed: "+v.when(now)+". "+now.Fullness().Text()+".")
+}
+
+// when prints when a date takes place: "Sat 21 Nov 2026, 13:04–14:04".
+func (v *visit) when(s slot) string {
+	return v.session.Clock.Time(s.GetDate().GetStartsAt()) + "–" + s.To()
+}
+
+// confirmMove asks before a date takes place at another time.
+func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who affected) confirmPage {
+	to := slot{&bookingv1.ScheduledDate{Date: &bookingv1.EventDate{StartsAt: p.Slot.GetDate().GetStartsAt(), DurationMinutes: p.Slot.GetDate().GetDurationMinutes()}}, v.session.Clock}
+	if change.LocalStart != nil {
+		if wall, ok := p.Form.wall("start", v.zoneOf(p.Event)); ok {
+			at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, v.zoneOf(p.Event))
+			to.Date.StartsAt = timestamppb.New(at)
+		}
+	}
+	if change.DurationMinutes != nil {
+		to.Date.DurationMinutes = change.GetDurationMinutes()
+	}
+	return confirmPage{
+		Title: "Change when this takes place", Section: "events", Subject: p.Event.GetTitle(),
+		Effects: []string{
+			"Until now: " + v.when(p.Slot) + ".",
+			"From now on: " + v.when(to) + ".",
+			"Bookings stay, and so do places in the waitlist. Nobody is written to from here: tell those named below.",
+		},
+		Action: v.r.URL.Path, Button: "Change it", Back: p.Slot.Path(), Affected: who,
+		Hidden: map[string]string{
+			"start": p.Form.text("start"), "duration": p.Form.text("duration"), "capacity": p.Form.text("capacity"), "seen": who.Seen(),
+		},
+	}
+}
+
+// addDatesPage adds dates to an event.
+type addDatesPage struct {
+	Event eventView
+	Form  *form
+	When  scheduleFields
+}
+
+func (p addDatesPage) head() (string, string) { return "Add dates", "events" }
+
+// newDates offers the day after the last date, at its time and of its size.
+func (v *visit) newDates() error {
+	e, err := v.findEvent()
+	if err != nil {
+		return err
+	}
+	z := v.zoneOf(e)
+	f := newForm("start", v.midnight(v.web.now(), 1).Add(9*time.Hour).Format(wallLayout), "duration", "60", "count", "10")
+	if dates := e.GetDates(); len(dates) > 0 {
+		last := dates[len(dates)-1]
+		start := last.GetStartsAt().AsTime().In(z).AddDate(0, 0, 7)
+		for start.Before(v.web.now()) {
+			start = start.AddDate(0, 0, 7)
+		}
+		f = newForm("start", start.Format(wallLayout), "duration", strconv.Itoa(int(last.GetDurationMinutes())), "count", "10")
+		if last.Capacity != nil {
+			f.values.Set("capacity", strconv.Itoa(int(last.GetCapacity())))
+		}
+	}
+	return v.render("dates-new", addDatesPage{e, f, scheduleIn(z)})
+}
+
+func (v *visit) addDates() error {
+	e, err := v.findEvent()
+	if err != nil {
+		return err
+	}
+	z := v.zoneOf(e)
+	page := addDatesPage{e, v.sent(), scheduleIn(z)}
+	date, rule := page.Form.schedule(z)
+	if page.Form.Failed() {
+		return v.again("dates-new", page)
+	}
+	res, err := v.web.services.events.AddEventDates(v.write("dates"), &bookingv1.AddEventDatesRequest{
+		EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date}, Recurrence: rule,
+	})
+	if err != nil {
+		if page.Form.refuse(unindexed(err), scheduleNames) {
+			return v.again("dates-new", page)
+		}
+		return err
+	}
+	n := len(res.GetDates())
+	v.record("event.dates_add", e.GetId(), detail("dates", "", strconv.Itoa(n)))
+	first := v.session.Clock.Time(res.GetDates()[0].GetStartsAt())
+	return v.back("/events/"+e.GetId(), plural(n, "date is", "dates are")+" added, from "+first+" on."+later(res.GetDates(), rule, z))
+}
+
+// scheduleNames are the form's names of what the service says of dates.
+var scheduleNames = map[string]string{
+	"starts_at": "start", "local_start": "start", "duration_minutes": "duration", "rule": "every", "dates": "start",
+}

@@ -1,0 +1,273 @@
+package admin
+
+import (
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+// discountView is a discount code as a page shows it.
+type discountView struct {
+	*bookingv1.DiscountCode
+	clock clock
+}
+
+// Off says by how much it lowers a price.
+func (d discountView) Off() string {
+	if d.GetAmount() > 0 {
+		return money(d.GetAmount(), d.GetCurrency()) + " off"
+	}
+	return hundredthsText(int64(d.GetBasisPoints())) + " % off"
+}
+
+// Used says how often it was used.
+func (d discountView) Used() string {
+	if d.MaxUses == nil {
+		return plural(d.GetUses(), "time", "times")
+	}
+	return thousands(int64(d.GetUses())) + " of " + plural(d.GetMaxUses(), "time", "times")
+}
+
+// lastDay is the last day on which it can be used. The window ends with the start
+// of the next.
+func (d discountView) lastDay() time.Time {
+	return d.GetValidUntil().AsTime().In(d.clock.Zone).Add(-time.Second)
+}
+
+// Valid says when it can be used.
+func (d discountView) Valid() string {
+	const layout = "2 Jan 2006"
+	from := d.GetValidFrom().AsTime().In(d.clock.Zone).Format(layout)
+	switch {
+	case d.GetValidFrom() == nil && d.GetValidUntil() == nil:
+		return "always"
+	case d.GetValidUntil() == nil:
+		return "from " + from
+	case d.GetValidFrom() == nil:
+		return "until " + d.lastDay().Format(layout)
+	}
+	return from + " to " + d.lastDay().Format(layout)
+}
+
+// StateName says whether it counts now.
+func (d discountView) StateName() string {
+	switch {
+	case d.GetDisabled():
+		return "Disabled"
+	case d.MaxUses != nil && d.GetUses() >= d.GetMaxUses():
+		return "Used up"
+	case d.GetValidUntil() != nil && d.clock.Past(d.GetValidUntil()):
+		return "Expired"
+	case d.GetValidFrom() != nil && !d.clock.Past(d.GetValidFrom()):
+		return "Starts later"
+	}
+	return "Active"
+}
+
+// discountsPage is the list of discount codes.
+type discountsPage struct {
+	Codes []discountView
+	Total int64
+	Next  string
+}
+
+func (discountsPage) head() (string, string) { return "Discount codes", "discounts" }
+
+func (v *visit) discounts() error {
+	res, err := v.web.services.discounts.ListDiscountCodes(v.ctx, &bookingv1.ListDiscountCodesRequest{PageSize: 50, PageToken: v.query("page")})
+	if err != nil {
+		return err
+	}
+	page := discountsPage{Total: res.GetTotal(), Next: v.with("page", res.GetNextPageToken())}
+	for _, d := range res.GetDiscountCodes() {
+		page.Codes = append(page.Codes, discountView{d, v.session.Clock})
+	}
+	return v.render("discounts", page)
+}
+
+// discountPage makes a code, or changes one.
+type discountPage struct {
+	Code   *discountView // nil: a new one
+	Form   *form
+	Kinds  []option
+	Events []option
+	Only   []option // the events that it is for
+}
+
+func (p discountPage) head() (string, string) {
+	if p.Code == nil {
+		return "Add Discount Code", "discounts"
+	}
+	return p.Code.GetCode(), "discounts"
+}
+
+// newDiscountPage offers the events that are on sale, of which a code may be for one.
+func (v *visit) newDiscountPage(f *form) (discountPage, error) {
+	p := discountPage{Form: f, Kinds: []option{{"share", "Per cent"}, {"amount", "An amount"}},
+		Events: []option{{"", "All events"}}}
+	res, err := v.web.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
+		PageSize: 200, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC,
+	})
+	for _, e := range res.GetEvents() {
+		p.Events = append(p.Events, option{e.GetId(), e.GetTitle()})
+	}
+	return p, err
+}
+
+func (v *visit) newDiscount() error {
+	p, err := v.newDiscountPage(newForm("kind", "share"))
+	if err != nil {
+		return err
+	}
+	return v.render("discount", p)
+}
+
+// dayField reads a day of the company's zone as its start; nil: the field is empty.
+func (v *visit) dayField(f *form, name string, after int) *timestamppb.Timestamp {
+	text := f.text(name)
+	if text == "" {
+		return nil
+	}
+	at, err := dayOf(text, v.session.Clock.Zone)
+	if err != nil {
+		f.add(name, "Give a day.")
+		return nil
+	}
+	return timestamppb.New(v.midnight(at, after))
+}
+
+// discountFields are the form's names of the service's fields.
+var discountFields = map[string]string{
+	"basis_points": "value", "amount": "value", "valid_from": "from", "valid_until": "until", "max_uses": "uses", "event_ids": "event",
+}
+
+func (v *visit) createDiscount() error {
+	f := v.sent()
+	req := &bookingv1.CreateDiscountCodeRequest{
+		Code: f.required("code", "A code"), ValidFrom: v.dayField(f, "from", 0), ValidUntil: v.dayField(f, "until", 1),
+	}
+	if f.text("kind") == "amount" {
+		value, given := f.money("value", "The amount")
+		if !given || value == 0 {
+			f.add("value", "Say how much is taken off.")
+		}
+		req.Reduction = &bookingv1.CreateDiscountCodeRequest_Amount{Amount: value}
+	} else {
+		value, given := f.hundredths("value", "The share", 100)
+		if !given || value == 0 {
+			f.add("value", "Say how much is taken off.")
+		}
+		req.Reduction = &bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: int32(value)}
+	}
+	if uses, given := f.integer("uses", "The number of uses", 1, 1_000_000_000); given {
+		req.MaxUses = proto.Int32(int32(uses))
+	}
+	if event := f.text("event"); event != "" {
+		req.EventIds = []string{event}
+	}
+	if !f.Failed() {
+		res, err := v.web.services.discounts.CreateDiscountCode(v.write("create"), req)
+		if err == nil {
+			d := discountView{res.GetDiscountCode(), v.session.Clock}
+			v.record("discount.create", d.GetId(), detail("code", "", d.GetCode()), detail("off", "", d.Off()))
+			return v.back("/discounts", "The code "+d.GetCode()+" is added: "+d.Off()+".")
+		}
+		if !f.refuse(err, discountFields) {
+			return err
+		}
+	}
+	p, err := v.newDiscountPage(f)
+	if err != nil {
+		return err
+	}
+	return v.again("discount", p)
+}
+
+func (v *visit) findDiscount() (discountPage, error) {
+	res, err := v.web.services.discounts.GetDiscountCode(v.ctx, &bookingv1.GetDiscountCodeRequest{Id: v.r.PathValue("id")})
+	if err != nil {
+		return discountPage{}, err
+	}
+	d := discountView{res.GetDiscountCode(), v.session.Clock}
+	p := discountPage{Code: &d, Form: newForm()}
+	if d.GetValidFrom() != nil {
+		p.Form.values.Set("from", d.GetValidFrom().AsTime().In(d.clock.Zone).Format(time.DateOnly))
+	}
+	if d.GetValidUntil() != nil {
+		p.Form.values.Set("until", d.lastDay().Format(time.DateOnly))
+	}
+	if d.MaxUses != nil {
+		p.Form.values.Set("uses", strconv.Itoa(int(d.GetMaxUses())))
+	}
+	// One that is made here is for one event at most; others are counted.
+	if only := d.GetEventIds(); len(only) == 1 {
+		e, err := v.web.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: only[0]})
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return p, err
+		}
+		title := e.GetEvent().GetTitle()
+		if title == "" {
+			title = "an event that was deleted"
+		}
+		p.Only = []option{{only[0], title}}
+	}
+	return p, nil
+}
+
+func (v *visit) discount() error {
+	p, err := v.findDiscount()
+	if err != nil {
+		return err
+	}
+	return v.render("discount", p)
+}
+
+func (v *visit) updateDiscount() error {
+	p, err := v.findDiscount()
+	if err != nil {
+		return err
+	}
+	f := v.sent()
+	p.Form = f
+	req := &bookingv1.UpdateDiscountCodeRequest{Id: p.Code.GetId(), ValidFrom: v.dayField(f, "from", 0), ValidUntil: v.dayField(f, "until", 1), MaxUses: proto.Int32(0)}
+	req.NoValidFrom, req.NoValidUntil = req.ValidFrom == nil, req.ValidUntil == nil
+	if uses, given := f.integer("uses", "The number of uses", max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
+		req.MaxUses = proto.Int32(int32(uses))
+	}
+	if !f.Failed() {
+		res, err := v.web.services.discounts.UpdateDiscountCode(v.write("update"), req)
+		if err == nil {
+			after := discountView{res.GetDiscountCode(), v.session.Clock}
+			v.record("discount.update", after.GetId(), detail("valid", p.Code.Valid(), after.Valid()), detail("uses", p.Code.Used(), after.Used()))
+			return v.back("/discounts", "The code "+after.GetCode()+" is changed.")
+		}
+		if !f.refuse(err, discountFields) {
+			return err
+		}
+	}
+	return v.again("discount", p)
+}
+
+// switchDiscount disables a code, or enables it.
+func (v *visit) switchDiscount() error {
+	action := v.r.PathValue("action")
+	if action != "disable" && action != "enable" {
+		return fault.Missing("page")
+	}
+	path := "/discounts/" + v.r.PathValue("id")
+	disabled := action == "disable"
+	res, err := v.web.services.discounts.UpdateDiscountCode(v.write("switch"), &bookingv1.UpdateDiscountCodeRequest{Id: v.r.PathValue("id"), Disabled: &disabled})
+	if err != nil {
+		return v.refused(path, err)
+	}
+	v.record("discount."+action, v.r.PathValue("id"))
+	if disabled {
+		return v.back(path, "The code "+res.GetDiscountCode().GetCode()+" is disabled: it counts no more. What was bought with it stays.")
+	}
+	return v.back(path, "The code "+res.GetDiscountCode().GetCode()+" can be used again.")
+}

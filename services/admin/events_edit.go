@@ -1,0 +1,287 @@
+package admin
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+// eventEditPage changes what an event says of itself.
+type eventEditPage struct {
+	Event eventView
+	Form  *form
+	Kinds []option
+}
+
+func (p eventEditPage) head() (string, string) { return "Change " + p.Event.GetTitle(), "events" }
+
+func kindOptions() []option {
+	var all []option
+	for _, k := range kinds {
+		all = append(all, option{k.name, strings.ToUpper(k.name[:1]) + k.name[1:]})
+	}
+	return all
+}
+
+func kindOf(name string) bookingv1.EventType {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.kind
+		}
+	}
+	return bookingv1.EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+// maxPolicyHours is how long before a date a policy may end.
+const maxPolicyHours = 8760
+
+func (v *visit) editEvent() error {
+	e, err := v.findEvent()
+	if err != nil {
+		return err
+	}
+	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation(),
+		"version", strconv.FormatInt(e.GetVersion(), 10))
+	if e.FreeCancellationMinutes != nil {
+		f.values.Set("policy", hundredthsText(int64(math.Round(float64(e.GetFreeCancellationMinutes())*100/60))))
+	}
+	return v.render("event-edit", eventEditPage{e, f, kindOptions()})
+}
+
+func (v *visit) updateEvent() error {
+	e, err := v.findEvent()
+	if err != nil {
+		return err
+	}
+	f := v.sent()
+	title, description, location, free := f.required("title", "A title"), f.text("description"), f.text("location"), int32(-1)
+	if hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours); given {
+		free = int32((hours*60 + 50) / 100)
+	}
+	req := &bookingv1.UpdateEventRequest{
+		Id: e.GetId(), Title: &title, Description: &description, Location: &location, Type: kindOf(f.text("type")), FreeCancellationMinutes: &free,
+	}
+	if seen, err := strconv.ParseInt(f.text("version"), 10, 64); err == nil {
+		req.ExpectedVersion = &seen
+	}
+	if !f.Failed() {
+		res, err := v.web.services.events.UpdateEvent(v.write("update"), req)
+		if err == nil {
+			after := eventView{res.GetEvent()}
+			v.record("event.update", e.GetId(), detail("title", e.GetTitle(), title), detail("location", e.GetLocation(), location),
+				detail("kind", e.Kind(), after.Kind()), detail("policy", e.Policy(), after.Policy()))
+			return v.back("/events/"+e.GetId(), "The event is changed.")
+		}
+		if !f.refuse(err, map[string]string{"free_cancellation_minutes": "policy"}) {
+			return err
+		}
+		if fault.Is(err, fault.VersionMismatch) {
+			// What is on the form is this person's; sent again, it is meant.
+			f.values.Set("version", strconv.FormatInt(e.GetVersion(), 10))
+		}
+	}
+	return v.again("event-edit", eventEditPage{e, f, kindOptions()})
+}
+
+// pricePage makes or changes a pricing option.
+type pricePage struct {
+	Event    eventView
+	Option   *bookingv1.PricingOption // nil: a new one
+	Form     *form
+	Currency string
+}
+
+func (p pricePage) head() (string, string) {
+	if p.Option == nil {
+		return "Add a price", "events"
+	}
+	return "Change a price", "events"
+}
+
+// Action is the path that the form is sent to.
+func (p pricePage) Action() string {
+	path := "/events/" + p.Event.GetId() + "/prices"
+	if p.Option != nil {
+		path += "/" + p.Option.GetId()
+	}
+	return path
+}
+
+// findPrice returns the page of an event's pricing option, or of a new one.
+func (v *visit) findPrice() (pricePage, error) {
+	e, err := v.findEvent()
+	if err != nil {
+		return pricePage{}, err
+	}
+	p := pricePage{Event: e, Form: newForm("tax", "0"), Currency: v.session.Company.GetCurrency()}
+	which := v.r.PathValue("option")
+	if which == "" {
+		return p, nil
+	}
+	for _, o := range e.GetPricingOptions() {
+		if o.GetId() != which {
+			continue
+		}
+		p.Option, p.Currency = o, o.GetCurrency()
+		p.Form = newForm("name", o.GetName(), "price", amount(o.GetPrice()), "tax", hundredthsText(int64(o.GetTaxRateBasisPoints())))
+		if o.Credits != nil {
+			p.Form.values.Set("credits", strconv.Itoa(int(o.GetCredits())))
+		}
+		return p, nil
+	}
+	return p, fault.Missing("price")
+}
+
+func (v *visit) price() error {
+	p, err := v.findPrice()
+	if err != nil {
+		return err
+	}
+	return v.render("price", p)
+}
+
+// readPrice reads the fields of a pricing option.
+func readPrice(f *form) *bookingv1.PricingOptionChange {
+	change := &bookingv1.PricingOptionChange{Name: proto.String(f.required("name", "A name"))}
+	price, _ := f.money("price", "The price")
+	tax, _ := f.hundredths("tax", "The tax", 100)
+	change.Price, change.TaxRateBasisPoints = &price, proto.Int32(int32(tax))
+	if credits, given := f.integer("credits", "The number of credits", 0, 100_000); given {
+		change.Credits = proto.Int32(int32(credits))
+	} else {
+		change.NoCredits = true
+	}
+	return change
+}
+
+func (v *visit) savePrice() error {
+	p, err := v.findPrice()
+	if err != nil {
+		return err
+	}
+	p.Form = v.sent()
+	change, said := readPrice(p.Form), "The price is added."
+	if p.Option != nil {
+		change.Id, said = p.Option.GetId(), "The price is changed. What is booked already stays as it was bought."
+	}
+	if p.Form.Failed() {
+		return v.again("price", p)
+	}
+	_, err = v.web.services.events.UpdateEvent(v.write("price"), &bookingv1.UpdateEventRequest{
+		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change},
+	})
+	if err != nil {
+		if p.Form.refuse(unindexed(err), map[string]string{"tax_rate_basis_points": "tax"}) {
+			return v.again("price", p)
+		}
+		return err
+	}
+	before := p.Option
+	v.record("event.price", p.Event.GetId(), detail("name", before.GetName(), change.GetName()), detail("price", amount(before.GetPrice()), amount(change.GetPrice())))
+	return v.back("/events/"+p.Event.GetId()+"#prices", said)
+}
+
+// unindexed names the fields of a refusal as those of the one part that was sent.
+func unindexed(err error) error {
+	e := fault.From(err)
+	names := map[string]string{}
+	for _, field := range e.Fields {
+		names[field.Field] = field.Field[strings.LastIndex(field.Field, ".")+1:]
+	}
+	return e.Rename(names)
+}
+
+func (v *visit) confirmPrice() error {
+	p, err := v.findPrice()
+	if err != nil {
+		return err
+	}
+	if len(p.Event.GetPricingOptions()) == 1 {
+		return v.sayFailed("/events/"+p.Event.GetId()+"#prices", "This is the only price of the event. Add another one first, or change it.")
+	}
+	return v.render("confirm", confirmPage{
+		Title: "End this price", Section: "events", Subject: p.Event.GetTitle() + ": " + p.Option.GetName() + ", " + money(p.Option.GetPrice(), p.Option.GetCurrency()),
+		Effects: []string{
+			"It is sold no more, on any date of the event.",
+			"What was booked at it stays, and who waits for a place at it is served at it.",
+			"It cannot be brought back. Add a new one instead.",
+		},
+		Action: p.Action() + "/end", Button: "End the price", Danger: true, Back: "/events/" + p.Event.GetId() + "#prices",
+	})
+}
+
+func (v *visit) endPrice() error {
+	event, which := v.r.PathValue("id"), v.r.PathValue("option")
+	path := "/events/" + event + "#prices"
+	_, err := v.web.services.events.UpdateEvent(v.write("end"), &bookingv1.UpdateEventRequest{
+		Id: event, PricingOptions: []*bookingv1.PricingOptionChange{{Id: which, Ended: true}},
+	})
+	if err != nil {
+		if fault.Is(err, fault.Invalid) {
+			return v.sayFailed(path, "An event keeps one price. Add another one first.")
+		}
+		return v.refused(path, err)
+	}
+	v.record("event.price_end", event, detail("pricing_option", which, ""))
+	return v.back(path, "The price has ended.")
+}
+
+// confirmEvent asks before an event is cancelled or deleted.
+func (v *visit) confirmEvent() error {
+	e, err := v.findEvent()
+	if err != nil {
+		return err
+	}
+	p := confirmPage{Section: "events", Subject: e.GetTitle(), Action: v.r.URL.Path, Back: "/events/" + e.GetId(), Danger: true}
+	var dates, places int32
+	for _, d := range e.GetDates() {
+		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(v.web.now()) {
+			dates++
+			places += d.GetBooked()
+		}
+	}
+	switch v.r.PathValue("action") {
+	case "cancel":
+		if e.StateName() == "Cancelled" {
+			return v.back(p.Back, "This event was cancelled before.")
+		}
+		p.Title, p.Button, p.Reason = "Cancel this event", "Cancel the event", true
+		p.Effects = []string{
+			"All its dates to come are cancelled: " + plural(dates, "date", "dates") + ", of which " + plural(places, "place is", "places are") + " taken.",
+			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
+			"What has taken place stays as it is. A cancelled event cannot be brought back.",
+		}
+	case "delete":
+		p.Title, p.Button = "Delete this event", "Delete for good"
+		p.Effects = []string{"It is gone from every list, with its dates. Bookings of it keep its title.", "An event that is still booked is not deleted: cancel it first."}
+	default:
+		return fault.Missing("page")
+	}
+	return v.render("confirm", p)
+}
+
+func (v *visit) changeEvent() error {
+	event := v.r.PathValue("id")
+	path := "/events/" + event
+	switch v.r.PathValue("action") {
+	case "cancel":
+		res, err := v.web.services.events.CancelEvent(v.write("cancel"), &bookingv1.CancelEventRequest{Id: event, Reason: v.value("reason")})
+		if err != nil {
+			return v.refused(path, err)
+		}
+		v.record("event.cancel", event, detail("reason", "", v.value("reason")))
+		return v.back(path, "The event is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+	case "delete":
+		if _, err := v.web.services.events.DeleteEvent(v.write("delete"), &bookingv1.DeleteEventRequest{Id: event}); err != nil {
+			return v.refused(path, err)
+		}
+		v.record("event.delete", event)
+		return v.back("/events", "The event is deleted.")
+	}
+	return fault.Missing("page")
+}

@@ -1,0 +1,132 @@
+package admin
+
+import (
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+func (v *visit) wait() error {
+	page, err := v.bookPage(true, v.value("customer"))
+	if err != nil || page.Customer == nil {
+		return orMissing(err)
+	}
+	page.Form = v.sent()
+	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
+	req := &bookingv1.JoinWaitlistRequest{
+		EventDateId: page.Slot.GetDate().GetId(), CustomerId: page.Customer.GetId(), Spaces: spaces, PricingOptionId: page.Form.text("option"),
+		Mode: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER, OfferMinutes: 12 * 60,
+	}
+	if page.Form.text("mode") == "book" {
+		req.Mode, req.OfferMinutes, req.PaymentMethod = bookingv1.WaitlistMode_WAITLIST_MODE_BOOK, 0, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
+		if page.Form.text("method") == "pass" {
+			req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
+		}
+	}
+	if page.Form.Failed() {
+		return v.again("book", page)
+	}
+	res, err := v.web.services.waitlist.JoinWaitlist(v.write("wait"), req)
+	if err != nil {
+		if page.Form.refuse(err, bookFields) {
+			return v.again("book", page)
+		}
+		return err
+	}
+	v.record("waitlist.join", res.GetEntry().GetId(), detail("customer", "", page.Customer.GetId()))
+	return v.back(page.Slot.Path()+"#waitlist", fullName(page.Customer)+" is on the waitlist.")
+}
+
+func (v *visit) leaveWaitlist() error {
+	back := local(v.value("back"), home)
+	if _, err := v.web.services.waitlist.LeaveWaitlist(v.write("leave"), &bookingv1.LeaveWaitlistRequest{Id: v.r.PathValue("id")}); err != nil {
+		return v.refused(back, err)
+	}
+	v.record("waitlist.leave", v.r.PathValue("id"))
+	return v.back(back, "Taken off the waitlist.")
+}
+
+// offerPage books places that are held for somebody who waited.
+type offerPage struct {
+	Event    eventView
+	Slot     slot
+	Entry    *bookingv1.WaitlistEntry
+	Customer *customerv1.Customer
+	Price    string
+	Passes   []option
+	Form     *form
+	Action   string
+}
+
+func (offerPage) head() (string, string) { return "Book offered places", "events" }
+
+// findOffer reads an open offer, and how the customer could pay for it. One that is
+// not open any more has no page: ok is false, and the answer is given.
+func (v *visit) findOffer() (p offerPage, ok bool, err error) {
+	e, s, err := v.findDate()
+	if err != nil {
+		return p, false, err
+	}
+	res, err := v.web.services.waitlist.GetWaitlistEntry(v.ctx, &bookingv1.GetWaitlistEntryRequest{Id: v.r.PathValue("entry")})
+	if err != nil {
+		return p, false, err
+	}
+	if res.GetEntry().GetEventDateId() != s.GetDate().GetId() {
+		return p, false, fault.Missing("offer")
+	}
+	p = offerPage{Event: e, Slot: s, Entry: res.GetEntry(), Form: newForm("method", "card"), Action: v.r.URL.Path}
+	if p.Entry.GetState() != bookingv1.WaitlistState_WAITLIST_STATE_OFFERED {
+		return p, false, v.sayFailed(s.Path()+"#waitlist", sentences["NOT_OFFERED"])
+	}
+	customer, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
+	if err != nil {
+		return p, false, err
+	}
+	p.Customer = customer.GetCustomer()
+	for _, o := range e.GetPricingOptions() {
+		if o.GetId() != p.Entry.GetPricingOptionId() {
+			continue
+		}
+		p.Price = money(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
+		if o.Credits != nil {
+			p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), e, o.GetCredits()*p.Entry.GetSpaces())
+			p.Price += " or " + plural(o.GetCredits()*p.Entry.GetSpaces(), "credit", "credits")
+		}
+	}
+	return p, err == nil, err
+}
+
+func (v *visit) offer() error {
+	p, ok, err := v.findOffer()
+	if err != nil || !ok {
+		return err
+	}
+	return v.render("offer", p)
+}
+
+func (v *visit) acceptOffer() error {
+	p, ok, err := v.findOffer()
+	if err != nil || !ok {
+		return err
+	}
+	p.Form = v.sent()
+	req := &bookingv1.AcceptOfferRequest{
+		Id: p.Entry.GetId(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: p.Form.text("reference"),
+	}
+	if p.Form.text("method") == "pass" {
+		req.PaymentMethod, req.CustomerPassId, req.PaymentReference = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, p.Form.text("pass"), ""
+	}
+	res, err := v.web.services.waitlist.AcceptOffer(v.write("accept"), req)
+	if err != nil {
+		if p.Form.refuse(err, bookFields) {
+			return v.again("offer", p)
+		}
+		return err
+	}
+	said := "The offer is booked for " + fullName(p.Customer)
+	for _, b := range res.GetTransaction().GetBookings() {
+		said += ", " + paid(b)
+	}
+	v.record("waitlist.accept", p.Entry.GetId(), detail("paid", "", p.Form.text("method")))
+	return v.back(p.Slot.Path(), said+".")
+}

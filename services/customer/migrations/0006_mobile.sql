@@ -1,0 +1,29 @@
+-- +goose Up
+
+-- Customers are found by the beginning of their telephone number, as it is written
+-- or within its country, and by its end, however its digits are grouped. As with
+-- names, the keys are columns and are compared byte by byte.
+
+-- The digits of a number, without the 00 that stands for + and without a (0).
+create function written_number(number text) returns text
+    language sql immutable parallel safe
+    return nullif(regexp_replace(translate(replace(number, '(0)', ''), translate(number, '0123456789', ''), ''), '^00', ''), '');
+
+-- The number without what stands before it in one country and not in another: a
+-- country's code after + or 00, and a leading 0. "+44 (0)7700 900123" and
+-- "07700 900123" are both 7700900123. The alternatives exclude each other, and
+-- are the codes of the world by their length.
+create function national_number(number text) returns text
+    language sql immutable parallel safe
+    return nullif(ltrim(translate(regexp_replace(translate(number, translate(number, '0123456789+', ''), ''),
+        '^([+]|00)(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|(2[1-689]|3[578]|42|5[09]|6[789]|8[035789]|9[679])[0-9])', ''),
+        '+', ''), '0'), '');
+
+alter table customers
+    add column mobile_digits text collate "C" generated always as (written_number(mobile)) stored,
+    add column mobile_key text collate "C" generated always as (national_number(mobile)) stored,
+    add column mobile_end text collate "C" generated always as (reverse(national_number(mobile))) stored;
+
+create index customers_mobile_digits on customers (company_id, mobile_digits) where deleted_at is null and mobile_digits is not null;
+create index customers_mobile_key on customers (company_id, mobile_key) where deleted_at is null and mobile_key is not null;
+create index customers_mobile_end on customers (company_id, mobile_end) where deleted_at is null and mobile_end is not null;
