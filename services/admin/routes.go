@@ -13,6 +13,10 @@ func (web *web) routes() {
 
 	web.page("GET /sign-in", everybody, (*visit).signInForm)
 	web.page("POST /sign-in", everybody, (*visit).signIn)
+	web.page("GET /sign-in/code", everybody, (*visit).codeForm)
+	web.page("POST /sign-in/code", everybody, (*visit).sendCode)
+	web.page("GET /reset/{token}", everybody, (*visit).resetForm)
+	web.page("POST /reset/{token}", everybody, (*visit).resetPassword)
 	web.page("POST /sign-out", everybody, (*visit).signOut)
 	web.page("GET /invitation/{token}", everybody, (*visit).invitation)
 	web.page("POST /invitation/{token}", everybody, (*visit).acceptInvitation)
@@ -61,10 +65,13 @@ func (web *web) routes() {
 	web.page("POST /passes/{id}/{action}", staff, (*visit).changePass)
 
 	web.page("GET /account", staff, (*visit).account)
+	web.page("POST /account/profile", staff, (*visit).updateProfile)
+	web.page("POST /account/notices", staff, (*visit).dismissNotices)
 	web.page("POST /account/password", staff, (*visit).changePassword)
 	web.page("POST /account/totp", staff, (*visit).setupTotp)
 	web.page("POST /account/totp/confirm", staff, (*visit).confirmTotp)
 	web.page("POST /account/totp/disable", staff, (*visit).disableTotp)
+	web.page("POST /account/totp/codes", staff, (*visit).renewRecoveryCodes)
 	web.page("POST /account/sessions/end-others", staff, (*visit).endOtherSessions)
 	web.page("POST /account/sessions/{id}/end", staff, (*visit).endSession)
 
@@ -88,6 +95,7 @@ func (web *web) routes() {
 	web.page("GET /settings/administrators", owner, (*visit).administrators)
 	web.page("POST /settings/administrators", owner, (*visit).invite)
 	web.page("POST /settings/invitations/{id}/revoke", owner, (*visit).revokeInvitation)
+	web.page("GET /settings/administrators/{id}", owner, (*visit).administrator)
 	web.page("GET /settings/administrators/{id}/{action}", owner, (*visit).confirmAdministrator)
 	web.page("POST /settings/administrators/{id}/{action}", owner, (*visit).changeAdministrator)
 	web.page("GET /settings/audit", owner, (*visit).auditLog)

@@ -300,7 +300,7 @@ func (v *visit) changeEndpoint() error {
 	var err error
 	switch v.r.PathValue("action") {
 	case "rotate":
-		if _, err = s.RotateSecret(v.ctx, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
+		if _, err = s.RotateSecret(v.write("rotate"), &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
 			v.record("webhook_endpoint.rotate_secret", endpoint)
 			return v.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
 		}

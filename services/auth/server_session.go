@@ -77,7 +77,7 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 		return &authv1.SignOutResponse{}, nil
 	}
 	if err == nil {
-		err = s.endSession(ctx, in.session, in.administrator.ID.String())
+		err = s.endSession(ctx, in.session, ender{subject: in.administrator.ID.String()})
 	}
 	if err != nil {
 		return nil, err
@@ -85,9 +85,12 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 	return &authv1.SignOutResponse{}, nil
 }
 
-// endSession ends a session and the access tokens of its administrator; one that
-// has ended meanwhile changes nothing.
-func (s *Server) endSession(ctx context.Context, n Session, actor string) error {
+// ender is who ends a session, with the name that its administrator is told.
+type ender struct{ subject, name string }
+
+// endSession ends a session and the access tokens of its administrator, who is told
+// where it was somebody else; one that has ended meanwhile changes nothing.
+func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
 	return s.store.inTx(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
 		if err != nil {
@@ -99,9 +102,12 @@ func (s *Server) endSession(ctx context.Context, n Session, actor string) error 
 		}
 		now := s.instant()
 		a.revoke(now)
+		if by.subject != a.ID.String() {
+			a.tell(now, "session.end", by.name)
+		}
 		return errors.Join(
 			s.store.updateAdministrator(ctx, tx, a),
-			s.store.audit(ctx, tx, n.Company, now, actor, "session.end", n.ID.String(), Detail{Field: "administrator", After: a.Name}),
+			s.store.audit(ctx, tx, n.Company, now, by.subject, "session.end", n.ID.String(), Detail{Field: "administrator", After: a.Name}),
 			s.outbox.Append(ctx, tx, revoked(a.ID.String(), a.Generation)))
 	})
 }
@@ -163,7 +169,11 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 		// Those of others are not even told of.
 		return nil, fault.Missing("session")
 	}
-	if err := s.endSession(ctx, n, claims.Subject); err != nil {
+	names, err := s.names(ctx, company, []string{claims.Subject})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.endSession(ctx, n, ender{claims.Subject, names[claims.Subject]}); err != nil {
 		return nil, err
 	}
 	return &authv1.EndSessionResponse{}, nil

@@ -22,7 +22,7 @@ const (
 	totpSkew = 1
 	// totpSecretBytes is what RFC 4226 recommends.
 	totpSecretBytes = 20
-	recoveryCodes = 10
+	recoveryCodes   = 10
 )
 
 // newTotp makes a secret for an administrator of a company.
