@@ -74,6 +74,8 @@ func noticeText(n *authv1.Notice) string {
 		return who + " has turned off your two-step sign-in."
 	case "administrator.end_sessions", "session.end":
 		return who + " has ended sessions of yours."
+	case "administrator.update":
+		return who + " has changed your name or your role."
 	case "administrator.create_reset_link":
 		return who + " has made a link with which your password can be replaced."
 	case "administrator.reset_password":

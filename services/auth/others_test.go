@@ -286,6 +286,20 @@ func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("told %q", got)
 		}
 	})
+	t.Run("are told of another role, and of nothing that they did themselves", func(t *testing.T) {
+		ada := r.administrator(company, staff)
+		for range 2 { // a repeat changes nothing
+			if _, err := r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Role: ptr(owner)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.admins.UpdateAdministrator(ada.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Name: ptr("Ada L.")}); err != nil {
+			t.Fatal(err)
+		}
+		if got := ada.notices(); !slices.Equal(got, []string{"Ada: administrator.update"}) {
+			t.Errorf("told %q", got)
+		}
+	})
 	t.Run("are told of the latest, where there is much", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		for range mostNotices + 5 {

@@ -222,6 +222,11 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 	if err := check.err(); err != nil {
 		return nil, err
 	}
+	caller := rpc.Caller(ctx)
+	names, err := s.names(ctx, company, []string{caller})
+	if err != nil {
+		return nil, err
+	}
 	resp := &authv1.UpdateAdministratorResponse{}
 	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
@@ -238,6 +243,9 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 					a.Role = role
 				}
 				a.able(req.Disabled, now)
+				if (a.Name != before.Name || a.Role != before.Role) && a.ID.String() != caller {
+					a.tell(now, "administrator.update", names[caller])
+				}
 				return s.updated(ctx, tx, before, a, now)
 			})
 			resp.Administrator = administratorMessage(a)
