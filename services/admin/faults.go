@@ -35,6 +35,7 @@ var sentences = map[string]string{
 	"LAST_OWNER":                  "This is the last owner of your company. Make somebody else an owner first.",
 	"OWN_ACCOUNT":                 "This is your own account: what concerns it is under Account.",
 	"ADMINISTRATOR_DISABLED":      "This administrator is disabled. Enable them first.",
+	"TOO_MANY_DELIVERIES":         "More than 100,000 deliveries fit these filters. Narrow them, by time or by endpoint.",
 	"TOO_MANY_ENDPOINTS":          "There are as many endpoints as a company may have. Delete one that is no longer used.",
 	fault.ReasonRateLimitExceeded: "That was tried too often. Wait a little and try again.",
 }

@@ -335,7 +335,11 @@ func indented(raw []byte) string {
 
 // day reads a date of a filter as its start in the company's zone; nil: none.
 func (v *visit) day(name string, plus int) *timestamppb.Timestamp {
-	t, err := dayOf(v.query(name), v.session.Clock.Zone)
+	return v.dayOf(v.query(name), plus)
+}
+
+func (v *visit) dayOf(text string, plus int) *timestamppb.Timestamp {
+	t, err := dayOf(text, v.session.Clock.Zone)
 	if err != nil {
 		return nil
 	}
