@@ -26,7 +26,9 @@ func TestReplays(t *testing.T) {
 	})
 	asOf := time.Now().UTC().Truncate(time.Microsecond)
 	counted := &webhookv1.CountDeliveriesResponse{Count: 1234, AsOf: timestamppb.New(asOf)}
-	on(w.backend, "CountDeliveries", func(*webhookv1.CountDeliveriesRequest) (*webhookv1.CountDeliveriesResponse, error) { return counted, nil })
+	on(w.backend, "CountDeliveries", func(*webhookv1.CountDeliveriesRequest) (*webhookv1.CountDeliveriesResponse, error) {
+		return counted, nil
+	})
 	on(w.backend, "ReplayDeliveries", func(req *webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {
 		if n := int64(len(req.GetIds())); n > 0 {
 			return &webhookv1.ReplayDeliveriesResponse{Replayed: n - 1, Skipped: 1}, nil
