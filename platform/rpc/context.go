@@ -94,3 +94,6 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	out.key = key
 	return context.WithValue(ctx, outgoingKey{}, &out)
 }
+
+// IdempotencyKey returns the key that calls under ctx carry; "": none.
+func IdempotencyKey(ctx context.Context) string { return outgoingOf(ctx).key }

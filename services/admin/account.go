@@ -3,8 +3,10 @@ package admin
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/boombuler/barcode/qr"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -12,8 +14,10 @@ import (
 
 // accountPage is the administrator's own account.
 type accountPage struct {
+	Profile  *form
 	Password *form
 	Totp     *form
+	Codes    *form
 	Sessions []*authv1.Session
 }
 
@@ -21,7 +25,9 @@ func (accountPage) head() (string, string) { return "Account", "account" }
 
 func (v *visit) accountPage() (accountPage, error) {
 	res, err := v.web.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{})
-	return accountPage{Password: newForm(), Totp: newForm(), Sessions: res.GetSessions()}, err
+	return accountPage{
+		Profile: newForm("name", v.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
+	}, err
 }
 
 func (v *visit) account() error {
@@ -32,6 +38,67 @@ func (v *visit) account() error {
 	return v.render("account", page)
 }
 
+// accountAgain shows the account with a form that was not accepted.
+func (v *visit) accountAgain(put func(*accountPage)) error {
+	page, err := v.accountPage()
+	if err != nil {
+		return err
+	}
+	put(&page)
+	return v.again("account", page)
+}
+
+func (v *visit) updateProfile() error {
+	f := v.sent()
+	name := f.required("name", "Your name")
+	if !f.Failed() {
+		_, err := v.web.services.admins.UpdateProfile(v.ctx, &authv1.UpdateProfileRequest{Name: name})
+		if err == nil {
+			return v.back("/account", "Saved.")
+		}
+		if !f.refuse(err, nil) {
+			return err
+		}
+	}
+	return v.accountAgain(func(p *accountPage) { p.Profile = f })
+}
+
+// noticeText says what somebody else has done to the administrator's account.
+func noticeText(n *authv1.Notice) string {
+	who := n.GetByName()
+	if who == "" {
+		who = "Whoever runs the platform"
+	}
+	switch n.GetAction() {
+	case "administrator.disable_totp":
+		return who + " has turned off your two-step sign-in."
+	case "administrator.end_sessions", "session.end":
+		return who + " has ended sessions of yours."
+	case "administrator.update":
+		return who + " has changed your name or your role."
+	case "administrator.create_reset_link":
+		return who + " has made a link with which your password can be replaced."
+	case "administrator.reset_password":
+		return who + " has replaced your password."
+	}
+	return who + " has changed your account."
+}
+
+// dismissNotices drops what has been read, up to the latest that the page showed.
+func (v *visit) dismissNotices() error {
+	back := local(v.value("back"), home)
+	until, err := time.Parse(time.RFC3339Nano, v.value("until"))
+	if err != nil {
+		v.redirect(back)
+		return nil
+	}
+	if _, err := v.web.services.admins.DismissNotices(v.ctx, &authv1.DismissNoticesRequest{Until: timestamppb.New(until)}); err != nil {
+		return err
+	}
+	v.redirect(back)
+	return nil
+}
+
 func (v *visit) changePassword() error {
 	f := v.sent()
 	current := f.Get("current")
@@ -40,27 +107,25 @@ func (v *visit) changePassword() error {
 	}
 	password := v.newPassword(f)
 	if !f.Failed() {
-		_, err := v.web.services.admins.ChangePassword(v.ctx, &authv1.ChangePasswordRequest{CurrentPassword: current, NewPassword: password, Address: v.address()})
+		res, err := v.web.services.admins.ChangePassword(v.ctx, &authv1.ChangePasswordRequest{
+			CurrentPassword: current, NewPassword: password, DeviceTokens: v.devices(),
+		})
 		if err == nil {
+			v.keepDevices(res.GetDeviceTokens())
 			return v.back("/account", "The password is changed. Your other sessions have ended.")
 		}
 		if !v.wrongPassword(f, "current", err) && !f.refuse(err, map[string]string{"new_password": "password", "current_password": "current"}) {
 			return err
 		}
 	}
-	page, err := v.accountPage()
-	if err != nil {
-		return err
-	}
-	page.Password = f
-	return v.again("account", page)
+	return v.accountAgain(func(p *accountPage) { p.Password = f })
 }
 
 // wrongPassword puts the refusal of a password on the form.
 func (v *visit) wrongPassword(f *form, field string, err error) bool {
 	e := fault.From(err)
 	switch {
-	case e.Reason == fault.ReasonInvalidCredentials:
+	case e.Reason == "WRONG_PASSWORD":
 		f.add(field, "This is not your present password.")
 	case e.Kind == fault.RateLimited:
 		f.Summary = "There were too many attempts. Wait " + waiting(e) + " and try again."
@@ -74,10 +139,11 @@ func (v *visit) wrongPassword(f *form, field string, err error) bool {
 type totpPage struct {
 	Form   *form
 	Secret string
-	URI    string
 	Code   qrCode
 	// Recovery are the codes, shown this once; empty before.
 	Recovery []string
+	// Renewed says that there were others before.
+	Renewed bool
 }
 
 func (totpPage) head() (string, string) { return "Two-step sign-in", "account" }
@@ -105,58 +171,81 @@ func qrOf(text string) (qrCode, error) {
 	return qrCode{size, b.String()}, nil
 }
 
-func (v *visit) setupTotp() error {
-	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{})
-	if err != nil {
-		return v.refused("/account", err)
-	}
-	return v.showTotp(res.GetOtpauthUri(), res.GetSecret(), newForm())
-}
+func (v *visit) setupTotp() error { return v.showTotp(newForm(), &authv1.SetupTotpRequest{}) }
 
-func (v *visit) showTotp(uri, secret string, f *form) error {
-	code, err := qrOf(uri)
-	if err != nil || !strings.HasPrefix(uri, "otpauth://") {
-		return v.back("/account", "Begin again: the code could not be shown.")
+// showTotp shows the secret that is to be confirmed: a new one, or the one that is
+// there already.
+func (v *visit) showTotp(f *form, req *authv1.SetupTotpRequest) error {
+	res, err := v.web.services.admins.SetupTotp(v.ctx, req)
+	if err != nil {
+		return v.refusedTotp(err)
 	}
-	page := totpPage{Form: f, Secret: secret, URI: uri, Code: code}
+	code, err := qrOf(res.GetOtpauthUri())
+	if err != nil {
+		return err
+	}
+	page := totpPage{Form: f, Secret: res.GetSecret(), Code: code}
 	if f.Failed() {
 		return v.again("totp", page)
 	}
 	return v.render("totp", page)
 }
 
+// refusedTotp goes back to the account. A form that was sent twice has turned it on
+// the first time, and its recovery codes were in an answer that nobody may have seen.
+func (v *visit) refusedTotp(err error) error {
+	if fault.From(err).Reason == "TOTP_ALREADY_ENABLED" {
+		v.flash("failed", "Two-step sign-in is on already. If you have not kept the recovery codes, make new ones here.")
+		v.redirect("/account")
+		return nil
+	}
+	return v.refused("/account", err)
+}
+
 func (v *visit) confirmTotp() error {
 	f := v.sent()
 	code := f.required("code", "The code")
 	if f.Failed() {
-		return v.showTotp(f.Get("uri"), f.Get("secret"), f)
+		return v.showTotp(f, &authv1.SetupTotpRequest{Again: true})
 	}
 	res, err := v.web.services.admins.ConfirmTotp(v.ctx, &authv1.ConfirmTotpRequest{Code: strings.ReplaceAll(code, " ", "")})
-	if e := fault.From(err); err != nil && e.Reason == "INVALID_TOTP_CODE" {
+	if err == nil {
+		return v.render("totp", totpPage{Recovery: res.GetRecoveryCodes()})
+	}
+	switch e := fault.From(err); {
+	case e.Reason == "INVALID_TOTP_CODE":
 		f.add("code", "This code is not right. Check the time of your phone, and type the code that is shown now.")
-		return v.showTotp(f.Get("uri"), f.Get("secret"), f)
+	case e.Kind == fault.RateLimited:
+		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
+	default:
+		return v.refusedTotp(err)
 	}
-	if err != nil {
-		return v.refused("/account", err)
-	}
-	return v.render("totp", totpPage{Recovery: res.GetRecoveryCodes()})
+	return v.showTotp(f, &authv1.SetupTotpRequest{Again: true})
 }
 
 func (v *visit) disableTotp() error {
 	f := v.sent()
-	_, err := v.web.services.admins.DisableTotp(v.ctx, &authv1.DisableTotpRequest{Password: f.Get("totp-password"), Address: v.address()})
+	_, err := v.web.services.admins.DisableTotp(v.ctx, &authv1.DisableTotpRequest{Password: f.Get("totp-password")})
 	if err == nil {
 		return v.back("/account", "Two-step sign-in is off.")
 	}
 	if !v.wrongPassword(f, "totp-password", err) && !f.refuse(err, map[string]string{"password": "totp-password"}) {
 		return err
 	}
-	page, err := v.accountPage()
-	if err != nil {
+	return v.accountAgain(func(p *accountPage) { p.Totp = f })
+}
+
+// renewRecoveryCodes replaces the recovery codes, and shows them this once.
+func (v *visit) renewRecoveryCodes() error {
+	f := v.sent()
+	res, err := v.web.services.admins.RenewRecoveryCodes(v.ctx, &authv1.RenewRecoveryCodesRequest{Password: f.Get("codes-password")})
+	if err == nil {
+		return v.render("totp", totpPage{Recovery: res.GetRecoveryCodes(), Renewed: true})
+	}
+	if !v.wrongPassword(f, "codes-password", err) && !f.refuse(err, nil) {
 		return err
 	}
-	page.Totp = f
-	return v.again("account", page)
+	return v.accountAgain(func(p *accountPage) { p.Codes = f })
 }
 
 func (v *visit) endSession() error {

@@ -82,15 +82,23 @@ func (v *visit) invite() error {
 	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: roleOf(f.text("role"))}
 	link := ""
 	if !f.Failed() {
-		res, err := v.web.services.admins.InviteAdministrator(v.ctx, req)
-		if err != nil {
+		res, err := v.web.services.admins.InviteAdministrator(v.write("invite"), req)
+		switch {
+		case err == nil && res.GetToken() == "":
+			return v.render("already", alreadyPage{
+				Title: "Already invited", Section: "administrators", Subject: req.GetEmail(),
+				Text: "This form was sent twice. The invitation was made the first time, and its link was shown in the first answer, this once.",
+				Lost: "If you have not copied the link, invite the same address again: that makes a new link, and the former one stops working.",
+				Next: "/settings/administrators", Button: "Back to the administrators",
+			})
+		case err != nil:
 			if e := fault.From(err); e.Reason == "EMAIL_ALREADY_EXISTS" {
 				f.add("email", "There is already an administrator with this address.")
 			} else if !f.refuse(err, nil) {
 				return err
 			}
-		} else {
-			link = strings.TrimSuffix(v.web.cfg.URL, "/") + "/invitation/" + res.GetToken()
+		default:
+			link = v.link("/invitation/", res.GetToken())
 		}
 	}
 	page, err := v.administratorsPage(f)
@@ -104,68 +112,17 @@ func (v *visit) invite() error {
 	return v.render("administrators", page)
 }
 
+// link is an address of the dashboard for somebody else. Its host is the one that
+// was set, whatever the request says.
+func (v *visit) link(path, token string) string {
+	return strings.TrimSuffix(v.web.cfg.URL, "/") + path + token
+}
+
 func (v *visit) revokeInvitation() error {
 	if _, err := v.web.services.admins.RevokeInvitation(v.ctx, &authv1.RevokeInvitationRequest{Id: v.r.PathValue("id")}); err != nil {
 		return v.refused("/settings/administrators", err)
 	}
 	return v.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
-}
-
-func (v *visit) changeAdministrator() error {
-	req := &authv1.UpdateAdministratorRequest{Id: v.r.PathValue("id")}
-	yes, no := true, false
-	said := ""
-	switch v.r.PathValue("action") {
-	case "owner":
-		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
-		req.Role, said = &role, "The administrator is now an owner."
-	case "staff":
-		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
-		req.Role, said = &role, "The administrator is now staff."
-	case "disable":
-		req.Disabled, said = &yes, "The administrator is disabled, and every session has ended."
-	case "enable":
-		req.Disabled, said = &no, "The administrator can sign in again."
-	default:
-		return fault.Missing("page")
-	}
-	if _, err := v.web.services.admins.UpdateAdministrator(v.ctx, req); err != nil {
-		return v.refused("/settings/administrators", err)
-	}
-	return v.back("/settings/administrators", said)
-}
-
-func (v *visit) confirmAdministrator() error {
-	var p confirmPage
-	switch v.r.PathValue("action") {
-	case "owner":
-		p = confirmPage{Title: "Make this administrator an owner", Button: "Make an owner", Effects: []string{
-			"Owners open everything: credentials, webhooks, administrators, the audit log and the company's settings.",
-		}}
-	case "staff":
-		p = confirmPage{Title: "Make this administrator staff", Button: "Make staff", Danger: true, Effects: []string{
-			"Staff have the front desk: customers, events, bookings and passes. The settings are closed to them.",
-		}}
-	case "disable":
-		p = confirmPage{Title: "Disable this administrator", Button: "Disable", Danger: true, Effects: []string{
-			"Every session of theirs ends within a second, and they cannot sign in until they are enabled again.",
-		}}
-	case "enable":
-		p = confirmPage{Title: "Enable this administrator", Button: "Enable", Effects: []string{"They can sign in again, with their password."}}
-	default:
-		return fault.Missing("page")
-	}
-	page, err := v.administratorsPage(newForm())
-	if err != nil {
-		return err
-	}
-	for _, a := range page.Administrators {
-		if a.GetId() == v.r.PathValue("id") {
-			p.Section, p.Subject, p.Action, p.Back = "administrators", a.GetName()+", "+a.GetEmail(), v.r.URL.Path, "/settings/administrators"
-			return v.render("confirm", p)
-		}
-	}
-	return fault.Missing("administrator")
 }
 
 // auditPage is a page of the audit log.

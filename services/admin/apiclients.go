@@ -103,12 +103,15 @@ func (v *visit) createAPIClient() error {
 	if f.Failed() {
 		return v.again("api-client-new", page)
 	}
-	res, err := v.web.services.clients.CreateApiClient(v.ctx, req)
+	res, err := v.web.services.clients.CreateApiClient(v.write("create"), req)
 	if err != nil {
 		if f.refuse(err, map[string]string{"expires_after_days": "expires"}) {
 			return v.again("api-client-new", page)
 		}
 		return err
+	}
+	if res.GetClientSecret() == "" {
+		return v.alreadyCreated("api-clients", "client", res.GetApiClient().GetName(), "/settings/api-clients/"+res.GetApiClient().GetId())
 	}
 	return v.render("secret", secretPage{
 		Title: "Client created", Section: "api-clients", Name: res.GetApiClient().GetName(),
@@ -123,6 +126,39 @@ type secretPage struct {
 }
 
 func (p secretPage) head() (string, string) { return p.Title, p.Section }
+
+// alreadyPage answers a form that was sent twice and whose answer held a secret:
+// that is nowhere to be shown again.
+type alreadyPage struct {
+	Title, Section, Subject string
+	// Text is what has happened, Lost what to do about a secret that nobody has seen.
+	Text, Lost   string
+	Next, Button string
+	// Again leads to another secret; "": Next does.
+	Again, AgainButton string
+}
+
+func (p alreadyPage) head() (string, string) { return p.Title, p.Section }
+
+// alreadyCreated says that a credential was made by the first of two equal forms.
+func (v *visit) alreadyCreated(section, noun, name, path string) error {
+	return v.render("already", alreadyPage{
+		Title: "Already created", Section: section, Subject: name,
+		Text: "This form was sent twice. The " + noun + " was made once, the first time, and its secret was shown in the first answer.",
+		Lost: "If you have not copied the secret, rotate it: that makes a new one and shows it.",
+		Next: path, Button: "Open the " + noun, Again: path + "/rotate", AgainButton: "Rotate the secret…",
+	})
+}
+
+// alreadyRotated says that a secret was replaced by the first of two equal forms.
+func (v *visit) alreadyRotated(section, name, path string) error {
+	return v.render("already", alreadyPage{
+		Title: "Already rotated", Section: section, Subject: name,
+		Text: "This form was sent twice. The secret was rotated once, the first time, and the new one was shown in the first answer.",
+		Lost: "If you have not copied it, rotate again: that makes another one and shows it.",
+		Next: path, Button: "I have copied it", Again: path + "/rotate", AgainButton: "Rotate again…",
+	})
+}
 
 func clientCurl(base, clientID, secret string) string {
 	return "curl -X POST " + base + "/token \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"client_id\":\"" + clientID + "\",\"client_secret\":\"" + secret + "\"}'"
@@ -236,9 +272,12 @@ func (v *visit) changeAPIClient() error {
 	var err error
 	switch v.r.PathValue("action") {
 	case "rotate":
-		res, err := s.RotateApiClientSecret(v.ctx, &authv1.RotateApiClientSecretRequest{Id: client})
+		res, err := s.RotateApiClientSecret(v.write("rotate"), &authv1.RotateApiClientSecretRequest{Id: client})
 		if err != nil {
 			return err
+		}
+		if res.GetClientSecret() == "" {
+			return v.alreadyRotated("api-clients", res.GetApiClient().GetName(), path)
 		}
 		c := res.GetApiClient()
 		return v.render("secret", secretPage{

@@ -90,12 +90,15 @@ func (v *visit) createAPIKey() error {
 	if f.Failed() {
 		return v.again("api-key-new", page)
 	}
-	res, err := v.web.services.keys.CreateApiKey(v.ctx, req)
+	res, err := v.web.services.keys.CreateApiKey(v.write("create"), req)
 	if err != nil {
 		if f.refuse(err, keyFields) {
 			return v.again("api-key-new", page)
 		}
 		return err
+	}
+	if res.GetApiSecret() == "" {
+		return v.alreadyCreated("api-keys", "key", res.GetApiKey().GetName(), "/settings/api-keys/"+res.GetApiKey().GetId())
 	}
 	return v.render("secret", v.keySecret("Key created", res.GetApiKey(), res.GetApiSecret(), "/settings/api-keys"))
 }
@@ -170,9 +173,12 @@ func (v *visit) changeAPIKey() error {
 	var err error
 	switch v.r.PathValue("action") {
 	case "rotate":
-		res, err := s.RotateApiKeySecret(v.ctx, &authv1.RotateApiKeySecretRequest{Id: key})
+		res, err := s.RotateApiKeySecret(v.write("rotate"), &authv1.RotateApiKeySecretRequest{Id: key})
 		if err != nil {
 			return err
+		}
+		if res.GetApiSecret() == "" {
+			return v.alreadyRotated("api-keys", res.GetApiKey().GetName(), path)
 		}
 		return v.render("secret", v.keySecret("New secret", res.GetApiKey(), res.GetApiSecret(), path))
 	case "disable":

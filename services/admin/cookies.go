@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -11,6 +12,11 @@ import (
 const (
 	sessionCookie = "session"
 	flashCookie   = "flash"
+	// pendingCookie waits for a code.
+	pendingCookie = "sign-in"
+	// deviceCookie is by what auth knows the browser again, see its device.go. It
+	// signs nobody in.
+	deviceCookie = "device"
 )
 
 // cookieName has the prefix by which browsers refuse the cookie to other hosts
@@ -41,6 +47,25 @@ func (v *visit) cookie(name string) string {
 		return ""
 	}
 	return c.Value
+}
+
+// deviceKept is how long a browser keeps what it is known by.
+const deviceKept = 180 * 24 * time.Hour
+
+// devices are the tokens of the people who have signed in in this browser.
+func (v *visit) devices() []string {
+	value := v.cookie(deviceCookie)
+	if value == "" {
+		return nil
+	}
+	return strings.Split(value, ".")
+}
+
+// keepDevices keeps what auth has answered with; nothing leaves what there is.
+func (v *visit) keepDevices(tokens []string) {
+	if len(tokens) > 0 {
+		v.setCookie(deviceCookie, strings.Join(tokens, "."), v.web.now().Add(deviceKept))
+	}
 }
 
 // notice is what the last action did, said on the page after it.

@@ -3,10 +3,7 @@ package admin
 import (
 	"fmt"
 	"net/url"
-	"time"
 	"unicode/utf8"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -114,6 +111,8 @@ type deliveriesPage struct {
 	Live       bool
 	LiveURL    string
 	Self       string
+	// All leads to the replay of everything that the filters show.
+	All string
 }
 
 func (deliveriesPage) head() (string, string) { return "Deliveries", "webhooks" }
@@ -143,9 +142,10 @@ func (v *visit) deliveries() error {
 	if err != nil {
 		return err
 	}
+	filter := v.deliveryFilter(v.query)
 	res, err := v.web.services.webhooks.ListDeliveries(v.ctx, &webhookv1.ListDeliveriesRequest{
-		EndpointId: v.query("endpoint"), Event: eventTypes[v.query("event")], State: deliveryStates[v.query("state")],
-		Since: v.day("since", 0), Until: v.day("until", 1), PageSize: 50, PageToken: v.query("page"),
+		EndpointId: filter.GetEndpointId(), Event: filter.GetEvent(), State: filter.GetState(),
+		Since: filter.GetSince(), Until: filter.GetUntil(), PageSize: 50, PageToken: v.query("page"),
 	})
 	if err != nil {
 		return err
@@ -155,6 +155,7 @@ func (v *visit) deliveries() error {
 		Endpoints: options, Form: f, Live: v.query("live") != "", Next: v.with("page", res.GetNextPageToken()), Self: v.r.URL.RequestURI(),
 		Events: []option{{"", "All events"}}, States: []option{{"", "All states"}, {"pending", "Waiting or retrying"}, {"delivered", "Delivered"}, {"failed", "Failed"}},
 	}
+	page.All = filtered("/settings/webhooks/deliveries/replay", filterQuery(v.query))
 	for _, e := range webhookEvents {
 		page.Events = append(page.Events, option{e.Name, e.Name})
 	}
@@ -215,59 +216,4 @@ func (v *visit) delivery() error {
 	}
 	page.Delivery = deliveryView{res.GetDelivery(), endpoint}
 	return v.render("delivery", page)
-}
-
-func (v *visit) replayDelivery() error {
-	path := "/settings/webhooks/deliveries/" + v.r.PathValue("id")
-	if _, err := v.web.services.webhooks.ReplayDelivery(v.write("replay"), &webhookv1.ReplayDeliveryRequest{Id: v.r.PathValue("id")}); err != nil {
-		return v.refused(path, err)
-	}
-	v.record("webhook_delivery.replay", v.r.PathValue("id"))
-	return v.back(path, "It is being sent again, with a new set of retries.")
-}
-
-// replayPage sends again what has failed since a moment.
-type replayPage struct {
-	Form      *form
-	Endpoints []option
-}
-
-func (replayPage) head() (string, string) { return "Replay what failed", "webhooks" }
-
-func (v *visit) replayForm() error {
-	_, options, err := v.endpointURLs()
-	if err != nil {
-		return err
-	}
-	f := newForm("endpoint", v.query("endpoint"), "since", v.web.now().In(v.session.Clock.Zone).AddDate(0, 0, -1).Format("2006-01-02T15:04"))
-	return v.render("replay", replayPage{f, options})
-}
-
-func (v *visit) replayFailed() error {
-	f := v.sent()
-	since, err := time.ParseInLocation("2006-01-02T15:04", f.text("since"), v.session.Clock.Zone)
-	if err != nil {
-		f.add("since", "Give a date and a time.")
-	}
-	req := &webhookv1.ReplayFailedRequest{EndpointId: f.text("endpoint"), Since: timestamppb.New(since)}
-	var res *webhookv1.ReplayFailedResponse
-	if !f.Failed() {
-		res, err = v.web.services.webhooks.ReplayFailed(v.write("replay"), req)
-		if err != nil && !f.refuse(err, map[string]string{"endpoint_id": "endpoint"}) {
-			return err
-		}
-	}
-	if f.Failed() {
-		_, options, err := v.endpointURLs()
-		if err != nil {
-			return err
-		}
-		return v.again("replay", replayPage{f, options})
-	}
-	target := req.GetEndpointId()
-	if target == "" {
-		target = "all endpoints"
-	}
-	v.record("webhook_delivery.replay_failed", target, detail("since", "", since.UTC().Format(time.RFC3339)), detail("count", "", fmt.Sprint(res.GetReplayed())))
-	return v.back("/settings/webhooks/deliveries", plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
 }

@@ -32,6 +32,10 @@ var sentences = map[string]string{
 	"IDEMPOTENCY_KEY_REUSED":      "This form was already sent with other entries. Open the page again to make another change.",
 	"IDEMPOTENCY_IN_PROGRESS":     "This form is just being worked on. Wait a moment and look at the page again.",
 	"ENDPOINT_DISABLED":           "This endpoint is disabled. Enable it first.",
+	"LAST_OWNER":                  "This is the last owner of your company. Make somebody else an owner first.",
+	"OWN_ACCOUNT":                 "This is your own account: what concerns it is under Account.",
+	"ADMINISTRATOR_DISABLED":      "This administrator is disabled. Enable them first.",
+	"TOO_MANY_DELIVERIES":         "More than 100,000 deliveries fit these filters. Narrow them, by time or by endpoint.",
 	"TOO_MANY_ENDPOINTS":          "There are as many endpoints as a company may have. Delete one that is no longer used.",
 	fault.ReasonRateLimitExceeded: "That was tried too often. Wait a little and try again.",
 }
@@ -129,11 +133,13 @@ func (t trouble) head() (string, string) { return t.Heading, "" }
 func troubleOf(f *fault.Error, requestID string) trouble {
 	switch f.Kind {
 	case fault.NotFound:
-		if f.Message == customerDeleted {
+		switch f.Message {
+		case customerDeleted:
 			return trouble{Heading: "This customer is deleted", Text: f.Message}
-		}
-		if f.Message == noInvitation {
+		case noInvitation:
 			return trouble{Heading: "No such invitation", Text: f.Message}
+		case noReset:
+			return trouble{Heading: "No such link", Text: f.Message}
 		}
 		return trouble{Heading: "Page not found", Text: "There is nothing at this address. It may have been deleted, or the link is incomplete."}
 	case fault.Forbidden:

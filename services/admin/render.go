@@ -96,6 +96,7 @@ func (p *pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"asset":    func(name string) string { return p.urls[name] },
 		"money":    money,
+		"notice":   noticeText,
 		"amount":   amount,
 		"plural":   plural,
 		"number":   func(n any) string { return thousands(toInt(n)) },

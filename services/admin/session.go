@@ -22,8 +22,15 @@ type session struct {
 	Company       *authv1.Company
 	Owner         bool
 	Clock         clock
+	// Notices are what others have done to the administrator's account.
+	Notices []*authv1.Notice
 	// csrf proves that a form was made for this session.
 	csrf string
+}
+
+// LastNotice is the moment of the latest notice, as the form sends it back.
+func (s *session) LastNotice() string {
+	return s.Notices[len(s.Notices)-1].GetAt().AsTime().Format(time.RFC3339Nano)
 }
 
 // isToken compares without telling how much was right.
@@ -71,6 +78,7 @@ func (v *visit) enter(raw string, identity *authv1.Identity) error {
 		ID: identity.GetSession().GetId(), Administrator: identity.GetAdministrator(), Company: identity.GetCompany(),
 		Owner: identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
 		Clock: clock{Zone: loc, now: v.web.now()}, csrf: tokenOf(raw),
+		Notices: identity.GetNotices(),
 	}
 	v.ctx = rpc.WithClaims(v.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
 	return nil

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/url"
+	"time"
 
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -11,11 +12,17 @@ import (
 type signInPage struct {
 	Form *form
 	Next string
-	// Code says that password and address are right, and a code is wanted.
-	Code bool
 }
 
 func (signInPage) head() (string, string) { return "Sign in", "" }
+
+// codePage asks for a code, once the password was right.
+type codePage struct {
+	Form *form
+	Next string
+}
+
+func (codePage) head() (string, string) { return "Code", "" }
 
 // home is the page after signing in.
 const home = "/"
@@ -40,31 +47,83 @@ func (v *visit) signIn() error {
 		return v.again("sign-in", page)
 	}
 	res, err := v.web.services.admins.SignIn(v.ctx, &authv1.SignInRequest{
-		Email: email, Password: password, TotpCode: f.text("code"), Address: v.address(), UserAgent: v.r.UserAgent(),
+		Email: email, Password: password, Address: v.address(), UserAgent: v.r.UserAgent(), DeviceTokens: v.devices(),
 	})
-	page.Code = f.text("code") != ""
 	switch e := fault.From(err); {
 	case err == nil && res.GetTotpRequired():
-		page.Code = true
-		return v.render("sign-in", page)
+		// What goes on is in a cookie, not in the page: the password is not needed again.
+		v.setCookie(pendingCookie, res.GetPendingToken(), v.web.now().Add(pendingLifetime))
+		v.redirect("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
+		return nil
 	case err == nil:
-		// Another session in this browser ends: it would be left without a cookie.
-		v.endPresent()
-		v.begin(res.GetSessionToken(), res.GetIdentity())
+		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
 		v.redirect(page.Next)
 		return nil
-	case e.Reason == "INVALID_TOTP_CODE":
-		page.Code = true
-		f.add("code", "This code is not right, or was used before. Wait for the next one.")
 	case e.Kind == fault.Unauthenticated:
-		page.Code = false
 		f.Summary = "E-mail address and password do not fit together."
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many attempts. Wait " + waiting(e) + " and try again."
-	case !f.refuse(err, map[string]string{"totp_code": "code"}):
+		f.Summary = "There were too many attempts from this network. Wait " + waiting(e) + " and try again, or use a browser in which you have signed in before."
+	case !f.refuse(err, nil):
 		return err
 	}
 	return v.again("sign-in", page)
+}
+
+// pendingLifetime is how long auth waits for the code.
+const pendingLifetime = 5 * time.Minute
+
+func (v *visit) codeForm() error {
+	next := local(v.query("next"), home)
+	if v.session != nil {
+		v.redirect(next)
+		return nil
+	}
+	if v.cookie(pendingCookie) == "" {
+		v.redirect("/sign-in?" + url.Values{"next": {next}}.Encode())
+		return nil
+	}
+	return v.render("code", codePage{Form: newForm(), Next: next})
+}
+
+func (v *visit) sendCode() error {
+	f := v.sent()
+	page := codePage{Form: f, Next: local(f.text("next"), home)}
+	code := f.required("code", "The code")
+	if f.Failed() {
+		return v.again("code", page)
+	}
+	res, err := v.web.services.admins.FinishSignIn(v.ctx, &authv1.FinishSignInRequest{
+		PendingToken: v.cookie(pendingCookie), TotpCode: code, Address: v.address(), UserAgent: v.r.UserAgent(), DeviceTokens: v.devices(),
+	})
+	switch e := fault.From(err); {
+	case err == nil:
+		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
+		v.redirect(page.Next)
+		return nil
+	case e.Kind == fault.Unauthenticated:
+		v.forgetCookie(pendingCookie)
+		v.flash("failed", "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
+		v.redirect("/sign-in?" + url.Values{"next": {page.Next}}.Encode())
+		return nil
+	case e.Reason == "INVALID_TOTP_CODE":
+		f.add("code", "This code is not right, or was used before. Wait for the next one.")
+	case e.Kind == fault.RateLimited:
+		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
+	case !f.refuse(err, map[string]string{"totp_code": "code"}):
+		return err
+	}
+	return v.again("code", page)
+}
+
+// enterNew begins a session in this browser. Another one in it ends: it would be
+// left without a cookie.
+func (v *visit) enterNew(raw string, identity *authv1.Identity, devices []string) {
+	v.endPresent()
+	if v.cookie(pendingCookie) != "" {
+		v.forgetCookie(pendingCookie)
+	}
+	v.begin(raw, identity)
+	v.keepDevices(devices)
 }
 
 // waiting says how long a throttled person has to wait.
@@ -155,7 +214,7 @@ func (v *visit) acceptInvitation() error {
 		return v.again("invitation", p)
 	}
 	res, err := v.web.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
-		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.r.UserAgent(),
+		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.r.UserAgent(), DeviceTokens: v.devices(),
 	})
 	if err != nil {
 		if p.Form.refuse(invitationFault(err), nil) {
@@ -163,8 +222,7 @@ func (v *visit) acceptInvitation() error {
 		}
 		return err
 	}
-	v.endPresent()
-	v.begin(res.GetSessionToken(), res.GetIdentity())
+	v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
 	return v.back(home, "Welcome to "+p.Company+".")
 }
 

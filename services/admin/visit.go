@@ -167,7 +167,9 @@ type frame struct {
 	Key   string
 	Flash *notice
 	Now   time.Time
-	Page  any
+	// Self is the address of a page that was got, to come back to.
+	Self string
+	Page any
 }
 
 // titled is the data of a page: its title, and the section that it is in.
@@ -187,7 +189,10 @@ func (v *visit) again(name string, data titled) error {
 
 func (v *visit) renderStatus(code int, name string, data titled) error {
 	title, section := data.head()
-	f := frame{Title: title, Section: section, Session: v.session, Key: v.web.newKey(), Flash: v.takeFlash(), Now: v.web.now(), Page: data}
+	f := frame{Title: title, Section: section, Session: v.session, Key: v.web.newKey(), Flash: v.takeFlash(), Now: v.web.now(), Self: home, Page: data}
+	if v.r.Method == http.MethodGet {
+		f.Self = v.r.URL.RequestURI()
+	}
 	if v.session != nil {
 		f.CSRF = v.session.csrf
 	}

@@ -300,7 +300,7 @@ func (v *visit) changeEndpoint() error {
 	var err error
 	switch v.r.PathValue("action") {
 	case "rotate":
-		if _, err = s.RotateSecret(v.ctx, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
+		if _, err = s.RotateSecret(v.write("rotate"), &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
 			v.record("webhook_endpoint.rotate_secret", endpoint)
 			return v.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
 		}
@@ -335,7 +335,11 @@ func indented(raw []byte) string {
 
 // day reads a date of a filter as its start in the company's zone; nil: none.
 func (v *visit) day(name string, plus int) *timestamppb.Timestamp {
-	t, err := dayOf(v.query(name), v.session.Clock.Zone)
+	return v.dayOf(v.query(name), plus)
+}
+
+func (v *visit) dayOf(text string, plus int) *timestamppb.Timestamp {
+	t, err := dayOf(text, v.session.Clock.Zone)
 	if err != nil {
 		return nil
 	}

@@ -41,6 +41,7 @@ type backend struct {
 type call struct {
 	method string
 	token  string
+	key    string // of idempotency
 	req    proto.Message
 }
 
@@ -57,7 +58,7 @@ func (b *backend) Invoke(ctx context.Context, method string, req, reply any, _ .
 	if claims := rpc.ClaimsFrom(ctx); claims != nil {
 		token = claims.Raw
 	}
-	b.calls = append(b.calls, call{name, token, proto.Clone(req.(proto.Message))})
+	b.calls = append(b.calls, call{name, token, rpc.IdempotencyKey(ctx), proto.Clone(req.(proto.Message))})
 	answer := b.methods[name]
 	b.mu.Unlock()
 	if answer == nil {
@@ -107,6 +108,8 @@ type world struct {
 	client  *http.Client
 	company *authv1.Company
 	role    authv1.AdministratorRole
+	totp    bool
+	notices []*authv1.Notice
 }
 
 func newWorld(t *testing.T) *world {
@@ -157,9 +160,10 @@ func (w *world) serve(address string) {
 
 func (w *world) identity() *authv1.Identity {
 	return &authv1.Identity{
-		Administrator: &authv1.Administrator{Id: id.NewUUID().String(), Name: "Ada", Email: "ada@example.com", Role: w.role},
+		Administrator: &authv1.Administrator{Id: id.NewUUID().String(), Name: "Ada", Email: "ada@example.com", Role: w.role, TotpEnabled: w.totp},
 		Company:       w.company, AccessToken: "ada's token",
 		Session: &authv1.Session{Id: "sess_1", ExpiresAt: timestamppb.New(time.Now().Add(time.Hour))},
+		Notices: w.notices,
 	}
 }
 
@@ -215,7 +219,13 @@ func (w *world) page(path string) string {
 // post sends a form of this session: field, value, field, value, …
 func (w *world) post(path string, pairs ...string) answer {
 	w.t.Helper()
-	values := url.Values{csrfField: {tokenOf(sessionToken)}, keyField: {id.NewUUID().String()}}
+	return w.postKeyed(path, append([]string{keyField, id.NewUUID().String()}, pairs...)...)
+}
+
+// postKeyed is post for a form with a key of its own.
+func (w *world) postKeyed(path string, pairs ...string) answer {
+	w.t.Helper()
+	values := url.Values{csrfField: {tokenOf(sessionToken)}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		values.Add(pairs[i], pairs[i+1])
 	}
@@ -241,6 +251,16 @@ func (a answer) to() string {
 		return ""
 	}
 	return a.Header.Get("Location")
+}
+
+// cookie returns one that the answer sets; nil: it sets none of the name.
+func (a answer) cookie(name string) *http.Cookie {
+	for _, c := range a.Cookies() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 var tags = regexp.MustCompile(`(?s)<[^>]*>`)

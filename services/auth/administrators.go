@@ -36,7 +36,11 @@ type Administrator struct {
 	// TotpStep is that of the last code that was taken, see totpStep.
 	TotpStep int64 `db:"totp_step"`
 	// RecoveryCodes are the hashes of those that were not used.
-	RecoveryCodes  [][]byte   `db:"recovery_codes"`
+	RecoveryCodes [][]byte `db:"recovery_codes"`
+	// Notices are what somebody else did to the account and it was not yet shown.
+	Notices []Notice `db:"notices"`
+	// DevicesSince: browsers that were known before are not any more; nil: all are.
+	DevicesSince   *time.Time `db:"devices_since"`
 	Generation     int64      `db:"generation"`
 	RevokedAt      *time.Time `db:"revoked_at"`
 	DisabledAt     *time.Time `db:"disabled_at"`
@@ -54,6 +58,24 @@ func (a *Administrator) revoke(now time.Time) {
 
 // isOwner reports whether a can act as an owner.
 func (a *Administrator) isOwner() bool { return a.Role == roleOwner && a.DisabledAt == nil }
+
+// Notice is what an administrator has to be told.
+type Notice struct {
+	At     time.Time `json:"at"`
+	Action string    `json:"action"` // as in the audit log
+	By     string    `json:"by"`     // a name; "": whoever runs the platform
+}
+
+// tell adds a notice; the oldest give way.
+func (a *Administrator) tell(now time.Time, action, by string) {
+	a.Notices = append(a.Notices, Notice{At: now, Action: action, By: by})
+	a.Notices = a.Notices[max(0, len(a.Notices)-mostNotices):]
+}
+
+// newPassword replaces the password: no browser is known by the former one.
+func (a *Administrator) newPassword(hash string, now time.Time) {
+	a.PasswordHash, a.PasswordChangedAt, a.DevicesSince = hash, now, &now
+}
 
 // asksCode reports whether a password alone does not sign a in.
 func (a *Administrator) asksCode() bool { return a.TotpConfirmedAt != nil }
@@ -118,17 +140,60 @@ func (i *Invitation) open(now time.Time) error {
 	return nil
 }
 
+// pendingSignIn is a password that was right, and waits for a code.
+type pendingSignIn struct {
+	Company       id.Company       `db:"company_id"`
+	TokenHash     []byte           `db:"token_hash"`
+	Administrator id.Administrator `db:"administrator_id"`
+	Failures      int              `db:"failures"`
+	CreatedAt     time.Time        `db:"created_at"`
+	ExpiresAt     time.Time        `db:"expires_at"`
+}
+
+// live reports whether a code still makes a session of it, for an administrator
+// as they are now.
+func (p *pendingSignIn) live(a Administrator, now time.Time) bool {
+	return now.Before(p.ExpiresAt) && a.DisabledAt == nil && a.asksCode() && !a.PasswordChangedAt.After(p.CreatedAt)
+}
+
+// passwordReset lets an administrator choose a new password.
+type passwordReset struct {
+	Company       id.Company       `db:"company_id"`
+	TokenHash     []byte           `db:"token_hash"`
+	Administrator id.Administrator `db:"administrator_id"`
+	MadeBy        string           `db:"made_by"`
+	CreatedAt     time.Time        `db:"created_at"`
+	ExpiresAt     time.Time        `db:"expires_at"`
+	UsedAt        *time.Time       `db:"used_at"`
+}
+
+// open returns why the link cannot be used at an instant; nil: it can.
+func (r *passwordReset) open(now time.Time) error {
+	switch {
+	case r.UsedAt != nil:
+		return fault.Refuse(ReasonResetUsed, "the link was used already; sign in")
+	case !now.Before(r.ExpiresAt):
+		return fault.Refuse(ReasonResetExpired, "the link has expired; ask for another one")
+	}
+	return nil
+}
+
 // Reasons of faults about administrators.
 const (
-	ReasonEmailExists        = "EMAIL_ALREADY_EXISTS"
-	ReasonLastOwner          = "LAST_OWNER"
-	ReasonSessionEnded       = "SESSION_ENDED"
-	ReasonWrongPassword      = "WRONG_PASSWORD"
-	ReasonInvalidTotpCode    = "INVALID_TOTP_CODE"
-	ReasonTotpEnabled        = "TOTP_ALREADY_ENABLED"
-	ReasonTotpNotSetUp       = "TOTP_NOT_SET_UP"
-	ReasonInvitationExpired  = "INVITATION_EXPIRED"
-	ReasonInvitationAccepted = "INVITATION_ACCEPTED"
+	ReasonSignInExpired         = "SIGN_IN_EXPIRED"
+	ReasonResetExpired          = "RESET_EXPIRED"
+	ReasonResetUsed             = "RESET_USED"
+	ReasonOwnAccount            = "OWN_ACCOUNT"
+	ReasonAdministratorDisabled = "ADMINISTRATOR_DISABLED"
+	ReasonEmailExists           = "EMAIL_ALREADY_EXISTS"
+	ReasonLastOwner             = "LAST_OWNER"
+	ReasonSessionEnded          = "SESSION_ENDED"
+	ReasonWrongPassword         = "WRONG_PASSWORD"
+	ReasonInvalidTotpCode       = "INVALID_TOTP_CODE"
+	ReasonTotpEnabled           = "TOTP_ALREADY_ENABLED"
+	ReasonTotpNotSetUp          = "TOTP_NOT_SET_UP"
+	ReasonInvitationExpired     = "INVITATION_EXPIRED"
+	ReasonInvitationAccepted    = "INVITATION_ACCEPTED"
 )
 
 func adminEmailExists() *fault.Error {
@@ -139,6 +204,16 @@ func adminEmailExists() *fault.Error {
 
 func sessionEnded() *fault.Error {
 	return fault.New(fault.Unauthenticated, ReasonSessionEnded, "the session has ended, sign in")
+}
+
+// signInExpired is the one answer to all that is wrong with a pending sign-in.
+func signInExpired() *fault.Error {
+	return fault.New(fault.Unauthenticated, ReasonSignInExpired, "the sign-in has ended, begin again with the password")
+}
+
+// ownAccount refuses what somebody else has to do.
+func ownAccount() error {
+	return fault.Refuse(ReasonOwnAccount, "this is for other administrators; your own account has a page of its own")
 }
 
 // wrongSignIn is the one answer to all that is wrong with an address and a password.
@@ -185,6 +260,17 @@ func ownerScopes() []string {
 const (
 	accessTokenLifetime = 5 * time.Minute
 	invitationLifetime  = 7 * 24 * time.Hour
+	resetLifetime       = time.Hour
+	// resetKept is how long a link can say that it was used or has expired.
+	resetKept = 7 * 24 * time.Hour
+
+	pendingLifetime = 5 * time.Minute
+	// pendingFailures wrong codes end a sign-in that waits for one.
+	pendingFailures = 5
+	// mostPending bounds those of one administrator; the oldest give way.
+	mostPending = 5
+
+	mostNotices = 20
 
 	leastPassword = 12
 	mostPassword  = 200

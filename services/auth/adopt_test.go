@@ -14,7 +14,7 @@ import (
 
 // The database is set back to before a rotation, as a restore does, and the stream
 // is not.
-func TestARestoredDatabase(t *testing.T) { // invariant 14
+func TestARestoredDatabase(t *testing.T) { // invariant 16
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()

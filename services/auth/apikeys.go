@@ -33,11 +33,17 @@ func (s *Server) CreateApiKey(ctx context.Context, req *authv1.CreateApiKeyReque
 	if err := check.err(); err != nil {
 		return nil, err
 	}
-	secret, err := s.createCredential(ctx, &c, "api_key.create")
+	resp := &authv1.CreateApiKeyResponse{}
+	secret, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
+		secret, err := s.createCredential(ctx, tx, &c, "api_key.create")
+		resp.ApiKey = apiKeyMessage(c, s.now())
+		return secret, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.CreateApiKeyResponse{ApiKey: apiKeyMessage(c, s.now()), ApiSecret: secret}, nil
+	resp.ApiSecret = secret
+	return resp, nil
 }
 
 // GetApiKey implements ApiKeyService.
@@ -120,11 +126,17 @@ func (s *Server) RotateApiKeySecret(ctx context.Context, req *authv1.RotateApiKe
 	if err != nil {
 		return nil, err
 	}
-	c, secret, err := s.rotateCredential(ctx, company, key, kindKey, "api_key.rotate")
+	resp := &authv1.RotateApiKeySecretResponse{}
+	secret, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
+		c, secret, err := s.rotateCredential(ctx, tx, company, key, kindKey, "api_key.rotate")
+		resp.ApiKey = apiKeyMessage(c, s.now())
+		return secret, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.RotateApiKeySecretResponse{ApiKey: apiKeyMessage(c, s.now()), ApiSecret: secret}, nil
+	resp.ApiSecret = secret
+	return resp, nil
 }
 
 // DisableApiKey implements ApiKeyService.

@@ -40,9 +40,14 @@ func sessionMessage(s Session, idle time.Duration) *authv1.Session {
 func identityMessage(in signedIn, claims token.Claims, raw string, idle time.Duration) *authv1.Identity {
 	session := sessionMessage(in.session, idle)
 	session.Current = true
+	var notices []*authv1.Notice
+	for _, n := range in.administrator.Notices {
+		notices = append(notices, &authv1.Notice{At: timestamppb.New(n.At), Action: n.Action, ByName: n.By})
+	}
 	return &authv1.Identity{
 		Administrator: administratorMessage(in.administrator), Company: companyMessage(in.company), Session: session,
 		AccessToken: raw, AccessTokenExpiresAt: timestamppb.New(claims.ExpiresAt.Truncate(time.Second)), Scopes: claims.Scopes,
+		Notices: notices,
 	}
 }
 

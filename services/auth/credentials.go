@@ -5,8 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
@@ -33,31 +36,49 @@ func (s *Server) CreateApiClient(ctx context.Context, req *authv1.CreateApiClien
 	if err := check.err(); err != nil {
 		return nil, err
 	}
-	secret, err := s.createCredential(ctx, &c, "api_client.create")
+	resp := &authv1.CreateApiClientResponse{}
+	secret, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
+		secret, err := s.createCredential(ctx, tx, &c, "api_client.create")
+		resp.ApiClient = clientMessage(c, s.now())
+		return secret, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.CreateApiClientResponse{ApiClient: clientMessage(c, s.now()), ClientSecret: secret}, nil
+	resp.ClientSecret = secret
+	return resp, nil
+}
+
+// shown runs do, which fills resp and makes a secret, once per idempotency key. To
+// a repetition the secret is "": it is in no answer that is kept.
+func (s *Server) shown(
+	ctx context.Context, company id.Company, req, resp proto.Message, do func(ctx context.Context, tx *pg.Tx) (secret string, err error),
+) (secret string, err error) {
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		secret = "" // of a run that did not commit
+		return idem.Do(ctx, tx, req, resp, func() (err error) {
+			secret, err = do(ctx, tx)
+			return err
+		})
+	})
+	return secret, err
 }
 
 // createCredential gives a credential its identifier and secret, and stores it.
-func (s *Server) createCredential(ctx context.Context, c *Credential, action string) (secret string, err error) {
+func (s *Server) createCredential(ctx context.Context, tx *pg.Tx, c *Credential, action string) (secret string, err error) {
 	now := s.instant()
 	c.ID, c.Generation, c.Version, c.CreatedAt, c.RotatedAt = s.newID(), 1, 1, now, now
 	secret, c.SecretHash = newSecret()
-	err = s.store.inTx(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
-		// The company of a token is one that exists; that of a platform
-		// credential's metadata may not be.
-		if !c.Company.IsZero() {
-			if _, err := s.store.lockCompany(ctx, tx, c.Company); err != nil {
-				return err
-			}
+	// The company of a token is one that exists; that of a platform credential's
+	// metadata may not be.
+	if !c.Company.IsZero() {
+		if _, err := s.store.lockCompany(ctx, tx, c.Company); err != nil {
+			return "", err
 		}
-		return errors.Join(
-			s.store.insertCredential(ctx, tx, *c),
-			s.store.audit(ctx, tx, c.Company, now, rpc.Caller(ctx), action, c.Subject(), present(c.facts())...))
-	})
-	return secret, err
+	}
+	return secret, errors.Join(
+		s.store.insertCredential(ctx, tx, *c),
+		s.store.audit(ctx, tx, c.Company, now, rpc.Caller(ctx), action, c.Subject(), present(c.facts())...))
 }
 
 // GetApiClient implements ApiClientService.
@@ -151,8 +172,17 @@ func (s *Server) RotateApiClientSecret(ctx context.Context, req *authv1.RotateAp
 	if err != nil {
 		return nil, err
 	}
-	c, secret, err := s.rotateCredential(ctx, company, client, kindClient, "api_client.rotate")
-	return &authv1.RotateApiClientSecretResponse{ApiClient: clientMessage(c, s.now()), ClientSecret: secret}, err
+	resp := &authv1.RotateApiClientSecretResponse{}
+	secret, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
+		c, secret, err := s.rotateCredential(ctx, tx, company, client, kindClient, "api_client.rotate")
+		resp.ApiClient = clientMessage(c, s.now())
+		return secret, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp.ClientSecret = secret
+	return resp, nil
 }
 
 // DisableApiClient implements ApiClientService.
@@ -241,8 +271,8 @@ func (s *Server) changeInTx(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return c, err
 }
 
-func (s *Server) rotateCredential(ctx context.Context, company id.Company, credential id.UUID, kind, action string) (c Credential, secret string, err error) {
-	c, err = s.changeCredential(ctx, company, credential, kind, action, func(c *Credential, now time.Time) bool {
+func (s *Server) rotateCredential(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, kind, action string) (c Credential, secret string, err error) {
+	c, err = s.changeInTx(ctx, tx, company, credential, kind, action, func(c *Credential, now time.Time) bool {
 		secret = c.rotate(now)
 		return true
 	})
@@ -273,11 +303,17 @@ func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.Create
 	if err := within(ctx, c.Scopes); err != nil {
 		return nil, err
 	}
-	secret, err := s.createCredential(ctx, &c, "service_credential.create")
+	resp := &authv1.CreateServiceCredentialResponse{}
+	secret, err := s.shown(ctx, c.Company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
+		secret, err := s.createCredential(ctx, tx, &c, "service_credential.create")
+		resp.ServiceCredential = serviceMessage(c, s.now())
+		return secret, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.CreateServiceCredentialResponse{ServiceCredential: serviceMessage(c, s.now()), Secret: secret}, nil
+	resp.Secret = secret
+	return resp, nil
 }
 
 // within keeps a caller from getting hold of a credential that may do more than
@@ -322,8 +358,17 @@ func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.Rotate
 	if err := within(ctx, present.Scopes); err != nil {
 		return nil, err
 	}
-	c, secret, err := s.rotateCredential(ctx, company, credential, kindService, "service_credential.rotate")
-	return &authv1.RotateServiceCredentialResponse{ServiceCredential: serviceMessage(c, s.now()), Secret: secret}, err
+	resp := &authv1.RotateServiceCredentialResponse{}
+	secret, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
+		c, secret, err := s.rotateCredential(ctx, tx, company, credential, kindService, "service_credential.rotate")
+		resp.ServiceCredential = serviceMessage(c, s.now())
+		return secret, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp.Secret = secret
+	return resp, nil
 }
 
 // DisableServiceCredential implements ServiceCredentialService.

@@ -6,9 +6,13 @@
 //	               └── deleted                          │              │ token has expired
 //	                                                    └ every verifier learns it
 //
-//	session:     live ──▶ ended             invitation:  open ──▶ accepted
-//	                                                       ├── revoked
-//	                                                       └── expired, by time
+//	session:     pending ──▶ live ──▶ ended    invitation:  open ──▶ accepted
+//	                └── expired, by time or            ├── revoked
+//	                    wrong codes                    └── expired, by time
+//
+//	reset link:  open ──▶ used
+//	               ├── withdrawn, by another one or by hand
+//	               └── expired, by time
 //
 // An administrator (admin_) has sessions (sess_), whose opaque tokens are exchanged
 // for access tokens of five minutes. Those of all sessions of an administrator have
@@ -25,7 +29,8 @@
 // # Invariants
 //
 //  1. Of a secret only the hash is kept. It is shown once, where it is made, and
-//     is in no log, event or row.
+//     is in no log, event or row. A repetition under an idempotency key does
+//     nothing and shows none.
 //  2. A credential gets a token exactly while it is active: unknown, expired,
 //     disabled, deleted and rotated-out ones are answered alike, at the same cost.
 //  3. Rotating, disabling, deleting, taking a scope or permission away and changing
@@ -48,12 +53,19 @@
 //     resetting the password end all of them, changing the password the others.
 //  10. A password is looked at only when its turn has come: attempts are counted
 //     before, for all replicas. An unknown e-mail address costs and reads like a
-//     wrong password, and nobody can lock an administrator out.
+//     wrong password. Nobody can lock an administrator out of a browser that they
+//     have signed in with before, nor of their session.
 //  11. A code of TOTP or of recovery is taken once, and none that is older than the
 //     last one.
 //  12. A company that has an owner who is not disabled keeps one. An e-mail address
 //     is one administrator's in the whole installation.
 //  13. An invitation is accepted once, within its time, by who has its link.
-//  14. What was published as revoked stays so when the database is restored to an
+//  14. A pending sign-in becomes one session at most: by its token, with a right
+//     code, in five minutes, after less than five wrong ones, and only while the
+//     administrator's password, TOTP and sessions are as they were.
+//  15. What somebody else does to an administrator's account is in the audit log
+//     and is told to them until they have read it. A reset link works once, within
+//     an hour, while who made it is an owner.
+//  16. What was published as revoked stays so when the database is restored to an
 //     earlier moment, and what is issued from then on counts.
 package auth

@@ -9,8 +9,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// sweepEvery is how often ended sessions and forgotten failures are deleted.
-// Neither counts before that either.
+// sweepEvery is how often ended sessions, forgotten failures and links of the past
+// are deleted. None of them counts before that either.
 const sweepEvery = 10 * time.Minute
 
 // sweepOnce deletes what has served its time.
@@ -19,7 +19,9 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		_, sessions := tx.Exec(ctx, pruneSessionsSQL, now.Add(-s.sessions.idle), now)
 		_, failures := tx.Exec(ctx, pruneFailuresSQL, now.Add(-failuresForgotten))
-		return errors.Join(sessions, failures)
+		_, pendings := tx.Exec(ctx, prunePendingsSQL, now)
+		_, resets := tx.Exec(ctx, pruneResetsSQL, now.Add(-resetKept))
+		return errors.Join(sessions, failures, pendings, resets)
 	})
 }
 

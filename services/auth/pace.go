@@ -16,8 +16,9 @@ import (
 // Passwords can be guessed, so unlike the failures of machines (throttle.go)
 // theirs are counted in the database, for all replicas, and before the password
 // is looked at: guesses in parallel are counted too. Beyond some failures the
-// attempts are spaced out and nobody is locked out: an owner waits half a minute
-// at most, and from another address not at all.
+// attempts are spaced out. Who guesses is in nobody's way but that of strangers to
+// the same account in the same network: a browser that is known (device.go), or
+// that is signed in, is counted by itself.
 
 // paced is something that attempts are counted for.
 type paced struct {
@@ -37,7 +38,7 @@ func pacedPair(email, address string) paced {
 	return paced{subject: "pair\x00" + emailKey(email) + "\x00" + network(address), free: 5, longest: 30 * time.Second}
 }
 
-// pacedAddress is all that is tried from one address.
+// pacedAddress is all that is tried from one network by browsers that are not known.
 func pacedAddress(address string) paced {
 	return paced{subject: "address\x00" + network(address), free: 50, longest: 10 * time.Second}
 }
@@ -55,10 +56,26 @@ func network(address string) string {
 	return netip.PrefixFrom(parsed, 64).Masked().String()
 }
 
-// pacedCodes are the codes of one administrator, from any address: who tries
-// them has the password.
+// pacedDevice is a browser that the administrator has signed in with.
+func pacedDevice(d device) paced {
+	return paced{subject: "device\x00" + string(d.nonce[:]), free: 5, longest: 30 * time.Second}
+}
+
+// pacedCodes are the codes of one administrator, from any address but in browsers
+// that are known: who tries them has the password.
 func pacedCodes(a id.Administrator) paced {
 	return paced{subject: "codes\x00" + a.String(), free: 5, longest: time.Minute}
+}
+
+// pacedDeviceCodes are the codes that are tried in a browser that is known.
+func pacedDeviceCodes(d device) paced {
+	return paced{subject: "device codes\x00" + string(d.nonce[:]), free: 5, longest: time.Minute}
+}
+
+// pacedOwn is what an administrator who is signed in has to prove once more: only
+// who has a session of theirs can fail at it.
+func pacedOwn(a id.Administrator) paced {
+	return paced{subject: "own\x00" + a.String(), free: 5, longest: 30 * time.Second}
 }
 
 // gap is how long an attempt must come after the last one, after that many failures.
@@ -123,6 +140,15 @@ func (s *Server) passed(ctx context.Context, first paced, others ...paced) {
 		batch.Queue(forgetFailuresSQL, first.key())
 		for _, p := range others {
 			batch.Queue(giveBackSQL, p.key())
+		}
+	})
+}
+
+// forget drops the failures of all that turned out to be right.
+func (s *Server) forget(ctx context.Context, all ...paced) {
+	s.settle(ctx, func(batch *pgx.Batch) {
+		for _, p := range all {
+			batch.Queue(forgetFailuresSQL, p.key())
 		}
 	})
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -12,24 +13,67 @@ import (
 
 // confirm checks the password of an administrator who is signed in, counting
 // failures as SignIn does: a browser that was left open is no way to guess it.
-func (s *Server) confirm(ctx context.Context, own own, password, address string) (Administrator, error) {
+func (s *Server) confirm(ctx context.Context, own own, password string) (Administrator, error) {
 	a, err := s.store.administrator(ctx, own.company, own.administrator)
 	if err != nil {
 		return a, err
 	}
-	counted := pacedSignIn(a.Email, cut(address, maxAddress))
-	if err := s.attempt(ctx, counted...); err != nil {
+	if err := s.attempt(ctx, pacedOwn(a.ID)); err != nil {
 		return a, err
 	}
 	right, _, err := s.passwords.matches(ctx, password, a.PasswordHash)
 	if err != nil {
+		s.takeBack(ctx, pacedOwn(a.ID)) // it was not looked at
 		return a, err
 	}
 	if !right {
 		return a, wrongPassword()
 	}
-	s.passed(ctx, counted[0], counted[1:]...)
+	s.forget(ctx, pacedOwn(a.ID))
 	return a, nil
+}
+
+// UpdateProfile implements AdministratorService.
+func (s *Server) UpdateProfile(ctx context.Context, req *authv1.UpdateProfileRequest) (*authv1.UpdateProfileResponse, error) {
+	own, err := self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	name := check.text("name", req.GetName(), 1, maxName)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	a, err := s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		before := *a
+		a.Name = name
+		return s.updated(ctx, tx, before, a, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.UpdateProfileResponse{Administrator: administratorMessage(a)}, nil
+}
+
+// DismissNotices implements AdministratorService.
+func (s *Server) DismissNotices(ctx context.Context, req *authv1.DismissNoticesRequest) (*authv1.DismissNoticesResponse, error) {
+	own, err := self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	until := req.GetUntil().AsTime()
+	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(_ context.Context, _ *pg.Tx, a *Administrator, _ time.Time) error {
+		left := slices.DeleteFunc(slices.Clone(a.Notices), func(n Notice) bool { return !n.At.After(until) })
+		if len(left) == len(a.Notices) {
+			return errUnchanged
+		}
+		a.Notices = left
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.DismissNoticesResponse{}, nil
 }
 
 // ChangePassword implements AdministratorService.
@@ -38,7 +82,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.confirm(ctx, own, req.GetCurrentPassword(), req.GetAddress())
+	known, err := s.confirm(ctx, own, req.GetCurrentPassword())
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +98,14 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+	a, err := s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		if a.PasswordHash != known.PasswordHash {
 			return wrongPassword() // changed meanwhile
 		}
-		a.PasswordHash, a.PasswordChangedAt = hash, now
+		a.newPassword(hash, now)
+		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {
+			return err
+		}
 		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, own.session)
 		a.revoke(now)
 		return errors.Join(err, s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.change_password", a.ID.String(), sessionsEnded(ended)))
@@ -66,11 +113,11 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.ChangePasswordResponse{}, nil
+	return &authv1.ChangePasswordResponse{DeviceTokens: s.keepDevices(a, req.GetDeviceTokens(), s.instant())}, nil
 }
 
 // SetupTotp implements AdministratorService.
-func (s *Server) SetupTotp(ctx context.Context, _ *authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) {
+func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) {
 	own, err := self(ctx)
 	if err != nil {
 		return nil, err
@@ -84,10 +131,10 @@ func (s *Server) SetupTotp(ctx context.Context, _ *authv1.SetupTotpRequest) (*au
 		if a.asksCode() {
 			return totpEnabled()
 		}
-		var err error
-		if resp.OtpauthUri, resp.Secret, err = newTotp(company.Name, a.Email); err != nil {
-			return err
+		if req.GetAgain() {
+			return s.presentTotp(a, company.Name, resp)
 		}
+		resp.OtpauthUri, resp.Secret = newTotp(company.Name, a.Email)
 		a.withoutTotp()
 		a.TotpSecret = s.sealer.Seal([]byte(resp.GetSecret()), totpContext(a.ID))
 		return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.setup_totp", a.ID.String())
@@ -96,6 +143,23 @@ func (s *Server) SetupTotp(ctx context.Context, _ *authv1.SetupTotpRequest) (*au
 		return nil, err
 	}
 	return resp, nil
+}
+
+// presentTotp answers with the secret that waits to be confirmed, and changes nothing.
+func (s *Server) presentTotp(a *Administrator, company string, resp *authv1.SetupTotpResponse) error {
+	if a.TotpSecret == nil {
+		return totpNotSetUp()
+	}
+	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
+	if err != nil {
+		return err
+	}
+	resp.Secret, resp.OtpauthUri = string(secret), totpURI(company, a.Email, string(secret))
+	return errUnchanged
+}
+
+func totpNotSetUp() error {
+	return fault.Refuse(ReasonTotpNotSetUp, "there is no secret yet; set one up first")
 }
 
 func totpEnabled() error {
@@ -108,7 +172,7 @@ func (s *Server) ConfirmTotp(ctx context.Context, req *authv1.ConfirmTotpRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := s.attempt(ctx, pacedCodes(own.administrator)); err != nil {
+	if err := s.attempt(ctx, pacedOwn(own.administrator)); err != nil {
 		return nil, err
 	}
 	var codes []string
@@ -117,7 +181,7 @@ func (s *Server) ConfirmTotp(ctx context.Context, req *authv1.ConfirmTotpRequest
 		case a.asksCode():
 			return totpEnabled()
 		case a.TotpSecret == nil:
-			return fault.Refuse(ReasonTotpNotSetUp, "there is no secret yet; set one up first")
+			return totpNotSetUp()
 		}
 		by, err := s.takeCode(a, req.GetCode(), now)
 		if err != nil {
@@ -133,7 +197,7 @@ func (s *Server) ConfirmTotp(ctx context.Context, req *authv1.ConfirmTotpRequest
 	if err != nil {
 		return nil, err
 	}
-	s.passed(ctx, pacedCodes(own.administrator))
+	s.forget(ctx, pacedOwn(own.administrator))
 	return &authv1.ConfirmTotpResponse{RecoveryCodes: codes}, nil
 }
 
@@ -143,7 +207,7 @@ func (s *Server) DisableTotp(ctx context.Context, req *authv1.DisableTotpRequest
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.confirm(ctx, own, req.GetPassword(), req.GetAddress()); err != nil {
+	if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {
 		return nil, err
 	}
 	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
@@ -157,4 +221,27 @@ func (s *Server) DisableTotp(ctx context.Context, req *authv1.DisableTotpRequest
 		return nil, err
 	}
 	return &authv1.DisableTotpResponse{}, nil
+}
+
+// RenewRecoveryCodes implements AdministratorService.
+func (s *Server) RenewRecoveryCodes(ctx context.Context, req *authv1.RenewRecoveryCodesRequest) (*authv1.RenewRecoveryCodesResponse, error) {
+	own, err := self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {
+		return nil, err
+	}
+	codes, hashes := newRecovery()
+	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if !a.asksCode() {
+			return totpNotSetUp()
+		}
+		a.RecoveryCodes = hashes
+		return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.renew_recovery_codes", a.ID.String())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.RenewRecoveryCodesResponse{RecoveryCodes: codes}, nil
 }

@@ -13,139 +13,6 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// SignIn implements AdministratorService. The attempt is counted before anything
-// is looked at, and the same is done whether there is an administrator or not.
-func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
-	var check checks
-	for _, f := range []struct{ field, value string }{{"email", req.GetEmail()}, {"password", req.GetPassword()}} {
-		if f.value == "" {
-			check.add(f.field, "required", "is required")
-		}
-	}
-	if err := check.err(); err != nil {
-		return nil, err
-	}
-	address := cut(req.GetAddress(), maxAddress)
-	counted := pacedSignIn(req.GetEmail(), address)
-	if err := s.attempt(ctx, counted...); err != nil {
-		return nil, err
-	}
-	known, hash, err := s.checkSignIn(ctx, req)
-	if err != nil {
-		if !fault.Is(err, fault.Unauthenticated) {
-			s.takeBack(ctx, counted...) // it was not looked at
-		}
-		return nil, err
-	}
-	if known.asksCode() && req.GetTotpCode() == "" {
-		s.takeBack(ctx, counted...)
-		return &authv1.SignInResponse{TotpRequired: true}, nil
-	}
-	if known.asksCode() {
-		if err := s.attempt(ctx, pacedCodes(known.ID)); err != nil {
-			s.takeBack(ctx, counted...)
-			return nil, err
-		}
-	}
-	raw, in, err := s.signIn(ctx, known, hash, req, address)
-	if err != nil {
-		return nil, err
-	}
-	s.passed(ctx, counted[0], counted[1:]...)
-	if known.asksCode() {
-		s.passed(ctx, pacedCodes(known.ID))
-	}
-	identity, err := s.identity(in)
-	if err != nil {
-		return nil, err
-	}
-	return &authv1.SignInResponse{SessionToken: raw, Identity: identity}, nil
-}
-
-// pacedSignIn is what an attempt with a password is counted for. Without an
-// address of the browser it is the e-mail address alone.
-func pacedSignIn(email, address string) []paced {
-	if address == "" {
-		return []paced{pacedPair(email, "")}
-	}
-	return []paced{pacedPair(email, address), pacedAddress(address)}
-}
-
-// checkSignIn returns the administrator whose address and password these are. A
-// hash is returned where the kept one should be replaced by it.
-func (s *Server) checkSignIn(ctx context.Context, req *authv1.SignInRequest) (a Administrator, hash string, err error) {
-	a, err = s.store.administratorByEmail(ctx, emailKey(req.GetEmail()))
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return a, "", err
-	}
-	right, weaker, err := s.passwords.matches(ctx, req.GetPassword(), a.PasswordHash)
-	switch {
-	case err != nil:
-		return a, "", err
-	case !right || a.DisabledAt != nil:
-		return a, "", wrongSignIn()
-	case weaker:
-		hash, err = s.passwords.hash(ctx, req.GetPassword())
-	}
-	return a, hash, err
-}
-
-// signIn makes the session of an administrator whose password was right.
-func (s *Server) signIn(ctx context.Context, known Administrator, hash string, req *authv1.SignInRequest, address string) (raw string, in signedIn, err error) {
-	now, refused := s.instant(), false
-	err = s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
-		a, err := s.store.lockAdministrator(ctx, tx, known.Company, known.ID)
-		if err != nil {
-			return err
-		}
-		if a.DisabledAt != nil || a.PasswordHash != known.PasswordHash || a.asksCode() != known.asksCode() {
-			return wrongSignIn() // changed meanwhile
-		}
-		by := "password"
-		if a.asksCode() {
-			if by, err = s.takeCode(&a, req.GetTotpCode(), now); err != nil {
-				return err
-			}
-		}
-		if refused = by == ""; refused {
-			// The password was right: the owner should see that somebody has it.
-			return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "session.refuse", a.ID.String(),
-				Detail{Field: "reason", After: "wrong code"}, Detail{Field: "address", After: address})
-		}
-		if hash != "" {
-			a.PasswordHash = hash
-		}
-		in.administrator = a
-		raw, err = s.newSession(ctx, tx, &in, now, address, cut(req.GetUserAgent(), maxUserAgent), by)
-		return err
-	})
-	if err == nil && refused {
-		err = wrongCode()
-	}
-	return raw, in, err
-}
-
-// takeCode uses up a code of TOTP or of recovery, and returns what it was of; "":
-// of neither.
-func (s *Server) takeCode(a *Administrator, code string, now time.Time) (by string, err error) {
-	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
-	if err != nil {
-		return "", err
-	}
-	step, err := totpStep(string(secret), code, now, a.TotpStep)
-	if err != nil {
-		return "", err
-	}
-	if step > 0 {
-		a.TotpStep = step
-		return "password and code", nil
-	}
-	if a.takeRecovery(code) {
-		return "password and recovery code", nil
-	}
-	return "", nil
-}
-
 // newSession adds a session of in.administrator, whose row is locked, and saves
 // the administrator with it. It fills the rest of in.
 func (s *Server) newSession(ctx context.Context, tx *pg.Tx, in *signedIn, now time.Time, address, userAgent, by string) (raw string, err error) {
@@ -210,7 +77,7 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 		return &authv1.SignOutResponse{}, nil
 	}
 	if err == nil {
-		err = s.endSession(ctx, in.session, in.administrator.ID.String())
+		err = s.endSession(ctx, in.session, ender{subject: in.administrator.ID.String()})
 	}
 	if err != nil {
 		return nil, err
@@ -218,9 +85,12 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 	return &authv1.SignOutResponse{}, nil
 }
 
-// endSession ends a session and the access tokens of its administrator; one that
-// has ended meanwhile changes nothing.
-func (s *Server) endSession(ctx context.Context, n Session, actor string) error {
+// ender is who ends a session, with the name that its administrator is told.
+type ender struct{ subject, name string }
+
+// endSession ends a session and the access tokens of its administrator, who is told
+// where it was somebody else; one that has ended meanwhile changes nothing.
+func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
 	return s.store.inTx(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
 		if err != nil {
@@ -232,9 +102,12 @@ func (s *Server) endSession(ctx context.Context, n Session, actor string) error 
 		}
 		now := s.instant()
 		a.revoke(now)
+		if by.subject != a.ID.String() {
+			a.tell(now, "session.end", by.name)
+		}
 		return errors.Join(
 			s.store.updateAdministrator(ctx, tx, a),
-			s.store.audit(ctx, tx, n.Company, now, actor, "session.end", n.ID.String(), Detail{Field: "administrator", After: a.Name}),
+			s.store.audit(ctx, tx, n.Company, now, by.subject, "session.end", n.ID.String(), Detail{Field: "administrator", After: a.Name}),
 			s.outbox.Append(ctx, tx, revoked(a.ID.String(), a.Generation)))
 	})
 }
@@ -296,7 +169,11 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 		// Those of others are not even told of.
 		return nil, fault.Missing("session")
 	}
-	if err := s.endSession(ctx, n, claims.Subject); err != nil {
+	names, err := s.names(ctx, company, []string{claims.Subject})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.endSession(ctx, n, ender{claims.Subject, names[claims.Subject]}); err != nil {
 		return nil, err
 	}
 	return &authv1.EndSessionResponse{}, nil

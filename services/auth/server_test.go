@@ -539,7 +539,7 @@ func TestSecretsStayHidden(t *testing.T) { // invariants 1 and 7
 	}
 	raw := r.token(clientID, rotated.GetClientSecret())
 	keyID, keySecret := r.key(company)
-	rotatedKey, err := r.apiKeys.RotateApiKeySecret(rpc.WithIdempotencyKey(r.as(company), "k"), &authv1.RotateApiKeySecretRequest{Id: keyID})
+	rotatedKey, err := r.apiKeys.RotateApiKeySecret(rpc.WithIdempotencyKey(r.as(company), "another"), &authv1.RotateApiKeySecretRequest{Id: keyID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 const administratorColumns = `company_id, id, name, email, role, password_hash, password_changed_at, totp_secret, totp_confirmed_at,
-	totp_step, recovery_codes, generation, revoked_at, disabled_at, last_signed_in_at, version, created_at, updated_at`
+	totp_step, recovery_codes, generation, revoked_at, disabled_at, last_signed_in_at, version, created_at, updated_at,
+	notices, devices_since`
 
 const (
 	// Who signs in has no company yet.
@@ -29,11 +30,11 @@ const (
 		where company_id = $1 and id <> $2 and role = 'owner' and disabled_at is null)`
 
 	insertAdministratorSQL = `insert into administrators (` + administratorColumns + `, email_key)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
 
 	updateAdministratorSQL = `update administrators set name = $3, role = $4, password_hash = $5, password_changed_at = $6,
 		totp_secret = $7, totp_confirmed_at = $8, totp_step = $9, recovery_codes = $10, generation = $11, revoked_at = $12,
-		disabled_at = $13, last_signed_in_at = $14, version = $15, updated_at = $16 where company_id = $1 and id = $2`
+		disabled_at = $13, last_signed_in_at = $14, version = $15, updated_at = $16, notices = $17, devices_since = $18 where company_id = $1 and id = $2`
 
 	revokedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where revoked_at > $1`
 
@@ -82,15 +83,23 @@ func (s *store) hasOtherOwner(ctx context.Context, tx *pg.Tx, a Administrator) (
 func (s *store) insertAdministrator(ctx context.Context, tx *pg.Tx, a Administrator) error {
 	_, err := tx.Exec(ctx, insertAdministratorSQL, a.Company, a.ID, a.Name, a.Email, a.Role, a.PasswordHash, a.PasswordChangedAt,
 		a.TotpSecret, a.TotpConfirmedAt, a.TotpStep, hashes(a.RecoveryCodes), a.Generation, a.RevokedAt, a.DisabledAt, a.LastSignedInAt,
-		a.Version, a.CreatedAt, a.UpdatedAt, emailKey(a.Email))
+		a.Version, a.CreatedAt, a.UpdatedAt, notices(a.Notices), a.DevicesSince, emailKey(a.Email))
 	return pg.Fault(err, administratorFaults())
 }
 
 func (s *store) updateAdministrator(ctx context.Context, tx *pg.Tx, a Administrator) error {
 	_, err := tx.Exec(ctx, updateAdministratorSQL, a.Company, a.ID, a.Name, a.Role, a.PasswordHash, a.PasswordChangedAt,
 		a.TotpSecret, a.TotpConfirmedAt, a.TotpStep, hashes(a.RecoveryCodes), a.Generation, a.RevokedAt, a.DisabledAt, a.LastSignedInAt,
-		a.Version, a.UpdatedAt)
+		a.Version, a.UpdatedAt, notices(a.Notices), a.DevicesSince)
 	return err
+}
+
+// notices is never NULL.
+func notices(list []Notice) []Notice {
+	if list == nil {
+		return []Notice{}
+	}
+	return list
 }
 
 // hashes is never NULL.
@@ -196,8 +205,11 @@ func (s *store) deleteSession(ctx context.Context, tx *pg.Tx, company id.Company
 }
 
 // deleteSessions deletes those of an administrator but one, and returns how many;
-// the zero session keeps none.
+// the zero session keeps none. Those that wait for a code go too.
 func (s *store) deleteSessions(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator, but id.Session) (int64, error) {
+	if _, err := tx.Exec(ctx, deletePendingsSQL, company, a); err != nil {
+		return 0, err
+	}
 	tag, err := tx.Exec(ctx, deleteSessionsSQL, company, a, [16]byte(but))
 	return tag.RowsAffected(), err
 }

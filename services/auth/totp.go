@@ -1,8 +1,11 @@
 package auth
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base32"
+	"net/url"
 	"strings"
 	"time"
 
@@ -16,17 +19,26 @@ const (
 	// totpPeriod and the digits are what every authenticator app assumes.
 	totpPeriod = 30 * time.Second
 	// totpSkew is by how many periods a phone's clock may be off.
-	totpSkew      = 1
-	recoveryCodes = 10
+	totpSkew = 1
+	// totpSecretBytes is what RFC 4226 recommends.
+	totpSecretBytes = 20
+	recoveryCodes   = 10
 )
 
 // newTotp makes a secret for an administrator of a company.
-func newTotp(company, email string) (uri, secret string, err error) {
-	key, err := totp.Generate(totp.GenerateOpts{Issuer: strings.ReplaceAll(company, ":", " "), AccountName: email, Period: uint(totpPeriod / time.Second)})
-	if err != nil {
-		return "", "", err
-	}
-	return key.URL(), key.Secret(), nil
+func newTotp(company, email string) (uri, secret string) {
+	bits := make([]byte, totpSecretBytes)
+	_, _ = rand.Read(bits) // never fails
+	secret = base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(bits)
+	return totpURI(company, email, secret), secret
+}
+
+// totpURI is what authenticator apps read from a QR code.
+func totpURI(company, email, secret string) string {
+	issuer := strings.ReplaceAll(company, ":", " ")
+	query := url.Values{"secret": {secret}, "issuer": {issuer}, "algorithm": {"SHA1"}, "digits": {"6"}, "period": {"30"}}
+	// Apps take a plus sign for itself.
+	return "otpauth://totp/" + url.PathEscape(issuer+":"+email) + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
 // totpStep returns the period whose code this is, among the present one and its

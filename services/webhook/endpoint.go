@@ -28,8 +28,9 @@ const (
 
 // Reasons of refusals.
 const (
-	ReasonEndpointDisabled = "ENDPOINT_DISABLED"
-	ReasonTooManyEndpoints = "TOO_MANY_ENDPOINTS"
+	ReasonEndpointDisabled  = "ENDPOINT_DISABLED"
+	ReasonTooManyEndpoints  = "TOO_MANY_ENDPOINTS"
+	ReasonTooManyDeliveries = "TOO_MANY_DELIVERIES"
 )
 
 const (

@@ -26,12 +26,14 @@ type Server struct {
 	resolve resolver
 	now     func() time.Time
 	newID   func() id.UUID
+	// batch is how many deliveries one commit replays.
+	batch int
 }
 
 // NewServer returns a server that sends tests and wakes through engine.
 func NewServer(engine *Engine) *Server {
 	return &Server{
-		engine: engine, store: engine.store, guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID,
+		engine: engine, store: engine.store, guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID, batch: replayBatch,
 	}
 }
 
@@ -41,19 +43,21 @@ func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
 
-		webhookv1.WebhookService_CreateEndpoint_FullMethodName: write,
-		webhookv1.WebhookService_GetEndpoint_FullMethodName:    read,
-		webhookv1.WebhookService_ListEndpoints_FullMethodName:  read,
-		webhookv1.WebhookService_UpdateEndpoint_FullMethodName: write,
-		webhookv1.WebhookService_DeleteEndpoint_FullMethodName: write,
-		webhookv1.WebhookService_GetSecret_FullMethodName:      write,
-		webhookv1.WebhookService_RotateSecret_FullMethodName:   write,
-		webhookv1.WebhookService_SendTest_FullMethodName:       write,
-		webhookv1.WebhookService_ListDeliveries_FullMethodName: read,
-		webhookv1.WebhookService_GetDelivery_FullMethodName:    read,
-		webhookv1.WebhookService_ReplayDelivery_FullMethodName: write,
-		webhookv1.WebhookService_ReplayFailed_FullMethodName:   write,
-		webhookv1.WebhookService_GetStatistics_FullMethodName:  read,
+		webhookv1.WebhookService_CreateEndpoint_FullMethodName:   write,
+		webhookv1.WebhookService_GetEndpoint_FullMethodName:      read,
+		webhookv1.WebhookService_ListEndpoints_FullMethodName:    read,
+		webhookv1.WebhookService_UpdateEndpoint_FullMethodName:   write,
+		webhookv1.WebhookService_DeleteEndpoint_FullMethodName:   write,
+		webhookv1.WebhookService_GetSecret_FullMethodName:        write,
+		webhookv1.WebhookService_RotateSecret_FullMethodName:     write,
+		webhookv1.WebhookService_SendTest_FullMethodName:         write,
+		webhookv1.WebhookService_ListDeliveries_FullMethodName:   read,
+		webhookv1.WebhookService_GetDelivery_FullMethodName:      read,
+		webhookv1.WebhookService_ReplayDelivery_FullMethodName:   write,
+		webhookv1.WebhookService_ReplayFailed_FullMethodName:     write,
+		webhookv1.WebhookService_CountDeliveries_FullMethodName:  read,
+		webhookv1.WebhookService_ReplayDeliveries_FullMethodName: write,
+		webhookv1.WebhookService_GetStatistics_FullMethodName:    read,
 	}
 }
 

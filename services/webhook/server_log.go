@@ -84,6 +84,27 @@ func (s *Server) ListDeliveries(ctx context.Context, req *webhookv1.ListDeliveri
 
 // logQueryOf reads which deliveries a list is to hold.
 func logQueryOf(req *webhookv1.ListDeliveriesRequest) (logQuery, error) {
+	q, err := filterOf(&webhookv1.DeliveryFilter{
+		EndpointId: req.GetEndpointId(), Event: req.GetEvent(), State: req.GetState(), Since: req.GetSince(), Until: req.GetUntil(),
+	})
+	if err != nil {
+		return q, err
+	}
+	if size := req.GetPageSize(); size < 0 || size > 200 {
+		return q, fault.InvalidParameter("page_size", "range", "must be 1 to 200")
+	} else if size > 0 {
+		q.size = int(size)
+	}
+	if req.GetPageToken() != "" {
+		if q.after, err = afterToken(req.GetPageToken(), q.endpoint); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// filterOf reads what narrows a list.
+func filterOf(req *webhookv1.DeliveryFilter) (logQuery, error) {
 	q := logQuery{size: 50, event: eventNames()[req.GetEvent()], state: stateNames()[req.GetState()]}
 	var err error
 	if req.GetEndpointId() != "" {
@@ -100,20 +121,8 @@ func logQueryOf(req *webhookv1.ListDeliveriesRequest) (logQuery, error) {
 	if q.since, err = boundOf("since", req.GetSince()); err != nil {
 		return q, err
 	}
-	if q.until, err = boundOf("until", req.GetUntil()); err != nil {
-		return q, err
-	}
-	if size := req.GetPageSize(); size < 0 || size > 200 {
-		return q, fault.InvalidParameter("page_size", "range", "must be 1 to 200")
-	} else if size > 0 {
-		q.size = int(size)
-	}
-	if req.GetPageToken() != "" {
-		if q.after, err = afterToken(req.GetPageToken(), q.endpoint); err != nil {
-			return q, err
-		}
-	}
-	return q, nil
+	q.until, err = boundOf("until", req.GetUntil())
+	return q, err
 }
 
 // boundOf reads an instant of years that identifiers can begin with; nil is zero.
@@ -179,71 +188,6 @@ func (s *Server) headersOf(a *Attempt, secrets map[id.UUID]Secret, body *signedB
 		signers = append(signers, newSigner(secret))
 	}
 	return sign(s.engine.settings.Issuer, signers, body, a.At)
-}
-
-// ReplayDelivery implements WebhookService.
-func (s *Server) ReplayDelivery(ctx context.Context, req *webhookv1.ReplayDeliveryRequest) (*webhookv1.ReplayDeliveryResponse, error) {
-	company, delivery, err := named[id.WebhookDelivery](ctx, req.GetId(), "delivery")
-	if err != nil {
-		return nil, err
-	}
-	var d Delivered
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		d, err = s.store.replay(ctx, tx, company, delivery, instant(s.now()))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.engine.Wake(endpointKey{company, d.EndpointID})
-	return &webhookv1.ReplayDeliveryResponse{Delivery: deliveryMessage(&d)}, nil
-}
-
-// ReplayFailed implements WebhookService.
-func (s *Server) ReplayFailed(ctx context.Context, req *webhookv1.ReplayFailedRequest) (*webhookv1.ReplayFailedResponse, error) {
-	company, err := tenant(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var endpoint id.WebhookEndpoint
-	if req.GetEndpointId() != "" {
-		if company, endpoint, err = named[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint"); err != nil {
-			return nil, err
-		}
-		e, err := s.store.endpoint(ctx, company, endpoint)
-		if err != nil {
-			return nil, err
-		}
-		if !e.Enabled {
-			return nil, fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled")
-		}
-	}
-	now := instant(s.now())
-	since, err := boundOf("since", req.GetSince())
-	switch {
-	case err != nil:
-		return nil, err
-	case since.IsZero():
-		return nil, fault.InvalidParameter("since", "required", "is required")
-	case since.Before(now.Add(-logKept)):
-		return nil, fault.InvalidParameter("since", "range", "must not be more than 30 days ago")
-	}
-	resp := &webhookv1.ReplayFailedResponse{}
-	for {
-		n, whose, err := s.store.replayFailed(ctx, company, endpoint, since, now)
-		if err != nil {
-			return nil, err
-		}
-		keys := make([]endpointKey, len(whose))
-		for i, e := range whose {
-			keys[i] = endpointKey{company, e}
-		}
-		s.engine.Wake(keys...)
-		resp.Replayed += int64(n)
-		if n < replayBatch {
-			return resp, nil
-		}
-	}
 }
 
 const (

@@ -85,19 +85,25 @@ type logQuery struct {
 	size         int
 }
 
-// deliveries returns a page, one longer than asked for where there is another.
-// Messages and deliveries begin with their time, so that bounds of time are
-// bounds of a key: that of the endpoint's messages, or of the company's deliveries.
-func (s *store) deliveries(ctx context.Context, company id.Company, q logQuery) ([]Delivered, error) {
-	key := "id"
-	args := []any{company}
-	var where strings.Builder
+// key is the column that the list is ordered by.
+func (q logQuery) key() string {
+	if q.endpoint.IsZero() {
+		return "id"
+	}
+	return "message_id"
+}
+
+// where is the condition of the filter, for a table of that alias ("f."), and its
+// arguments, of which the first is the company.
+func (q logQuery) where(alias string, company id.Company) (condition string, args []any) {
+	args = []any{company}
+	var b strings.Builder
+	b.WriteString(alias + "company_id = $1")
 	add := func(condition string, arg any) {
 		args = append(args, arg)
-		fmt.Fprintf(&where, " and "+condition, len(args))
+		fmt.Fprintf(&b, " and "+alias+condition, len(args))
 	}
 	if !q.endpoint.IsZero() {
-		key = "message_id"
 		add("endpoint_id = $%d", q.endpoint)
 	}
 	if q.event != "" {
@@ -107,17 +113,26 @@ func (s *store) deliveries(ctx context.Context, company id.Company, q logQuery) 
 		add("state = $%d", q.state)
 	}
 	if !q.since.IsZero() {
-		add(key+" >= first_uuid_at($%d)", q.since)
+		add(q.key()+" >= first_uuid_at($%d)", q.since)
 	}
 	if !q.until.IsZero() {
-		add(key+" < first_uuid_at($%d)", q.until)
+		add(q.key()+" < first_uuid_at($%d)", q.until)
 	}
+	return b.String(), args
+}
+
+// deliveries returns a page, one longer than asked for where there is another.
+// Messages and deliveries begin with their time, so that bounds of time are
+// bounds of a key: that of the endpoint's messages, or of the company's deliveries.
+func (s *store) deliveries(ctx context.Context, company id.Company, q logQuery) ([]Delivered, error) {
+	where, args := q.where("", company)
+	key := q.key()
 	if !q.after.IsZero() {
-		add(key+" < $%d", q.after)
+		args = append(args, q.after)
+		where += fmt.Sprintf(" and %s < $%d", key, len(args))
 	}
 	args = append(args, q.size+1)
-	sql := "select " + deliveryColumns + " from deliveries where company_id = $1" + where.String() +
-		" order by " + key + " desc limit $" + fmt.Sprint(len(args))
+	sql := "select " + deliveryColumns + " from deliveries where " + where + " order by " + key + " desc limit $" + fmt.Sprint(len(args))
 	list, err := pg.Rows[Delivered](ctx, s.db, pg.For(company), sql, args...)
 	return list, pg.Fault(err, nil)
 }
@@ -125,15 +140,17 @@ func (s *store) deliveries(ctx context.Context, company id.Company, q logQuery) 
 const (
 	lockDeliverySQL = deliverySQL + ` for no key update`
 
-	replaySQL = `update deliveries set state = 'pending', due_at = $3, tries = 0, finished_at = null
+	replaySQL = `update deliveries set state = 'pending', due_at = $3, tries = 0, finished_at = null, replayed_at = $3
 		where company_id = $1 and id = $2 and lease is null returning ` + deliveryColumns
 
-	replayFailedSQL = `update deliveries d set state = 'pending', due_at = $3, tries = 0, finished_at = null
-		where d.company_id = $1 and d.id in (
+	// Materialized as replayManySQL is.
+	replayFailedSQL = `with chosen as materialized (
 			select f.id from deliveries f join endpoints e on e.company_id = f.company_id and e.id = f.endpoint_id and e.enabled
 			where f.company_id = $1 and f.state = 'failed' and not f.test and f.finished_at >= $2 and f.finished_at < $3
 				and ($4::uuid is null or f.endpoint_id = $4)
 			order by f.finished_at, f.id limit $5 for update of f skip locked)
+		update deliveries d set state = 'pending', due_at = $3, tries = 0, finished_at = null, replayed_at = $3
+		from chosen where d.company_id = $1 and d.id = chosen.id
 		returning d.endpoint_id`
 )
 
@@ -181,17 +198,22 @@ func (s *store) replayFailed(ctx context.Context, company id.Company, endpoint i
 			return err
 		}
 		list, err := pgx.CollectRows(rows, pgx.RowTo[id.WebhookEndpoint])
-		seen := map[id.WebhookEndpoint]bool{}
-		n, whose = len(list), nil
-		for _, e := range list {
-			if !seen[e] {
-				seen[e] = true
-				whose = append(whose, e)
-			}
-		}
+		n, whose = len(list), distinct(list)
 		return err
 	})
 	return n, whose, err
+}
+
+// distinct returns each endpoint once.
+func distinct(list []id.WebhookEndpoint) (once []id.WebhookEndpoint) {
+	seen := map[id.WebhookEndpoint]bool{}
+	for _, e := range list {
+		if !seen[e] {
+			seen[e] = true
+			once = append(once, e)
+		}
+	}
+	return once
 }
 
 const (

@@ -41,6 +41,18 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-send]")) event.target.form.requestSubmit();
 });
 
+// A form that was sent is not sent again before its answer is there. Who comes back
+// to the page can send it again.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || event.defaultPrevented) return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "true";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
 // Parts that need JavaScript are hidden until it runs.
 document.addEventListener("DOMContentLoaded", () => {
   for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;

@@ -7,11 +7,15 @@
 // Administrators: the people who run a company's integrations and its front
 // desk in the dashboard.
 //
-// An administrator (admin_) signs in with e-mail address and password, and a
-// TOTP code where that is set up, and gets a session (sess_). The session's
+// An administrator (admin_) signs in with e-mail address and password, then with
+// a TOTP code where that is set up, and gets a session (sess_). The session's
 // token is opaque and is kept by the browser; the dashboard exchanges it for a
 // short access token, with the scopes of the administrator's role, which it
 // passes on to every service.
+//
+// An answer that shows a secret (a password, a link's token) shows it to the
+// first request under an idempotency key. A repetition does nothing and gets the
+// same answer without the secret.
 
 package authv1
 
@@ -221,6 +225,69 @@ func (x *Administrator) GetVersion() int64 {
 	return 0
 }
 
+// Notice tells an administrator what somebody else did to their account.
+type Notice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// As in the audit log: "administrator.disable_totp".
+	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	// Who did it; empty: whoever runs the platform.
+	ByName        string `protobuf:"bytes,3,opt,name=by_name,json=byName,proto3" json:"by_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Notice) Reset() {
+	*x = Notice{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Notice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Notice) ProtoMessage() {}
+
+func (x *Notice) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Notice.ProtoReflect.Descriptor instead.
+func (*Notice) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Notice) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Notice) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *Notice) GetByName() string {
+	if x != nil {
+		return x.ByName
+	}
+	return ""
+}
+
 // Session is one browser that is signed in.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -244,7 +311,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[1]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -256,7 +323,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[1]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -269,7 +336,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{1}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Session) GetId() string {
@@ -346,14 +413,16 @@ type Identity struct {
 	// At most 5 minutes from its issue.
 	AccessTokenExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=access_token_expires_at,json=accessTokenExpiresAt,proto3" json:"access_token_expires_at,omitempty"`
 	// Sorted.
-	Scopes        []string `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	Scopes []string `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// What the administrator was not yet shown, oldest first, at most 20.
+	Notices       []*Notice `protobuf:"bytes,7,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Identity) Reset() {
 	*x = Identity{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[2]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -365,7 +434,7 @@ func (x *Identity) String() string {
 func (*Identity) ProtoMessage() {}
 
 func (x *Identity) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[2]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -378,7 +447,7 @@ func (x *Identity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identity.ProtoReflect.Descriptor instead.
 func (*Identity) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{2}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Identity) GetAdministrator() *Administrator {
@@ -423,6 +492,13 @@ func (x *Identity) GetScopes() []string {
 	return nil
 }
 
+func (x *Identity) GetNotices() []*Notice {
+	if x != nil {
+		return x.Notices
+	}
+	return nil
+}
+
 type CreateAdministratorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Email string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
@@ -437,7 +513,7 @@ type CreateAdministratorRequest struct {
 
 func (x *CreateAdministratorRequest) Reset() {
 	*x = CreateAdministratorRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[3]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -449,7 +525,7 @@ func (x *CreateAdministratorRequest) String() string {
 func (*CreateAdministratorRequest) ProtoMessage() {}
 
 func (x *CreateAdministratorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[3]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -462,7 +538,7 @@ func (x *CreateAdministratorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateAdministratorRequest.ProtoReflect.Descriptor instead.
 func (*CreateAdministratorRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{3}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateAdministratorRequest) GetEmail() string {
@@ -504,7 +580,7 @@ type CreateAdministratorResponse struct {
 
 func (x *CreateAdministratorResponse) Reset() {
 	*x = CreateAdministratorResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[4]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +592,7 @@ func (x *CreateAdministratorResponse) String() string {
 func (*CreateAdministratorResponse) ProtoMessage() {}
 
 func (x *CreateAdministratorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[4]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +605,7 @@ func (x *CreateAdministratorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateAdministratorResponse.ProtoReflect.Descriptor instead.
 func (*CreateAdministratorResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{4}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateAdministratorResponse) GetAdministrator() *Administrator {
@@ -559,7 +635,7 @@ type ResetAdministratorPasswordRequest struct {
 
 func (x *ResetAdministratorPasswordRequest) Reset() {
 	*x = ResetAdministratorPasswordRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[5]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +647,7 @@ func (x *ResetAdministratorPasswordRequest) String() string {
 func (*ResetAdministratorPasswordRequest) ProtoMessage() {}
 
 func (x *ResetAdministratorPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[5]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +660,7 @@ func (x *ResetAdministratorPasswordRequest) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use ResetAdministratorPasswordRequest.ProtoReflect.Descriptor instead.
 func (*ResetAdministratorPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{5}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ResetAdministratorPasswordRequest) GetAdministrator() string {
@@ -619,7 +695,7 @@ type ResetAdministratorPasswordResponse struct {
 
 func (x *ResetAdministratorPasswordResponse) Reset() {
 	*x = ResetAdministratorPasswordResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[6]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +707,7 @@ func (x *ResetAdministratorPasswordResponse) String() string {
 func (*ResetAdministratorPasswordResponse) ProtoMessage() {}
 
 func (x *ResetAdministratorPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[6]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +720,7 @@ func (x *ResetAdministratorPasswordResponse) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use ResetAdministratorPasswordResponse.ProtoReflect.Descriptor instead.
 func (*ResetAdministratorPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{6}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ResetAdministratorPasswordResponse) GetAdministrator() *Administrator {
@@ -661,6 +737,104 @@ func (x *ResetAdministratorPasswordResponse) GetGeneratedPassword() string {
 	return ""
 }
 
+type GetAdministratorRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// admin_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAdministratorRequest) Reset() {
+	*x = GetAdministratorRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAdministratorRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAdministratorRequest) ProtoMessage() {}
+
+func (x *GetAdministratorRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAdministratorRequest.ProtoReflect.Descriptor instead.
+func (*GetAdministratorRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *GetAdministratorRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetAdministratorResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
+	// Until when an open link can reset the password; unset: there is none.
+	PasswordResetExpiresAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=password_reset_expires_at,json=passwordResetExpiresAt,proto3" json:"password_reset_expires_at,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *GetAdministratorResponse) Reset() {
+	*x = GetAdministratorResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAdministratorResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAdministratorResponse) ProtoMessage() {}
+
+func (x *GetAdministratorResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAdministratorResponse.ProtoReflect.Descriptor instead.
+func (*GetAdministratorResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetAdministratorResponse) GetAdministrator() *Administrator {
+	if x != nil {
+		return x.Administrator
+	}
+	return nil
+}
+
+func (x *GetAdministratorResponse) GetPasswordResetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PasswordResetExpiresAt
+	}
+	return nil
+}
+
 type ListAdministratorsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 1000; 0: 100.
@@ -672,7 +846,7 @@ type ListAdministratorsRequest struct {
 
 func (x *ListAdministratorsRequest) Reset() {
 	*x = ListAdministratorsRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[7]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +858,7 @@ func (x *ListAdministratorsRequest) String() string {
 func (*ListAdministratorsRequest) ProtoMessage() {}
 
 func (x *ListAdministratorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[7]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +871,7 @@ func (x *ListAdministratorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAdministratorsRequest.ProtoReflect.Descriptor instead.
 func (*ListAdministratorsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{7}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListAdministratorsRequest) GetPageSize() int32 {
@@ -724,7 +898,7 @@ type ListAdministratorsResponse struct {
 
 func (x *ListAdministratorsResponse) Reset() {
 	*x = ListAdministratorsResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[8]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -736,7 +910,7 @@ func (x *ListAdministratorsResponse) String() string {
 func (*ListAdministratorsResponse) ProtoMessage() {}
 
 func (x *ListAdministratorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[8]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -749,7 +923,7 @@ func (x *ListAdministratorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAdministratorsResponse.ProtoReflect.Descriptor instead.
 func (*ListAdministratorsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{8}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListAdministratorsResponse) GetAdministrators() []*Administrator {
@@ -780,7 +954,7 @@ type UpdateAdministratorRequest struct {
 
 func (x *UpdateAdministratorRequest) Reset() {
 	*x = UpdateAdministratorRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[9]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +966,7 @@ func (x *UpdateAdministratorRequest) String() string {
 func (*UpdateAdministratorRequest) ProtoMessage() {}
 
 func (x *UpdateAdministratorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[9]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +979,7 @@ func (x *UpdateAdministratorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateAdministratorRequest.ProtoReflect.Descriptor instead.
 func (*UpdateAdministratorRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{9}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateAdministratorRequest) GetId() string {
@@ -845,7 +1019,7 @@ type UpdateAdministratorResponse struct {
 
 func (x *UpdateAdministratorResponse) Reset() {
 	*x = UpdateAdministratorResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[10]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +1031,7 @@ func (x *UpdateAdministratorResponse) String() string {
 func (*UpdateAdministratorResponse) ProtoMessage() {}
 
 func (x *UpdateAdministratorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[10]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1044,7 @@ func (x *UpdateAdministratorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateAdministratorResponse.ProtoReflect.Descriptor instead.
 func (*UpdateAdministratorResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{10}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateAdministratorResponse) GetAdministrator() *Administrator {
@@ -880,22 +1054,612 @@ func (x *UpdateAdministratorResponse) GetAdministrator() *Administrator {
 	return nil
 }
 
+type DisableAdministratorTotpRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// admin_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableAdministratorTotpRequest) Reset() {
+	*x = DisableAdministratorTotpRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableAdministratorTotpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableAdministratorTotpRequest) ProtoMessage() {}
+
+func (x *DisableAdministratorTotpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableAdministratorTotpRequest.ProtoReflect.Descriptor instead.
+func (*DisableAdministratorTotpRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DisableAdministratorTotpRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type DisableAdministratorTotpResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableAdministratorTotpResponse) Reset() {
+	*x = DisableAdministratorTotpResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableAdministratorTotpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableAdministratorTotpResponse) ProtoMessage() {}
+
+func (x *DisableAdministratorTotpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableAdministratorTotpResponse.ProtoReflect.Descriptor instead.
+func (*DisableAdministratorTotpResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DisableAdministratorTotpResponse) GetAdministrator() *Administrator {
+	if x != nil {
+		return x.Administrator
+	}
+	return nil
+}
+
+type EndAdministratorSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// admin_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndAdministratorSessionsRequest) Reset() {
+	*x = EndAdministratorSessionsRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndAdministratorSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndAdministratorSessionsRequest) ProtoMessage() {}
+
+func (x *EndAdministratorSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndAdministratorSessionsRequest.ProtoReflect.Descriptor instead.
+func (*EndAdministratorSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *EndAdministratorSessionsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type EndAdministratorSessionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many have ended.
+	Ended         int32 `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndAdministratorSessionsResponse) Reset() {
+	*x = EndAdministratorSessionsResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndAdministratorSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndAdministratorSessionsResponse) ProtoMessage() {}
+
+func (x *EndAdministratorSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndAdministratorSessionsResponse.ProtoReflect.Descriptor instead.
+func (*EndAdministratorSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *EndAdministratorSessionsResponse) GetEnded() int32 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
+type CreatePasswordResetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// admin_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatePasswordResetRequest) Reset() {
+	*x = CreatePasswordResetRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatePasswordResetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatePasswordResetRequest) ProtoMessage() {}
+
+func (x *CreatePasswordResetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatePasswordResetRequest.ProtoReflect.Descriptor instead.
+func (*CreatePasswordResetRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CreatePasswordResetRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type CreatePasswordResetResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
+	// 43 characters of base64url, for the link. Only its hash is kept. Empty: the
+	// request was a repetition.
+	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatePasswordResetResponse) Reset() {
+	*x = CreatePasswordResetResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatePasswordResetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatePasswordResetResponse) ProtoMessage() {}
+
+func (x *CreatePasswordResetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatePasswordResetResponse.ProtoReflect.Descriptor instead.
+func (*CreatePasswordResetResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CreatePasswordResetResponse) GetAdministrator() *Administrator {
+	if x != nil {
+		return x.Administrator
+	}
+	return nil
+}
+
+func (x *CreatePasswordResetResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *CreatePasswordResetResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+type RevokePasswordResetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// admin_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokePasswordResetRequest) Reset() {
+	*x = RevokePasswordResetRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokePasswordResetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokePasswordResetRequest) ProtoMessage() {}
+
+func (x *RevokePasswordResetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokePasswordResetRequest.ProtoReflect.Descriptor instead.
+func (*RevokePasswordResetRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *RevokePasswordResetRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type RevokePasswordResetResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokePasswordResetResponse) Reset() {
+	*x = RevokePasswordResetResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokePasswordResetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokePasswordResetResponse) ProtoMessage() {}
+
+func (x *RevokePasswordResetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokePasswordResetResponse.ProtoReflect.Descriptor instead.
+func (*RevokePasswordResetResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{21}
+}
+
+type GetPasswordResetRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPasswordResetRequest) Reset() {
+	*x = GetPasswordResetRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPasswordResetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPasswordResetRequest) ProtoMessage() {}
+
+func (x *GetPasswordResetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPasswordResetRequest.ProtoReflect.Descriptor instead.
+func (*GetPasswordResetRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetPasswordResetRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+type GetPasswordResetResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Email         string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
+	CompanyName   string                 `protobuf:"bytes,2,opt,name=company_name,json=companyName,proto3" json:"company_name,omitempty"`
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPasswordResetResponse) Reset() {
+	*x = GetPasswordResetResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPasswordResetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPasswordResetResponse) ProtoMessage() {}
+
+func (x *GetPasswordResetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPasswordResetResponse.ProtoReflect.Descriptor instead.
+func (*GetPasswordResetResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetPasswordResetResponse) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *GetPasswordResetResponse) GetCompanyName() string {
+	if x != nil {
+		return x.CompanyName
+	}
+	return ""
+}
+
+func (x *GetPasswordResetResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+type UsePasswordResetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Token string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// 12 to 200 characters.
+	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	// As in SignInRequest.
+	Address       string   `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	DeviceTokens  []string `protobuf:"bytes,4,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsePasswordResetRequest) Reset() {
+	*x = UsePasswordResetRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsePasswordResetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsePasswordResetRequest) ProtoMessage() {}
+
+func (x *UsePasswordResetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsePasswordResetRequest.ProtoReflect.Descriptor instead.
+func (*UsePasswordResetRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *UsePasswordResetRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *UsePasswordResetRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *UsePasswordResetRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *UsePasswordResetRequest) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
+type UsePasswordResetResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in SignInResponse.
+	DeviceTokens  []string `protobuf:"bytes,1,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsePasswordResetResponse) Reset() {
+	*x = UsePasswordResetResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsePasswordResetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsePasswordResetResponse) ProtoMessage() {}
+
+func (x *UsePasswordResetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsePasswordResetResponse.ProtoReflect.Descriptor instead.
+func (*UsePasswordResetResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *UsePasswordResetResponse) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
 type SignInRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Email    string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
 	Password string                 `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	// Six digits, or a recovery code; empty: none yet.
+	// Six digits, or a recovery code: FinishSignIn in the same call, for callers
+	// who have it at hand. Empty: none yet.
 	TotpCode string `protobuf:"bytes,3,opt,name=totp_code,json=totpCode,proto3" json:"totp_code,omitempty"`
 	// The browser's address and User-Agent, cut to 64 and 300 characters.
-	Address       string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
-	UserAgent     string `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	Address   string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	UserAgent string `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	// What the browser was given the last time, whoever signed in; at most 8 are
+	// looked at.
+	DeviceTokens  []string `protobuf:"bytes,6,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SignInRequest) Reset() {
 	*x = SignInRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[11]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +1671,7 @@ func (x *SignInRequest) String() string {
 func (*SignInRequest) ProtoMessage() {}
 
 func (x *SignInRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[11]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1684,7 @@ func (x *SignInRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignInRequest.ProtoReflect.Descriptor instead.
 func (*SignInRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{11}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SignInRequest) GetEmail() string {
@@ -958,20 +1722,31 @@ func (x *SignInRequest) GetUserAgent() string {
 	return ""
 }
 
+func (x *SignInRequest) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
 type SignInResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The password is right and a code is wanted; nothing else is set.
+	// The password is right and a code is wanted; only the pending token is set.
 	TotpRequired bool `protobuf:"varint,1,opt,name=totp_required,json=totpRequired,proto3" json:"totp_required,omitempty"`
 	// 43 characters of base64url. Only its hash is kept.
-	SessionToken  string    `protobuf:"bytes,2,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
-	Identity      *Identity `protobuf:"bytes,3,opt,name=identity,proto3" json:"identity,omitempty"`
+	SessionToken string    `protobuf:"bytes,2,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
+	Identity     *Identity `protobuf:"bytes,3,opt,name=identity,proto3" json:"identity,omitempty"`
+	// 43 characters of base64url, for FinishSignIn. Only its hash is kept.
+	PendingToken string `protobuf:"bytes,4,opt,name=pending_token,json=pendingToken,proto3" json:"pending_token,omitempty"`
+	// What the browser keeps from now on, by which it is known: sealed, at most 5.
+	DeviceTokens  []string `protobuf:"bytes,5,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SignInResponse) Reset() {
 	*x = SignInResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[12]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1758,7 @@ func (x *SignInResponse) String() string {
 func (*SignInResponse) ProtoMessage() {}
 
 func (x *SignInResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[12]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1771,7 @@ func (x *SignInResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignInResponse.ProtoReflect.Descriptor instead.
 func (*SignInResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{12}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SignInResponse) GetTotpRequired() bool {
@@ -1020,6 +1795,159 @@ func (x *SignInResponse) GetIdentity() *Identity {
 	return nil
 }
 
+func (x *SignInResponse) GetPendingToken() string {
+	if x != nil {
+		return x.PendingToken
+	}
+	return ""
+}
+
+func (x *SignInResponse) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
+type FinishSignInRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	PendingToken string                 `protobuf:"bytes,1,opt,name=pending_token,json=pendingToken,proto3" json:"pending_token,omitempty"`
+	// Six digits, or a recovery code.
+	TotpCode string `protobuf:"bytes,2,opt,name=totp_code,json=totpCode,proto3" json:"totp_code,omitempty"`
+	// As in SignInRequest.
+	Address       string   `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	UserAgent     string   `protobuf:"bytes,4,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	DeviceTokens  []string `protobuf:"bytes,5,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishSignInRequest) Reset() {
+	*x = FinishSignInRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishSignInRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishSignInRequest) ProtoMessage() {}
+
+func (x *FinishSignInRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishSignInRequest.ProtoReflect.Descriptor instead.
+func (*FinishSignInRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *FinishSignInRequest) GetPendingToken() string {
+	if x != nil {
+		return x.PendingToken
+	}
+	return ""
+}
+
+func (x *FinishSignInRequest) GetTotpCode() string {
+	if x != nil {
+		return x.TotpCode
+	}
+	return ""
+}
+
+func (x *FinishSignInRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *FinishSignInRequest) GetUserAgent() string {
+	if x != nil {
+		return x.UserAgent
+	}
+	return ""
+}
+
+func (x *FinishSignInRequest) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
+type FinishSignInResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in SignInResponse.
+	SessionToken  string    `protobuf:"bytes,1,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
+	Identity      *Identity `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	DeviceTokens  []string  `protobuf:"bytes,3,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishSignInResponse) Reset() {
+	*x = FinishSignInResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishSignInResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishSignInResponse) ProtoMessage() {}
+
+func (x *FinishSignInResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishSignInResponse.ProtoReflect.Descriptor instead.
+func (*FinishSignInResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *FinishSignInResponse) GetSessionToken() string {
+	if x != nil {
+		return x.SessionToken
+	}
+	return ""
+}
+
+func (x *FinishSignInResponse) GetIdentity() *Identity {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
+func (x *FinishSignInResponse) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
 type AuthenticateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SessionToken  string                 `protobuf:"bytes,1,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
@@ -1029,7 +1957,7 @@ type AuthenticateRequest struct {
 
 func (x *AuthenticateRequest) Reset() {
 	*x = AuthenticateRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[13]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1969,7 @@ func (x *AuthenticateRequest) String() string {
 func (*AuthenticateRequest) ProtoMessage() {}
 
 func (x *AuthenticateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[13]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1982,7 @@ func (x *AuthenticateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthenticateRequest.ProtoReflect.Descriptor instead.
 func (*AuthenticateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{13}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AuthenticateRequest) GetSessionToken() string {
@@ -1073,7 +2001,7 @@ type AuthenticateResponse struct {
 
 func (x *AuthenticateResponse) Reset() {
 	*x = AuthenticateResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[14]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +2013,7 @@ func (x *AuthenticateResponse) String() string {
 func (*AuthenticateResponse) ProtoMessage() {}
 
 func (x *AuthenticateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[14]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +2026,7 @@ func (x *AuthenticateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuthenticateResponse.ProtoReflect.Descriptor instead.
 func (*AuthenticateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AuthenticateResponse) GetIdentity() *Identity {
@@ -1117,7 +2045,7 @@ type SignOutRequest struct {
 
 func (x *SignOutRequest) Reset() {
 	*x = SignOutRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[15]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +2057,7 @@ func (x *SignOutRequest) String() string {
 func (*SignOutRequest) ProtoMessage() {}
 
 func (x *SignOutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[15]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +2070,7 @@ func (x *SignOutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutRequest.ProtoReflect.Descriptor instead.
 func (*SignOutRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SignOutRequest) GetSessionToken() string {
@@ -1160,7 +2088,7 @@ type SignOutResponse struct {
 
 func (x *SignOutResponse) Reset() {
 	*x = SignOutResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[16]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +2100,7 @@ func (x *SignOutResponse) String() string {
 func (*SignOutResponse) ProtoMessage() {}
 
 func (x *SignOutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[16]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +2113,7 @@ func (x *SignOutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignOutResponse.ProtoReflect.Descriptor instead.
 func (*SignOutResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 type ListSessionsRequest struct {
@@ -1198,7 +2126,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[17]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +2138,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[17]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +2151,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListSessionsRequest) GetAdministratorId() string {
@@ -1242,7 +2170,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[18]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +2182,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[18]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +2195,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -1287,7 +2215,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[19]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +2227,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[19]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +2240,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EndSessionRequest) GetId() string {
@@ -1330,7 +2258,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[20]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +2270,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[20]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +2283,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 type EndOtherSessionsRequest struct {
@@ -1366,7 +2294,7 @@ type EndOtherSessionsRequest struct {
 
 func (x *EndOtherSessionsRequest) Reset() {
 	*x = EndOtherSessionsRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[21]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +2306,7 @@ func (x *EndOtherSessionsRequest) String() string {
 func (*EndOtherSessionsRequest) ProtoMessage() {}
 
 func (x *EndOtherSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[21]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +2319,7 @@ func (x *EndOtherSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndOtherSessionsRequest.ProtoReflect.Descriptor instead.
 func (*EndOtherSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 type EndOtherSessionsResponse struct {
@@ -1404,7 +2332,7 @@ type EndOtherSessionsResponse struct {
 
 func (x *EndOtherSessionsResponse) Reset() {
 	*x = EndOtherSessionsResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[22]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +2344,7 @@ func (x *EndOtherSessionsResponse) String() string {
 func (*EndOtherSessionsResponse) ProtoMessage() {}
 
 func (x *EndOtherSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[22]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +2357,7 @@ func (x *EndOtherSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndOtherSessionsResponse.ProtoReflect.Descriptor instead.
 func (*EndOtherSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EndOtherSessionsResponse) GetEnded() int32 {
@@ -1439,20 +2367,192 @@ func (x *EndOtherSessionsResponse) GetEnded() int32 {
 	return 0
 }
 
+type UpdateProfileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 100 characters.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateProfileRequest) Reset() {
+	*x = UpdateProfileRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateProfileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateProfileRequest) ProtoMessage() {}
+
+func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
+func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *UpdateProfileRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type UpdateProfileResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateProfileResponse) Reset() {
+	*x = UpdateProfileResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateProfileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateProfileResponse) ProtoMessage() {}
+
+func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
+func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *UpdateProfileResponse) GetAdministrator() *Administrator {
+	if x != nil {
+		return x.Administrator
+	}
+	return nil
+}
+
+type DismissNoticesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those up to this moment: the latest that was shown.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DismissNoticesRequest) Reset() {
+	*x = DismissNoticesRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DismissNoticesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DismissNoticesRequest) ProtoMessage() {}
+
+func (x *DismissNoticesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DismissNoticesRequest.ProtoReflect.Descriptor instead.
+func (*DismissNoticesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *DismissNoticesRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+type DismissNoticesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DismissNoticesResponse) Reset() {
+	*x = DismissNoticesResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DismissNoticesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DismissNoticesResponse) ProtoMessage() {}
+
+func (x *DismissNoticesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DismissNoticesResponse.ProtoReflect.Descriptor instead.
+func (*DismissNoticesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{43}
+}
+
 type ChangePasswordRequest struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	CurrentPassword string                 `protobuf:"bytes,1,opt,name=current_password,json=currentPassword,proto3" json:"current_password,omitempty"`
 	// 12 to 200 characters, and not the present one.
 	NewPassword string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
-	// The browser's address, for the throttle.
-	Address       string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// The browser's address; not used any more.
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// As in SignInRequest: all that were given before count no more.
+	DeviceTokens  []string `protobuf:"bytes,4,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[23]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +2564,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[23]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +2577,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ChangePasswordRequest) GetCurrentPassword() string {
@@ -1501,15 +2601,24 @@ func (x *ChangePasswordRequest) GetAddress() string {
 	return ""
 }
 
+func (x *ChangePasswordRequest) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
 type ChangePasswordResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in SignInResponse.
+	DeviceTokens  []string `protobuf:"bytes,1,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[24]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1521,7 +2630,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[24]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1534,18 +2643,27 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ChangePasswordResponse) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
 }
 
 type SetupTotpRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Show the secret that was made and is not yet confirmed.
+	Again         bool `protobuf:"varint,1,opt,name=again,proto3" json:"again,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetupTotpRequest) Reset() {
 	*x = SetupTotpRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[25]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1557,7 +2675,7 @@ func (x *SetupTotpRequest) String() string {
 func (*SetupTotpRequest) ProtoMessage() {}
 
 func (x *SetupTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[25]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1570,7 +2688,14 @@ func (x *SetupTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetupTotpRequest.ProtoReflect.Descriptor instead.
 func (*SetupTotpRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *SetupTotpRequest) GetAgain() bool {
+	if x != nil {
+		return x.Again
+	}
+	return false
 }
 
 type SetupTotpResponse struct {
@@ -1585,7 +2710,7 @@ type SetupTotpResponse struct {
 
 func (x *SetupTotpResponse) Reset() {
 	*x = SetupTotpResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[26]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1597,7 +2722,7 @@ func (x *SetupTotpResponse) String() string {
 func (*SetupTotpResponse) ProtoMessage() {}
 
 func (x *SetupTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[26]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1610,7 +2735,7 @@ func (x *SetupTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetupTotpResponse.ProtoReflect.Descriptor instead.
 func (*SetupTotpResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SetupTotpResponse) GetOtpauthUri() string {
@@ -1636,7 +2761,7 @@ type ConfirmTotpRequest struct {
 
 func (x *ConfirmTotpRequest) Reset() {
 	*x = ConfirmTotpRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[27]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1648,7 +2773,7 @@ func (x *ConfirmTotpRequest) String() string {
 func (*ConfirmTotpRequest) ProtoMessage() {}
 
 func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[27]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1661,7 +2786,7 @@ func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ConfirmTotpRequest) GetCode() string {
@@ -1681,7 +2806,7 @@ type ConfirmTotpResponse struct {
 
 func (x *ConfirmTotpResponse) Reset() {
 	*x = ConfirmTotpResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[28]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1693,7 +2818,7 @@ func (x *ConfirmTotpResponse) String() string {
 func (*ConfirmTotpResponse) ProtoMessage() {}
 
 func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[28]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1706,7 +2831,7 @@ func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ConfirmTotpResponse) GetRecoveryCodes() []string {
@@ -1719,7 +2844,7 @@ func (x *ConfirmTotpResponse) GetRecoveryCodes() []string {
 type DisableTotpRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Password string                 `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
-	// The browser's address, for the throttle.
+	// The browser's address; not used any more.
 	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1727,7 +2852,7 @@ type DisableTotpRequest struct {
 
 func (x *DisableTotpRequest) Reset() {
 	*x = DisableTotpRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[29]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1739,7 +2864,7 @@ func (x *DisableTotpRequest) String() string {
 func (*DisableTotpRequest) ProtoMessage() {}
 
 func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[29]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1752,7 +2877,7 @@ func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpRequest.ProtoReflect.Descriptor instead.
 func (*DisableTotpRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DisableTotpRequest) GetPassword() string {
@@ -1777,7 +2902,7 @@ type DisableTotpResponse struct {
 
 func (x *DisableTotpResponse) Reset() {
 	*x = DisableTotpResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[30]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +2914,7 @@ func (x *DisableTotpResponse) String() string {
 func (*DisableTotpResponse) ProtoMessage() {}
 
 func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[30]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1802,7 +2927,96 @@ func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpResponse.ProtoReflect.Descriptor instead.
 func (*DisableTotpResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{51}
+}
+
+type RenewRecoveryCodesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Password      string                 `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenewRecoveryCodesRequest) Reset() {
+	*x = RenewRecoveryCodesRequest{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenewRecoveryCodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenewRecoveryCodesRequest) ProtoMessage() {}
+
+func (x *RenewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenewRecoveryCodesRequest.ProtoReflect.Descriptor instead.
+func (*RenewRecoveryCodesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *RenewRecoveryCodesRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+type RenewRecoveryCodesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ten, each good for one sign-in.
+	RecoveryCodes []string `protobuf:"bytes,1,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenewRecoveryCodesResponse) Reset() {
+	*x = RenewRecoveryCodesResponse{}
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenewRecoveryCodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenewRecoveryCodesResponse) ProtoMessage() {}
+
+func (x *RenewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenewRecoveryCodesResponse.ProtoReflect.Descriptor instead.
+func (*RenewRecoveryCodesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *RenewRecoveryCodesResponse) GetRecoveryCodes() []string {
+	if x != nil {
+		return x.RecoveryCodes
+	}
+	return nil
 }
 
 // Invitation lets somebody become an administrator.
@@ -1824,7 +3038,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[31]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +3050,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[31]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +3063,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Invitation) GetId() string {
@@ -1911,7 +3125,7 @@ type InviteAdministratorRequest struct {
 
 func (x *InviteAdministratorRequest) Reset() {
 	*x = InviteAdministratorRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[32]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1923,7 +3137,7 @@ func (x *InviteAdministratorRequest) String() string {
 func (*InviteAdministratorRequest) ProtoMessage() {}
 
 func (x *InviteAdministratorRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[32]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1936,7 +3150,7 @@ func (x *InviteAdministratorRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteAdministratorRequest.ProtoReflect.Descriptor instead.
 func (*InviteAdministratorRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *InviteAdministratorRequest) GetEmail() string {
@@ -1956,7 +3170,8 @@ func (x *InviteAdministratorRequest) GetRole() AdministratorRole {
 type InviteAdministratorResponse struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Invitation *Invitation            `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
-	// 43 characters of base64url, for the link. Only its hash is kept.
+	// 43 characters of base64url, for the link. Only its hash is kept. Empty: the
+	// request was a repetition.
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1964,7 +3179,7 @@ type InviteAdministratorResponse struct {
 
 func (x *InviteAdministratorResponse) Reset() {
 	*x = InviteAdministratorResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[33]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +3191,7 @@ func (x *InviteAdministratorResponse) String() string {
 func (*InviteAdministratorResponse) ProtoMessage() {}
 
 func (x *InviteAdministratorResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[33]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +3204,7 @@ func (x *InviteAdministratorResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteAdministratorResponse.ProtoReflect.Descriptor instead.
 func (*InviteAdministratorResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *InviteAdministratorResponse) GetInvitation() *Invitation {
@@ -2014,7 +3229,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[34]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2026,7 +3241,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[34]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2039,7 +3254,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 type ListInvitationsResponse struct {
@@ -2052,7 +3267,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[35]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +3279,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[35]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +3292,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -2096,7 +3311,7 @@ type RevokeInvitationRequest struct {
 
 func (x *RevokeInvitationRequest) Reset() {
 	*x = RevokeInvitationRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[36]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2108,7 +3323,7 @@ func (x *RevokeInvitationRequest) String() string {
 func (*RevokeInvitationRequest) ProtoMessage() {}
 
 func (x *RevokeInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[36]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2121,7 +3336,7 @@ func (x *RevokeInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RevokeInvitationRequest) GetId() string {
@@ -2139,7 +3354,7 @@ type RevokeInvitationResponse struct {
 
 func (x *RevokeInvitationResponse) Reset() {
 	*x = RevokeInvitationResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[37]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2151,7 +3366,7 @@ func (x *RevokeInvitationResponse) String() string {
 func (*RevokeInvitationResponse) ProtoMessage() {}
 
 func (x *RevokeInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[37]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2164,7 +3379,7 @@ func (x *RevokeInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 type GetInvitationRequest struct {
@@ -2176,7 +3391,7 @@ type GetInvitationRequest struct {
 
 func (x *GetInvitationRequest) Reset() {
 	*x = GetInvitationRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[38]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2188,7 +3403,7 @@ func (x *GetInvitationRequest) String() string {
 func (*GetInvitationRequest) ProtoMessage() {}
 
 func (x *GetInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[38]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2201,7 +3416,7 @@ func (x *GetInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInvitationRequest.ProtoReflect.Descriptor instead.
 func (*GetInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *GetInvitationRequest) GetToken() string {
@@ -2221,7 +3436,7 @@ type GetInvitationResponse struct {
 
 func (x *GetInvitationResponse) Reset() {
 	*x = GetInvitationResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[39]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2233,7 +3448,7 @@ func (x *GetInvitationResponse) String() string {
 func (*GetInvitationResponse) ProtoMessage() {}
 
 func (x *GetInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[39]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2246,7 +3461,7 @@ func (x *GetInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInvitationResponse.ProtoReflect.Descriptor instead.
 func (*GetInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *GetInvitationResponse) GetInvitation() *Invitation {
@@ -2270,15 +3485,16 @@ type AcceptInvitationRequest struct {
 	// 12 to 200 characters.
 	Password string `protobuf:"bytes,3,opt,name=password,proto3" json:"password,omitempty"`
 	// As in SignInRequest.
-	Address       string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
-	UserAgent     string `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	Address       string   `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	UserAgent     string   `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	DeviceTokens  []string `protobuf:"bytes,6,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[40]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2290,7 +3506,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[40]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2303,7 +3519,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AcceptInvitationRequest) GetToken() string {
@@ -2341,17 +3557,26 @@ func (x *AcceptInvitationRequest) GetUserAgent() string {
 	return ""
 }
 
+func (x *AcceptInvitationRequest) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
+	}
+	return nil
+}
+
 type AcceptInvitationResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionToken  string                 `protobuf:"bytes,1,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
-	Identity      *Identity              `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	SessionToken string                 `protobuf:"bytes,1,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
+	Identity     *Identity              `protobuf:"bytes,2,opt,name=identity,proto3" json:"identity,omitempty"`
+	// As in SignInResponse.
+	DeviceTokens  []string `protobuf:"bytes,3,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[41]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +3588,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[41]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +3601,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *AcceptInvitationResponse) GetSessionToken() string {
@@ -2389,6 +3614,13 @@ func (x *AcceptInvitationResponse) GetSessionToken() string {
 func (x *AcceptInvitationResponse) GetIdentity() *Identity {
 	if x != nil {
 		return x.Identity
+	}
+	return nil
+}
+
+func (x *AcceptInvitationResponse) GetDeviceTokens() []string {
+	if x != nil {
+		return x.DeviceTokens
 	}
 	return nil
 }
@@ -2415,7 +3647,7 @@ type AuditEntry struct {
 
 func (x *AuditEntry) Reset() {
 	*x = AuditEntry{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[42]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +3659,7 @@ func (x *AuditEntry) String() string {
 func (*AuditEntry) ProtoMessage() {}
 
 func (x *AuditEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[42]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +3672,7 @@ func (x *AuditEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditEntry.ProtoReflect.Descriptor instead.
 func (*AuditEntry) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *AuditEntry) GetId() string {
@@ -2506,7 +3738,7 @@ type AuditDetail struct {
 
 func (x *AuditDetail) Reset() {
 	*x = AuditDetail{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2518,7 +3750,7 @@ func (x *AuditDetail) String() string {
 func (*AuditDetail) ProtoMessage() {}
 
 func (x *AuditDetail) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2531,7 +3763,7 @@ func (x *AuditDetail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditDetail.ProtoReflect.Descriptor instead.
 func (*AuditDetail) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *AuditDetail) GetField() string {
@@ -2576,7 +3808,7 @@ type ListAuditEntriesRequest struct {
 
 func (x *ListAuditEntriesRequest) Reset() {
 	*x = ListAuditEntriesRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2588,7 +3820,7 @@ func (x *ListAuditEntriesRequest) String() string {
 func (*ListAuditEntriesRequest) ProtoMessage() {}
 
 func (x *ListAuditEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2601,7 +3833,7 @@ func (x *ListAuditEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListAuditEntriesRequest) GetPageSize() int32 {
@@ -2663,7 +3895,7 @@ type ListAuditEntriesResponse struct {
 
 func (x *ListAuditEntriesResponse) Reset() {
 	*x = ListAuditEntriesResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[45]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2675,7 +3907,7 @@ func (x *ListAuditEntriesResponse) String() string {
 func (*ListAuditEntriesResponse) ProtoMessage() {}
 
 func (x *ListAuditEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[45]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2688,7 +3920,7 @@ func (x *ListAuditEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListAuditEntriesResponse) GetEntries() []*AuditEntry {
@@ -2719,7 +3951,7 @@ type RecordAuditEntryRequest struct {
 
 func (x *RecordAuditEntryRequest) Reset() {
 	*x = RecordAuditEntryRequest{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[46]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2731,7 +3963,7 @@ func (x *RecordAuditEntryRequest) String() string {
 func (*RecordAuditEntryRequest) ProtoMessage() {}
 
 func (x *RecordAuditEntryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[46]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2744,7 +3976,7 @@ func (x *RecordAuditEntryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordAuditEntryRequest.ProtoReflect.Descriptor instead.
 func (*RecordAuditEntryRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *RecordAuditEntryRequest) GetAction() string {
@@ -2777,7 +4009,7 @@ type RecordAuditEntryResponse struct {
 
 func (x *RecordAuditEntryResponse) Reset() {
 	*x = RecordAuditEntryResponse{}
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[47]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2789,7 +4021,7 @@ func (x *RecordAuditEntryResponse) String() string {
 func (*RecordAuditEntryResponse) ProtoMessage() {}
 
 func (x *RecordAuditEntryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_admin_proto_msgTypes[47]
+	mi := &file_reservation_auth_v1_admin_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2802,7 +4034,7 @@ func (x *RecordAuditEntryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordAuditEntryResponse.ProtoReflect.Descriptor instead.
 func (*RecordAuditEntryResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *RecordAuditEntryResponse) GetEntry() *AuditEntry {
@@ -2832,7 +4064,11 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x11last_signed_in_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x0elastSignedInAt\x12J\n" +
 	"\x13password_changed_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x11passwordChangedAt\x12\x18\n" +
-	"\aversion\x18\f \x01(\x03R\aversion\"\x8f\x03\n" +
+	"\aversion\x18\f \x01(\x03R\aversion\"e\n" +
+	"\x06Notice\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\tR\x06action\x12\x17\n" +
+	"\aby_name\x18\x03 \x01(\tR\x06byName\"\x8f\x03\n" +
 	"\aSession\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12)\n" +
 	"\x10administrator_id\x18\x02 \x01(\tR\x0fadministratorId\x12\x18\n" +
@@ -2846,14 +4082,15 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x0fidle_expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\ridleExpiresAt\x129\n" +
 	"\n" +
 	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x18\n" +
-	"\acurrent\x18\t \x01(\bR\acurrent\"\xd2\x02\n" +
+	"\acurrent\x18\t \x01(\bR\acurrent\"\x89\x03\n" +
 	"\bIdentity\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x126\n" +
 	"\acompany\x18\x02 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\x126\n" +
 	"\asession\x18\x03 \x01(\v2\x1c.reservation.auth.v1.SessionR\asession\x12!\n" +
 	"\faccess_token\x18\x04 \x01(\tR\vaccessToken\x12Q\n" +
 	"\x17access_token_expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x14accessTokenExpiresAt\x12\x16\n" +
-	"\x06scopes\x18\x06 \x03(\tR\x06scopes\"\x9e\x01\n" +
+	"\x06scopes\x18\x06 \x03(\tR\x06scopes\x125\n" +
+	"\anotices\x18\a \x03(\v2\x1b.reservation.auth.v1.NoticeR\anotices\"\x9e\x01\n" +
 	"\x1aCreateAdministratorRequest\x12\x14\n" +
 	"\x05email\x18\x01 \x01(\tR\x05email\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -2868,7 +4105,12 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\fdisable_totp\x18\x03 \x01(\bR\vdisableTotp\"\x9d\x01\n" +
 	"\"ResetAdministratorPasswordResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12-\n" +
-	"\x12generated_password\x18\x02 \x01(\tR\x11generatedPassword\"W\n" +
+	"\x12generated_password\x18\x02 \x01(\tR\x11generatedPassword\")\n" +
+	"\x17GetAdministratorRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xbb\x01\n" +
+	"\x18GetAdministratorResponse\x12H\n" +
+	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12U\n" +
+	"\x19password_reset_expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x16passwordResetExpiresAt\"W\n" +
 	"\x19ListAdministratorsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -2885,18 +4127,64 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x05_roleB\v\n" +
 	"\t_disabled\"g\n" +
 	"\x1bUpdateAdministratorResponse\x12H\n" +
-	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\"\x97\x01\n" +
+	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\"1\n" +
+	"\x1fDisableAdministratorTotpRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"l\n" +
+	" DisableAdministratorTotpResponse\x12H\n" +
+	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\"1\n" +
+	"\x1fEndAdministratorSessionsRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"8\n" +
+	" EndAdministratorSessionsResponse\x12\x14\n" +
+	"\x05ended\x18\x01 \x01(\x05R\x05ended\",\n" +
+	"\x1aCreatePasswordResetRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xb8\x01\n" +
+	"\x1bCreatePasswordResetResponse\x12H\n" +
+	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\x129\n" +
+	"\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\",\n" +
+	"\x1aRevokePasswordResetRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x1d\n" +
+	"\x1bRevokePasswordResetResponse\"/\n" +
+	"\x17GetPasswordResetRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"\x8e\x01\n" +
+	"\x18GetPasswordResetResponse\x12\x14\n" +
+	"\x05email\x18\x01 \x01(\tR\x05email\x12!\n" +
+	"\fcompany_name\x18\x02 \x01(\tR\vcompanyName\x129\n" +
+	"\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x8a\x01\n" +
+	"\x17UsePasswordResetRequest\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12#\n" +
+	"\rdevice_tokens\x18\x04 \x03(\tR\fdeviceTokens\"?\n" +
+	"\x18UsePasswordResetResponse\x12#\n" +
+	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"\xbc\x01\n" +
 	"\rSignInRequest\x12\x14\n" +
 	"\x05email\x18\x01 \x01(\tR\x05email\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12\x1b\n" +
 	"\ttotp_code\x18\x03 \x01(\tR\btotpCode\x12\x18\n" +
 	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x1d\n" +
 	"\n" +
-	"user_agent\x18\x05 \x01(\tR\tuserAgent\"\x95\x01\n" +
+	"user_agent\x18\x05 \x01(\tR\tuserAgent\x12#\n" +
+	"\rdevice_tokens\x18\x06 \x03(\tR\fdeviceTokens\"\xdf\x01\n" +
 	"\x0eSignInResponse\x12#\n" +
 	"\rtotp_required\x18\x01 \x01(\bR\ftotpRequired\x12#\n" +
 	"\rsession_token\x18\x02 \x01(\tR\fsessionToken\x129\n" +
-	"\bidentity\x18\x03 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\":\n" +
+	"\bidentity\x18\x03 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\x12#\n" +
+	"\rpending_token\x18\x04 \x01(\tR\fpendingToken\x12#\n" +
+	"\rdevice_tokens\x18\x05 \x03(\tR\fdeviceTokens\"\xb5\x01\n" +
+	"\x13FinishSignInRequest\x12#\n" +
+	"\rpending_token\x18\x01 \x01(\tR\fpendingToken\x12\x1b\n" +
+	"\ttotp_code\x18\x02 \x01(\tR\btotpCode\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1d\n" +
+	"\n" +
+	"user_agent\x18\x04 \x01(\tR\tuserAgent\x12#\n" +
+	"\rdevice_tokens\x18\x05 \x03(\tR\fdeviceTokens\"\x9b\x01\n" +
+	"\x14FinishSignInResponse\x12#\n" +
+	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\x129\n" +
+	"\bidentity\x18\x02 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\x12#\n" +
+	"\rdevice_tokens\x18\x03 \x03(\tR\fdeviceTokens\":\n" +
 	"\x13AuthenticateRequest\x12#\n" +
 	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\"Q\n" +
 	"\x14AuthenticateResponse\x129\n" +
@@ -2913,13 +4201,23 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x12EndSessionResponse\"\x19\n" +
 	"\x17EndOtherSessionsRequest\"0\n" +
 	"\x18EndOtherSessionsResponse\x12\x14\n" +
-	"\x05ended\x18\x01 \x01(\x05R\x05ended\"\x7f\n" +
+	"\x05ended\x18\x01 \x01(\x05R\x05ended\"*\n" +
+	"\x14UpdateProfileRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"a\n" +
+	"\x15UpdateProfileResponse\x12H\n" +
+	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\"I\n" +
+	"\x15DismissNoticesRequest\x120\n" +
+	"\x05until\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x18\n" +
+	"\x16DismissNoticesResponse\"\xa4\x01\n" +
 	"\x15ChangePasswordRequest\x12)\n" +
 	"\x10current_password\x18\x01 \x01(\tR\x0fcurrentPassword\x12!\n" +
 	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\x12\x18\n" +
-	"\aaddress\x18\x03 \x01(\tR\aaddress\"\x18\n" +
-	"\x16ChangePasswordResponse\"\x12\n" +
-	"\x10SetupTotpRequest\"L\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12#\n" +
+	"\rdevice_tokens\x18\x04 \x03(\tR\fdeviceTokens\"=\n" +
+	"\x16ChangePasswordResponse\x12#\n" +
+	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"(\n" +
+	"\x10SetupTotpRequest\x12\x14\n" +
+	"\x05again\x18\x01 \x01(\bR\x05again\"L\n" +
 	"\x11SetupTotpResponse\x12\x1f\n" +
 	"\votpauth_uri\x18\x01 \x01(\tR\n" +
 	"otpauthUri\x12\x16\n" +
@@ -2931,7 +4229,11 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x12DisableTotpRequest\x12\x1a\n" +
 	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\"\x15\n" +
-	"\x13DisableTotpResponse\"\xab\x02\n" +
+	"\x13DisableTotpResponse\"7\n" +
+	"\x19RenewRecoveryCodesRequest\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\tR\bpassword\"C\n" +
+	"\x1aRenewRecoveryCodesResponse\x12%\n" +
+	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"\xab\x02\n" +
 	"\n" +
 	"Invitation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -2964,17 +4266,19 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"invitation\x18\x01 \x01(\v2\x1f.reservation.auth.v1.InvitationR\n" +
 	"invitation\x12!\n" +
-	"\fcompany_name\x18\x02 \x01(\tR\vcompanyName\"\x98\x01\n" +
+	"\fcompany_name\x18\x02 \x01(\tR\vcompanyName\"\xbd\x01\n" +
 	"\x17AcceptInvitationRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
 	"\bpassword\x18\x03 \x01(\tR\bpassword\x12\x18\n" +
 	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x1d\n" +
 	"\n" +
-	"user_agent\x18\x05 \x01(\tR\tuserAgent\"z\n" +
+	"user_agent\x18\x05 \x01(\tR\tuserAgent\x12#\n" +
+	"\rdevice_tokens\x18\x06 \x03(\tR\fdeviceTokens\"\x9f\x01\n" +
 	"\x18AcceptInvitationResponse\x12#\n" +
 	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\x129\n" +
-	"\bidentity\x18\x02 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\"\xe9\x01\n" +
+	"\bidentity\x18\x02 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\x12#\n" +
+	"\rdevice_tokens\x18\x03 \x03(\tR\fdeviceTokens\"\xe9\x01\n" +
 	"\n" +
 	"AuditEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
@@ -3010,23 +4314,34 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x11AdministratorRole\x12\"\n" +
 	"\x1eADMINISTRATOR_ROLE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18ADMINISTRATOR_ROLE_OWNER\x10\x01\x12\x1c\n" +
-	"\x18ADMINISTRATOR_ROLE_STAFF\x10\x022\x91\x10\n" +
+	"\x18ADMINISTRATOR_ROLE_STAFF\x10\x022\x9b\x1a\n" +
 	"\x14AdministratorService\x12x\n" +
 	"\x13CreateAdministrator\x12/.reservation.auth.v1.CreateAdministratorRequest\x1a0.reservation.auth.v1.CreateAdministratorResponse\x12\x8d\x01\n" +
-	"\x1aResetAdministratorPassword\x126.reservation.auth.v1.ResetAdministratorPasswordRequest\x1a7.reservation.auth.v1.ResetAdministratorPasswordResponse\x12u\n" +
+	"\x1aResetAdministratorPassword\x126.reservation.auth.v1.ResetAdministratorPasswordRequest\x1a7.reservation.auth.v1.ResetAdministratorPasswordResponse\x12o\n" +
+	"\x10GetAdministrator\x12,.reservation.auth.v1.GetAdministratorRequest\x1a-.reservation.auth.v1.GetAdministratorResponse\x12u\n" +
 	"\x12ListAdministrators\x12..reservation.auth.v1.ListAdministratorsRequest\x1a/.reservation.auth.v1.ListAdministratorsResponse\x12x\n" +
-	"\x13UpdateAdministrator\x12/.reservation.auth.v1.UpdateAdministratorRequest\x1a0.reservation.auth.v1.UpdateAdministratorResponse\x12Q\n" +
+	"\x13UpdateAdministrator\x12/.reservation.auth.v1.UpdateAdministratorRequest\x1a0.reservation.auth.v1.UpdateAdministratorResponse\x12\x87\x01\n" +
+	"\x18DisableAdministratorTotp\x124.reservation.auth.v1.DisableAdministratorTotpRequest\x1a5.reservation.auth.v1.DisableAdministratorTotpResponse\x12\x87\x01\n" +
+	"\x18EndAdministratorSessions\x124.reservation.auth.v1.EndAdministratorSessionsRequest\x1a5.reservation.auth.v1.EndAdministratorSessionsResponse\x12x\n" +
+	"\x13CreatePasswordReset\x12/.reservation.auth.v1.CreatePasswordResetRequest\x1a0.reservation.auth.v1.CreatePasswordResetResponse\x12x\n" +
+	"\x13RevokePasswordReset\x12/.reservation.auth.v1.RevokePasswordResetRequest\x1a0.reservation.auth.v1.RevokePasswordResetResponse\x12o\n" +
+	"\x10GetPasswordReset\x12,.reservation.auth.v1.GetPasswordResetRequest\x1a-.reservation.auth.v1.GetPasswordResetResponse\x12o\n" +
+	"\x10UsePasswordReset\x12,.reservation.auth.v1.UsePasswordResetRequest\x1a-.reservation.auth.v1.UsePasswordResetResponse\x12Q\n" +
 	"\x06SignIn\x12\".reservation.auth.v1.SignInRequest\x1a#.reservation.auth.v1.SignInResponse\x12c\n" +
+	"\fFinishSignIn\x12(.reservation.auth.v1.FinishSignInRequest\x1a).reservation.auth.v1.FinishSignInResponse\x12c\n" +
 	"\fAuthenticate\x12(.reservation.auth.v1.AuthenticateRequest\x1a).reservation.auth.v1.AuthenticateResponse\x12T\n" +
 	"\aSignOut\x12#.reservation.auth.v1.SignOutRequest\x1a$.reservation.auth.v1.SignOutResponse\x12c\n" +
 	"\fListSessions\x12(.reservation.auth.v1.ListSessionsRequest\x1a).reservation.auth.v1.ListSessionsResponse\x12]\n" +
 	"\n" +
 	"EndSession\x12&.reservation.auth.v1.EndSessionRequest\x1a'.reservation.auth.v1.EndSessionResponse\x12o\n" +
-	"\x10EndOtherSessions\x12,.reservation.auth.v1.EndOtherSessionsRequest\x1a-.reservation.auth.v1.EndOtherSessionsResponse\x12i\n" +
+	"\x10EndOtherSessions\x12,.reservation.auth.v1.EndOtherSessionsRequest\x1a-.reservation.auth.v1.EndOtherSessionsResponse\x12f\n" +
+	"\rUpdateProfile\x12).reservation.auth.v1.UpdateProfileRequest\x1a*.reservation.auth.v1.UpdateProfileResponse\x12i\n" +
+	"\x0eDismissNotices\x12*.reservation.auth.v1.DismissNoticesRequest\x1a+.reservation.auth.v1.DismissNoticesResponse\x12i\n" +
 	"\x0eChangePassword\x12*.reservation.auth.v1.ChangePasswordRequest\x1a+.reservation.auth.v1.ChangePasswordResponse\x12Z\n" +
 	"\tSetupTotp\x12%.reservation.auth.v1.SetupTotpRequest\x1a&.reservation.auth.v1.SetupTotpResponse\x12`\n" +
 	"\vConfirmTotp\x12'.reservation.auth.v1.ConfirmTotpRequest\x1a(.reservation.auth.v1.ConfirmTotpResponse\x12`\n" +
-	"\vDisableTotp\x12'.reservation.auth.v1.DisableTotpRequest\x1a(.reservation.auth.v1.DisableTotpResponse\x12x\n" +
+	"\vDisableTotp\x12'.reservation.auth.v1.DisableTotpRequest\x1a(.reservation.auth.v1.DisableTotpResponse\x12u\n" +
+	"\x12RenewRecoveryCodes\x12..reservation.auth.v1.RenewRecoveryCodesRequest\x1a/.reservation.auth.v1.RenewRecoveryCodesResponse\x12x\n" +
 	"\x13InviteAdministrator\x12/.reservation.auth.v1.InviteAdministratorRequest\x1a0.reservation.auth.v1.InviteAdministratorResponse\x12l\n" +
 	"\x0fListInvitations\x12+.reservation.auth.v1.ListInvitationsRequest\x1a,.reservation.auth.v1.ListInvitationsResponse\x12o\n" +
 	"\x10RevokeInvitation\x12,.reservation.auth.v1.RevokeInvitationRequest\x1a-.reservation.auth.v1.RevokeInvitationResponse\x12f\n" +
@@ -3049,145 +4364,201 @@ func file_reservation_auth_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_auth_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_reservation_auth_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_reservation_auth_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 71)
 var file_reservation_auth_v1_admin_proto_goTypes = []any{
 	(AdministratorRole)(0),                     // 0: reservation.auth.v1.AdministratorRole
 	(*Administrator)(nil),                      // 1: reservation.auth.v1.Administrator
-	(*Session)(nil),                            // 2: reservation.auth.v1.Session
-	(*Identity)(nil),                           // 3: reservation.auth.v1.Identity
-	(*CreateAdministratorRequest)(nil),         // 4: reservation.auth.v1.CreateAdministratorRequest
-	(*CreateAdministratorResponse)(nil),        // 5: reservation.auth.v1.CreateAdministratorResponse
-	(*ResetAdministratorPasswordRequest)(nil),  // 6: reservation.auth.v1.ResetAdministratorPasswordRequest
-	(*ResetAdministratorPasswordResponse)(nil), // 7: reservation.auth.v1.ResetAdministratorPasswordResponse
-	(*ListAdministratorsRequest)(nil),          // 8: reservation.auth.v1.ListAdministratorsRequest
-	(*ListAdministratorsResponse)(nil),         // 9: reservation.auth.v1.ListAdministratorsResponse
-	(*UpdateAdministratorRequest)(nil),         // 10: reservation.auth.v1.UpdateAdministratorRequest
-	(*UpdateAdministratorResponse)(nil),        // 11: reservation.auth.v1.UpdateAdministratorResponse
-	(*SignInRequest)(nil),                      // 12: reservation.auth.v1.SignInRequest
-	(*SignInResponse)(nil),                     // 13: reservation.auth.v1.SignInResponse
-	(*AuthenticateRequest)(nil),                // 14: reservation.auth.v1.AuthenticateRequest
-	(*AuthenticateResponse)(nil),               // 15: reservation.auth.v1.AuthenticateResponse
-	(*SignOutRequest)(nil),                     // 16: reservation.auth.v1.SignOutRequest
-	(*SignOutResponse)(nil),                    // 17: reservation.auth.v1.SignOutResponse
-	(*ListSessionsRequest)(nil),                // 18: reservation.auth.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),               // 19: reservation.auth.v1.ListSessionsResponse
-	(*EndSessionRequest)(nil),                  // 20: reservation.auth.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),                 // 21: reservation.auth.v1.EndSessionResponse
-	(*EndOtherSessionsRequest)(nil),            // 22: reservation.auth.v1.EndOtherSessionsRequest
-	(*EndOtherSessionsResponse)(nil),           // 23: reservation.auth.v1.EndOtherSessionsResponse
-	(*ChangePasswordRequest)(nil),              // 24: reservation.auth.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),             // 25: reservation.auth.v1.ChangePasswordResponse
-	(*SetupTotpRequest)(nil),                   // 26: reservation.auth.v1.SetupTotpRequest
-	(*SetupTotpResponse)(nil),                  // 27: reservation.auth.v1.SetupTotpResponse
-	(*ConfirmTotpRequest)(nil),                 // 28: reservation.auth.v1.ConfirmTotpRequest
-	(*ConfirmTotpResponse)(nil),                // 29: reservation.auth.v1.ConfirmTotpResponse
-	(*DisableTotpRequest)(nil),                 // 30: reservation.auth.v1.DisableTotpRequest
-	(*DisableTotpResponse)(nil),                // 31: reservation.auth.v1.DisableTotpResponse
-	(*Invitation)(nil),                         // 32: reservation.auth.v1.Invitation
-	(*InviteAdministratorRequest)(nil),         // 33: reservation.auth.v1.InviteAdministratorRequest
-	(*InviteAdministratorResponse)(nil),        // 34: reservation.auth.v1.InviteAdministratorResponse
-	(*ListInvitationsRequest)(nil),             // 35: reservation.auth.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),            // 36: reservation.auth.v1.ListInvitationsResponse
-	(*RevokeInvitationRequest)(nil),            // 37: reservation.auth.v1.RevokeInvitationRequest
-	(*RevokeInvitationResponse)(nil),           // 38: reservation.auth.v1.RevokeInvitationResponse
-	(*GetInvitationRequest)(nil),               // 39: reservation.auth.v1.GetInvitationRequest
-	(*GetInvitationResponse)(nil),              // 40: reservation.auth.v1.GetInvitationResponse
-	(*AcceptInvitationRequest)(nil),            // 41: reservation.auth.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),           // 42: reservation.auth.v1.AcceptInvitationResponse
-	(*AuditEntry)(nil),                         // 43: reservation.auth.v1.AuditEntry
-	(*AuditDetail)(nil),                        // 44: reservation.auth.v1.AuditDetail
-	(*ListAuditEntriesRequest)(nil),            // 45: reservation.auth.v1.ListAuditEntriesRequest
-	(*ListAuditEntriesResponse)(nil),           // 46: reservation.auth.v1.ListAuditEntriesResponse
-	(*RecordAuditEntryRequest)(nil),            // 47: reservation.auth.v1.RecordAuditEntryRequest
-	(*RecordAuditEntryResponse)(nil),           // 48: reservation.auth.v1.RecordAuditEntryResponse
-	(*timestamppb.Timestamp)(nil),              // 49: google.protobuf.Timestamp
-	(*Company)(nil),                            // 50: reservation.auth.v1.Company
+	(*Notice)(nil),                             // 2: reservation.auth.v1.Notice
+	(*Session)(nil),                            // 3: reservation.auth.v1.Session
+	(*Identity)(nil),                           // 4: reservation.auth.v1.Identity
+	(*CreateAdministratorRequest)(nil),         // 5: reservation.auth.v1.CreateAdministratorRequest
+	(*CreateAdministratorResponse)(nil),        // 6: reservation.auth.v1.CreateAdministratorResponse
+	(*ResetAdministratorPasswordRequest)(nil),  // 7: reservation.auth.v1.ResetAdministratorPasswordRequest
+	(*ResetAdministratorPasswordResponse)(nil), // 8: reservation.auth.v1.ResetAdministratorPasswordResponse
+	(*GetAdministratorRequest)(nil),            // 9: reservation.auth.v1.GetAdministratorRequest
+	(*GetAdministratorResponse)(nil),           // 10: reservation.auth.v1.GetAdministratorResponse
+	(*ListAdministratorsRequest)(nil),          // 11: reservation.auth.v1.ListAdministratorsRequest
+	(*ListAdministratorsResponse)(nil),         // 12: reservation.auth.v1.ListAdministratorsResponse
+	(*UpdateAdministratorRequest)(nil),         // 13: reservation.auth.v1.UpdateAdministratorRequest
+	(*UpdateAdministratorResponse)(nil),        // 14: reservation.auth.v1.UpdateAdministratorResponse
+	(*DisableAdministratorTotpRequest)(nil),    // 15: reservation.auth.v1.DisableAdministratorTotpRequest
+	(*DisableAdministratorTotpResponse)(nil),   // 16: reservation.auth.v1.DisableAdministratorTotpResponse
+	(*EndAdministratorSessionsRequest)(nil),    // 17: reservation.auth.v1.EndAdministratorSessionsRequest
+	(*EndAdministratorSessionsResponse)(nil),   // 18: reservation.auth.v1.EndAdministratorSessionsResponse
+	(*CreatePasswordResetRequest)(nil),         // 19: reservation.auth.v1.CreatePasswordResetRequest
+	(*CreatePasswordResetResponse)(nil),        // 20: reservation.auth.v1.CreatePasswordResetResponse
+	(*RevokePasswordResetRequest)(nil),         // 21: reservation.auth.v1.RevokePasswordResetRequest
+	(*RevokePasswordResetResponse)(nil),        // 22: reservation.auth.v1.RevokePasswordResetResponse
+	(*GetPasswordResetRequest)(nil),            // 23: reservation.auth.v1.GetPasswordResetRequest
+	(*GetPasswordResetResponse)(nil),           // 24: reservation.auth.v1.GetPasswordResetResponse
+	(*UsePasswordResetRequest)(nil),            // 25: reservation.auth.v1.UsePasswordResetRequest
+	(*UsePasswordResetResponse)(nil),           // 26: reservation.auth.v1.UsePasswordResetResponse
+	(*SignInRequest)(nil),                      // 27: reservation.auth.v1.SignInRequest
+	(*SignInResponse)(nil),                     // 28: reservation.auth.v1.SignInResponse
+	(*FinishSignInRequest)(nil),                // 29: reservation.auth.v1.FinishSignInRequest
+	(*FinishSignInResponse)(nil),               // 30: reservation.auth.v1.FinishSignInResponse
+	(*AuthenticateRequest)(nil),                // 31: reservation.auth.v1.AuthenticateRequest
+	(*AuthenticateResponse)(nil),               // 32: reservation.auth.v1.AuthenticateResponse
+	(*SignOutRequest)(nil),                     // 33: reservation.auth.v1.SignOutRequest
+	(*SignOutResponse)(nil),                    // 34: reservation.auth.v1.SignOutResponse
+	(*ListSessionsRequest)(nil),                // 35: reservation.auth.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),               // 36: reservation.auth.v1.ListSessionsResponse
+	(*EndSessionRequest)(nil),                  // 37: reservation.auth.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),                 // 38: reservation.auth.v1.EndSessionResponse
+	(*EndOtherSessionsRequest)(nil),            // 39: reservation.auth.v1.EndOtherSessionsRequest
+	(*EndOtherSessionsResponse)(nil),           // 40: reservation.auth.v1.EndOtherSessionsResponse
+	(*UpdateProfileRequest)(nil),               // 41: reservation.auth.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),              // 42: reservation.auth.v1.UpdateProfileResponse
+	(*DismissNoticesRequest)(nil),              // 43: reservation.auth.v1.DismissNoticesRequest
+	(*DismissNoticesResponse)(nil),             // 44: reservation.auth.v1.DismissNoticesResponse
+	(*ChangePasswordRequest)(nil),              // 45: reservation.auth.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),             // 46: reservation.auth.v1.ChangePasswordResponse
+	(*SetupTotpRequest)(nil),                   // 47: reservation.auth.v1.SetupTotpRequest
+	(*SetupTotpResponse)(nil),                  // 48: reservation.auth.v1.SetupTotpResponse
+	(*ConfirmTotpRequest)(nil),                 // 49: reservation.auth.v1.ConfirmTotpRequest
+	(*ConfirmTotpResponse)(nil),                // 50: reservation.auth.v1.ConfirmTotpResponse
+	(*DisableTotpRequest)(nil),                 // 51: reservation.auth.v1.DisableTotpRequest
+	(*DisableTotpResponse)(nil),                // 52: reservation.auth.v1.DisableTotpResponse
+	(*RenewRecoveryCodesRequest)(nil),          // 53: reservation.auth.v1.RenewRecoveryCodesRequest
+	(*RenewRecoveryCodesResponse)(nil),         // 54: reservation.auth.v1.RenewRecoveryCodesResponse
+	(*Invitation)(nil),                         // 55: reservation.auth.v1.Invitation
+	(*InviteAdministratorRequest)(nil),         // 56: reservation.auth.v1.InviteAdministratorRequest
+	(*InviteAdministratorResponse)(nil),        // 57: reservation.auth.v1.InviteAdministratorResponse
+	(*ListInvitationsRequest)(nil),             // 58: reservation.auth.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),            // 59: reservation.auth.v1.ListInvitationsResponse
+	(*RevokeInvitationRequest)(nil),            // 60: reservation.auth.v1.RevokeInvitationRequest
+	(*RevokeInvitationResponse)(nil),           // 61: reservation.auth.v1.RevokeInvitationResponse
+	(*GetInvitationRequest)(nil),               // 62: reservation.auth.v1.GetInvitationRequest
+	(*GetInvitationResponse)(nil),              // 63: reservation.auth.v1.GetInvitationResponse
+	(*AcceptInvitationRequest)(nil),            // 64: reservation.auth.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),           // 65: reservation.auth.v1.AcceptInvitationResponse
+	(*AuditEntry)(nil),                         // 66: reservation.auth.v1.AuditEntry
+	(*AuditDetail)(nil),                        // 67: reservation.auth.v1.AuditDetail
+	(*ListAuditEntriesRequest)(nil),            // 68: reservation.auth.v1.ListAuditEntriesRequest
+	(*ListAuditEntriesResponse)(nil),           // 69: reservation.auth.v1.ListAuditEntriesResponse
+	(*RecordAuditEntryRequest)(nil),            // 70: reservation.auth.v1.RecordAuditEntryRequest
+	(*RecordAuditEntryResponse)(nil),           // 71: reservation.auth.v1.RecordAuditEntryResponse
+	(*timestamppb.Timestamp)(nil),              // 72: google.protobuf.Timestamp
+	(*Company)(nil),                            // 73: reservation.auth.v1.Company
 }
 var file_reservation_auth_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: reservation.auth.v1.Administrator.role:type_name -> reservation.auth.v1.AdministratorRole
-	49, // 1: reservation.auth.v1.Administrator.created_at:type_name -> google.protobuf.Timestamp
-	49, // 2: reservation.auth.v1.Administrator.updated_at:type_name -> google.protobuf.Timestamp
-	49, // 3: reservation.auth.v1.Administrator.last_signed_in_at:type_name -> google.protobuf.Timestamp
-	49, // 4: reservation.auth.v1.Administrator.password_changed_at:type_name -> google.protobuf.Timestamp
-	49, // 5: reservation.auth.v1.Session.created_at:type_name -> google.protobuf.Timestamp
-	49, // 6: reservation.auth.v1.Session.last_used_at:type_name -> google.protobuf.Timestamp
-	49, // 7: reservation.auth.v1.Session.idle_expires_at:type_name -> google.protobuf.Timestamp
-	49, // 8: reservation.auth.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
-	1,  // 9: reservation.auth.v1.Identity.administrator:type_name -> reservation.auth.v1.Administrator
-	50, // 10: reservation.auth.v1.Identity.company:type_name -> reservation.auth.v1.Company
-	2,  // 11: reservation.auth.v1.Identity.session:type_name -> reservation.auth.v1.Session
-	49, // 12: reservation.auth.v1.Identity.access_token_expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 13: reservation.auth.v1.CreateAdministratorRequest.role:type_name -> reservation.auth.v1.AdministratorRole
-	1,  // 14: reservation.auth.v1.CreateAdministratorResponse.administrator:type_name -> reservation.auth.v1.Administrator
-	1,  // 15: reservation.auth.v1.ResetAdministratorPasswordResponse.administrator:type_name -> reservation.auth.v1.Administrator
-	1,  // 16: reservation.auth.v1.ListAdministratorsResponse.administrators:type_name -> reservation.auth.v1.Administrator
-	0,  // 17: reservation.auth.v1.UpdateAdministratorRequest.role:type_name -> reservation.auth.v1.AdministratorRole
-	1,  // 18: reservation.auth.v1.UpdateAdministratorResponse.administrator:type_name -> reservation.auth.v1.Administrator
-	3,  // 19: reservation.auth.v1.SignInResponse.identity:type_name -> reservation.auth.v1.Identity
-	3,  // 20: reservation.auth.v1.AuthenticateResponse.identity:type_name -> reservation.auth.v1.Identity
-	2,  // 21: reservation.auth.v1.ListSessionsResponse.sessions:type_name -> reservation.auth.v1.Session
-	0,  // 22: reservation.auth.v1.Invitation.role:type_name -> reservation.auth.v1.AdministratorRole
-	49, // 23: reservation.auth.v1.Invitation.created_at:type_name -> google.protobuf.Timestamp
-	49, // 24: reservation.auth.v1.Invitation.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 25: reservation.auth.v1.InviteAdministratorRequest.role:type_name -> reservation.auth.v1.AdministratorRole
-	32, // 26: reservation.auth.v1.InviteAdministratorResponse.invitation:type_name -> reservation.auth.v1.Invitation
-	32, // 27: reservation.auth.v1.ListInvitationsResponse.invitations:type_name -> reservation.auth.v1.Invitation
-	32, // 28: reservation.auth.v1.GetInvitationResponse.invitation:type_name -> reservation.auth.v1.Invitation
-	3,  // 29: reservation.auth.v1.AcceptInvitationResponse.identity:type_name -> reservation.auth.v1.Identity
-	49, // 30: reservation.auth.v1.AuditEntry.at:type_name -> google.protobuf.Timestamp
-	44, // 31: reservation.auth.v1.AuditEntry.details:type_name -> reservation.auth.v1.AuditDetail
-	49, // 32: reservation.auth.v1.ListAuditEntriesRequest.since:type_name -> google.protobuf.Timestamp
-	49, // 33: reservation.auth.v1.ListAuditEntriesRequest.until:type_name -> google.protobuf.Timestamp
-	43, // 34: reservation.auth.v1.ListAuditEntriesResponse.entries:type_name -> reservation.auth.v1.AuditEntry
-	44, // 35: reservation.auth.v1.RecordAuditEntryRequest.details:type_name -> reservation.auth.v1.AuditDetail
-	43, // 36: reservation.auth.v1.RecordAuditEntryResponse.entry:type_name -> reservation.auth.v1.AuditEntry
-	4,  // 37: reservation.auth.v1.AdministratorService.CreateAdministrator:input_type -> reservation.auth.v1.CreateAdministratorRequest
-	6,  // 38: reservation.auth.v1.AdministratorService.ResetAdministratorPassword:input_type -> reservation.auth.v1.ResetAdministratorPasswordRequest
-	8,  // 39: reservation.auth.v1.AdministratorService.ListAdministrators:input_type -> reservation.auth.v1.ListAdministratorsRequest
-	10, // 40: reservation.auth.v1.AdministratorService.UpdateAdministrator:input_type -> reservation.auth.v1.UpdateAdministratorRequest
-	12, // 41: reservation.auth.v1.AdministratorService.SignIn:input_type -> reservation.auth.v1.SignInRequest
-	14, // 42: reservation.auth.v1.AdministratorService.Authenticate:input_type -> reservation.auth.v1.AuthenticateRequest
-	16, // 43: reservation.auth.v1.AdministratorService.SignOut:input_type -> reservation.auth.v1.SignOutRequest
-	18, // 44: reservation.auth.v1.AdministratorService.ListSessions:input_type -> reservation.auth.v1.ListSessionsRequest
-	20, // 45: reservation.auth.v1.AdministratorService.EndSession:input_type -> reservation.auth.v1.EndSessionRequest
-	22, // 46: reservation.auth.v1.AdministratorService.EndOtherSessions:input_type -> reservation.auth.v1.EndOtherSessionsRequest
-	24, // 47: reservation.auth.v1.AdministratorService.ChangePassword:input_type -> reservation.auth.v1.ChangePasswordRequest
-	26, // 48: reservation.auth.v1.AdministratorService.SetupTotp:input_type -> reservation.auth.v1.SetupTotpRequest
-	28, // 49: reservation.auth.v1.AdministratorService.ConfirmTotp:input_type -> reservation.auth.v1.ConfirmTotpRequest
-	30, // 50: reservation.auth.v1.AdministratorService.DisableTotp:input_type -> reservation.auth.v1.DisableTotpRequest
-	33, // 51: reservation.auth.v1.AdministratorService.InviteAdministrator:input_type -> reservation.auth.v1.InviteAdministratorRequest
-	35, // 52: reservation.auth.v1.AdministratorService.ListInvitations:input_type -> reservation.auth.v1.ListInvitationsRequest
-	37, // 53: reservation.auth.v1.AdministratorService.RevokeInvitation:input_type -> reservation.auth.v1.RevokeInvitationRequest
-	39, // 54: reservation.auth.v1.AdministratorService.GetInvitation:input_type -> reservation.auth.v1.GetInvitationRequest
-	41, // 55: reservation.auth.v1.AdministratorService.AcceptInvitation:input_type -> reservation.auth.v1.AcceptInvitationRequest
-	45, // 56: reservation.auth.v1.AuditService.ListAuditEntries:input_type -> reservation.auth.v1.ListAuditEntriesRequest
-	47, // 57: reservation.auth.v1.AuditService.RecordAuditEntry:input_type -> reservation.auth.v1.RecordAuditEntryRequest
-	5,  // 58: reservation.auth.v1.AdministratorService.CreateAdministrator:output_type -> reservation.auth.v1.CreateAdministratorResponse
-	7,  // 59: reservation.auth.v1.AdministratorService.ResetAdministratorPassword:output_type -> reservation.auth.v1.ResetAdministratorPasswordResponse
-	9,  // 60: reservation.auth.v1.AdministratorService.ListAdministrators:output_type -> reservation.auth.v1.ListAdministratorsResponse
-	11, // 61: reservation.auth.v1.AdministratorService.UpdateAdministrator:output_type -> reservation.auth.v1.UpdateAdministratorResponse
-	13, // 62: reservation.auth.v1.AdministratorService.SignIn:output_type -> reservation.auth.v1.SignInResponse
-	15, // 63: reservation.auth.v1.AdministratorService.Authenticate:output_type -> reservation.auth.v1.AuthenticateResponse
-	17, // 64: reservation.auth.v1.AdministratorService.SignOut:output_type -> reservation.auth.v1.SignOutResponse
-	19, // 65: reservation.auth.v1.AdministratorService.ListSessions:output_type -> reservation.auth.v1.ListSessionsResponse
-	21, // 66: reservation.auth.v1.AdministratorService.EndSession:output_type -> reservation.auth.v1.EndSessionResponse
-	23, // 67: reservation.auth.v1.AdministratorService.EndOtherSessions:output_type -> reservation.auth.v1.EndOtherSessionsResponse
-	25, // 68: reservation.auth.v1.AdministratorService.ChangePassword:output_type -> reservation.auth.v1.ChangePasswordResponse
-	27, // 69: reservation.auth.v1.AdministratorService.SetupTotp:output_type -> reservation.auth.v1.SetupTotpResponse
-	29, // 70: reservation.auth.v1.AdministratorService.ConfirmTotp:output_type -> reservation.auth.v1.ConfirmTotpResponse
-	31, // 71: reservation.auth.v1.AdministratorService.DisableTotp:output_type -> reservation.auth.v1.DisableTotpResponse
-	34, // 72: reservation.auth.v1.AdministratorService.InviteAdministrator:output_type -> reservation.auth.v1.InviteAdministratorResponse
-	36, // 73: reservation.auth.v1.AdministratorService.ListInvitations:output_type -> reservation.auth.v1.ListInvitationsResponse
-	38, // 74: reservation.auth.v1.AdministratorService.RevokeInvitation:output_type -> reservation.auth.v1.RevokeInvitationResponse
-	40, // 75: reservation.auth.v1.AdministratorService.GetInvitation:output_type -> reservation.auth.v1.GetInvitationResponse
-	42, // 76: reservation.auth.v1.AdministratorService.AcceptInvitation:output_type -> reservation.auth.v1.AcceptInvitationResponse
-	46, // 77: reservation.auth.v1.AuditService.ListAuditEntries:output_type -> reservation.auth.v1.ListAuditEntriesResponse
-	48, // 78: reservation.auth.v1.AuditService.RecordAuditEntry:output_type -> reservation.auth.v1.RecordAuditEntryResponse
-	58, // [58:79] is the sub-list for method output_type
-	37, // [37:58] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	72, // 1: reservation.auth.v1.Administrator.created_at:type_name -> google.protobuf.Timestamp
+	72, // 2: reservation.auth.v1.Administrator.updated_at:type_name -> google.protobuf.Timestamp
+	72, // 3: reservation.auth.v1.Administrator.last_signed_in_at:type_name -> google.protobuf.Timestamp
+	72, // 4: reservation.auth.v1.Administrator.password_changed_at:type_name -> google.protobuf.Timestamp
+	72, // 5: reservation.auth.v1.Notice.at:type_name -> google.protobuf.Timestamp
+	72, // 6: reservation.auth.v1.Session.created_at:type_name -> google.protobuf.Timestamp
+	72, // 7: reservation.auth.v1.Session.last_used_at:type_name -> google.protobuf.Timestamp
+	72, // 8: reservation.auth.v1.Session.idle_expires_at:type_name -> google.protobuf.Timestamp
+	72, // 9: reservation.auth.v1.Session.expires_at:type_name -> google.protobuf.Timestamp
+	1,  // 10: reservation.auth.v1.Identity.administrator:type_name -> reservation.auth.v1.Administrator
+	73, // 11: reservation.auth.v1.Identity.company:type_name -> reservation.auth.v1.Company
+	3,  // 12: reservation.auth.v1.Identity.session:type_name -> reservation.auth.v1.Session
+	72, // 13: reservation.auth.v1.Identity.access_token_expires_at:type_name -> google.protobuf.Timestamp
+	2,  // 14: reservation.auth.v1.Identity.notices:type_name -> reservation.auth.v1.Notice
+	0,  // 15: reservation.auth.v1.CreateAdministratorRequest.role:type_name -> reservation.auth.v1.AdministratorRole
+	1,  // 16: reservation.auth.v1.CreateAdministratorResponse.administrator:type_name -> reservation.auth.v1.Administrator
+	1,  // 17: reservation.auth.v1.ResetAdministratorPasswordResponse.administrator:type_name -> reservation.auth.v1.Administrator
+	1,  // 18: reservation.auth.v1.GetAdministratorResponse.administrator:type_name -> reservation.auth.v1.Administrator
+	72, // 19: reservation.auth.v1.GetAdministratorResponse.password_reset_expires_at:type_name -> google.protobuf.Timestamp
+	1,  // 20: reservation.auth.v1.ListAdministratorsResponse.administrators:type_name -> reservation.auth.v1.Administrator
+	0,  // 21: reservation.auth.v1.UpdateAdministratorRequest.role:type_name -> reservation.auth.v1.AdministratorRole
+	1,  // 22: reservation.auth.v1.UpdateAdministratorResponse.administrator:type_name -> reservation.auth.v1.Administrator
+	1,  // 23: reservation.auth.v1.DisableAdministratorTotpResponse.administrator:type_name -> reservation.auth.v1.Administrator
+	1,  // 24: reservation.auth.v1.CreatePasswordResetResponse.administrator:type_name -> reservation.auth.v1.Administrator
+	72, // 25: reservation.auth.v1.CreatePasswordResetResponse.expires_at:type_name -> google.protobuf.Timestamp
+	72, // 26: reservation.auth.v1.GetPasswordResetResponse.expires_at:type_name -> google.protobuf.Timestamp
+	4,  // 27: reservation.auth.v1.SignInResponse.identity:type_name -> reservation.auth.v1.Identity
+	4,  // 28: reservation.auth.v1.FinishSignInResponse.identity:type_name -> reservation.auth.v1.Identity
+	4,  // 29: reservation.auth.v1.AuthenticateResponse.identity:type_name -> reservation.auth.v1.Identity
+	3,  // 30: reservation.auth.v1.ListSessionsResponse.sessions:type_name -> reservation.auth.v1.Session
+	1,  // 31: reservation.auth.v1.UpdateProfileResponse.administrator:type_name -> reservation.auth.v1.Administrator
+	72, // 32: reservation.auth.v1.DismissNoticesRequest.until:type_name -> google.protobuf.Timestamp
+	0,  // 33: reservation.auth.v1.Invitation.role:type_name -> reservation.auth.v1.AdministratorRole
+	72, // 34: reservation.auth.v1.Invitation.created_at:type_name -> google.protobuf.Timestamp
+	72, // 35: reservation.auth.v1.Invitation.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 36: reservation.auth.v1.InviteAdministratorRequest.role:type_name -> reservation.auth.v1.AdministratorRole
+	55, // 37: reservation.auth.v1.InviteAdministratorResponse.invitation:type_name -> reservation.auth.v1.Invitation
+	55, // 38: reservation.auth.v1.ListInvitationsResponse.invitations:type_name -> reservation.auth.v1.Invitation
+	55, // 39: reservation.auth.v1.GetInvitationResponse.invitation:type_name -> reservation.auth.v1.Invitation
+	4,  // 40: reservation.auth.v1.AcceptInvitationResponse.identity:type_name -> reservation.auth.v1.Identity
+	72, // 41: reservation.auth.v1.AuditEntry.at:type_name -> google.protobuf.Timestamp
+	67, // 42: reservation.auth.v1.AuditEntry.details:type_name -> reservation.auth.v1.AuditDetail
+	72, // 43: reservation.auth.v1.ListAuditEntriesRequest.since:type_name -> google.protobuf.Timestamp
+	72, // 44: reservation.auth.v1.ListAuditEntriesRequest.until:type_name -> google.protobuf.Timestamp
+	66, // 45: reservation.auth.v1.ListAuditEntriesResponse.entries:type_name -> reservation.auth.v1.AuditEntry
+	67, // 46: reservation.auth.v1.RecordAuditEntryRequest.details:type_name -> reservation.auth.v1.AuditDetail
+	66, // 47: reservation.auth.v1.RecordAuditEntryResponse.entry:type_name -> reservation.auth.v1.AuditEntry
+	5,  // 48: reservation.auth.v1.AdministratorService.CreateAdministrator:input_type -> reservation.auth.v1.CreateAdministratorRequest
+	7,  // 49: reservation.auth.v1.AdministratorService.ResetAdministratorPassword:input_type -> reservation.auth.v1.ResetAdministratorPasswordRequest
+	9,  // 50: reservation.auth.v1.AdministratorService.GetAdministrator:input_type -> reservation.auth.v1.GetAdministratorRequest
+	11, // 51: reservation.auth.v1.AdministratorService.ListAdministrators:input_type -> reservation.auth.v1.ListAdministratorsRequest
+	13, // 52: reservation.auth.v1.AdministratorService.UpdateAdministrator:input_type -> reservation.auth.v1.UpdateAdministratorRequest
+	15, // 53: reservation.auth.v1.AdministratorService.DisableAdministratorTotp:input_type -> reservation.auth.v1.DisableAdministratorTotpRequest
+	17, // 54: reservation.auth.v1.AdministratorService.EndAdministratorSessions:input_type -> reservation.auth.v1.EndAdministratorSessionsRequest
+	19, // 55: reservation.auth.v1.AdministratorService.CreatePasswordReset:input_type -> reservation.auth.v1.CreatePasswordResetRequest
+	21, // 56: reservation.auth.v1.AdministratorService.RevokePasswordReset:input_type -> reservation.auth.v1.RevokePasswordResetRequest
+	23, // 57: reservation.auth.v1.AdministratorService.GetPasswordReset:input_type -> reservation.auth.v1.GetPasswordResetRequest
+	25, // 58: reservation.auth.v1.AdministratorService.UsePasswordReset:input_type -> reservation.auth.v1.UsePasswordResetRequest
+	27, // 59: reservation.auth.v1.AdministratorService.SignIn:input_type -> reservation.auth.v1.SignInRequest
+	29, // 60: reservation.auth.v1.AdministratorService.FinishSignIn:input_type -> reservation.auth.v1.FinishSignInRequest
+	31, // 61: reservation.auth.v1.AdministratorService.Authenticate:input_type -> reservation.auth.v1.AuthenticateRequest
+	33, // 62: reservation.auth.v1.AdministratorService.SignOut:input_type -> reservation.auth.v1.SignOutRequest
+	35, // 63: reservation.auth.v1.AdministratorService.ListSessions:input_type -> reservation.auth.v1.ListSessionsRequest
+	37, // 64: reservation.auth.v1.AdministratorService.EndSession:input_type -> reservation.auth.v1.EndSessionRequest
+	39, // 65: reservation.auth.v1.AdministratorService.EndOtherSessions:input_type -> reservation.auth.v1.EndOtherSessionsRequest
+	41, // 66: reservation.auth.v1.AdministratorService.UpdateProfile:input_type -> reservation.auth.v1.UpdateProfileRequest
+	43, // 67: reservation.auth.v1.AdministratorService.DismissNotices:input_type -> reservation.auth.v1.DismissNoticesRequest
+	45, // 68: reservation.auth.v1.AdministratorService.ChangePassword:input_type -> reservation.auth.v1.ChangePasswordRequest
+	47, // 69: reservation.auth.v1.AdministratorService.SetupTotp:input_type -> reservation.auth.v1.SetupTotpRequest
+	49, // 70: reservation.auth.v1.AdministratorService.ConfirmTotp:input_type -> reservation.auth.v1.ConfirmTotpRequest
+	51, // 71: reservation.auth.v1.AdministratorService.DisableTotp:input_type -> reservation.auth.v1.DisableTotpRequest
+	53, // 72: reservation.auth.v1.AdministratorService.RenewRecoveryCodes:input_type -> reservation.auth.v1.RenewRecoveryCodesRequest
+	56, // 73: reservation.auth.v1.AdministratorService.InviteAdministrator:input_type -> reservation.auth.v1.InviteAdministratorRequest
+	58, // 74: reservation.auth.v1.AdministratorService.ListInvitations:input_type -> reservation.auth.v1.ListInvitationsRequest
+	60, // 75: reservation.auth.v1.AdministratorService.RevokeInvitation:input_type -> reservation.auth.v1.RevokeInvitationRequest
+	62, // 76: reservation.auth.v1.AdministratorService.GetInvitation:input_type -> reservation.auth.v1.GetInvitationRequest
+	64, // 77: reservation.auth.v1.AdministratorService.AcceptInvitation:input_type -> reservation.auth.v1.AcceptInvitationRequest
+	68, // 78: reservation.auth.v1.AuditService.ListAuditEntries:input_type -> reservation.auth.v1.ListAuditEntriesRequest
+	70, // 79: reservation.auth.v1.AuditService.RecordAuditEntry:input_type -> reservation.auth.v1.RecordAuditEntryRequest
+	6,  // 80: reservation.auth.v1.AdministratorService.CreateAdministrator:output_type -> reservation.auth.v1.CreateAdministratorResponse
+	8,  // 81: reservation.auth.v1.AdministratorService.ResetAdministratorPassword:output_type -> reservation.auth.v1.ResetAdministratorPasswordResponse
+	10, // 82: reservation.auth.v1.AdministratorService.GetAdministrator:output_type -> reservation.auth.v1.GetAdministratorResponse
+	12, // 83: reservation.auth.v1.AdministratorService.ListAdministrators:output_type -> reservation.auth.v1.ListAdministratorsResponse
+	14, // 84: reservation.auth.v1.AdministratorService.UpdateAdministrator:output_type -> reservation.auth.v1.UpdateAdministratorResponse
+	16, // 85: reservation.auth.v1.AdministratorService.DisableAdministratorTotp:output_type -> reservation.auth.v1.DisableAdministratorTotpResponse
+	18, // 86: reservation.auth.v1.AdministratorService.EndAdministratorSessions:output_type -> reservation.auth.v1.EndAdministratorSessionsResponse
+	20, // 87: reservation.auth.v1.AdministratorService.CreatePasswordReset:output_type -> reservation.auth.v1.CreatePasswordResetResponse
+	22, // 88: reservation.auth.v1.AdministratorService.RevokePasswordReset:output_type -> reservation.auth.v1.RevokePasswordResetResponse
+	24, // 89: reservation.auth.v1.AdministratorService.GetPasswordReset:output_type -> reservation.auth.v1.GetPasswordResetResponse
+	26, // 90: reservation.auth.v1.AdministratorService.UsePasswordReset:output_type -> reservation.auth.v1.UsePasswordResetResponse
+	28, // 91: reservation.auth.v1.AdministratorService.SignIn:output_type -> reservation.auth.v1.SignInResponse
+	30, // 92: reservation.auth.v1.AdministratorService.FinishSignIn:output_type -> reservation.auth.v1.FinishSignInResponse
+	32, // 93: reservation.auth.v1.AdministratorService.Authenticate:output_type -> reservation.auth.v1.AuthenticateResponse
+	34, // 94: reservation.auth.v1.AdministratorService.SignOut:output_type -> reservation.auth.v1.SignOutResponse
+	36, // 95: reservation.auth.v1.AdministratorService.ListSessions:output_type -> reservation.auth.v1.ListSessionsResponse
+	38, // 96: reservation.auth.v1.AdministratorService.EndSession:output_type -> reservation.auth.v1.EndSessionResponse
+	40, // 97: reservation.auth.v1.AdministratorService.EndOtherSessions:output_type -> reservation.auth.v1.EndOtherSessionsResponse
+	42, // 98: reservation.auth.v1.AdministratorService.UpdateProfile:output_type -> reservation.auth.v1.UpdateProfileResponse
+	44, // 99: reservation.auth.v1.AdministratorService.DismissNotices:output_type -> reservation.auth.v1.DismissNoticesResponse
+	46, // 100: reservation.auth.v1.AdministratorService.ChangePassword:output_type -> reservation.auth.v1.ChangePasswordResponse
+	48, // 101: reservation.auth.v1.AdministratorService.SetupTotp:output_type -> reservation.auth.v1.SetupTotpResponse
+	50, // 102: reservation.auth.v1.AdministratorService.ConfirmTotp:output_type -> reservation.auth.v1.ConfirmTotpResponse
+	52, // 103: reservation.auth.v1.AdministratorService.DisableTotp:output_type -> reservation.auth.v1.DisableTotpResponse
+	54, // 104: reservation.auth.v1.AdministratorService.RenewRecoveryCodes:output_type -> reservation.auth.v1.RenewRecoveryCodesResponse
+	57, // 105: reservation.auth.v1.AdministratorService.InviteAdministrator:output_type -> reservation.auth.v1.InviteAdministratorResponse
+	59, // 106: reservation.auth.v1.AdministratorService.ListInvitations:output_type -> reservation.auth.v1.ListInvitationsResponse
+	61, // 107: reservation.auth.v1.AdministratorService.RevokeInvitation:output_type -> reservation.auth.v1.RevokeInvitationResponse
+	63, // 108: reservation.auth.v1.AdministratorService.GetInvitation:output_type -> reservation.auth.v1.GetInvitationResponse
+	65, // 109: reservation.auth.v1.AdministratorService.AcceptInvitation:output_type -> reservation.auth.v1.AcceptInvitationResponse
+	69, // 110: reservation.auth.v1.AuditService.ListAuditEntries:output_type -> reservation.auth.v1.ListAuditEntriesResponse
+	71, // 111: reservation.auth.v1.AuditService.RecordAuditEntry:output_type -> reservation.auth.v1.RecordAuditEntryResponse
+	80, // [80:112] is the sub-list for method output_type
+	48, // [48:80] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_reservation_auth_v1_admin_proto_init() }
@@ -3196,14 +4567,14 @@ func file_reservation_auth_v1_admin_proto_init() {
 		return
 	}
 	file_reservation_auth_v1_auth_proto_init()
-	file_reservation_auth_v1_admin_proto_msgTypes[9].OneofWrappers = []any{}
+	file_reservation_auth_v1_admin_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_auth_v1_admin_proto_rawDesc), len(file_reservation_auth_v1_admin_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   48,
+			NumMessages:   71,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

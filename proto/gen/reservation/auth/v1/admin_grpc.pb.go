@@ -7,11 +7,15 @@
 // Administrators: the people who run a company's integrations and its front
 // desk in the dashboard.
 //
-// An administrator (admin_) signs in with e-mail address and password, and a
-// TOTP code where that is set up, and gets a session (sess_). The session's
+// An administrator (admin_) signs in with e-mail address and password, then with
+// a TOTP code where that is set up, and gets a session (sess_). The session's
 // token is opaque and is kept by the browser; the dashboard exchanges it for a
 // short access token, with the scopes of the administrator's role, which it
 // passes on to every service.
+//
+// An answer that shows a secret (a password, a link's token) shows it to the
+// first request under an idempotency key. A repetition does nothing and gets the
+// same answer without the secret.
 
 package authv1
 
@@ -30,18 +34,29 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	AdministratorService_CreateAdministrator_FullMethodName        = "/reservation.auth.v1.AdministratorService/CreateAdministrator"
 	AdministratorService_ResetAdministratorPassword_FullMethodName = "/reservation.auth.v1.AdministratorService/ResetAdministratorPassword"
+	AdministratorService_GetAdministrator_FullMethodName           = "/reservation.auth.v1.AdministratorService/GetAdministrator"
 	AdministratorService_ListAdministrators_FullMethodName         = "/reservation.auth.v1.AdministratorService/ListAdministrators"
 	AdministratorService_UpdateAdministrator_FullMethodName        = "/reservation.auth.v1.AdministratorService/UpdateAdministrator"
+	AdministratorService_DisableAdministratorTotp_FullMethodName   = "/reservation.auth.v1.AdministratorService/DisableAdministratorTotp"
+	AdministratorService_EndAdministratorSessions_FullMethodName   = "/reservation.auth.v1.AdministratorService/EndAdministratorSessions"
+	AdministratorService_CreatePasswordReset_FullMethodName        = "/reservation.auth.v1.AdministratorService/CreatePasswordReset"
+	AdministratorService_RevokePasswordReset_FullMethodName        = "/reservation.auth.v1.AdministratorService/RevokePasswordReset"
+	AdministratorService_GetPasswordReset_FullMethodName           = "/reservation.auth.v1.AdministratorService/GetPasswordReset"
+	AdministratorService_UsePasswordReset_FullMethodName           = "/reservation.auth.v1.AdministratorService/UsePasswordReset"
 	AdministratorService_SignIn_FullMethodName                     = "/reservation.auth.v1.AdministratorService/SignIn"
+	AdministratorService_FinishSignIn_FullMethodName               = "/reservation.auth.v1.AdministratorService/FinishSignIn"
 	AdministratorService_Authenticate_FullMethodName               = "/reservation.auth.v1.AdministratorService/Authenticate"
 	AdministratorService_SignOut_FullMethodName                    = "/reservation.auth.v1.AdministratorService/SignOut"
 	AdministratorService_ListSessions_FullMethodName               = "/reservation.auth.v1.AdministratorService/ListSessions"
 	AdministratorService_EndSession_FullMethodName                 = "/reservation.auth.v1.AdministratorService/EndSession"
 	AdministratorService_EndOtherSessions_FullMethodName           = "/reservation.auth.v1.AdministratorService/EndOtherSessions"
+	AdministratorService_UpdateProfile_FullMethodName              = "/reservation.auth.v1.AdministratorService/UpdateProfile"
+	AdministratorService_DismissNotices_FullMethodName             = "/reservation.auth.v1.AdministratorService/DismissNotices"
 	AdministratorService_ChangePassword_FullMethodName             = "/reservation.auth.v1.AdministratorService/ChangePassword"
 	AdministratorService_SetupTotp_FullMethodName                  = "/reservation.auth.v1.AdministratorService/SetupTotp"
 	AdministratorService_ConfirmTotp_FullMethodName                = "/reservation.auth.v1.AdministratorService/ConfirmTotp"
 	AdministratorService_DisableTotp_FullMethodName                = "/reservation.auth.v1.AdministratorService/DisableTotp"
+	AdministratorService_RenewRecoveryCodes_FullMethodName         = "/reservation.auth.v1.AdministratorService/RenewRecoveryCodes"
 	AdministratorService_InviteAdministrator_FullMethodName        = "/reservation.auth.v1.AdministratorService/InviteAdministrator"
 	AdministratorService_ListInvitations_FullMethodName            = "/reservation.auth.v1.AdministratorService/ListInvitations"
 	AdministratorService_RevokeInvitation_FullMethodName           = "/reservation.auth.v1.AdministratorService/RevokeInvitation"
@@ -65,6 +80,9 @@ type AdministratorServiceClient interface {
 	// ResetAdministratorPassword gives an administrator another password, ends
 	// every session and, where asked, turns TOTP off. Scope: platform:admin.
 	ResetAdministratorPassword(ctx context.Context, in *ResetAdministratorPasswordRequest, opts ...grpc.CallOption) (*ResetAdministratorPasswordResponse, error)
+	// GetAdministrator returns one administrator of the company.
+	// Scope: administrators:read.
+	GetAdministrator(ctx context.Context, in *GetAdministratorRequest, opts ...grpc.CallOption) (*GetAdministratorResponse, error)
 	// ListAdministrators pages through the administrators of the company by id.
 	// Scope: administrators:read.
 	ListAdministrators(ctx context.Context, in *ListAdministratorsRequest, opts ...grpc.CallOption) (*ListAdministratorsResponse, error)
@@ -73,17 +91,46 @@ type AdministratorServiceClient interface {
 	// too. Refused: LAST_OWNER, where the company would be left without an owner
 	// who is not disabled. Scope: administrators:write.
 	UpdateAdministrator(ctx context.Context, in *UpdateAdministratorRequest, opts ...grpc.CallOption) (*UpdateAdministratorResponse, error)
+	// DisableAdministratorTotp turns TOTP off for another administrator, who is
+	// told. Where it is off it changes nothing. Refused: OWN_ACCOUNT.
+	// Scope: administrators:write.
+	DisableAdministratorTotp(ctx context.Context, in *DisableAdministratorTotpRequest, opts ...grpc.CallOption) (*DisableAdministratorTotpResponse, error)
+	// EndAdministratorSessions ends every session of another administrator, who is
+	// told. Refused: OWN_ACCOUNT. Scope: administrators:write.
+	EndAdministratorSessions(ctx context.Context, in *EndAdministratorSessionsRequest, opts ...grpc.CallOption) (*EndAdministratorSessionsResponse, error)
+	// CreatePasswordReset makes a link's token with which another administrator
+	// chooses a new password: once, within an hour. An earlier one is withdrawn.
+	// They are told. Refused: OWN_ACCOUNT; ADMINISTRATOR_DISABLED.
+	// Scope: administrators:write.
+	CreatePasswordReset(ctx context.Context, in *CreatePasswordResetRequest, opts ...grpc.CallOption) (*CreatePasswordResetResponse, error)
+	// RevokePasswordReset makes the link worthless; a repeat changes nothing.
+	// Scope: administrators:write.
+	RevokePasswordReset(ctx context.Context, in *RevokePasswordResetRequest, opts ...grpc.CallOption) (*RevokePasswordResetResponse, error)
+	// GetPasswordReset returns whose password a link resets. NOT_FOUND: unknown or
+	// withdrawn. Refused: RESET_EXPIRED, RESET_USED. Needs no token.
+	GetPasswordReset(ctx context.Context, in *GetPasswordResetRequest, opts ...grpc.CallOption) (*GetPasswordResetResponse, error)
+	// UsePasswordReset replaces the password and ends every session. It signs
+	// nobody in: a code of TOTP is still asked for. Faults as those of
+	// GetPasswordReset. Needs no token.
+	UsePasswordReset(ctx context.Context, in *UsePasswordResetRequest, opts ...grpc.CallOption) (*UsePasswordResetResponse, error)
 	// SignIn exchanges e-mail address and password for a session. Needs no token.
 	//
-	// Where TOTP is set up and no code is given, the answer has totp_required and
-	// no session: the call is repeated with the code. An unknown address, a wrong
-	// password and a disabled administrator get one and the same UNAUTHENTICATED
-	// / INVALID_CREDENTIALS, after the same time; a wrong or used code is refused
-	// as INVALID_TOTP_CODE. After some failures the next attempts for the e-mail
-	// address, or from the browser's address, are spaced out: one that comes too
-	// early is RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is
-	// not looked at, and does not count.
+	// Where TOTP is set up, the answer has totp_required and a pending token
+	// instead of a session: FinishSignIn takes that and the code. An unknown
+	// address, a wrong password and a disabled administrator get one and the same
+	// UNAUTHENTICATED / INVALID_CREDENTIALS, after the same time. After some
+	// failures the next attempts are spaced out: one that comes too early is
+	// RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is not looked
+	// at, and does not count. A browser that the administrator has signed in with
+	// before is counted by itself, every other by the e-mail address and its
+	// network, and by its network alone.
 	SignIn(ctx context.Context, in *SignInRequest, opts ...grpc.CallOption) (*SignInResponse, error)
+	// FinishSignIn exchanges a pending token and a code for a session. A wrong or
+	// used code is refused as INVALID_TOTP_CODE. UNAUTHENTICATED / SIGN_IN_EXPIRED:
+	// begin again with the password, because five minutes are over, five codes were
+	// wrong, it was used, or something about the administrator has changed. Needs
+	// no token.
+	FinishSignIn(ctx context.Context, in *FinishSignInRequest, opts ...grpc.CallOption) (*FinishSignInResponse, error)
 	// Authenticate exchanges the token of a session for the administrator and an
 	// access token, and keeps the session from idling out. UNAUTHENTICATED /
 	// SESSION_ENDED: there is no such session any more; sign in. Needs no token.
@@ -103,12 +150,17 @@ type AdministratorServiceClient interface {
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 	// EndOtherSessions ends every session of the caller but the present. Own.
 	EndOtherSessions(ctx context.Context, in *EndOtherSessionsRequest, opts ...grpc.CallOption) (*EndOtherSessionsResponse, error)
+	// UpdateProfile changes the caller's name. Own.
+	UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
+	// DismissNotices drops what the caller was told of and has seen. Own.
+	DismissNotices(ctx context.Context, in *DismissNoticesRequest, opts ...grpc.CallOption) (*DismissNoticesResponse, error)
 	// ChangePassword replaces the caller's password and ends the other sessions.
 	// A wrong present password is refused as WRONG_PASSWORD, and throttled as a
 	// failed sign-in. Own.
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
-	// SetupTotp makes a secret, which is shown this once and is not asked for
-	// before ConfirmTotp. A repeat replaces it. Refused: TOTP_ALREADY_ENABLED. Own.
+	// SetupTotp makes a secret, whose codes are not asked for before ConfirmTotp. A
+	// repeat replaces it, or shows it again where that is asked for. Refused:
+	// TOTP_ALREADY_ENABLED; TOTP_NOT_SET_UP, where there is none to show. Own.
 	SetupTotp(ctx context.Context, in *SetupTotpRequest, opts ...grpc.CallOption) (*SetupTotpResponse, error)
 	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
 	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
@@ -117,6 +169,10 @@ type AdministratorServiceClient interface {
 	// DisableTotp turns TOTP off. It takes the password: WRONG_PASSWORD as above.
 	// Where TOTP is off it changes nothing. Own.
 	DisableTotp(ctx context.Context, in *DisableTotpRequest, opts ...grpc.CallOption) (*DisableTotpResponse, error)
+	// RenewRecoveryCodes replaces the recovery codes, those that were used too, and
+	// returns the new ones, which are shown this once. It takes the password:
+	// WRONG_PASSWORD as above. Refused: TOTP_NOT_SET_UP. Own.
+	RenewRecoveryCodes(ctx context.Context, in *RenewRecoveryCodesRequest, opts ...grpc.CallOption) (*RenewRecoveryCodesResponse, error)
 	// InviteAdministrator makes an invitation for an e-mail address; an earlier
 	// open one for it is revoked. Refused: EMAIL_ALREADY_EXISTS.
 	// Scope: administrators:write.
@@ -162,6 +218,16 @@ func (c *administratorServiceClient) ResetAdministratorPassword(ctx context.Cont
 	return out, nil
 }
 
+func (c *administratorServiceClient) GetAdministrator(ctx context.Context, in *GetAdministratorRequest, opts ...grpc.CallOption) (*GetAdministratorResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetAdministratorResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_GetAdministrator_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *administratorServiceClient) ListAdministrators(ctx context.Context, in *ListAdministratorsRequest, opts ...grpc.CallOption) (*ListAdministratorsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListAdministratorsResponse)
@@ -182,10 +248,80 @@ func (c *administratorServiceClient) UpdateAdministrator(ctx context.Context, in
 	return out, nil
 }
 
+func (c *administratorServiceClient) DisableAdministratorTotp(ctx context.Context, in *DisableAdministratorTotpRequest, opts ...grpc.CallOption) (*DisableAdministratorTotpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DisableAdministratorTotpResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_DisableAdministratorTotp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) EndAdministratorSessions(ctx context.Context, in *EndAdministratorSessionsRequest, opts ...grpc.CallOption) (*EndAdministratorSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndAdministratorSessionsResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_EndAdministratorSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) CreatePasswordReset(ctx context.Context, in *CreatePasswordResetRequest, opts ...grpc.CallOption) (*CreatePasswordResetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreatePasswordResetResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_CreatePasswordReset_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) RevokePasswordReset(ctx context.Context, in *RevokePasswordResetRequest, opts ...grpc.CallOption) (*RevokePasswordResetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokePasswordResetResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_RevokePasswordReset_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) GetPasswordReset(ctx context.Context, in *GetPasswordResetRequest, opts ...grpc.CallOption) (*GetPasswordResetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPasswordResetResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_GetPasswordReset_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) UsePasswordReset(ctx context.Context, in *UsePasswordResetRequest, opts ...grpc.CallOption) (*UsePasswordResetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UsePasswordResetResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_UsePasswordReset_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *administratorServiceClient) SignIn(ctx context.Context, in *SignInRequest, opts ...grpc.CallOption) (*SignInResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SignInResponse)
 	err := c.cc.Invoke(ctx, AdministratorService_SignIn_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) FinishSignIn(ctx context.Context, in *FinishSignInRequest, opts ...grpc.CallOption) (*FinishSignInResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinishSignInResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_FinishSignIn_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -242,6 +378,26 @@ func (c *administratorServiceClient) EndOtherSessions(ctx context.Context, in *E
 	return out, nil
 }
 
+func (c *administratorServiceClient) UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateProfileResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_UpdateProfile_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) DismissNotices(ctx context.Context, in *DismissNoticesRequest, opts ...grpc.CallOption) (*DismissNoticesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DismissNoticesResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_DismissNotices_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *administratorServiceClient) ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ChangePasswordResponse)
@@ -276,6 +432,16 @@ func (c *administratorServiceClient) DisableTotp(ctx context.Context, in *Disabl
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DisableTotpResponse)
 	err := c.cc.Invoke(ctx, AdministratorService_DisableTotp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administratorServiceClient) RenewRecoveryCodes(ctx context.Context, in *RenewRecoveryCodesRequest, opts ...grpc.CallOption) (*RenewRecoveryCodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RenewRecoveryCodesResponse)
+	err := c.cc.Invoke(ctx, AdministratorService_RenewRecoveryCodes_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -348,6 +514,9 @@ type AdministratorServiceServer interface {
 	// ResetAdministratorPassword gives an administrator another password, ends
 	// every session and, where asked, turns TOTP off. Scope: platform:admin.
 	ResetAdministratorPassword(context.Context, *ResetAdministratorPasswordRequest) (*ResetAdministratorPasswordResponse, error)
+	// GetAdministrator returns one administrator of the company.
+	// Scope: administrators:read.
+	GetAdministrator(context.Context, *GetAdministratorRequest) (*GetAdministratorResponse, error)
 	// ListAdministrators pages through the administrators of the company by id.
 	// Scope: administrators:read.
 	ListAdministrators(context.Context, *ListAdministratorsRequest) (*ListAdministratorsResponse, error)
@@ -356,17 +525,46 @@ type AdministratorServiceServer interface {
 	// too. Refused: LAST_OWNER, where the company would be left without an owner
 	// who is not disabled. Scope: administrators:write.
 	UpdateAdministrator(context.Context, *UpdateAdministratorRequest) (*UpdateAdministratorResponse, error)
+	// DisableAdministratorTotp turns TOTP off for another administrator, who is
+	// told. Where it is off it changes nothing. Refused: OWN_ACCOUNT.
+	// Scope: administrators:write.
+	DisableAdministratorTotp(context.Context, *DisableAdministratorTotpRequest) (*DisableAdministratorTotpResponse, error)
+	// EndAdministratorSessions ends every session of another administrator, who is
+	// told. Refused: OWN_ACCOUNT. Scope: administrators:write.
+	EndAdministratorSessions(context.Context, *EndAdministratorSessionsRequest) (*EndAdministratorSessionsResponse, error)
+	// CreatePasswordReset makes a link's token with which another administrator
+	// chooses a new password: once, within an hour. An earlier one is withdrawn.
+	// They are told. Refused: OWN_ACCOUNT; ADMINISTRATOR_DISABLED.
+	// Scope: administrators:write.
+	CreatePasswordReset(context.Context, *CreatePasswordResetRequest) (*CreatePasswordResetResponse, error)
+	// RevokePasswordReset makes the link worthless; a repeat changes nothing.
+	// Scope: administrators:write.
+	RevokePasswordReset(context.Context, *RevokePasswordResetRequest) (*RevokePasswordResetResponse, error)
+	// GetPasswordReset returns whose password a link resets. NOT_FOUND: unknown or
+	// withdrawn. Refused: RESET_EXPIRED, RESET_USED. Needs no token.
+	GetPasswordReset(context.Context, *GetPasswordResetRequest) (*GetPasswordResetResponse, error)
+	// UsePasswordReset replaces the password and ends every session. It signs
+	// nobody in: a code of TOTP is still asked for. Faults as those of
+	// GetPasswordReset. Needs no token.
+	UsePasswordReset(context.Context, *UsePasswordResetRequest) (*UsePasswordResetResponse, error)
 	// SignIn exchanges e-mail address and password for a session. Needs no token.
 	//
-	// Where TOTP is set up and no code is given, the answer has totp_required and
-	// no session: the call is repeated with the code. An unknown address, a wrong
-	// password and a disabled administrator get one and the same UNAUTHENTICATED
-	// / INVALID_CREDENTIALS, after the same time; a wrong or used code is refused
-	// as INVALID_TOTP_CODE. After some failures the next attempts for the e-mail
-	// address, or from the browser's address, are spaced out: one that comes too
-	// early is RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is
-	// not looked at, and does not count.
+	// Where TOTP is set up, the answer has totp_required and a pending token
+	// instead of a session: FinishSignIn takes that and the code. An unknown
+	// address, a wrong password and a disabled administrator get one and the same
+	// UNAUTHENTICATED / INVALID_CREDENTIALS, after the same time. After some
+	// failures the next attempts are spaced out: one that comes too early is
+	// RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is not looked
+	// at, and does not count. A browser that the administrator has signed in with
+	// before is counted by itself, every other by the e-mail address and its
+	// network, and by its network alone.
 	SignIn(context.Context, *SignInRequest) (*SignInResponse, error)
+	// FinishSignIn exchanges a pending token and a code for a session. A wrong or
+	// used code is refused as INVALID_TOTP_CODE. UNAUTHENTICATED / SIGN_IN_EXPIRED:
+	// begin again with the password, because five minutes are over, five codes were
+	// wrong, it was used, or something about the administrator has changed. Needs
+	// no token.
+	FinishSignIn(context.Context, *FinishSignInRequest) (*FinishSignInResponse, error)
 	// Authenticate exchanges the token of a session for the administrator and an
 	// access token, and keeps the session from idling out. UNAUTHENTICATED /
 	// SESSION_ENDED: there is no such session any more; sign in. Needs no token.
@@ -386,12 +584,17 @@ type AdministratorServiceServer interface {
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	// EndOtherSessions ends every session of the caller but the present. Own.
 	EndOtherSessions(context.Context, *EndOtherSessionsRequest) (*EndOtherSessionsResponse, error)
+	// UpdateProfile changes the caller's name. Own.
+	UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error)
+	// DismissNotices drops what the caller was told of and has seen. Own.
+	DismissNotices(context.Context, *DismissNoticesRequest) (*DismissNoticesResponse, error)
 	// ChangePassword replaces the caller's password and ends the other sessions.
 	// A wrong present password is refused as WRONG_PASSWORD, and throttled as a
 	// failed sign-in. Own.
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
-	// SetupTotp makes a secret, which is shown this once and is not asked for
-	// before ConfirmTotp. A repeat replaces it. Refused: TOTP_ALREADY_ENABLED. Own.
+	// SetupTotp makes a secret, whose codes are not asked for before ConfirmTotp. A
+	// repeat replaces it, or shows it again where that is asked for. Refused:
+	// TOTP_ALREADY_ENABLED; TOTP_NOT_SET_UP, where there is none to show. Own.
 	SetupTotp(context.Context, *SetupTotpRequest) (*SetupTotpResponse, error)
 	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
 	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
@@ -400,6 +603,10 @@ type AdministratorServiceServer interface {
 	// DisableTotp turns TOTP off. It takes the password: WRONG_PASSWORD as above.
 	// Where TOTP is off it changes nothing. Own.
 	DisableTotp(context.Context, *DisableTotpRequest) (*DisableTotpResponse, error)
+	// RenewRecoveryCodes replaces the recovery codes, those that were used too, and
+	// returns the new ones, which are shown this once. It takes the password:
+	// WRONG_PASSWORD as above. Refused: TOTP_NOT_SET_UP. Own.
+	RenewRecoveryCodes(context.Context, *RenewRecoveryCodesRequest) (*RenewRecoveryCodesResponse, error)
 	// InviteAdministrator makes an invitation for an e-mail address; an earlier
 	// open one for it is revoked. Refused: EMAIL_ALREADY_EXISTS.
 	// Scope: administrators:write.
@@ -431,14 +638,38 @@ func (UnimplementedAdministratorServiceServer) CreateAdministrator(context.Conte
 func (UnimplementedAdministratorServiceServer) ResetAdministratorPassword(context.Context, *ResetAdministratorPasswordRequest) (*ResetAdministratorPasswordResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResetAdministratorPassword not implemented")
 }
+func (UnimplementedAdministratorServiceServer) GetAdministrator(context.Context, *GetAdministratorRequest) (*GetAdministratorResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAdministrator not implemented")
+}
 func (UnimplementedAdministratorServiceServer) ListAdministrators(context.Context, *ListAdministratorsRequest) (*ListAdministratorsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListAdministrators not implemented")
 }
 func (UnimplementedAdministratorServiceServer) UpdateAdministrator(context.Context, *UpdateAdministratorRequest) (*UpdateAdministratorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateAdministrator not implemented")
 }
+func (UnimplementedAdministratorServiceServer) DisableAdministratorTotp(context.Context, *DisableAdministratorTotpRequest) (*DisableAdministratorTotpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DisableAdministratorTotp not implemented")
+}
+func (UnimplementedAdministratorServiceServer) EndAdministratorSessions(context.Context, *EndAdministratorSessionsRequest) (*EndAdministratorSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndAdministratorSessions not implemented")
+}
+func (UnimplementedAdministratorServiceServer) CreatePasswordReset(context.Context, *CreatePasswordResetRequest) (*CreatePasswordResetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreatePasswordReset not implemented")
+}
+func (UnimplementedAdministratorServiceServer) RevokePasswordReset(context.Context, *RevokePasswordResetRequest) (*RevokePasswordResetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokePasswordReset not implemented")
+}
+func (UnimplementedAdministratorServiceServer) GetPasswordReset(context.Context, *GetPasswordResetRequest) (*GetPasswordResetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPasswordReset not implemented")
+}
+func (UnimplementedAdministratorServiceServer) UsePasswordReset(context.Context, *UsePasswordResetRequest) (*UsePasswordResetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UsePasswordReset not implemented")
+}
 func (UnimplementedAdministratorServiceServer) SignIn(context.Context, *SignInRequest) (*SignInResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SignIn not implemented")
+}
+func (UnimplementedAdministratorServiceServer) FinishSignIn(context.Context, *FinishSignInRequest) (*FinishSignInResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FinishSignIn not implemented")
 }
 func (UnimplementedAdministratorServiceServer) Authenticate(context.Context, *AuthenticateRequest) (*AuthenticateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Authenticate not implemented")
@@ -455,6 +686,12 @@ func (UnimplementedAdministratorServiceServer) EndSession(context.Context, *EndS
 func (UnimplementedAdministratorServiceServer) EndOtherSessions(context.Context, *EndOtherSessionsRequest) (*EndOtherSessionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndOtherSessions not implemented")
 }
+func (UnimplementedAdministratorServiceServer) UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateProfile not implemented")
+}
+func (UnimplementedAdministratorServiceServer) DismissNotices(context.Context, *DismissNoticesRequest) (*DismissNoticesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DismissNotices not implemented")
+}
 func (UnimplementedAdministratorServiceServer) ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ChangePassword not implemented")
 }
@@ -466,6 +703,9 @@ func (UnimplementedAdministratorServiceServer) ConfirmTotp(context.Context, *Con
 }
 func (UnimplementedAdministratorServiceServer) DisableTotp(context.Context, *DisableTotpRequest) (*DisableTotpResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DisableTotp not implemented")
+}
+func (UnimplementedAdministratorServiceServer) RenewRecoveryCodes(context.Context, *RenewRecoveryCodesRequest) (*RenewRecoveryCodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RenewRecoveryCodes not implemented")
 }
 func (UnimplementedAdministratorServiceServer) InviteAdministrator(context.Context, *InviteAdministratorRequest) (*InviteAdministratorResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method InviteAdministrator not implemented")
@@ -539,6 +779,24 @@ func _AdministratorService_ResetAdministratorPassword_Handler(srv interface{}, c
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdministratorService_GetAdministrator_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAdministratorRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).GetAdministrator(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_GetAdministrator_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).GetAdministrator(ctx, req.(*GetAdministratorRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdministratorService_ListAdministrators_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListAdministratorsRequest)
 	if err := dec(in); err != nil {
@@ -575,6 +833,114 @@ func _AdministratorService_UpdateAdministrator_Handler(srv interface{}, ctx cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdministratorService_DisableAdministratorTotp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DisableAdministratorTotpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).DisableAdministratorTotp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_DisableAdministratorTotp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).DisableAdministratorTotp(ctx, req.(*DisableAdministratorTotpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_EndAdministratorSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndAdministratorSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).EndAdministratorSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_EndAdministratorSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).EndAdministratorSessions(ctx, req.(*EndAdministratorSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_CreatePasswordReset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreatePasswordResetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).CreatePasswordReset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_CreatePasswordReset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).CreatePasswordReset(ctx, req.(*CreatePasswordResetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_RevokePasswordReset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokePasswordResetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).RevokePasswordReset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_RevokePasswordReset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).RevokePasswordReset(ctx, req.(*RevokePasswordResetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_GetPasswordReset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPasswordResetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).GetPasswordReset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_GetPasswordReset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).GetPasswordReset(ctx, req.(*GetPasswordResetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_UsePasswordReset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UsePasswordResetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).UsePasswordReset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_UsePasswordReset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).UsePasswordReset(ctx, req.(*UsePasswordResetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdministratorService_SignIn_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SignInRequest)
 	if err := dec(in); err != nil {
@@ -589,6 +955,24 @@ func _AdministratorService_SignIn_Handler(srv interface{}, ctx context.Context, 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdministratorServiceServer).SignIn(ctx, req.(*SignInRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_FinishSignIn_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinishSignInRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).FinishSignIn(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_FinishSignIn_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).FinishSignIn(ctx, req.(*FinishSignInRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -683,6 +1067,42 @@ func _AdministratorService_EndOtherSessions_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdministratorService_UpdateProfile_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateProfileRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).UpdateProfile(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_UpdateProfile_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).UpdateProfile(ctx, req.(*UpdateProfileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_DismissNotices_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DismissNoticesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).DismissNotices(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_DismissNotices_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).DismissNotices(ctx, req.(*DismissNoticesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AdministratorService_ChangePassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ChangePasswordRequest)
 	if err := dec(in); err != nil {
@@ -751,6 +1171,24 @@ func _AdministratorService_DisableTotp_Handler(srv interface{}, ctx context.Cont
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdministratorServiceServer).DisableTotp(ctx, req.(*DisableTotpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministratorService_RenewRecoveryCodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RenewRecoveryCodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministratorServiceServer).RenewRecoveryCodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdministratorService_RenewRecoveryCodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministratorServiceServer).RenewRecoveryCodes(ctx, req.(*RenewRecoveryCodesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -861,6 +1299,10 @@ var AdministratorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdministratorService_ResetAdministratorPassword_Handler,
 		},
 		{
+			MethodName: "GetAdministrator",
+			Handler:    _AdministratorService_GetAdministrator_Handler,
+		},
+		{
 			MethodName: "ListAdministrators",
 			Handler:    _AdministratorService_ListAdministrators_Handler,
 		},
@@ -869,8 +1311,36 @@ var AdministratorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdministratorService_UpdateAdministrator_Handler,
 		},
 		{
+			MethodName: "DisableAdministratorTotp",
+			Handler:    _AdministratorService_DisableAdministratorTotp_Handler,
+		},
+		{
+			MethodName: "EndAdministratorSessions",
+			Handler:    _AdministratorService_EndAdministratorSessions_Handler,
+		},
+		{
+			MethodName: "CreatePasswordReset",
+			Handler:    _AdministratorService_CreatePasswordReset_Handler,
+		},
+		{
+			MethodName: "RevokePasswordReset",
+			Handler:    _AdministratorService_RevokePasswordReset_Handler,
+		},
+		{
+			MethodName: "GetPasswordReset",
+			Handler:    _AdministratorService_GetPasswordReset_Handler,
+		},
+		{
+			MethodName: "UsePasswordReset",
+			Handler:    _AdministratorService_UsePasswordReset_Handler,
+		},
+		{
 			MethodName: "SignIn",
 			Handler:    _AdministratorService_SignIn_Handler,
+		},
+		{
+			MethodName: "FinishSignIn",
+			Handler:    _AdministratorService_FinishSignIn_Handler,
 		},
 		{
 			MethodName: "Authenticate",
@@ -893,6 +1363,14 @@ var AdministratorService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _AdministratorService_EndOtherSessions_Handler,
 		},
 		{
+			MethodName: "UpdateProfile",
+			Handler:    _AdministratorService_UpdateProfile_Handler,
+		},
+		{
+			MethodName: "DismissNotices",
+			Handler:    _AdministratorService_DismissNotices_Handler,
+		},
+		{
 			MethodName: "ChangePassword",
 			Handler:    _AdministratorService_ChangePassword_Handler,
 		},
@@ -907,6 +1385,10 @@ var AdministratorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DisableTotp",
 			Handler:    _AdministratorService_DisableTotp_Handler,
+		},
+		{
+			MethodName: "RenewRecoveryCodes",
+			Handler:    _AdministratorService_RenewRecoveryCodes_Handler,
 		},
 		{
 			MethodName: "InviteAdministrator",

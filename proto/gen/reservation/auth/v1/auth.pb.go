@@ -948,7 +948,8 @@ func (x *CreateApiClientRequest) GetRateLimit() int32 {
 type CreateApiClientResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ApiClient *ApiClient             `protobuf:"bytes,1,opt,name=api_client,json=apiClient,proto3" json:"api_client,omitempty"`
-	// 64 hexadecimal characters. Only its hash is kept.
+	// 64 hexadecimal characters. Only its hash is kept. Empty: the request was a
+	// repetition under its idempotency key, and nothing was done.
 	ClientSecret  string `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1358,9 +1359,10 @@ func (x *RotateApiClientSecretRequest) GetId() string {
 }
 
 type RotateApiClientSecretResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ApiClient     *ApiClient             `protobuf:"bytes,1,opt,name=api_client,json=apiClient,proto3" json:"api_client,omitempty"`
-	ClientSecret  string                 `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	ApiClient *ApiClient             `protobuf:"bytes,1,opt,name=api_client,json=apiClient,proto3" json:"api_client,omitempty"`
+	// Empty: the request was a repetition.
+	ClientSecret  string `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1878,7 +1880,8 @@ func (x *CreateApiKeyRequest) GetRateLimit() int32 {
 type CreateApiKeyResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	ApiKey *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
-	// 64 hexadecimal characters. Only its hash is kept.
+	// 64 hexadecimal characters. Only its hash is kept. Empty: the request was a
+	// repetition under its idempotency key, and nothing was done.
 	ApiSecret     string `protobuf:"bytes,2,opt,name=api_secret,json=apiSecret,proto3" json:"api_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2288,9 +2291,10 @@ func (x *RotateApiKeySecretRequest) GetId() string {
 }
 
 type RotateApiKeySecretResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
-	ApiSecret     string                 `protobuf:"bytes,2,opt,name=api_secret,json=apiSecret,proto3" json:"api_secret,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	// Empty: the request was a repetition.
+	ApiSecret     string `protobuf:"bytes,2,opt,name=api_secret,json=apiSecret,proto3" json:"api_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2753,7 +2757,8 @@ func (x *CreateServiceCredentialRequest) GetPlatform() bool {
 type CreateServiceCredentialResponse struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	ServiceCredential *ServiceCredential     `protobuf:"bytes,1,opt,name=service_credential,json=serviceCredential,proto3" json:"service_credential,omitempty"`
-	// 64 hexadecimal characters. Only its hash is kept.
+	// 64 hexadecimal characters. Only its hash is kept. Empty: the request was a
+	// repetition under its idempotency key, and nothing was done.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2954,9 +2959,10 @@ func (x *RotateServiceCredentialRequest) GetId() string {
 type RotateServiceCredentialResponse struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	ServiceCredential *ServiceCredential     `protobuf:"bytes,1,opt,name=service_credential,json=serviceCredential,proto3" json:"service_credential,omitempty"`
-	Secret            string                 `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Empty: the request was a repetition.
+	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RotateServiceCredentialResponse) Reset() {

@@ -2086,6 +2086,311 @@ func (x *ReplayFailedResponse) GetReplayed() int64 {
 	return 0
 }
 
+// DeliveryFilter is what ListDeliveries takes; what is unset does not narrow.
+type DeliveryFilter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// whe_ identifier.
+	EndpointId string        `protobuf:"bytes,1,opt,name=endpoint_id,json=endpointId,proto3" json:"endpoint_id,omitempty"`
+	Event      EventType     `protobuf:"varint,2,opt,name=event,proto3,enum=reservation.webhook.v1.EventType" json:"event,omitempty"`
+	State      DeliveryState `protobuf:"varint,3,opt,name=state,proto3,enum=reservation.webhook.v1.DeliveryState" json:"state,omitempty"`
+	// When the message came: at or after, and before.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeliveryFilter) Reset() {
+	*x = DeliveryFilter{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeliveryFilter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeliveryFilter) ProtoMessage() {}
+
+func (x *DeliveryFilter) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeliveryFilter.ProtoReflect.Descriptor instead.
+func (*DeliveryFilter) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *DeliveryFilter) GetEndpointId() string {
+	if x != nil {
+		return x.EndpointId
+	}
+	return ""
+}
+
+func (x *DeliveryFilter) GetEvent() EventType {
+	if x != nil {
+		return x.Event
+	}
+	return EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *DeliveryFilter) GetState() DeliveryState {
+	if x != nil {
+		return x.State
+	}
+	return DeliveryState_DELIVERY_STATE_UNSPECIFIED
+}
+
+func (x *DeliveryFilter) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *DeliveryFilter) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+type CountDeliveriesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Filter        *DeliveryFilter        `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountDeliveriesRequest) Reset() {
+	*x = CountDeliveriesRequest{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountDeliveriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountDeliveriesRequest) ProtoMessage() {}
+
+func (x *CountDeliveriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountDeliveriesRequest.ProtoReflect.Descriptor instead.
+func (*CountDeliveriesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *CountDeliveriesRequest) GetFilter() *DeliveryFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+type CountDeliveriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tests, and what goes to endpoints that are disabled or deleted, are not counted.
+	// At most 100,000.
+	Count int64 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// There are more than that: too many to be replayed at once.
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// When they were counted, for ReplayDeliveries.
+	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountDeliveriesResponse) Reset() {
+	*x = CountDeliveriesResponse{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountDeliveriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountDeliveriesResponse) ProtoMessage() {}
+
+func (x *CountDeliveriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountDeliveriesResponse.ProtoReflect.Descriptor instead.
+func (*CountDeliveriesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *CountDeliveriesResponse) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *CountDeliveriesResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *CountDeliveriesResponse) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+type ReplayDeliveriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// whd_ identifiers, at most 200; or a filter, and not both.
+	Ids    []string        `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	Filter *DeliveryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	// With a filter: when they were counted, at most an hour ago. What came since,
+	// or was replayed since, is left out.
+	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplayDeliveriesRequest) Reset() {
+	*x = ReplayDeliveriesRequest{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplayDeliveriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplayDeliveriesRequest) ProtoMessage() {}
+
+func (x *ReplayDeliveriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplayDeliveriesRequest.ProtoReflect.Descriptor instead.
+func (*ReplayDeliveriesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ReplayDeliveriesRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *ReplayDeliveriesRequest) GetFilter() *DeliveryFilter {
+	if x != nil {
+		return x.Filter
+	}
+	return nil
+}
+
+func (x *ReplayDeliveriesRequest) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+type ReplayDeliveriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those that this call sends again.
+	Replayed int64 `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// Of those that were named: unknown, being sent now, or of an endpoint that is
+	// disabled or deleted.
+	Skipped       int64 `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplayDeliveriesResponse) Reset() {
+	*x = ReplayDeliveriesResponse{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplayDeliveriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplayDeliveriesResponse) ProtoMessage() {}
+
+func (x *ReplayDeliveriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplayDeliveriesResponse.ProtoReflect.Descriptor instead.
+func (*ReplayDeliveriesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ReplayDeliveriesResponse) GetReplayed() int64 {
+	if x != nil {
+		return x.Replayed
+	}
+	return 0
+}
+
+func (x *ReplayDeliveriesResponse) GetSkipped() int64 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
 type GetStatisticsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// whe_ identifier; empty: all.
@@ -2102,7 +2407,7 @@ type GetStatisticsRequest struct {
 
 func (x *GetStatisticsRequest) Reset() {
 	*x = GetStatisticsRequest{}
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[30]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2114,7 +2419,7 @@ func (x *GetStatisticsRequest) String() string {
 func (*GetStatisticsRequest) ProtoMessage() {}
 
 func (x *GetStatisticsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[30]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2127,7 +2432,7 @@ func (x *GetStatisticsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatisticsRequest.ProtoReflect.Descriptor instead.
 func (*GetStatisticsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{30}
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetStatisticsRequest) GetEndpointId() string {
@@ -2177,7 +2482,7 @@ type StatisticsBucket struct {
 
 func (x *StatisticsBucket) Reset() {
 	*x = StatisticsBucket{}
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[31]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2189,7 +2494,7 @@ func (x *StatisticsBucket) String() string {
 func (*StatisticsBucket) ProtoMessage() {}
 
 func (x *StatisticsBucket) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[31]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2202,7 +2507,7 @@ func (x *StatisticsBucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatisticsBucket.ProtoReflect.Descriptor instead.
 func (*StatisticsBucket) Descriptor() ([]byte, []int) {
-	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{31}
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *StatisticsBucket) GetStartsAt() *timestamppb.Timestamp {
@@ -2264,7 +2569,7 @@ type GetStatisticsResponse struct {
 
 func (x *GetStatisticsResponse) Reset() {
 	*x = GetStatisticsResponse{}
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[32]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2276,7 +2581,7 @@ func (x *GetStatisticsResponse) String() string {
 func (*GetStatisticsResponse) ProtoMessage() {}
 
 func (x *GetStatisticsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[32]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2289,7 +2594,7 @@ func (x *GetStatisticsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatisticsResponse.ProtoReflect.Descriptor instead.
 func (*GetStatisticsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{32}
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetStatisticsResponse) GetBuckets() []*StatisticsBucket {
@@ -2446,7 +2751,27 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"endpointId\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"2\n" +
 	"\x14ReplayFailedResponse\x12\x1a\n" +
-	"\breplayed\x18\x01 \x01(\x03R\breplayed\"\xc2\x01\n" +
+	"\breplayed\x18\x01 \x01(\x03R\breplayed\"\x8b\x02\n" +
+	"\x0eDeliveryFilter\x12\x1f\n" +
+	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"endpointId\x127\n" +
+	"\x05event\x18\x02 \x01(\x0e2!.reservation.webhook.v1.EventTypeR\x05event\x12;\n" +
+	"\x05state\x18\x03 \x01(\x0e2%.reservation.webhook.v1.DeliveryStateR\x05state\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"X\n" +
+	"\x16CountDeliveriesRequest\x12>\n" +
+	"\x06filter\x18\x01 \x01(\v2&.reservation.webhook.v1.DeliveryFilterR\x06filter\"t\n" +
+	"\x17CountDeliveriesResponse\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12/\n" +
+	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"\x9c\x01\n" +
+	"\x17ReplayDeliveriesRequest\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\x12>\n" +
+	"\x06filter\x18\x02 \x01(\v2&.reservation.webhook.v1.DeliveryFilterR\x06filter\x12/\n" +
+	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"P\n" +
+	"\x18ReplayDeliveriesResponse\x12\x1a\n" +
+	"\breplayed\x18\x01 \x01(\x03R\breplayed\x12\x18\n" +
+	"\askipped\x18\x02 \x01(\x03R\askipped\"\xc2\x01\n" +
 	"\x14GetStatisticsRequest\x12\x1f\n" +
 	"\vendpoint_id\x18\x01 \x01(\tR\n" +
 	"endpointId\x120\n" +
@@ -2488,7 +2813,7 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x1aDELIVERY_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_STATE_PENDING\x10\x01\x12\x1c\n" +
 	"\x18DELIVERY_STATE_DELIVERED\x10\x02\x12\x19\n" +
-	"\x15DELIVERY_STATE_FAILED\x10\x032\x88\v\n" +
+	"\x15DELIVERY_STATE_FAILED\x10\x032\xf3\f\n" +
 	"\x0eWebhookService\x12o\n" +
 	"\x0eCreateEndpoint\x12-.reservation.webhook.v1.CreateEndpointRequest\x1a..reservation.webhook.v1.CreateEndpointResponse\x12f\n" +
 	"\vGetEndpoint\x12*.reservation.webhook.v1.GetEndpointRequest\x1a+.reservation.webhook.v1.GetEndpointResponse\x12l\n" +
@@ -2501,7 +2826,9 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x0eListDeliveries\x12-.reservation.webhook.v1.ListDeliveriesRequest\x1a..reservation.webhook.v1.ListDeliveriesResponse\x12f\n" +
 	"\vGetDelivery\x12*.reservation.webhook.v1.GetDeliveryRequest\x1a+.reservation.webhook.v1.GetDeliveryResponse\x12o\n" +
 	"\x0eReplayDelivery\x12-.reservation.webhook.v1.ReplayDeliveryRequest\x1a..reservation.webhook.v1.ReplayDeliveryResponse\x12i\n" +
-	"\fReplayFailed\x12+.reservation.webhook.v1.ReplayFailedRequest\x1a,.reservation.webhook.v1.ReplayFailedResponse\x12l\n" +
+	"\fReplayFailed\x12+.reservation.webhook.v1.ReplayFailedRequest\x1a,.reservation.webhook.v1.ReplayFailedResponse\x12r\n" +
+	"\x0fCountDeliveries\x12..reservation.webhook.v1.CountDeliveriesRequest\x1a/.reservation.webhook.v1.CountDeliveriesResponse\x12u\n" +
+	"\x10ReplayDeliveries\x12/.reservation.webhook.v1.ReplayDeliveriesRequest\x1a0.reservation.webhook.v1.ReplayDeliveriesResponse\x12l\n" +
 	"\rGetStatistics\x12,.reservation.webhook.v1.GetStatisticsRequest\x1a-.reservation.webhook.v1.GetStatisticsResponseB<Z:reservation.dev/proto/gen/reservation/webhook/v1;webhookv1b\x06proto3"
 
 var (
@@ -2517,54 +2844,59 @@ func file_reservation_webhook_v1_webhook_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_webhook_v1_webhook_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_webhook_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_reservation_webhook_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_reservation_webhook_v1_webhook_proto_goTypes = []any{
-	(EventType)(0),                 // 0: reservation.webhook.v1.EventType
-	(DisabledReason)(0),            // 1: reservation.webhook.v1.DisabledReason
-	(Failure)(0),                   // 2: reservation.webhook.v1.Failure
-	(DeliveryState)(0),             // 3: reservation.webhook.v1.DeliveryState
-	(*Endpoint)(nil),               // 4: reservation.webhook.v1.Endpoint
-	(*CreateEndpointRequest)(nil),  // 5: reservation.webhook.v1.CreateEndpointRequest
-	(*CreateEndpointResponse)(nil), // 6: reservation.webhook.v1.CreateEndpointResponse
-	(*GetEndpointRequest)(nil),     // 7: reservation.webhook.v1.GetEndpointRequest
-	(*GetEndpointResponse)(nil),    // 8: reservation.webhook.v1.GetEndpointResponse
-	(*ListEndpointsRequest)(nil),   // 9: reservation.webhook.v1.ListEndpointsRequest
-	(*ListEndpointsResponse)(nil),  // 10: reservation.webhook.v1.ListEndpointsResponse
-	(*UpdateEndpointRequest)(nil),  // 11: reservation.webhook.v1.UpdateEndpointRequest
-	(*EventTypes)(nil),             // 12: reservation.webhook.v1.EventTypes
-	(*UpdateEndpointResponse)(nil), // 13: reservation.webhook.v1.UpdateEndpointResponse
-	(*DeleteEndpointRequest)(nil),  // 14: reservation.webhook.v1.DeleteEndpointRequest
-	(*DeleteEndpointResponse)(nil), // 15: reservation.webhook.v1.DeleteEndpointResponse
-	(*GetSecretRequest)(nil),       // 16: reservation.webhook.v1.GetSecretRequest
-	(*Secret)(nil),                 // 17: reservation.webhook.v1.Secret
-	(*GetSecretResponse)(nil),      // 18: reservation.webhook.v1.GetSecretResponse
-	(*RotateSecretRequest)(nil),    // 19: reservation.webhook.v1.RotateSecretRequest
-	(*RotateSecretResponse)(nil),   // 20: reservation.webhook.v1.RotateSecretResponse
-	(*Attempt)(nil),                // 21: reservation.webhook.v1.Attempt
-	(*Header)(nil),                 // 22: reservation.webhook.v1.Header
-	(*SendTestRequest)(nil),        // 23: reservation.webhook.v1.SendTestRequest
-	(*SendTestResponse)(nil),       // 24: reservation.webhook.v1.SendTestResponse
-	(*Delivery)(nil),               // 25: reservation.webhook.v1.Delivery
-	(*ListDeliveriesRequest)(nil),  // 26: reservation.webhook.v1.ListDeliveriesRequest
-	(*ListDeliveriesResponse)(nil), // 27: reservation.webhook.v1.ListDeliveriesResponse
-	(*GetDeliveryRequest)(nil),     // 28: reservation.webhook.v1.GetDeliveryRequest
-	(*GetDeliveryResponse)(nil),    // 29: reservation.webhook.v1.GetDeliveryResponse
-	(*ReplayDeliveryRequest)(nil),  // 30: reservation.webhook.v1.ReplayDeliveryRequest
-	(*ReplayDeliveryResponse)(nil), // 31: reservation.webhook.v1.ReplayDeliveryResponse
-	(*ReplayFailedRequest)(nil),    // 32: reservation.webhook.v1.ReplayFailedRequest
-	(*ReplayFailedResponse)(nil),   // 33: reservation.webhook.v1.ReplayFailedResponse
-	(*GetStatisticsRequest)(nil),   // 34: reservation.webhook.v1.GetStatisticsRequest
-	(*StatisticsBucket)(nil),       // 35: reservation.webhook.v1.StatisticsBucket
-	(*GetStatisticsResponse)(nil),  // 36: reservation.webhook.v1.GetStatisticsResponse
-	(*timestamppb.Timestamp)(nil),  // 37: google.protobuf.Timestamp
+	(EventType)(0),                   // 0: reservation.webhook.v1.EventType
+	(DisabledReason)(0),              // 1: reservation.webhook.v1.DisabledReason
+	(Failure)(0),                     // 2: reservation.webhook.v1.Failure
+	(DeliveryState)(0),               // 3: reservation.webhook.v1.DeliveryState
+	(*Endpoint)(nil),                 // 4: reservation.webhook.v1.Endpoint
+	(*CreateEndpointRequest)(nil),    // 5: reservation.webhook.v1.CreateEndpointRequest
+	(*CreateEndpointResponse)(nil),   // 6: reservation.webhook.v1.CreateEndpointResponse
+	(*GetEndpointRequest)(nil),       // 7: reservation.webhook.v1.GetEndpointRequest
+	(*GetEndpointResponse)(nil),      // 8: reservation.webhook.v1.GetEndpointResponse
+	(*ListEndpointsRequest)(nil),     // 9: reservation.webhook.v1.ListEndpointsRequest
+	(*ListEndpointsResponse)(nil),    // 10: reservation.webhook.v1.ListEndpointsResponse
+	(*UpdateEndpointRequest)(nil),    // 11: reservation.webhook.v1.UpdateEndpointRequest
+	(*EventTypes)(nil),               // 12: reservation.webhook.v1.EventTypes
+	(*UpdateEndpointResponse)(nil),   // 13: reservation.webhook.v1.UpdateEndpointResponse
+	(*DeleteEndpointRequest)(nil),    // 14: reservation.webhook.v1.DeleteEndpointRequest
+	(*DeleteEndpointResponse)(nil),   // 15: reservation.webhook.v1.DeleteEndpointResponse
+	(*GetSecretRequest)(nil),         // 16: reservation.webhook.v1.GetSecretRequest
+	(*Secret)(nil),                   // 17: reservation.webhook.v1.Secret
+	(*GetSecretResponse)(nil),        // 18: reservation.webhook.v1.GetSecretResponse
+	(*RotateSecretRequest)(nil),      // 19: reservation.webhook.v1.RotateSecretRequest
+	(*RotateSecretResponse)(nil),     // 20: reservation.webhook.v1.RotateSecretResponse
+	(*Attempt)(nil),                  // 21: reservation.webhook.v1.Attempt
+	(*Header)(nil),                   // 22: reservation.webhook.v1.Header
+	(*SendTestRequest)(nil),          // 23: reservation.webhook.v1.SendTestRequest
+	(*SendTestResponse)(nil),         // 24: reservation.webhook.v1.SendTestResponse
+	(*Delivery)(nil),                 // 25: reservation.webhook.v1.Delivery
+	(*ListDeliveriesRequest)(nil),    // 26: reservation.webhook.v1.ListDeliveriesRequest
+	(*ListDeliveriesResponse)(nil),   // 27: reservation.webhook.v1.ListDeliveriesResponse
+	(*GetDeliveryRequest)(nil),       // 28: reservation.webhook.v1.GetDeliveryRequest
+	(*GetDeliveryResponse)(nil),      // 29: reservation.webhook.v1.GetDeliveryResponse
+	(*ReplayDeliveryRequest)(nil),    // 30: reservation.webhook.v1.ReplayDeliveryRequest
+	(*ReplayDeliveryResponse)(nil),   // 31: reservation.webhook.v1.ReplayDeliveryResponse
+	(*ReplayFailedRequest)(nil),      // 32: reservation.webhook.v1.ReplayFailedRequest
+	(*ReplayFailedResponse)(nil),     // 33: reservation.webhook.v1.ReplayFailedResponse
+	(*DeliveryFilter)(nil),           // 34: reservation.webhook.v1.DeliveryFilter
+	(*CountDeliveriesRequest)(nil),   // 35: reservation.webhook.v1.CountDeliveriesRequest
+	(*CountDeliveriesResponse)(nil),  // 36: reservation.webhook.v1.CountDeliveriesResponse
+	(*ReplayDeliveriesRequest)(nil),  // 37: reservation.webhook.v1.ReplayDeliveriesRequest
+	(*ReplayDeliveriesResponse)(nil), // 38: reservation.webhook.v1.ReplayDeliveriesResponse
+	(*GetStatisticsRequest)(nil),     // 39: reservation.webhook.v1.GetStatisticsRequest
+	(*StatisticsBucket)(nil),         // 40: reservation.webhook.v1.StatisticsBucket
+	(*GetStatisticsResponse)(nil),    // 41: reservation.webhook.v1.GetStatisticsResponse
+	(*timestamppb.Timestamp)(nil),    // 42: google.protobuf.Timestamp
 }
 var file_reservation_webhook_v1_webhook_proto_depIdxs = []int32{
 	0,  // 0: reservation.webhook.v1.Endpoint.events:type_name -> reservation.webhook.v1.EventType
 	1,  // 1: reservation.webhook.v1.Endpoint.disabled_reason:type_name -> reservation.webhook.v1.DisabledReason
-	37, // 2: reservation.webhook.v1.Endpoint.disabled_at:type_name -> google.protobuf.Timestamp
-	37, // 3: reservation.webhook.v1.Endpoint.failing_since:type_name -> google.protobuf.Timestamp
-	37, // 4: reservation.webhook.v1.Endpoint.created_at:type_name -> google.protobuf.Timestamp
-	37, // 5: reservation.webhook.v1.Endpoint.updated_at:type_name -> google.protobuf.Timestamp
+	42, // 2: reservation.webhook.v1.Endpoint.disabled_at:type_name -> google.protobuf.Timestamp
+	42, // 3: reservation.webhook.v1.Endpoint.failing_since:type_name -> google.protobuf.Timestamp
+	42, // 4: reservation.webhook.v1.Endpoint.created_at:type_name -> google.protobuf.Timestamp
+	42, // 5: reservation.webhook.v1.Endpoint.updated_at:type_name -> google.protobuf.Timestamp
 	0,  // 6: reservation.webhook.v1.CreateEndpointRequest.events:type_name -> reservation.webhook.v1.EventType
 	4,  // 7: reservation.webhook.v1.CreateEndpointResponse.endpoint:type_name -> reservation.webhook.v1.Endpoint
 	4,  // 8: reservation.webhook.v1.GetEndpointResponse.endpoint:type_name -> reservation.webhook.v1.Endpoint
@@ -2572,11 +2904,11 @@ var file_reservation_webhook_v1_webhook_proto_depIdxs = []int32{
 	12, // 10: reservation.webhook.v1.UpdateEndpointRequest.events:type_name -> reservation.webhook.v1.EventTypes
 	0,  // 11: reservation.webhook.v1.EventTypes.types:type_name -> reservation.webhook.v1.EventType
 	4,  // 12: reservation.webhook.v1.UpdateEndpointResponse.endpoint:type_name -> reservation.webhook.v1.Endpoint
-	37, // 13: reservation.webhook.v1.Secret.created_at:type_name -> google.protobuf.Timestamp
-	37, // 14: reservation.webhook.v1.Secret.expires_at:type_name -> google.protobuf.Timestamp
+	42, // 13: reservation.webhook.v1.Secret.created_at:type_name -> google.protobuf.Timestamp
+	42, // 14: reservation.webhook.v1.Secret.expires_at:type_name -> google.protobuf.Timestamp
 	17, // 15: reservation.webhook.v1.GetSecretResponse.secrets:type_name -> reservation.webhook.v1.Secret
 	17, // 16: reservation.webhook.v1.RotateSecretResponse.secrets:type_name -> reservation.webhook.v1.Secret
-	37, // 17: reservation.webhook.v1.Attempt.started_at:type_name -> google.protobuf.Timestamp
+	42, // 17: reservation.webhook.v1.Attempt.started_at:type_name -> google.protobuf.Timestamp
 	2,  // 18: reservation.webhook.v1.Attempt.failure:type_name -> reservation.webhook.v1.Failure
 	22, // 19: reservation.webhook.v1.Attempt.request_headers:type_name -> reservation.webhook.v1.Header
 	0,  // 20: reservation.webhook.v1.SendTestRequest.event:type_name -> reservation.webhook.v1.EventType
@@ -2584,53 +2916,65 @@ var file_reservation_webhook_v1_webhook_proto_depIdxs = []int32{
 	0,  // 22: reservation.webhook.v1.Delivery.event:type_name -> reservation.webhook.v1.EventType
 	3,  // 23: reservation.webhook.v1.Delivery.state:type_name -> reservation.webhook.v1.DeliveryState
 	2,  // 24: reservation.webhook.v1.Delivery.last_failure:type_name -> reservation.webhook.v1.Failure
-	37, // 25: reservation.webhook.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
-	37, // 26: reservation.webhook.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
-	37, // 27: reservation.webhook.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
+	42, // 25: reservation.webhook.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
+	42, // 26: reservation.webhook.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
+	42, // 27: reservation.webhook.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
 	0,  // 28: reservation.webhook.v1.ListDeliveriesRequest.event:type_name -> reservation.webhook.v1.EventType
 	3,  // 29: reservation.webhook.v1.ListDeliveriesRequest.state:type_name -> reservation.webhook.v1.DeliveryState
-	37, // 30: reservation.webhook.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
-	37, // 31: reservation.webhook.v1.ListDeliveriesRequest.until:type_name -> google.protobuf.Timestamp
+	42, // 30: reservation.webhook.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
+	42, // 31: reservation.webhook.v1.ListDeliveriesRequest.until:type_name -> google.protobuf.Timestamp
 	25, // 32: reservation.webhook.v1.ListDeliveriesResponse.deliveries:type_name -> reservation.webhook.v1.Delivery
 	25, // 33: reservation.webhook.v1.GetDeliveryResponse.delivery:type_name -> reservation.webhook.v1.Delivery
 	21, // 34: reservation.webhook.v1.GetDeliveryResponse.attempts:type_name -> reservation.webhook.v1.Attempt
 	25, // 35: reservation.webhook.v1.ReplayDeliveryResponse.delivery:type_name -> reservation.webhook.v1.Delivery
-	37, // 36: reservation.webhook.v1.ReplayFailedRequest.since:type_name -> google.protobuf.Timestamp
-	37, // 37: reservation.webhook.v1.GetStatisticsRequest.since:type_name -> google.protobuf.Timestamp
-	37, // 38: reservation.webhook.v1.GetStatisticsRequest.until:type_name -> google.protobuf.Timestamp
-	37, // 39: reservation.webhook.v1.StatisticsBucket.starts_at:type_name -> google.protobuf.Timestamp
-	35, // 40: reservation.webhook.v1.GetStatisticsResponse.buckets:type_name -> reservation.webhook.v1.StatisticsBucket
-	5,  // 41: reservation.webhook.v1.WebhookService.CreateEndpoint:input_type -> reservation.webhook.v1.CreateEndpointRequest
-	7,  // 42: reservation.webhook.v1.WebhookService.GetEndpoint:input_type -> reservation.webhook.v1.GetEndpointRequest
-	9,  // 43: reservation.webhook.v1.WebhookService.ListEndpoints:input_type -> reservation.webhook.v1.ListEndpointsRequest
-	11, // 44: reservation.webhook.v1.WebhookService.UpdateEndpoint:input_type -> reservation.webhook.v1.UpdateEndpointRequest
-	14, // 45: reservation.webhook.v1.WebhookService.DeleteEndpoint:input_type -> reservation.webhook.v1.DeleteEndpointRequest
-	16, // 46: reservation.webhook.v1.WebhookService.GetSecret:input_type -> reservation.webhook.v1.GetSecretRequest
-	19, // 47: reservation.webhook.v1.WebhookService.RotateSecret:input_type -> reservation.webhook.v1.RotateSecretRequest
-	23, // 48: reservation.webhook.v1.WebhookService.SendTest:input_type -> reservation.webhook.v1.SendTestRequest
-	26, // 49: reservation.webhook.v1.WebhookService.ListDeliveries:input_type -> reservation.webhook.v1.ListDeliveriesRequest
-	28, // 50: reservation.webhook.v1.WebhookService.GetDelivery:input_type -> reservation.webhook.v1.GetDeliveryRequest
-	30, // 51: reservation.webhook.v1.WebhookService.ReplayDelivery:input_type -> reservation.webhook.v1.ReplayDeliveryRequest
-	32, // 52: reservation.webhook.v1.WebhookService.ReplayFailed:input_type -> reservation.webhook.v1.ReplayFailedRequest
-	34, // 53: reservation.webhook.v1.WebhookService.GetStatistics:input_type -> reservation.webhook.v1.GetStatisticsRequest
-	6,  // 54: reservation.webhook.v1.WebhookService.CreateEndpoint:output_type -> reservation.webhook.v1.CreateEndpointResponse
-	8,  // 55: reservation.webhook.v1.WebhookService.GetEndpoint:output_type -> reservation.webhook.v1.GetEndpointResponse
-	10, // 56: reservation.webhook.v1.WebhookService.ListEndpoints:output_type -> reservation.webhook.v1.ListEndpointsResponse
-	13, // 57: reservation.webhook.v1.WebhookService.UpdateEndpoint:output_type -> reservation.webhook.v1.UpdateEndpointResponse
-	15, // 58: reservation.webhook.v1.WebhookService.DeleteEndpoint:output_type -> reservation.webhook.v1.DeleteEndpointResponse
-	18, // 59: reservation.webhook.v1.WebhookService.GetSecret:output_type -> reservation.webhook.v1.GetSecretResponse
-	20, // 60: reservation.webhook.v1.WebhookService.RotateSecret:output_type -> reservation.webhook.v1.RotateSecretResponse
-	24, // 61: reservation.webhook.v1.WebhookService.SendTest:output_type -> reservation.webhook.v1.SendTestResponse
-	27, // 62: reservation.webhook.v1.WebhookService.ListDeliveries:output_type -> reservation.webhook.v1.ListDeliveriesResponse
-	29, // 63: reservation.webhook.v1.WebhookService.GetDelivery:output_type -> reservation.webhook.v1.GetDeliveryResponse
-	31, // 64: reservation.webhook.v1.WebhookService.ReplayDelivery:output_type -> reservation.webhook.v1.ReplayDeliveryResponse
-	33, // 65: reservation.webhook.v1.WebhookService.ReplayFailed:output_type -> reservation.webhook.v1.ReplayFailedResponse
-	36, // 66: reservation.webhook.v1.WebhookService.GetStatistics:output_type -> reservation.webhook.v1.GetStatisticsResponse
-	54, // [54:67] is the sub-list for method output_type
-	41, // [41:54] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	42, // 36: reservation.webhook.v1.ReplayFailedRequest.since:type_name -> google.protobuf.Timestamp
+	0,  // 37: reservation.webhook.v1.DeliveryFilter.event:type_name -> reservation.webhook.v1.EventType
+	3,  // 38: reservation.webhook.v1.DeliveryFilter.state:type_name -> reservation.webhook.v1.DeliveryState
+	42, // 39: reservation.webhook.v1.DeliveryFilter.since:type_name -> google.protobuf.Timestamp
+	42, // 40: reservation.webhook.v1.DeliveryFilter.until:type_name -> google.protobuf.Timestamp
+	34, // 41: reservation.webhook.v1.CountDeliveriesRequest.filter:type_name -> reservation.webhook.v1.DeliveryFilter
+	42, // 42: reservation.webhook.v1.CountDeliveriesResponse.as_of:type_name -> google.protobuf.Timestamp
+	34, // 43: reservation.webhook.v1.ReplayDeliveriesRequest.filter:type_name -> reservation.webhook.v1.DeliveryFilter
+	42, // 44: reservation.webhook.v1.ReplayDeliveriesRequest.as_of:type_name -> google.protobuf.Timestamp
+	42, // 45: reservation.webhook.v1.GetStatisticsRequest.since:type_name -> google.protobuf.Timestamp
+	42, // 46: reservation.webhook.v1.GetStatisticsRequest.until:type_name -> google.protobuf.Timestamp
+	42, // 47: reservation.webhook.v1.StatisticsBucket.starts_at:type_name -> google.protobuf.Timestamp
+	40, // 48: reservation.webhook.v1.GetStatisticsResponse.buckets:type_name -> reservation.webhook.v1.StatisticsBucket
+	5,  // 49: reservation.webhook.v1.WebhookService.CreateEndpoint:input_type -> reservation.webhook.v1.CreateEndpointRequest
+	7,  // 50: reservation.webhook.v1.WebhookService.GetEndpoint:input_type -> reservation.webhook.v1.GetEndpointRequest
+	9,  // 51: reservation.webhook.v1.WebhookService.ListEndpoints:input_type -> reservation.webhook.v1.ListEndpointsRequest
+	11, // 52: reservation.webhook.v1.WebhookService.UpdateEndpoint:input_type -> reservation.webhook.v1.UpdateEndpointRequest
+	14, // 53: reservation.webhook.v1.WebhookService.DeleteEndpoint:input_type -> reservation.webhook.v1.DeleteEndpointRequest
+	16, // 54: reservation.webhook.v1.WebhookService.GetSecret:input_type -> reservation.webhook.v1.GetSecretRequest
+	19, // 55: reservation.webhook.v1.WebhookService.RotateSecret:input_type -> reservation.webhook.v1.RotateSecretRequest
+	23, // 56: reservation.webhook.v1.WebhookService.SendTest:input_type -> reservation.webhook.v1.SendTestRequest
+	26, // 57: reservation.webhook.v1.WebhookService.ListDeliveries:input_type -> reservation.webhook.v1.ListDeliveriesRequest
+	28, // 58: reservation.webhook.v1.WebhookService.GetDelivery:input_type -> reservation.webhook.v1.GetDeliveryRequest
+	30, // 59: reservation.webhook.v1.WebhookService.ReplayDelivery:input_type -> reservation.webhook.v1.ReplayDeliveryRequest
+	32, // 60: reservation.webhook.v1.WebhookService.ReplayFailed:input_type -> reservation.webhook.v1.ReplayFailedRequest
+	35, // 61: reservation.webhook.v1.WebhookService.CountDeliveries:input_type -> reservation.webhook.v1.CountDeliveriesRequest
+	37, // 62: reservation.webhook.v1.WebhookService.ReplayDeliveries:input_type -> reservation.webhook.v1.ReplayDeliveriesRequest
+	39, // 63: reservation.webhook.v1.WebhookService.GetStatistics:input_type -> reservation.webhook.v1.GetStatisticsRequest
+	6,  // 64: reservation.webhook.v1.WebhookService.CreateEndpoint:output_type -> reservation.webhook.v1.CreateEndpointResponse
+	8,  // 65: reservation.webhook.v1.WebhookService.GetEndpoint:output_type -> reservation.webhook.v1.GetEndpointResponse
+	10, // 66: reservation.webhook.v1.WebhookService.ListEndpoints:output_type -> reservation.webhook.v1.ListEndpointsResponse
+	13, // 67: reservation.webhook.v1.WebhookService.UpdateEndpoint:output_type -> reservation.webhook.v1.UpdateEndpointResponse
+	15, // 68: reservation.webhook.v1.WebhookService.DeleteEndpoint:output_type -> reservation.webhook.v1.DeleteEndpointResponse
+	18, // 69: reservation.webhook.v1.WebhookService.GetSecret:output_type -> reservation.webhook.v1.GetSecretResponse
+	20, // 70: reservation.webhook.v1.WebhookService.RotateSecret:output_type -> reservation.webhook.v1.RotateSecretResponse
+	24, // 71: reservation.webhook.v1.WebhookService.SendTest:output_type -> reservation.webhook.v1.SendTestResponse
+	27, // 72: reservation.webhook.v1.WebhookService.ListDeliveries:output_type -> reservation.webhook.v1.ListDeliveriesResponse
+	29, // 73: reservation.webhook.v1.WebhookService.GetDelivery:output_type -> reservation.webhook.v1.GetDeliveryResponse
+	31, // 74: reservation.webhook.v1.WebhookService.ReplayDelivery:output_type -> reservation.webhook.v1.ReplayDeliveryResponse
+	33, // 75: reservation.webhook.v1.WebhookService.ReplayFailed:output_type -> reservation.webhook.v1.ReplayFailedResponse
+	36, // 76: reservation.webhook.v1.WebhookService.CountDeliveries:output_type -> reservation.webhook.v1.CountDeliveriesResponse
+	38, // 77: reservation.webhook.v1.WebhookService.ReplayDeliveries:output_type -> reservation.webhook.v1.ReplayDeliveriesResponse
+	41, // 78: reservation.webhook.v1.WebhookService.GetStatistics:output_type -> reservation.webhook.v1.GetStatisticsResponse
+	64, // [64:79] is the sub-list for method output_type
+	49, // [49:64] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_reservation_webhook_v1_webhook_proto_init() }
@@ -2645,7 +2989,7 @@ func file_reservation_webhook_v1_webhook_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_webhook_v1_webhook_proto_rawDesc), len(file_reservation_webhook_v1_webhook_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   33,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,19 +22,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	WebhookService_CreateEndpoint_FullMethodName = "/reservation.webhook.v1.WebhookService/CreateEndpoint"
-	WebhookService_GetEndpoint_FullMethodName    = "/reservation.webhook.v1.WebhookService/GetEndpoint"
-	WebhookService_ListEndpoints_FullMethodName  = "/reservation.webhook.v1.WebhookService/ListEndpoints"
-	WebhookService_UpdateEndpoint_FullMethodName = "/reservation.webhook.v1.WebhookService/UpdateEndpoint"
-	WebhookService_DeleteEndpoint_FullMethodName = "/reservation.webhook.v1.WebhookService/DeleteEndpoint"
-	WebhookService_GetSecret_FullMethodName      = "/reservation.webhook.v1.WebhookService/GetSecret"
-	WebhookService_RotateSecret_FullMethodName   = "/reservation.webhook.v1.WebhookService/RotateSecret"
-	WebhookService_SendTest_FullMethodName       = "/reservation.webhook.v1.WebhookService/SendTest"
-	WebhookService_ListDeliveries_FullMethodName = "/reservation.webhook.v1.WebhookService/ListDeliveries"
-	WebhookService_GetDelivery_FullMethodName    = "/reservation.webhook.v1.WebhookService/GetDelivery"
-	WebhookService_ReplayDelivery_FullMethodName = "/reservation.webhook.v1.WebhookService/ReplayDelivery"
-	WebhookService_ReplayFailed_FullMethodName   = "/reservation.webhook.v1.WebhookService/ReplayFailed"
-	WebhookService_GetStatistics_FullMethodName  = "/reservation.webhook.v1.WebhookService/GetStatistics"
+	WebhookService_CreateEndpoint_FullMethodName   = "/reservation.webhook.v1.WebhookService/CreateEndpoint"
+	WebhookService_GetEndpoint_FullMethodName      = "/reservation.webhook.v1.WebhookService/GetEndpoint"
+	WebhookService_ListEndpoints_FullMethodName    = "/reservation.webhook.v1.WebhookService/ListEndpoints"
+	WebhookService_UpdateEndpoint_FullMethodName   = "/reservation.webhook.v1.WebhookService/UpdateEndpoint"
+	WebhookService_DeleteEndpoint_FullMethodName   = "/reservation.webhook.v1.WebhookService/DeleteEndpoint"
+	WebhookService_GetSecret_FullMethodName        = "/reservation.webhook.v1.WebhookService/GetSecret"
+	WebhookService_RotateSecret_FullMethodName     = "/reservation.webhook.v1.WebhookService/RotateSecret"
+	WebhookService_SendTest_FullMethodName         = "/reservation.webhook.v1.WebhookService/SendTest"
+	WebhookService_ListDeliveries_FullMethodName   = "/reservation.webhook.v1.WebhookService/ListDeliveries"
+	WebhookService_GetDelivery_FullMethodName      = "/reservation.webhook.v1.WebhookService/GetDelivery"
+	WebhookService_ReplayDelivery_FullMethodName   = "/reservation.webhook.v1.WebhookService/ReplayDelivery"
+	WebhookService_ReplayFailed_FullMethodName     = "/reservation.webhook.v1.WebhookService/ReplayFailed"
+	WebhookService_CountDeliveries_FullMethodName  = "/reservation.webhook.v1.WebhookService/CountDeliveries"
+	WebhookService_ReplayDeliveries_FullMethodName = "/reservation.webhook.v1.WebhookService/ReplayDeliveries"
+	WebhookService_GetStatistics_FullMethodName    = "/reservation.webhook.v1.WebhookService/GetStatistics"
 )
 
 // WebhookServiceClient is the client API for WebhookService service.
@@ -79,6 +81,15 @@ type WebhookServiceClient interface {
 	// ReplayFailed sends again all that has failed since a time and whose endpoint
 	// is enabled. Scope: webhooks:write.
 	ReplayFailed(ctx context.Context, in *ReplayFailedRequest, opts ...grpc.CallOption) (*ReplayFailedResponse, error)
+	// CountDeliveries says how many deliveries a filter holds that ReplayDeliveries
+	// would send again. Scope: webhooks:read.
+	CountDeliveries(ctx context.Context, in *CountDeliveriesRequest, opts ...grpc.CallOption) (*CountDeliveriesResponse, error)
+	// ReplayDeliveries sends deliveries again as ReplayDelivery does: those that are
+	// named, or all of a filter that were there when they were counted. It commits
+	// in batches; called again with the same as_of it goes on where it was
+	// interrupted and takes none twice. Refusals: TOO_MANY_DELIVERIES.
+	// Scope: webhooks:write.
+	ReplayDeliveries(ctx context.Context, in *ReplayDeliveriesRequest, opts ...grpc.CallOption) (*ReplayDeliveriesResponse, error)
 	// GetStatistics counts attempts in buckets of time. Scope: webhooks:read.
 	GetStatistics(ctx context.Context, in *GetStatisticsRequest, opts ...grpc.CallOption) (*GetStatisticsResponse, error)
 }
@@ -211,6 +222,26 @@ func (c *webhookServiceClient) ReplayFailed(ctx context.Context, in *ReplayFaile
 	return out, nil
 }
 
+func (c *webhookServiceClient) CountDeliveries(ctx context.Context, in *CountDeliveriesRequest, opts ...grpc.CallOption) (*CountDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CountDeliveriesResponse)
+	err := c.cc.Invoke(ctx, WebhookService_CountDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *webhookServiceClient) ReplayDeliveries(ctx context.Context, in *ReplayDeliveriesRequest, opts ...grpc.CallOption) (*ReplayDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplayDeliveriesResponse)
+	err := c.cc.Invoke(ctx, WebhookService_ReplayDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *webhookServiceClient) GetStatistics(ctx context.Context, in *GetStatisticsRequest, opts ...grpc.CallOption) (*GetStatisticsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetStatisticsResponse)
@@ -263,6 +294,15 @@ type WebhookServiceServer interface {
 	// ReplayFailed sends again all that has failed since a time and whose endpoint
 	// is enabled. Scope: webhooks:write.
 	ReplayFailed(context.Context, *ReplayFailedRequest) (*ReplayFailedResponse, error)
+	// CountDeliveries says how many deliveries a filter holds that ReplayDeliveries
+	// would send again. Scope: webhooks:read.
+	CountDeliveries(context.Context, *CountDeliveriesRequest) (*CountDeliveriesResponse, error)
+	// ReplayDeliveries sends deliveries again as ReplayDelivery does: those that are
+	// named, or all of a filter that were there when they were counted. It commits
+	// in batches; called again with the same as_of it goes on where it was
+	// interrupted and takes none twice. Refusals: TOO_MANY_DELIVERIES.
+	// Scope: webhooks:write.
+	ReplayDeliveries(context.Context, *ReplayDeliveriesRequest) (*ReplayDeliveriesResponse, error)
 	// GetStatistics counts attempts in buckets of time. Scope: webhooks:read.
 	GetStatistics(context.Context, *GetStatisticsRequest) (*GetStatisticsResponse, error)
 	mustEmbedUnimplementedWebhookServiceServer()
@@ -310,6 +350,12 @@ func (UnimplementedWebhookServiceServer) ReplayDelivery(context.Context, *Replay
 }
 func (UnimplementedWebhookServiceServer) ReplayFailed(context.Context, *ReplayFailedRequest) (*ReplayFailedResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReplayFailed not implemented")
+}
+func (UnimplementedWebhookServiceServer) CountDeliveries(context.Context, *CountDeliveriesRequest) (*CountDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CountDeliveries not implemented")
+}
+func (UnimplementedWebhookServiceServer) ReplayDeliveries(context.Context, *ReplayDeliveriesRequest) (*ReplayDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplayDeliveries not implemented")
 }
 func (UnimplementedWebhookServiceServer) GetStatistics(context.Context, *GetStatisticsRequest) (*GetStatisticsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStatistics not implemented")
@@ -551,6 +597,42 @@ func _WebhookService_ReplayFailed_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WebhookService_CountDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CountDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WebhookServiceServer).CountDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WebhookService_CountDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WebhookServiceServer).CountDeliveries(ctx, req.(*CountDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _WebhookService_ReplayDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplayDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WebhookServiceServer).ReplayDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WebhookService_ReplayDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WebhookServiceServer).ReplayDeliveries(ctx, req.(*ReplayDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _WebhookService_GetStatistics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetStatisticsRequest)
 	if err := dec(in); err != nil {
@@ -623,6 +705,14 @@ var WebhookService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReplayFailed",
 			Handler:    _WebhookService_ReplayFailed_Handler,
+		},
+		{
+			MethodName: "CountDeliveries",
+			Handler:    _WebhookService_CountDeliveries_Handler,
+		},
+		{
+			MethodName: "ReplayDeliveries",
+			Handler:    _WebhookService_ReplayDeliveries_Handler,
 		},
 		{
 			MethodName: "GetStatistics",

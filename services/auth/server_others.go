@@ -1,0 +1,225 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// What owners do to the accounts of others. It is in the audit log, and whose
+// account it is, is told: nobody takes an account over unseen.
+
+// GetAdministrator implements AdministratorService.
+func (s *Server) GetAdministrator(ctx context.Context, req *authv1.GetAdministratorRequest) (*authv1.GetAdministratorResponse, error) {
+	company, administrator, err := namedAdministrator(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.store.administrator(ctx, company, administrator)
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.GetAdministratorResponse{Administrator: administratorMessage(a)}
+	reset, err := s.store.openReset(ctx, company, administrator, s.instant())
+	switch {
+	case err == nil:
+		resp.PasswordResetExpiresAt = timestamppb.New(reset.ExpiresAt)
+	case !fault.Is(err, fault.NotFound):
+		return nil, err
+	}
+	return resp, nil
+}
+
+// other returns an administrator whom the caller names, who is somebody else, and
+// the caller's name.
+func (s *Server) other(ctx context.Context, named string) (company id.Company, administrator id.Administrator, by string, err error) {
+	if company, administrator, err = namedAdministrator(ctx, named); err != nil {
+		return company, administrator, "", err
+	}
+	caller := rpc.Caller(ctx)
+	if administrator.String() == caller {
+		return company, administrator, "", ownAccount()
+	}
+	names, err := s.names(ctx, company, []string{caller})
+	return company, administrator, names[caller], err
+}
+
+// DisableAdministratorTotp implements AdministratorService.
+func (s *Server) DisableAdministratorTotp(ctx context.Context, req *authv1.DisableAdministratorTotpRequest) (*authv1.DisableAdministratorTotpResponse, error) {
+	company, administrator, by, err := s.other(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.changeAdministrator(ctx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if a.TotpSecret == nil {
+			return errUnchanged
+		}
+		a.withoutTotp()
+		a.tell(now, "administrator.disable_totp", by)
+		return s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.disable_totp", a.ID.String(), Detail{Field: "name", After: a.Name})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.DisableAdministratorTotpResponse{Administrator: administratorMessage(a)}, nil
+}
+
+// EndAdministratorSessions implements AdministratorService.
+func (s *Server) EndAdministratorSessions(ctx context.Context, req *authv1.EndAdministratorSessionsRequest) (*authv1.EndAdministratorSessionsResponse, error) {
+	company, administrator, by, err := s.other(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var ended int64
+	_, err = s.changeAdministrator(ctx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if ended, err = s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{}); err != nil {
+			return err
+		}
+		if ended == 0 {
+			return errUnchanged
+		}
+		a.revoke(now)
+		a.tell(now, "administrator.end_sessions", by)
+		return s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.end_sessions", a.ID.String(),
+			Detail{Field: "name", After: a.Name}, sessionsEnded(ended))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.EndAdministratorSessionsResponse{Ended: int32(ended)}, nil
+}
+
+// CreatePasswordReset implements AdministratorService.
+func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePasswordResetRequest) (*authv1.CreatePasswordResetResponse, error) {
+	company, administrator, by, err := s.other(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.CreatePasswordResetResponse{}
+	raw, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (raw string, err error) {
+		a, err := s.changeAdministratorInTx(ctx, tx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+			if a.DisabledAt != nil {
+				return fault.Refuse(ReasonAdministratorDisabled, "the administrator is disabled; enable them first")
+			}
+			r := passwordReset{Company: company, Administrator: a.ID, MadeBy: rpc.Caller(ctx), CreatedAt: now, ExpiresAt: now.Add(resetLifetime)}
+			raw, r.TokenHash = newToken()
+			resp.ExpiresAt = timestamppb.New(r.ExpiresAt)
+			if _, err := s.store.deleteResets(ctx, tx, company, a.ID); err != nil {
+				return err
+			}
+			a.tell(now, "administrator.create_reset_link", by)
+			return errors.Join(
+				s.store.insertReset(ctx, tx, r),
+				s.store.audit(ctx, tx, company, now, r.MadeBy, "administrator.create_reset_link", a.ID.String(), Detail{Field: "name", After: a.Name}))
+		})
+		resp.Administrator = administratorMessage(a)
+		return raw, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	resp.Token = raw
+	return resp, nil
+}
+
+// RevokePasswordReset implements AdministratorService.
+func (s *Server) RevokePasswordReset(ctx context.Context, req *authv1.RevokePasswordResetRequest) (*authv1.RevokePasswordResetResponse, error) {
+	company, administrator, err := namedAdministrator(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.changeAdministrator(ctx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		was, err := s.store.deleteResets(ctx, tx, company, a.ID)
+		if err != nil {
+			return err
+		}
+		if !was {
+			return errUnchanged
+		}
+		return s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), "administrator.revoke_reset_link", a.ID.String(), Detail{Field: "name", After: a.Name})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.RevokePasswordResetResponse{}, nil
+}
+
+// reset returns a link that can be used, and whose password it resets.
+func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administrator, error) {
+	r, err := s.store.resetByToken(ctx, hashOf(raw))
+	if err != nil {
+		return r, Administrator{}, err
+	}
+	if err := r.open(s.instant()); err != nil {
+		return r, Administrator{}, err
+	}
+	a, err := s.store.administrator(ctx, r.Company, r.Administrator)
+	if err == nil && a.DisabledAt != nil {
+		err = fault.Missing("link")
+	}
+	return r, a, err
+}
+
+// GetPasswordReset implements AdministratorService.
+func (s *Server) GetPasswordReset(ctx context.Context, req *authv1.GetPasswordResetRequest) (*authv1.GetPasswordResetResponse, error) {
+	r, a, err := s.reset(ctx, req.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	company, err := s.store.company(ctx, r.Company)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.GetPasswordResetResponse{Email: a.Email, CompanyName: company.Name, ExpiresAt: timestamppb.New(r.ExpiresAt)}, nil
+}
+
+// UsePasswordReset implements AdministratorService.
+func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordResetRequest) (*authv1.UsePasswordResetResponse, error) {
+	known, whose, err := s.reset(ctx, req.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	check.password("password", req.GetPassword(), whose.Email)
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	hash, err := s.passwords.hash(ctx, req.GetPassword())
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.changeAdministrator(ctx, known.Company, known.Administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		// Locked after the administrator, as where it is made: a link that was
+		// withdrawn or used meanwhile does nothing.
+		r, err := s.store.lockReset(ctx, tx, known)
+		if err != nil {
+			return err
+		}
+		if err := r.open(now); err != nil {
+			return err
+		}
+		if a.DisabledAt != nil {
+			return fault.Missing("link")
+		}
+		r.UsedAt = &now
+		a.newPassword(hash, now)
+		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{})
+		a.revoke(now)
+		return errors.Join(err,
+			s.store.useReset(ctx, tx, r),
+			s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.use_reset_link", a.ID.String(),
+				Detail{Field: "made_by", After: r.MadeBy}, Detail{Field: "address", After: cut(req.GetAddress(), maxAddress)}, sessionsEnded(ended)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.UsePasswordResetResponse{DeviceTokens: s.keepDevices(a, req.GetDeviceTokens(), s.instant())}, nil
+}

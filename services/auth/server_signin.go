@@ -1,0 +1,277 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/pg"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// SignIn implements AdministratorService. The attempt is counted before the
+// password is looked at, and the same is done whether there is an administrator or
+// not.
+func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
+	var check checks
+	for _, f := range []struct{ field, value string }{{"email", req.GetEmail()}, {"password", req.GetPassword()}} {
+		if f.value == "" {
+			check.add(f.field, "required", "is required")
+		}
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	known, err := s.store.administratorByEmail(ctx, emailKey(req.GetEmail()))
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	from := browser{address: cut(req.GetAddress(), maxAddress), userAgent: cut(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens()}
+	lanes := s.passwordLanes(known, req.GetEmail(), from)
+	if err := s.attempt(ctx, lanes...); err != nil {
+		return nil, err
+	}
+	hash, err := s.checkPassword(ctx, known, req.GetPassword())
+	if err != nil {
+		if !fault.Is(err, fault.Unauthenticated) {
+			s.takeBack(ctx, lanes...) // it was not looked at
+		}
+		return nil, err
+	}
+	if known.asksCode() {
+		s.takeBack(ctx, lanes...)
+		return s.startPending(ctx, known, hash, from, req.GetTotpCode())
+	}
+	raw, in, err := s.signIn(ctx, known, hash, from)
+	if err != nil {
+		return nil, err
+	}
+	s.passed(ctx, lanes[0], lanes[1:]...)
+	identity, err := s.identity(in)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.SignInResponse{
+		SessionToken: raw, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, from.devices, s.instant()),
+	}, nil
+}
+
+// browser is from where somebody signs in.
+type browser struct {
+	address, userAgent string
+	devices            []string // tokens that it keeps, see device
+}
+
+// passwordLanes are what an attempt with a password is counted for: a browser that
+// is known alone; of others the e-mail address in their network, and the network.
+// Without an address of the browser it is the e-mail address alone.
+func (s *Server) passwordLanes(known Administrator, email string, from browser) []paced {
+	if d, ok := s.knownDevice(known, from.devices, s.instant()); ok {
+		return []paced{pacedDevice(d)}
+	}
+	if from.address == "" {
+		return []paced{pacedPair(email, "")}
+	}
+	return []paced{pacedPair(email, from.address), pacedAddress(from.address)}
+}
+
+// codesLane is what an attempt with a code is counted for.
+func (s *Server) codesLane(known Administrator, from browser) paced {
+	if d, ok := s.knownDevice(known, from.devices, s.instant()); ok {
+		return pacedDeviceCodes(d)
+	}
+	return pacedCodes(known.ID)
+}
+
+// checkPassword reports whether the password is the administrator's, who may be
+// nobody. A hash is returned where the kept one should be replaced by it.
+func (s *Server) checkPassword(ctx context.Context, known Administrator, password string) (hash string, err error) {
+	right, weaker, err := s.passwords.matches(ctx, password, known.PasswordHash)
+	switch {
+	case err != nil:
+		return "", err
+	case !right || known.DisabledAt != nil:
+		return "", wrongSignIn()
+	case weaker:
+		return s.passwords.hash(ctx, password)
+	}
+	return "", nil
+}
+
+// lockUnchanged locks an administrator who is still as they were when the password
+// was checked, and replaces its hash by one that is not "".
+func (s *Server) lockUnchanged(ctx context.Context, tx *pg.Tx, known Administrator, hash string) (Administrator, error) {
+	a, err := s.store.lockAdministrator(ctx, tx, known.Company, known.ID)
+	if err != nil {
+		return a, err
+	}
+	if a.DisabledAt != nil || a.PasswordHash != known.PasswordHash || a.asksCode() != known.asksCode() {
+		return a, wrongSignIn()
+	}
+	if hash != "" {
+		a.PasswordHash = hash
+	}
+	return a, nil
+}
+
+// signIn makes the session of an administrator who needs no code.
+func (s *Server) signIn(ctx context.Context, known Administrator, hash string, from browser) (raw string, in signedIn, err error) {
+	err = s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
+		if in.administrator, err = s.lockUnchanged(ctx, tx, known, hash); err != nil {
+			return err
+		}
+		raw, err = s.newSession(ctx, tx, &in, s.instant(), from.address, from.userAgent, "password")
+		return err
+	})
+	return raw, in, err
+}
+
+// startPending keeps that a password was right until the code comes, which a
+// caller may have given with it.
+func (s *Server) startPending(ctx context.Context, known Administrator, hash string, from browser, code string) (*authv1.SignInResponse, error) {
+	raw, tokenHash := newToken()
+	err := s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
+		a, err := s.lockUnchanged(ctx, tx, known, hash)
+		if err != nil {
+			return err
+		}
+		if hash != "" {
+			if err := s.store.updateAdministrator(ctx, tx, a); err != nil {
+				return err
+			}
+		}
+		now := s.instant()
+		return s.store.insertPending(ctx, tx, pendingSignIn{
+			Company: a.Company, TokenHash: tokenHash, Administrator: a.ID, CreatedAt: now, ExpiresAt: now.Add(pendingLifetime),
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if code == "" {
+		return &authv1.SignInResponse{TotpRequired: true, PendingToken: raw}, nil
+	}
+	done, err := s.finishSignIn(ctx, raw, code, from)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.SignInResponse{SessionToken: done.GetSessionToken(), Identity: done.GetIdentity(), DeviceTokens: done.GetDeviceTokens()}, nil
+}
+
+// FinishSignIn implements AdministratorService.
+func (s *Server) FinishSignIn(ctx context.Context, req *authv1.FinishSignInRequest) (*authv1.FinishSignInResponse, error) {
+	if req.GetTotpCode() == "" {
+		var check checks
+		check.add("totp_code", "required", "is required")
+		return nil, check.err()
+	}
+	return s.finishSignIn(ctx, req.GetPendingToken(), req.GetTotpCode(), browser{
+		address: cut(req.GetAddress(), maxAddress), userAgent: cut(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens(),
+	})
+}
+
+func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browser) (*authv1.FinishSignInResponse, error) {
+	pending, err := s.store.pendingByToken(ctx, hashOf(raw))
+	if err != nil {
+		return nil, expiredWhereMissing(err)
+	}
+	known, err := s.store.administrator(ctx, pending.Company, pending.Administrator)
+	if err != nil {
+		return nil, expiredWhereMissing(err)
+	}
+	if !pending.live(known, s.instant()) {
+		return nil, signInExpired()
+	}
+	lane := s.codesLane(known, from)
+	if err := s.attempt(ctx, lane); err != nil {
+		return nil, err
+	}
+	session, in, refused, err := s.takePending(ctx, pending, code, from)
+	if err != nil {
+		s.takeBack(ctx, lane) // the code was not looked at
+		return nil, err
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	s.forget(ctx, lane, s.passwordLanes(known, known.Email, from)[0])
+	identity, err := s.identity(in)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.FinishSignInResponse{
+		SessionToken: session, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, from.devices, s.instant()),
+	}, nil
+}
+
+// takePending makes a session of a pending sign-in whose code is right. A wrong one
+// is counted, and refused is what its caller is told.
+func (s *Server) takePending(ctx context.Context, pending pendingSignIn, code string, from browser) (raw string, in signedIn, refused, err error) {
+	err = s.store.inTx(ctx, pending.Company, func(ctx context.Context, tx *pg.Tx) error {
+		refused = nil
+		a, err := s.store.lockAdministrator(ctx, tx, pending.Company, pending.Administrator)
+		if err != nil {
+			return expiredWhereMissing(err)
+		}
+		p, err := s.store.lockPending(ctx, tx, pending)
+		if err != nil {
+			return expiredWhereMissing(err)
+		}
+		now := s.instant()
+		if !p.live(a, now) {
+			return signInExpired()
+		}
+		by, err := s.takeCode(&a, code, now)
+		if err != nil {
+			return err
+		}
+		if by == "" {
+			refused = wrongCode()
+			if p.Failures++; p.Failures >= pendingFailures {
+				refused = signInExpired()
+			}
+			if err := s.store.failPending(ctx, tx, p); err != nil {
+				return err
+			}
+			// The password was right: the owner should see that somebody has it.
+			return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "session.refuse", a.ID.String(),
+				Detail{Field: "reason", After: "wrong code"}, Detail{Field: "address", After: from.address})
+		}
+		if err := s.store.deletePending(ctx, tx, p); err != nil {
+			return err
+		}
+		in.administrator = a
+		raw, err = s.newSession(ctx, tx, &in, now, from.address, from.userAgent, by)
+		return err
+	})
+	return raw, in, refused, err
+}
+
+// expiredWhereMissing answers for a sign-in that is gone as for one whose time is up.
+func expiredWhereMissing(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return signInExpired()
+	}
+	return err
+}
+
+// takeCode uses up a code of TOTP or of recovery, and returns what it was of; "":
+// of neither.
+func (s *Server) takeCode(a *Administrator, code string, now time.Time) (by string, err error) {
+	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
+	if err != nil {
+		return "", err
+	}
+	step, err := totpStep(string(secret), code, now, a.TotpStep)
+	if err != nil {
+		return "", err
+	}
+	if step > 0 {
+		a.TotpStep = step
+		return "password and code", nil
+	}
+	if a.takeRecovery(code) {
+		return "password and recovery code", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,244 @@
+package webhook
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+// count asks how many a replay of a filter would send again.
+func (w *world) countReplays(t *testing.T, f *webhookv1.DeliveryFilter) *webhookv1.CountDeliveriesResponse {
+	t.Helper()
+	res, err := w.client.CountDeliveries(w.as(w.company), &webhookv1.CountDeliveriesRequest{Filter: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// replayAll replays a filter under an idempotency key of who.
+func (w *world) replayAll(who context.Context, key string, f *webhookv1.DeliveryFilter, asOf *timestamppb.Timestamp) (*webhookv1.ReplayDeliveriesResponse, error) {
+	return w.client.ReplayDeliveries(rpc.WithIdempotencyKey(who, key), &webhookv1.ReplayDeliveriesRequest{Filter: f, AsOf: asOf})
+}
+
+// all returns the identifiers of the deliveries of an endpoint.
+func (w *world) all(t *testing.T, endpoint string) []string {
+	t.Helper()
+	list, err := w.client.ListDeliveries(w.as(w.company), &webhookv1.ListDeliveriesRequest{EndpointId: endpoint, PageSize: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, d := range list.GetDeliveries() {
+		ids = append(ids, d.GetId())
+	}
+	return ids
+}
+
+func TestReplayOfAFilter(t *testing.T) {
+	w := open(t, quick())
+	w.server.batch = 4 // many commits
+	who := w.as(w.company)
+	one, two := newReceiver(t, nil), newReceiver(t, nil)
+	first, second := w.endpoint(one.URL).GetEndpoint().GetId(), w.endpoint(two.URL).GetEndpoint().GetId()
+	if _, err := w.client.SendTest(w.as(w.company), &webhookv1.SendTestRequest{EndpointId: first, Event: webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}); err != nil {
+		t.Fatal(err)
+	}
+	w.bookings(10)
+	one.wait(t, 11)
+	two.wait(t, 10)
+	w.settled()
+
+	t.Run("counts first, without tests, and replays as many, in as many commits as it takes", func(t *testing.T) {
+		f := &webhookv1.DeliveryFilter{EndpointId: first, State: delivered}
+		counted := w.countReplays(t, f)
+		if counted.GetCount() != 10 || counted.GetMore() {
+			t.Fatalf("got %v", counted)
+		}
+		res, err := w.replayAll(who, "a", f, counted.GetAsOf())
+		if err != nil || res.GetReplayed() != 10 {
+			t.Fatalf("got %v, %v", res, err)
+		}
+		one.wait(t, 21)
+		w.settled()
+		for range 2 {
+			again, err := w.replayAll(who, "a", f, counted.GetAsOf())
+			if err != nil || again.GetReplayed() != 10 {
+				t.Errorf("a repetition is told %v, %v", again, err)
+			}
+		}
+		if after, err := w.replayAll(who, "b", f, counted.GetAsOf()); err != nil || after.GetReplayed() != 0 {
+			t.Errorf("another click of the same count: %v, %v", after, err)
+		}
+		w.settled()
+		if one.count() != 21 || two.count() != 10 {
+			t.Errorf("%d and %d requests", one.count(), two.count())
+		}
+	})
+	t.Run("sends each once, also for many clicks at a time", func(t *testing.T) {
+		before := one.count() + two.count()
+		f := &webhookv1.DeliveryFilter{Event: webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED}
+		counted := w.countReplays(t, f)
+		var wg sync.WaitGroup
+		replayed := make([]int64, 6)
+		for i := range replayed {
+			wg.Go(func() {
+				res, err := w.replayAll(who, "click-"+string(rune('a'+i/2)), f, counted.GetAsOf())
+				if err != nil && fault.From(err).Reason != fault.ReasonIdempotencyInProgress {
+					t.Error(err)
+				}
+				replayed[i] = res.GetReplayed()
+			})
+		}
+		wg.Wait()
+		w.settled()
+		if got := one.count() + two.count() - before; got != 20 || counted.GetCount() != 20 {
+			t.Errorf("%d requests for %d deliveries, by %v", got, counted.GetCount(), replayed)
+		}
+	})
+	t.Run("leaves out what came after it was counted, and what goes to a disabled endpoint", func(t *testing.T) {
+		f := &webhookv1.DeliveryFilter{}
+		counted := w.countReplays(t, f)
+		w.bookings(1)
+		w.settled()
+		off := false
+		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: second, Enabled: &off}); err != nil {
+			t.Fatal(err)
+		}
+		before := one.count()
+		res, err := w.replayAll(who, "c", f, counted.GetAsOf())
+		if err != nil || res.GetReplayed() != 10 || counted.GetCount() != 20 {
+			t.Errorf("got %v of %v, %v", res, counted, err)
+		}
+		w.settled()
+		if one.count() != before+10 {
+			t.Errorf("%d requests", one.count()-before)
+		}
+		if n := w.countReplays(t, &webhookv1.DeliveryFilter{EndpointId: second}).GetCount(); n != 0 {
+			t.Errorf("%d of a disabled endpoint", n)
+		}
+	})
+	t.Run("takes the filters of the list", func(t *testing.T) {
+		for _, try := range []struct {
+			f    *webhookv1.DeliveryFilter
+			want int64
+		}{
+			{nil, 11}, {&webhookv1.DeliveryFilter{State: failed}, 0}, {&webhookv1.DeliveryFilter{Since: timestamp(time.Now().Add(time.Hour))}, 0},
+			{&webhookv1.DeliveryFilter{Until: timestamp(time.Now().Add(-time.Hour)), EndpointId: first}, 0},
+			{&webhookv1.DeliveryFilter{Since: timestamp(time.Now().Add(-time.Hour)), EndpointId: first}, 11},
+			{&webhookv1.DeliveryFilter{Event: webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED}, 0},
+		} {
+			if got := w.countReplays(t, try.f).GetCount(); got != try.want {
+				t.Errorf("%v: %d, want %d", try.f, got, try.want)
+			}
+		}
+	})
+	t.Run("is refused without a count of this hour", func(t *testing.T) {
+		for _, asOf := range []*timestamppb.Timestamp{nil, timestamp(time.Now().Add(-61 * time.Minute)), timestamp(time.Now().Add(time.Minute)), {Seconds: 1 << 60}} {
+			if _, err := w.replayAll(who, "d", &webhookv1.DeliveryFilter{}, asOf); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%v: %v", asOf, err)
+			}
+		}
+		for _, f := range []*webhookv1.DeliveryFilter{{EndpointId: "whe_1"}, {Event: 99}, {State: 99}} {
+			if _, err := w.replayAll(who, "d", f, timestamppb.Now()); err == nil {
+				t.Errorf("%v is taken", f)
+			}
+		}
+		_, neither := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{})
+		_, both := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: []string{"x"}, Filter: &webhookv1.DeliveryFilter{}})
+		for _, err := range []error{neither, both} {
+			if !fault.Is(err, fault.Invalid) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+	t.Run("is of one's own company", func(t *testing.T) {
+		stranger := w.as(id.New[id.Company]())
+		for _, f := range []*webhookv1.DeliveryFilter{{}, {EndpointId: first}} {
+			counted, err := w.client.CountDeliveries(stranger, &webhookv1.CountDeliveriesRequest{Filter: f})
+			if err != nil || counted.GetCount() != 0 {
+				t.Errorf("got %v, %v", counted, err)
+			}
+			res, err := w.client.ReplayDeliveries(stranger, &webhookv1.ReplayDeliveriesRequest{Filter: f, AsOf: counted.GetAsOf()})
+			if err != nil || res.GetReplayed() != 0 {
+				t.Errorf("got %v, %v", res, err)
+			}
+		}
+		res, err := w.client.ReplayDeliveries(stranger, &webhookv1.ReplayDeliveriesRequest{Ids: w.all(t, first)})
+		if err != nil || res.GetReplayed() != 0 || res.GetSkipped() != 12 {
+			t.Errorf("got %v, %v", res, err)
+		}
+	})
+}
+
+func TestReplayOfASelection(t *testing.T) {
+	w := open(t, quick())
+	r := newReceiver(t, nil)
+	e := w.endpoint(r.URL).GetEndpoint().GetId()
+	w.bookings(5)
+	r.wait(t, 5)
+	w.settled()
+	chosen, who := w.all(t, e)[:3], w.as(w.company)
+	t.Run("sends those that are named again, once per key", func(t *testing.T) {
+		unknown := id.New[id.WebhookDelivery]().String()
+		for range 2 {
+			res, err := w.client.ReplayDeliveries(rpc.WithIdempotencyKey(who, "a"), &webhookv1.ReplayDeliveriesRequest{Ids: append(chosen, chosen[0], "whd_1", unknown)})
+			if err != nil || res.GetReplayed() != 3 || res.GetSkipped() != 3 {
+				t.Fatalf("got %v, %v", res, err)
+			}
+		}
+		r.wait(t, 8)
+		w.settled()
+		if r.count() != 8 {
+			t.Errorf("%d requests", r.count())
+		}
+	})
+	t.Run("is of 200 at most", func(t *testing.T) {
+		if _, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: make([]string, mostNamed+1)}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("got %v", err)
+		}
+		long, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: []string{strings.Repeat("x", 10_000), "<script>", "يوجا"}})
+		if err != nil || long.GetSkipped() != 3 {
+			t.Errorf("got %v, %v", long, err)
+		}
+	})
+}
+
+// What a replay has begun before its process died, it ends when it is asked again.
+func TestReplayGoesOn(t *testing.T) {
+	w := open(t, quick())
+	r := newReceiver(t, nil)
+	w.endpoint(r.URL)
+	w.bookings(9)
+	r.wait(t, 9)
+	w.settled()
+	f, who := &webhookv1.DeliveryFilter{}, w.as(w.company)
+	counted := w.countReplays(t, f)
+	asOf := counted.GetAsOf().AsTime()
+	err := w.server.store.inTx(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := w.server.store.replayBatch(ctx, tx, w.company, logQuery{}, asOf, time.Now(), 4)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := w.replayAll(who, "a", f, counted.GetAsOf())
+	if err != nil || res.GetReplayed() != 5 || counted.GetCount() != 9 {
+		t.Errorf("got %v of %v, %v", res, counted, err)
+	}
+	r.wait(t, 18)
+	w.settled()
+	if r.count() != 18 {
+		t.Errorf("%d requests", r.count())
+	}
+}
