@@ -1,0 +1,158 @@
+package chart
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestLint(t *testing.T) {
+	for _, values := range valueFiles {
+		if out, problems, err := helm(t, "lint", "--strict", "--kube-version", kubeVersion, chartDir, "--values", chartDir+"/ci/"+values+"-values.yaml"); err != nil {
+			t.Errorf("%s: %v\n%s%s", values, err, out, problems)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Run("all that is missing is said at once", func(t *testing.T) {
+		_, problems, err := helm(t, "template", release, chartDir, "--kube-version", kubeVersion)
+		if err == nil {
+			t.Fatal("the chart installs without secrets")
+		}
+		for _, want := range []string{"secrets.existing.auth:", "secrets.existing.webhook:", "database.secrets.booking:", "nats: set one", "faces.admin:"} {
+			if !strings.Contains(problems, want) {
+				t.Errorf("nothing is said of %q in\n%s", want, problems)
+			}
+		}
+	})
+	for name, tt := range map[string]struct{ values, set, want string }{
+		"a value that is misspelt":                {"minimal", "netwrokPolicy.enabled=false", "netwrokPolicy"},
+		"a value of a part that is misspelt":      {"minimal", "parts.booking.replica=3", "replica"},
+		"a part that is misspelt":                 {"minimal", "parts.bookings.replicas=3", "bookings"},
+		"a value of the wrong type":               {"minimal", "parts.booking.replicas=three", "replicas"},
+		"a password in the address of NATS":       {"external", "nats.url=nats://user:password@nats:4222", "nats"},
+		"secrets both named and generated":        {"external", "secrets.generate=true", "not together with secrets.generate"},
+		"databases both named and bundled":        {"external", "postgresql.bundled=true", "not together with postgresql.bundled"},
+		"two NATS":                                {"external", "nats.bundled=true", "set one of url"},
+		"Jobs before the database that they need": {"minimal", "migrations.mode=job", "migrations.mode"},
+		"routes without a Gateway":                {"external", "gateway.enabled=true", "gateway.parentRefs"},
+		"certificates without an issuer":          {"external", "grpcTLS.certManager.enabled=true", "issuerRef"},
+		"a host that is none":                     {"external", "faces.admin.host=https://dashboard.example.com", "host"},
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			out, err := template(t, tt.values, "--set", tt.set)
+			if err == nil || !strings.Contains(out, tt.want) {
+				t.Errorf("%v: %.500s", err, out)
+			}
+		})
+	}
+}
+
+// TestCopies holds the rules and dashboards of the chart to those of
+// deploy/observability; `make chart-files` copies them.
+func TestCopies(t *testing.T) {
+	for dir, source := range map[string]string{
+		"rules/*.yml": "prometheus", "dashboards/*.json": "grafana/dashboards",
+	} {
+		here, err := filepath.Glob(chartDir + "/files/" + dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, err := filepath.Glob(root + "/deploy/observability/" + source + "/" + filepath.Base(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for _, file := range append(here, there...) {
+			names[filepath.Base(file)] = true
+		}
+		delete(names, "prometheus.yml") // the configuration of a Prometheus, no rules
+		if len(names) == 0 {
+			t.Errorf("there are no %s", dir)
+		}
+		for name := range names {
+			copied, err := os.ReadFile(chartDir + "/files/" + filepath.Dir(dir) + "/" + name)
+			if err != nil {
+				t.Error(err)
+			}
+			original, err := os.ReadFile(root + "/deploy/observability/" + source + "/" + name)
+			if err != nil {
+				t.Error(err)
+			}
+			if !bytes.Equal(copied, original) {
+				t.Errorf("%s is not its original", name)
+			}
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	m := render(t, "everything")
+	rule := m.custom["PrometheusRule/studio"]
+	if rule == nil {
+		t.Fatal("no PrometheusRule")
+	}
+	got, err := yaml.Marshal(rule.Object["spec"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(chartDir + "/files/rules/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rules struct {
+			Groups []struct {
+				Rules []map[string]any `json:"rules"`
+			} `json:"groups"`
+		}
+		if err := yaml.Unmarshal(text, &rules); err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range rules.Groups {
+			for _, r := range g.Rules {
+				expr, err := yaml.Marshal(map[string]any{"expr": r["expr"]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(unindented(string(got)), unindented(string(expr))) {
+					t.Errorf("the PrometheusRule lacks\n%s", expr)
+				}
+				alerts++
+			}
+		}
+	}
+	if alerts == 0 {
+		t.Error("there are no rules")
+	}
+	if strings.Contains(string(got), "<no value>") {
+		t.Error("templates of the alerts were evaluated")
+	}
+	monitor := m.custom["PodMonitor/studio"]
+	if monitor == nil {
+		t.Fatal("no PodMonitor")
+	}
+	for _, part := range parts {
+		if text, err := yaml.Marshal(monitor.Object); err != nil || !strings.Contains(string(text), "- "+part+"\n") {
+			t.Errorf("the PodMonitor does not select %s: %v", part, err)
+		}
+	}
+	for key := range m.configMaps {
+		if !strings.HasPrefix(key, "studio-dashboard-") {
+			t.Errorf("an unexpected ConfigMap %s", key)
+		}
+	}
+}
+
+// unindented is a text without the white space that depth makes.
+func unindented(text string) string { return strings.Join(strings.Fields(text), " ") }

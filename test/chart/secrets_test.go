@@ -1,0 +1,155 @@
+package chart
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func number(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// files returns what a container finds below its mounts: for each path the
+// Secret or ConfigMap and its key.
+func files(p pod, c corev1.Container) map[string][2]string {
+	all := map[string][2]string{}
+	for _, mount := range c.VolumeMounts {
+		for _, v := range p.Spec.Volumes {
+			if v.Name != mount.Name || v.Projected == nil {
+				continue
+			}
+			for _, source := range v.Projected.Sources {
+				for _, item := range source.Secret.Items {
+					all[path.Join(mount.MountPath, item.Path)] = [2]string{source.Secret.Name, item.Key}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func TestFilesOfSettings(t *testing.T) {
+	for _, values := range valueFiles {
+		m := render(t, values)
+		for _, p := range m.pods() {
+			for _, c := range p.containers() {
+				there := files(p, c)
+				for name, file := range environment(c) {
+					if !strings.HasPrefix(file, "/etc/reservation/") {
+						continue
+					}
+					source, ok := there[file]
+					if !ok {
+						t.Errorf("%s: %s of %s names %s, which is not mounted", values, name, p.name, file)
+						continue
+					}
+					if values != "minimal" {
+						continue
+					}
+					s := m.secrets[source[0]]
+					if s == nil || len(s.Data[source[1]]) == 0 && s.StringData[source[1]] == "" {
+						t.Errorf("%s of %s is to come from the key %s of the Secret %s, which has none", name, p.name, source[1], source[0])
+					}
+				}
+			}
+		}
+	}
+	for _, values := range []string{"external", "everything"} {
+		if made := render(t, values).secrets; len(made) != 0 {
+			t.Errorf("%s: Secrets are made: %v", values, slices.Collect(maps.Keys(made)))
+		}
+	}
+}
+
+func TestMutualTLS(t *testing.T) {
+	m := render(t, "everything")
+	for _, p := range m.pods() {
+		if !strings.HasPrefix(p.name, "Deployment ") {
+			continue
+		}
+		part := strings.TrimPrefix(p.name, "Deployment studio-")
+		env, there := environment(p.Spec.Containers[0]), files(p, p.Spec.Containers[0])
+		want := "studio-" + part + "-grpc-tls"
+		if part == "admin" {
+			want = "dashboard-certificate"
+		}
+		for name, key := range map[string]string{"GRPC_TLS_CERT_FILE": "tls.crt", "GRPC_TLS_KEY_FILE": "tls.key", "GRPC_TLS_CA_FILE": "ca.crt"} {
+			if got := there[env[name]]; got != [2]string{want, key} {
+				t.Errorf("%s of %s is %v, want %s of %s", name, part, got, key, want)
+			}
+		}
+		if certificate := m.custom["Certificate/studio-"+part+"-grpc"]; (certificate == nil) != (part == "admin") {
+			t.Errorf("%s has a certificate made: %v", part, certificate != nil)
+		} else if certificate != nil {
+			spec := certificate.Object["spec"].(map[string]any)
+			names := spec["dnsNames"].([]any)
+			if spec["secretName"] != want || !slices.Contains(names, any(part)) {
+				t.Errorf("the certificate of %s is %v", part, spec)
+			}
+			if address := strings.Split(env["CUSTOMER_ADDR"], ":")[0]; address != "" {
+				callee := m.custom["Certificate/studio-customer-grpc"].Object["spec"].(map[string]any)["dnsNames"].([]any)
+				if !slices.Contains(callee, any(address)) {
+					t.Errorf("%s calls customer as %s, and its certificate has %v", part, address, callee)
+				}
+			}
+		}
+	}
+	if m.custom["Certificate/studio-operator-grpc"] == nil {
+		t.Error("the operator has no certificate")
+	}
+}
+
+func TestGeneratedSecrets(t *testing.T) {
+	m := render(t, "minimal")
+	data := func(name, key string) string {
+		t.Helper()
+		s := m.secrets[fullname("minimal")+"-"+name]
+		if s == nil || len(s.Data[key]) == 0 {
+			t.Fatalf("the Secret of %s has no %s", name, key)
+		}
+		if s.Annotations["helm.sh/resource-policy"] != "keep" {
+			t.Errorf("the Secret of %s goes with the release", name)
+		}
+		return string(s.Data[key])
+	}
+	var bootstrap []struct {
+		ID, Name, Secret string
+		Scopes           []string
+	}
+	if err := json.Unmarshal([]byte(data("auth", "bootstrap-credentials")), &bootstrap); err != nil {
+		t.Fatal(err)
+	}
+	id, secret := regexp.MustCompile(`^svc_0[0-9]{25}$`), regexp.MustCompile(`^[0-9a-f]{64}$`)
+	seen := map[string]bool{}
+	for _, b := range bootstrap {
+		if b.ID != data(b.Name, "credential-id") || b.Secret != data(b.Name, "credential-secret") || !id.MatchString(b.ID) || !secret.MatchString(b.Secret) ||
+			!slices.Equal(b.Scopes, []string{"platform:admin"}) || seen[b.ID] || seen[b.Secret] {
+			t.Errorf("the credential of %s is not what its Secret holds, or is no credential", b.Name)
+		}
+		seen[b.ID], seen[b.Secret] = true, true
+	}
+	if len(bootstrap) != 5 {
+		t.Errorf("%d credentials", len(bootstrap))
+	}
+	for _, part := range []string{"auth", "webhook"} {
+		key := data(part, "master-key")
+		if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) != 32 || seen[key] {
+			t.Errorf("the master key of %s is no key of its own: %d bytes, %v", part, len(raw), err)
+		}
+		seen[key] = true
+	}
+}
