@@ -4,4 +4,5 @@
 -- waits for a place at its price; its name is free for another of the event.
 alter table pricing_options add column ended_at timestamptz;
 alter table pricing_options drop constraint pricing_options_name;
+-- allow index: an event has a handful of options, and they are seldom written
 create unique index pricing_options_name on pricing_options (company_id, event_id, name) where ended_at is null;

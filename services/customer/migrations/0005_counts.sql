@@ -35,9 +35,11 @@ $$;
 -- +goose StatementEnd
 
 -- From here on no customer is written until the count below is committed.
+-- allow trigger: it counts in rows of its own
 create trigger count_archived_added after insert on customers
     referencing new table as added for each statement execute function count_archived_added();
 
+-- allow trigger: it counts in rows of its own
 create trigger count_archived_changed after update of archived, deleted_at on customers
     for each row when ((old.archived and old.deleted_at is null) is distinct from (new.archived and new.deleted_at is null))
     execute function count_archived_changed();

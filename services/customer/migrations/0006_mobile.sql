@@ -20,10 +20,24 @@ create function national_number(number text) returns text
         '+', ''), '0'), '');
 
 alter table customers
-    add column mobile_digits text collate "C" generated always as (written_number(mobile)) stored,
-    add column mobile_key text collate "C" generated always as (national_number(mobile)) stored,
-    add column mobile_end text collate "C" generated always as (reverse(national_number(mobile))) stored;
+    add column mobile_digits text collate "C",
+    add column mobile_key text collate "C",
+    add column mobile_end text collate "C";
 
-create index customers_mobile_digits on customers (company_id, mobile_digits) where deleted_at is null and mobile_digits is not null;
-create index customers_mobile_key on customers (company_id, mobile_key) where deleted_at is null and mobile_key is not null;
-create index customers_mobile_end on customers (company_id, mobile_end) where deleted_at is null and mobile_end is not null;
+-- +goose StatementBegin
+create function keep_mobile_keys() returns trigger
+    language plpgsql as $$
+begin
+    new.mobile_digits := written_number(new.mobile);
+    new.mobile_key := national_number(new.mobile);
+    new.mobile_end := reverse(new.mobile_key);
+    return new;
+end
+$$;
+-- +goose StatementEnd
+
+-- A trigger keeps them, and they are not generated, because those would rewrite the
+-- table while nobody can read it. Who was there before is filled in next.
+-- allow trigger: what it writes is in columns of its own
+create trigger customers_mobile_keys before insert or update of mobile on customers
+    for each row execute function keep_mobile_keys();
