@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -123,6 +125,23 @@ func spawn(cmd *exec.Cmd, account *syscall.Credential) (*running, error) {
 	}()
 	return r, <-started
 }
+
+// Set changes settings of the process; it gets them at its next start.
+func (p *Process) Set(settings map[string]string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.env = slices.DeleteFunc(p.env, func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		_, replaced := settings[name]
+		return replaced
+	})
+	for name, value := range settings {
+		p.env = append(p.env, name+"="+value)
+	}
+}
+
+// LogFile is what the process writes to standard error and output.
+func (p *Process) LogFile() string { return p.log }
 
 // PID is the process's id; 0: it does not run.
 func (p *Process) PID() int {
