@@ -39,7 +39,7 @@ func main() {
 	}
 	if err := run(ctx, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "standalone:", err)
-		os.Exit(1)
+		os.Exit(service.ExitCode(err))
 	}
 }
 
@@ -95,6 +95,13 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	warnings, err := (&instance{settings: s, state: st, env: env}).check()
+	if err != nil {
+		return err
+	}
+	for _, warning := range warnings {
+		log.Warn("settings: " + warning)
+	}
 
 	// Being asked to end is no failure, however far the start has come.
 	defer func() {
@@ -137,13 +144,6 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}()
 
 	in := &instance{settings: s, state: st, env: env, log: log, nats: nats, postgres: postgres, urls: urls}
-	warnings, err := in.check()
-	if err != nil {
-		return err
-	}
-	for _, warning := range warnings {
-		log.Warn("settings: " + warning)
-	}
 	defer os.Remove(credentialsPath)
 	announced := false
 	return in.serve(ctx, func(c credentials.File) error {

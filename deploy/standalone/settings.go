@@ -45,8 +45,8 @@ func (s *Settings) Production() error {
 	return nil
 }
 
-// check reports what the instance, or a part of it, must not be set to, and
-// returns what only looks wrong. It serves gRPC without TLS: its parts call each
+// check reports, before anything is started, what the instance or a part of it must
+// not be set to, and returns what only looks wrong. It serves gRPC without TLS: its parts call each
 // other within the process.
 func (in *instance) check() (warnings []string, err error) {
 	faults := []error{}
@@ -65,6 +65,7 @@ func (in *instance) check() (warnings []string, err error) {
 		if err != nil {
 			return nil, err
 		}
+		env["DATABASE_URL"] = "postgres:///" // it is known once there is a server
 		s := p.Settings()
 		known = append(known, config.Names(s)...)
 		faults = append(faults, config.Read(env, s))

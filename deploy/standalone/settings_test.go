@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -133,10 +135,14 @@ func TestProduction(t *testing.T) {
 	})
 }
 
-// TestArrows compares who dials whom, in the source, with who may call whom. The
-// operator's command may call every service.
+// TestArrows compares who dials whom, in the source, with who may call whom, and
+// with the page that says so. The operator's command may call every service.
 func TestArrows(t *testing.T) {
 	const operatorCommand = "reservectl"
+	page, err := os.ReadFile("../../docs/SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	dialled := map[string][]string{} // callers, by part
 	for _, p := range parts() {
 		files, _ := filepath.Glob(filepath.Join("../../services", p.Name, "*.go"))
@@ -151,6 +157,9 @@ func TestArrows(t *testing.T) {
 		want := dialled[p.Name]
 		if p.Migrations != nil {
 			want = append(want, operatorCommand)
+			if row := fmt.Sprintf("\n| %s | %s |\n", p.Name, strings.Join(p.Callers, ", ")); !strings.Contains(string(page), row) {
+				t.Errorf("docs/SECURITY.md has no row %s", row)
+			}
 		}
 		got := slices.Clone(p.Callers)
 		slices.Sort(got)

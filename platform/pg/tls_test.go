@@ -3,14 +3,12 @@ package pg_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,13 +18,13 @@ import (
 	"reservation.dev/platform/mtls/mtlstest"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/pgserver"
+	"reservation.dev/platform/pgserver/pgservertest"
 	"reservation.dev/platform/testkit"
 )
 
 // tlsServer is a PostgreSQL server that takes its parts over TLS alone.
 type tlsServer struct {
 	*pgserver.Server
-	dir string
 	// url is that of a part's role, without anything about TLS; owner that of the
 	// owner of its database.
 	url, owner string
@@ -54,15 +52,11 @@ func startTLS(t *testing.T, ca *mtlstest.CA) *tlsServer {
 		}
 	})
 	s := &tlsServer{Server: server}
-	s.exec(t, `select 1`)
 	owner, app, err := server.EnsureDatabase(t.Context(), "sample", "sample_owner", "sample")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.dir = s.show(t, "data_directory")
 	s.certify(t, ca)
-	s.write(t, "pg_hba.conf", []byte("hostnossl all postgres 127.0.0.1/32 scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256\n"))
-	s.exec(t, `alter system set ssl = on`, `alter system set ssl_ca_file = 'ca.crt'`, `select pg_reload_conf()`)
 	strip := func(raw string) string {
 		u, err := url.Parse(raw)
 		if err != nil {
@@ -80,58 +74,21 @@ func startTLS(t *testing.T, ca *mtlstest.CA) *tlsServer {
 func (s *tlsServer) certify(t *testing.T, ca *mtlstest.CA) {
 	t.Helper()
 	pair := ca.Issue(t, "localhost")
-	s.write(t, "server.key", pair.Key)
-	s.write(t, "server.crt", pair.Cert)
-	s.write(t, "ca.crt", ca.PEM)
-	s.exec(t, `select pg_reload_conf()`)
-}
-
-// write puts a file into the server's directory, as one of the server's own.
-func (s *tlsServer) write(t *testing.T, name string, text []byte) {
-	t.Helper()
-	path := filepath.Join(s.dir, name)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
+	if err := pgservertest.RequireTLS(t.Context(), s.AdminURL(), pair.Cert, pair.Key); err != nil {
 		t.Fatal(err)
-	}
-	info, err := os.Stat(s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && os.Getuid() == 0 {
-		if err := os.Chown(path, int(stat.Uid), int(stat.Gid)); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
-func (s *tlsServer) admin(t *testing.T, use func(*pgx.Conn) error) {
+func (s *tlsServer) exec(t *testing.T, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.AdminURL())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if err := use(conn); err != nil {
-		t.Fatal(err)
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
 	}
-}
-
-func (s *tlsServer) exec(t *testing.T, statements ...string) {
-	t.Helper()
-	s.admin(t, func(c *pgx.Conn) error {
-		for _, statement := range statements {
-			if _, err := c.Exec(t.Context(), statement); err != nil {
-				return fmt.Errorf("%s: %w", statement, err)
-			}
-		}
-		return nil
-	})
-}
-
-func (s *tlsServer) show(t *testing.T, name string) (value string) {
-	t.Helper()
-	s.admin(t, func(c *pgx.Conn) error { return c.QueryRow(t.Context(), "show "+name).Scan(&value) })
-	return value
 }
 
 func TestTLS(t *testing.T) {

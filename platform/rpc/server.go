@@ -29,6 +29,8 @@ const window = 4 << 20
 // pingEvery is how often an idle client asks whether the server is there.
 const pingEvery = 20 * time.Second
 
+const defaultMaxAge = 10 * time.Minute
+
 // ServerOptions is what a server is built from.
 type ServerOptions struct {
 	// Log gets the internal errors; nil: slog.Default().
@@ -45,6 +47,8 @@ type ServerOptions struct {
 	Idempotency func(ctx context.Context, key, caller string) context.Context
 	// Health answers grpc.health.v1; nil: serving, always.
 	Health grpc_health_v1.HealthServer
+	// MaxAge is how long a connection may live; 0: 10 min.
+	MaxAge time.Duration
 	// TLS is the certificate by which the server is known, and whose authority's
 	// alone it takes calls from; nil: none, from anybody.
 	TLS *mtls.Files
@@ -60,6 +64,9 @@ func NewServer(o ServerOptions) *grpc.Server {
 	}
 	if o.Health == nil {
 		o.Health = health.NewServer()
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = defaultMaxAge
 	}
 	durations, err := newDurations(o.Metrics, o.Part)
 	if err != nil {
@@ -82,8 +89,9 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.MaxConcurrentStreams(4096),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: 30 * time.Second, Timeout: 10 * time.Second,
-			// Clients look up our addresses anew, and so find new replicas.
-			MaxConnectionAge: 10 * time.Minute,
+			// Clients look up our addresses anew, and so find new replicas; and both
+			// sides show their certificates again.
+			MaxConnectionAge: o.MaxAge,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingEvery / 2, PermitWithoutStream: true}),
 	}

@@ -33,7 +33,8 @@ func ValidateStage(stage string) error {
 // it again does not help.
 const exitSettings = 2
 
-func exitCode(err error) int {
+// ExitCode is that of a process that ends with err.
+func ExitCode(err error) int {
 	var faults *config.Faults
 	if errors.As(err, &faults) {
 		return exitSettings

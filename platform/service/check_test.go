@@ -68,8 +68,8 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%v does not name %s once", err, want)
 			}
 		}
-		if exitCode(err) != exitSettings {
-			t.Errorf("the exit code is %d", exitCode(err))
+		if ExitCode(err) != exitSettings {
+			t.Errorf("the exit code is %d", ExitCode(err))
 		}
 	})
 	t.Run("a certificate needs all three of its files", func(t *testing.T) {

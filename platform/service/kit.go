@@ -24,6 +24,7 @@ import (
 type Base struct {
 	GRPCAddr string        `env:"GRPC_ADDR" envDefault:"127.0.0.1:9090" doc:"address on which the service's gRPC is served"`
 	Callers  []string      `env:"GRPC_ALLOWED_CALLERS" doc:"names of the certificates that may call, separated by commas, instead of the parts that do (docs/SECURITY.md); with GRPC_TLS_CERT_FILE"`
+	MaxAge   time.Duration `env:"GRPC_CONNECTION_AGE" envDefault:"10m" doc:"how long a gRPC connection lives, a tenth more or less, before it is made anew; until then a replaced certificate or authority counts"`
 	Drain    time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
 	DB       pg.Config
 	Bus      bus.Config
@@ -33,10 +34,14 @@ type Base struct {
 // Validate reports every wrong setting of its own; those of its sections are
 // theirs to report.
 func (b *Base) Validate() error {
+	var faults []error
 	if b.Drain <= 0 {
-		return errors.New("SHUTDOWN_DRAIN must be positive")
+		faults = append(faults, errors.New("SHUTDOWN_DRAIN must be positive"))
 	}
-	return nil
+	if b.MaxAge <= 0 {
+		faults = append(faults, errors.New("GRPC_CONNECTION_AGE must be positive"))
+	}
+	return errors.Join(faults...)
 }
 
 // Kit is what every gRPC service is built from.
@@ -107,7 +112,7 @@ func (k *Kit) GRPC(policy rpc.Policy) *grpc.Server {
 	k.policy = policy
 	return rpc.NewServer(rpc.ServerOptions{
 		Log: k.Host.Log, Verifier: k.Verifier, Policy: policy, Metrics: k.Host.Metrics, Idempotency: idem.WithKey,
-		Health: k.serving, TLS: k.Host.TLS, Callers: k.callers,
+		Health: k.serving, TLS: k.Host.TLS, Callers: k.callers, MaxAge: k.Base.MaxAge,
 	})
 }
 

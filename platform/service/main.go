@@ -55,7 +55,7 @@ func Main(p Part) {
 	}
 	if err := run(ctx, p, command, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", p.Name, err)
-		os.Exit(exitCode(err))
+		os.Exit(ExitCode(err))
 	}
 }
 

@@ -118,8 +118,8 @@ func TestWrongSettingsAreAllToldAtOnce(t *testing.T) {
 			t.Errorf("no %s in: %v", want, err)
 		}
 	}
-	if exitCode(err) != exitSettings || exitCode(errors.New("boom")) != 1 {
-		t.Errorf("the exit codes are %d and %d", exitCode(err), exitCode(errors.New("boom")))
+	if ExitCode(err) != exitSettings || ExitCode(errors.New("boom")) != 1 {
+		t.Errorf("the exit codes are %d and %d", ExitCode(err), ExitCode(errors.New("boom")))
 	}
 	err = serve(t.Context(), p, config.Env{"LOG_FORMAT": "xml", "SHUTDOWN_DRAIN": "-1s", "DATABASE_URL": "postgres://user:hunter2@db/x"})
 	if err == nil || !strings.Contains(err.Error(), "LOG_FORMAT") || !strings.Contains(err.Error(), "SHUTDOWN_DRAIN must") || strings.Contains(err.Error(), "hunter2") {

@@ -289,8 +289,22 @@ func TestSettings(t *testing.T) {
 	})
 	t.Run("all wrong settings are reported at once", func(t *testing.T) {
 		r := harness.Run(t, harness.Command{Program: "standalone", Env: map[string]string{"PORT_BASE": "99999", "DEMO": "perhaps", "DATA_DIR": harness.TempDir(t)}})
-		if r.Code != 1 || !strings.Contains(r.Errors, "PORT_BASE") || !strings.Contains(r.Errors, "DEMO") {
+		if r.Code != 2 || !strings.Contains(r.Errors, "PORT_BASE") || !strings.Contains(r.Errors, "DEMO") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
+		}
+	})
+	t.Run("so are those of all parts, and in production what is for trying, before anything is started", func(t *testing.T) {
+		dir := harness.TempDir(t)
+		r := harness.Run(t, harness.Command{Program: "standalone", Env: map[string]string{
+			"DATA_DIR": dir, "RESERVATION_ENV": "production", "WEBHOOK_TIMEOUT": "soon", "TOKEN_CACHE_SIZE": "many", "GRPC_TLS_CA_FILE": "/nowhere",
+		}})
+		for _, want := range []string{"DEMO", "ADMIN_URL", "WEBHOOK_TIMEOUT is", "TOKEN_CACHE_SIZE is", "GRPC_TLS_CA_FILE does not apply"} {
+			if r.Code != 2 || strings.Count(r.Errors, want) != 1 {
+				t.Errorf("exit status %d, without %q once: %s", r.Code, want, r.Errors)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
+			t.Error("PostgreSQL was started")
 		}
 	})
 }

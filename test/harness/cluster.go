@@ -35,6 +35,9 @@ type ClusterOptions struct {
 	Webhooks int
 	// OwnNATS has NATS run as a process, whose processor time can be told.
 	OwnNATS bool
+	// Secure has the parts speak mutual TLS with each other, and TLS with PostgreSQL
+	// and NATS. Not with OwnNATS.
+	Secure bool
 	// Durable is PostgreSQL's; Safe unless said otherwise.
 	Durable pgserver.Durability
 	// Env is added to the environment of every part.
@@ -55,6 +58,8 @@ type Cluster struct {
 	Gateways, GatewaysB []string
 	// Dashboards are the base addresses of the dashboard.
 	Dashboards []string
+	// Security is what a secure cluster's connections rest on; nil: it is plain.
+	Security *Security
 
 	authority   *authority // of Listen's servers
 	dir         string
@@ -95,9 +100,13 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		authority: newAuthority(t, filepath.Join(dir, "receivers.pem")),
 		Postgres:  StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
 	}
-	if o.OwnNATS {
+	switch {
+	case o.Secure:
+		c.Security = newSecurity(t, c)
+		c.NATS = c.Security.startNATS(t, filepath.Join(dir, "nats"))
+	case o.OwnNATS:
 		c.NATS = startNATSProcess(t, filepath.Join(dir, "nats"))
-	} else {
+	default:
 		c.NATS = StartNATS(t, filepath.Join(dir, "nats"))
 	}
 	c.settings(t, o)
@@ -109,6 +118,9 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 			continue
 		}
 		ownerURL, appURL := c.Postgres.database(t, part.name)
+		if c.Security != nil {
+			ownerURL, appURL = c.Security.databaseURL(t, ownerURL), c.Security.databaseURL(t, appURL)
+		}
 		c.owner[part.name], c.app[part.name] = ownerURL, appURL
 		c.migrateWith(t, part.name, c.program(t, part.name))
 		for i, addr := range strings.Split(part.grpc, ",") {
@@ -206,6 +218,9 @@ func (c *Cluster) add(t testing.TB, name, program string, own map[string]string)
 	env["SERVICE_CREDENTIAL_ID"], env["SERVICE_CREDENTIAL_SECRET"] = c.credentials[program].ID, c.credentials[program].Secret
 	admin := loopback(freePorts(t))
 	env["ADMIN_ADDR"] = admin
+	if c.Security != nil {
+		maps.Copy(env, c.Security.Env(t, program))
+	}
 	c.parts[name] = &Part{Process: newProcess(t, name, c.dir, env, c.program(t, program)), Program: program, admin: admin}
 }
 
@@ -235,6 +250,30 @@ func (c *Cluster) migrateWith(t testing.TB, name, path string) {
 // Part returns a part's process: auth, customer, booking, booking-2, pass,
 // gateway-a-1, gateway-b-1, ….
 func (c *Cluster) Part(name string) *Part { return c.parts[name] }
+
+// MasterKey is what secrets are sealed with.
+func (c *Cluster) MasterKey() string { return c.env["MASTER_KEY"] }
+
+// Credential is that of a part.
+func (c *Cluster) Credential(part string) Credential { return c.credentials[part] }
+
+// AddCredential makes another platform credential, which auth knows from its next
+// start on.
+func (c *Cluster) AddCredential(t testing.TB, name string) Credential {
+	t.Helper()
+	var entries []any
+	if err := json.Unmarshal([]byte(c.env["BOOTSTRAP_CREDENTIALS"]), &entries); err != nil {
+		t.Fatal(err)
+	}
+	added := Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
+	text, err := json.Marshal(append(entries, map[string]any{"id": added.ID, "secret": added.Secret, "name": name, "scopes": []string{"platform:admin"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.env["BOOTSTRAP_CREDENTIALS"] = string(text)
+	c.parts["auth"].Set(map[string]string{"BOOTSTRAP_CREDENTIALS": string(text)})
+	return added
+}
 
 // OwnerURL is the URL of the owner of a part's database.
 func (c *Cluster) OwnerURL(part string) string { return c.owner[part] }

@@ -21,10 +21,19 @@ type NATS struct {
 // StartNATS runs a server that keeps its streams below dir until the test ends.
 func StartNATS(t testing.TB, dir string) *NATS {
 	t.Helper()
-	n := &NATS{dir: dir, opts: server.Options{
+	return startNATS(t, natsOptions(t, dir))
+}
+
+func natsOptions(t testing.TB, dir string) server.Options {
+	return server.Options{
 		Host: "127.0.0.1", Port: freePorts(t), StoreDir: dir, JetStream: true,
 		JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 4 << 30, NoLog: true, NoSigs: true,
-	}}
+	}
+}
+
+func startNATS(t testing.TB, opts server.Options) *NATS {
+	t.Helper()
+	n := &NATS{dir: opts.StoreDir, opts: opts}
 	n.Start(t)
 	t.Cleanup(n.end)
 	return n

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/mtls"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -30,6 +31,8 @@ type Platform struct {
 	// none.
 	Auth, Customer, Booking, Pass, Webhook string
 	OperatorCredential                     Credential
+	// TLS is the operator's certificate; nil: the platform speaks plain gRPC.
+	TLS *mtls.Files
 }
 
 // Credential is a client's or a service's id and secret.
@@ -59,15 +62,15 @@ type Operator struct {
 // Operator connects to the services. The connections end with the test.
 func (p *Platform) Operator(t testing.TB) *Operator {
 	t.Helper()
-	dial := func(addr string) *grpc.ClientConn {
-		conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: requestLimit})
+	dial := func(part, addr string) *grpc.ClientConn {
+		conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: requestLimit, TLS: p.TLS, Part: part})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 		return conn
 	}
-	auth, customer, booking, pass := dial(p.Auth), dial(p.Customer), dial(p.Booking), dial(p.Pass)
+	auth, customer, booking, pass := dial("auth", p.Auth), dial("customer", p.Customer), dial("booking", p.Booking), dial("pass", p.Pass)
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth),
@@ -78,7 +81,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		Passes: passv1.NewPassServiceClient(pass),
 	}
 	if p.Webhook != "" {
-		op.Webhooks = webhookv1.NewWebhookServiceClient(dial(p.Webhook))
+		op.Webhooks = webhookv1.NewWebhookServiceClient(dial("webhook", p.Webhook))
 	}
 	credential := p.OperatorCredential
 	op.source = token.NewSource(func(ctx context.Context) (string, time.Time, error) {

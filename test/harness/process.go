@@ -131,6 +131,23 @@ func spawn(cmd *exec.Cmd, account *syscall.Credential) (*running, error) {
 	return r, <-started
 }
 
+// Set changes settings of the process; it gets them at its next start.
+func (p *Process) Set(settings map[string]string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.env = slices.DeleteFunc(p.env, func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		_, replaced := settings[name]
+		return replaced
+	})
+	for name, value := range settings {
+		p.env = append(p.env, name+"="+value)
+	}
+}
+
+// LogFile is what the process writes to standard error and output.
+func (p *Process) LogFile() string { return p.log }
+
 // PID is the process's id; 0: it does not run.
 func (p *Process) PID() int {
 	p.mu.Lock()
@@ -308,9 +325,6 @@ func (p *Process) Log() string {
 	text, _ := io.ReadAll(f)
 	return string(bytes.TrimSpace(text))
 }
-
-// LogFile is the file with everything that the process has written.
-func (p *Process) LogFile() string { return p.log }
 
 // await polls cond until it returns nil, and fails t at the limit or when the
 // process ends.

@@ -1,0 +1,352 @@
+package faults
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/mtls"
+	"reservation.dev/platform/mtls/mtlstest"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/test/harness"
+)
+
+const (
+	// connectionAge is how long a connection between the parts lives here.
+	connectionAge = time.Second
+	// renewal is longer than it takes until a replaced file is looked at and every
+	// connection was made anew.
+	renewal = 4 * connectionAge
+	// customersOfLoad are who books while something is replaced.
+	customersOfLoad = 3
+)
+
+// TestSecurity runs the platform over mutual TLS, with TLS to PostgreSQL and NATS,
+// and replaces what that rests on while places are sold.
+func TestSecurity(t *testing.T) {
+	w := newGuarded(t)
+	t.Run("a place that is sold on Interface B is on Interface A, and its webhook comes", w.testPath)
+	t.Run("every session with PostgreSQL is encrypted", w.testSessions)
+	t.Run("the operator's command shows its certificate", w.testCommand)
+	t.Run("a caller that is not on the list is refused", w.testCallers)
+	t.Run("certificates and their authority are replaced without an error", w.testCertificates)
+	t.Run("a part's credential and the master key are replaced without an error", w.testSecrets)
+	t.Run("the user for NATS is replaced without an error, and no event is lost", w.testNATSUser)
+}
+
+// guarded is a secure cluster with a company that sells places in a class.
+type guarded struct {
+	*harness.Cluster
+	op       *harness.Operator
+	company  *harness.Company
+	class    *bookingv1.Event
+	customer []string
+	b        *harness.B
+	token    string // of Interface B
+	mailbox  *harness.Mailbox
+
+	sold atomic.Int64
+}
+
+func newGuarded(t *testing.T) *guarded {
+	w := &guarded{Cluster: harness.StartCluster(t, harness.ClusterOptions{
+		Secure: true, Bookings: 2, GatewaysB: 1, Webhooks: 1,
+		Env: map[string]string{"GRPC_CONNECTION_AGE": connectionAge.String(), "SHUTDOWN_DRAIN": "2s"},
+	})}
+	w.op = w.Operator(t)
+	w.company = w.op.NewCompany(t, "Europe/London")
+	w.customer = w.company.ImportCustomers(t, "secure", customersOfLoad)
+	w.b = harness.NewB(t, w.GatewaysB[0])
+	w.token = w.b.Token(t, w.company.NewKey(t, 10_000))
+	w.mailbox = w.NewMailbox(t, w.company, nil)
+	w.class = w.newClass(t, w.company)
+	return w
+}
+
+// newClass makes an event of a company, with a date in a week.
+func (w *guarded) newClass(t *testing.T, company *harness.Company) *bookingv1.Event {
+	t.Helper()
+	made, err := w.op.Events.CreateEvent(company.Ctx(t.Context()), &bookingv1.CreateEventRequest{
+		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200}},
+		Dates: []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().Add(7 * aDay).Truncate(time.Second)), DurationMinutes: 60}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.GetEvent()
+}
+
+// sell sells a place to one of the customers.
+func (w *guarded) sell(ctx context.Context, customer string) error {
+	answer, err := w.b.Try(ctx, harness.Request{
+		Path: "/events/" + w.class.GetId() + "/registrations", Token: w.token,
+		Body: fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":"CARD"}}`, customer),
+	})
+	if err == nil {
+		err = answer.Want(http.StatusCreated, nil)
+	}
+	if err == nil {
+		w.sold.Add(1)
+	}
+	return err
+}
+
+// told waits until there is a webhook for everything that was sold.
+func (w *guarded) told(t *testing.T) {
+	t.Helper()
+	harness.Eventually(t, time.Minute, func() error {
+		if got, want := len(w.mailbox.Mail()), int(w.sold.Load()); got < want {
+			return fmt.Errorf("%d webhooks of %d sales", got, want)
+		}
+		return nil
+	})
+}
+
+func (w *guarded) testPath(t *testing.T) {
+	if err := w.sell(t.Context(), w.customer[0]); err != nil {
+		t.Fatal(err)
+	}
+	a := w.A(t)
+	token := a.Token(t, w.company.NewClient(t))
+	answer := a.Do(t, harness.Request{Path: bookingsPath(w.customer[0]), Token: token})
+	if err := answer.Want(http.StatusOK, nil); err != nil || !strings.Contains(string(answer.Body), "Morning Vinyasa") {
+		t.Errorf("%v: %s", err, answer.Body)
+	}
+	w.told(t)
+}
+
+func (w *guarded) testSessions(t *testing.T) {
+	conn, err := pgx.Connect(t.Context(), w.Postgres.AdminURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	var plain, encrypted int
+	if err := conn.QueryRow(t.Context(), `select count(*) filter (where not ssl), count(*) filter (where ssl)
+		from pg_stat_ssl join pg_stat_activity using (pid) where usename <> 'postgres'`).Scan(&plain, &encrypted); err != nil {
+		t.Fatal(err)
+	}
+	if plain > 0 || encrypted < 5 {
+		t.Errorf("%d sessions are plain, %d are encrypted", plain, encrypted)
+	}
+}
+
+func (w *guarded) testCommand(t *testing.T) {
+	text, err := json.Marshal(map[string]any{"grpc": map[string]any{
+		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "webhook": w.Webhook,
+		"service_credential": w.OperatorCredential,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "credentials.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := w.Security.Env(t, "reservectl")
+	env["RESERVATION_CREDENTIALS"] = file
+	list := func(program string, args ...string) harness.Result {
+		return harness.Run(t, harness.Command{Program: program, Args: args, Env: env})
+	}
+	if r := list("reservectl", "verify", "--company", w.company.ID); r.Code != 0 {
+		t.Errorf("with its certificate it ends with %d: %s", r.Code, r.Errors)
+	}
+	mount := map[string]string{}
+	for flag, name := range map[string]string{"--tls-cert": "GRPC_TLS_CERT_FILE", "--tls-key": "GRPC_TLS_KEY_FILE", "--tls-ca": "GRPC_TLS_CA_FILE"} {
+		mount[flag] = env[name]
+		delete(env, name)
+	}
+	if r := list("reservectl", "company", "list"); r.Code != 1 || !strings.Contains(r.Errors, "temporarily unavailable") {
+		t.Errorf("without its certificate it ends with %d: %s", r.Code, r.Errors)
+	}
+	if r := list("reservectl", "company", "list", "--tls-ca", mount["--tls-ca"]); r.Code != 2 || !strings.Contains(r.Errors, "GRPC_TLS_CERT_FILE and GRPC_TLS_KEY_FILE must be set too") {
+		t.Errorf("with an authority alone it ends with %d: %s", r.Code, r.Errors)
+	}
+	args := []string{"company", "list"}
+	for flag, path := range mount {
+		args = append(args, flag, path)
+	}
+	if r := list("reservectl", args...); r.Code != 0 || !strings.Contains(r.Output, w.company.ID) {
+		t.Errorf("with flags it ends with %d: %s", r.Code, r.Errors)
+	}
+}
+
+// call asks booking for the class, with a certificate and the operator's token.
+func (w *guarded) call(t *testing.T, files *mtls.Files) error {
+	t.Helper()
+	p := w.Platform
+	p.TLS = files
+	ctx, cancel := context.WithTimeout(w.company.Ctx(t.Context()), 10*time.Second)
+	defer cancel()
+	_, err := p.Operator(t).Events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: w.class.GetId()})
+	return err
+}
+
+func (w *guarded) testCallers(t *testing.T) {
+	if err := w.call(t, w.Security.Files(t, "reservectl")); err != nil {
+		t.Errorf("who is on the list: %v", err)
+	}
+	// Pass never calls booking, and billing is no part at all.
+	for _, stranger := range []string{"pass", "billing"} {
+		f := fault.From(w.call(t, w.Security.Files(t, stranger)))
+		if f == nil || f.Reason != fault.ReasonCallerNotAllowed || !strings.Contains(f.Message, stranger) {
+			t.Errorf("%s: %v", stranger, f)
+		}
+	}
+	other := mtlstest.NewCA(t, "another")
+	for what, files := range map[string]*mtls.Files{"no certificate": nil, "one of another authority": open(t, other, "gateway-a", w.Security.CA)} {
+		if f := fault.From(w.call(t, files)); f == nil || f.Kind != fault.Unavailable {
+			t.Errorf("%s: %v", what, f)
+		}
+	}
+	logs := ""
+	for _, part := range []string{"booking", "booking-2"} {
+		log, err := os.ReadFile(w.Part(part).LogFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs += string(log)
+	}
+	if !strings.Contains(logs, "rpc refused") || !strings.Contains(logs, "billing") {
+		t.Error("the refusals are not in booking's logs")
+	}
+}
+
+// open makes the files of a caller by that name.
+func open(t *testing.T, ca *mtlstest.CA, name string, trusted ...*mtlstest.CA) *mtls.Files {
+	t.Helper()
+	m := mtlstest.NewMount(t, ca.Issue(t, name), trusted...)
+	f, err := mtls.Open(mtls.Config{CertFile: m.Path(mtlstest.CertFile), KeyFile: m.Path(mtlstest.KeyFile), CAFile: m.Path(mtlstest.CAFile)}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// underLoad sells places and reads bookings while steps are taken, one after the
+// other; every answer must be right, and each step must see many.
+func (w *guarded) underLoad(t *testing.T, steps ...func()) {
+	t.Helper()
+	a := w.A(t)
+	token := a.Token(t, w.company.NewClient(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	var faults atomic.Int64
+	run := func(do func() error) {
+		load.Go(func() {
+			for ctx.Err() == nil {
+				if err := do(); err != nil && faults.Add(1) <= 5 {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	var read atomic.Int64
+	for _, customer := range w.customer {
+		run(func() error { return w.sell(context.WithoutCancel(ctx), customer) })
+		run(func() error {
+			answer, err := a.Try(context.WithoutCancel(ctx), harness.Request{Path: bookingsPath(customer) + "?page=0", Token: token})
+			if err == nil {
+				err = answer.Want(http.StatusOK, nil)
+			}
+			read.Add(1)
+			return err
+		})
+	}
+	for _, step := range steps {
+		step()
+		sold, seen := w.sold.Load(), read.Load()
+		<-time.After(renewal)
+		if w.sold.Load()-sold < 5 || read.Load()-seen < 5 {
+			t.Errorf("only %d sales and %d lists after a step", w.sold.Load()-sold, read.Load()-seen)
+		}
+	}
+	cancel()
+	load.Wait()
+	t.Logf("%d sales, %d lists, %d faults", w.sold.Load(), read.Load(), faults.Load())
+}
+
+func (w *guarded) testCertificates(t *testing.T) {
+	s, next := w.Security, mtlstest.NewCA(t, "the next authority")
+	old := s.CA
+	w.underLoad(t,
+		func() {},
+		func() { s.Certify(t, old, old) },        // as a certificate that is renewed
+		func() { s.Certify(t, old, old, next) },  // both are trusted
+		func() { s.Certify(t, next, old, next) }, // certificates of the next one
+		func() { s.Certify(t, next, next) },      // the old one is gone
+	)
+	if err := w.call(t, open(t, next, "gateway-a", next)); err != nil {
+		t.Errorf("a certificate of the next authority: %v", err)
+	}
+	if f := fault.From(w.call(t, open(t, old, "gateway-a", next))); f == nil || f.Kind != fault.Unavailable {
+		t.Errorf("a certificate of the old authority: %v", f)
+	}
+	w.told(t)
+}
+
+// restart ends a part in good order and starts it with other settings.
+func (w *guarded) restart(t *testing.T, part string, settings map[string]string) {
+	t.Helper()
+	w.Part(part).Stop(t)
+	w.Part(part).Set(settings)
+	w.Part(part).Restart(t)
+}
+
+// testSecrets follows the steps of the operations page. Booking has two processes,
+// and is never away; auth and webhook have one, and nobody who has a token needs
+// them at that moment.
+func (w *guarded) testSecrets(t *testing.T) {
+	old, next := w.MasterKey(), base64.StdEncoding.EncodeToString([]byte("a master key of thirty-two bytes"))
+	former, credential := w.Credential("booking"), w.AddCredential(t, "booking, the second")
+	keys := func(order ...string) map[string]string {
+		return map[string]string{"MASTER_KEY": strings.Join(order, ",")}
+	}
+	own := map[string]string{"SERVICE_CREDENTIAL_ID": credential.ID, "SERVICE_CREDENTIAL_SECRET": credential.Secret}
+	w.underLoad(t,
+		func() { w.restart(t, "auth", keys(old, next)); w.restart(t, "webhook", keys(old, next)) },
+		func() { w.restart(t, "auth", keys(next, old)); w.restart(t, "webhook", keys(next, old)) },
+		// Callers need a moment to find a process that is back.
+		func() { w.restart(t, "booking", own) },
+		func() { w.restart(t, "booking-2", own) },
+		func() {
+			op := w.Operator(t)
+			if _, err := op.Keys.RotateSigningKey(op.As(t.Context(), ""), &authv1.RotateSigningKeyRequest{}); err != nil {
+				t.Error(err)
+			}
+			if _, err := op.Credentials.DisableServiceCredential(op.As(t.Context(), ""), &authv1.DisableServiceCredentialRequest{Id: former.ID}); err != nil {
+				t.Error(err)
+			}
+		},
+	)
+	// Booking has to ask for the names of a company that it has never heard of.
+	w.op = w.Operator(t)
+	company := w.op.NewCompany(t, "Europe/London")
+	customer, class := company.ImportCustomers(t, "new", 1)[0], w.newClass(t, company)
+	if _, err := w.op.Bookings.CreateTransaction(company.Ctx(t.Context()), &bookingv1.CreateTransactionRequest{
+		PurchaserId: customer, Lines: []*bookingv1.TransactionLine{{EventDateId: class.GetDates()[0].GetId(), Spaces: 1}},
+	}); err != nil {
+		t.Errorf("a company that is new to booking: %v", err)
+	}
+	w.told(t)
+}
+
+func (w *guarded) testNATSUser(t *testing.T) {
+	w.underLoad(t, func() { w.RenameNATSUser(t, "parts-b", "another") })
+	w.told(t)
+}

@@ -1,0 +1,131 @@
+package harness
+
+import (
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"reservation.dev/platform/mtls"
+	"reservation.dev/platform/mtls/mtlstest"
+	"reservation.dev/platform/pgserver/pgservertest"
+)
+
+// Security is what the connections of a secure cluster rest on: an authority,
+// certificates of the parts in directories of their own, and credentials for NATS.
+type Security struct {
+	// CA vouches for PostgreSQL and NATS, and at first for the parts.
+	CA   *mtlstest.CA
+	root testing.TB // lives as long as the cluster
+	// mounts are the certificates, by program.
+	mounts map[string]*mtlstest.Mount
+	ca     string // file of the authority of PostgreSQL and NATS
+	nats   string // file with the user and password for NATS
+}
+
+// operatorProgram is the caller that the operator is by its certificate.
+const operatorProgram = "reservectl"
+
+// natsUser is the parts' at first.
+func natsUser() *server.User { return &server.User{Username: "parts", Password: "of-the-platform"} }
+
+func newSecurity(t testing.TB, c *Cluster) *Security {
+	t.Helper()
+	s := &Security{
+		root: t,
+		CA:   mtlstest.NewCA(t, "authority of a test"), mounts: map[string]*mtlstest.Mount{},
+		ca: filepath.Join(c.dir, "authority.pem"), nats: filepath.Join(c.dir, "nats.credentials"),
+	}
+	user := natsUser()
+	if err := errors.Join(os.WriteFile(s.ca, s.CA.PEM, 0o600), os.WriteFile(s.nats, []byte(user.Username+":"+user.Password+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	pair := s.CA.Issue(t, "postgres")
+	if err := pgservertest.RequireTLS(t.Context(), c.Postgres.AdminURL(), pair.Cert, pair.Key); err != nil {
+		t.Fatal(err)
+	}
+	c.TLS = s.Files(t, operatorProgram)
+	return s
+}
+
+// startNATS runs a server that takes the parts' user over TLS alone.
+func (s *Security) startNATS(t testing.TB, dir string) *NATS {
+	t.Helper()
+	opts := natsOptions(t, dir)
+	pair := s.CA.Issue(t, "nats")
+	cert, err := tls.X509KeyPair(pair.Cert, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.TLS, opts.TLSConfig = true, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}}
+	opts.Users = []*server.User{natsUser()}
+	return startNATS(t, opts)
+}
+
+// databaseURL adds to a URL how the server is verified.
+func (s *Security) databaseURL(t testing.TB, raw string) string {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.RawQuery = url.Values{"sslmode": {"verify-full"}, "sslrootcert": {s.ca}}.Encode()
+	return u.String()
+}
+
+// mount is the directory with a program's certificate.
+func (s *Security) mount(t testing.TB, program string) *mtlstest.Mount {
+	t.Helper()
+	if s.mounts[program] == nil {
+		s.mounts[program] = mtlstest.NewMount(s.root, s.CA.Issue(t, program), s.CA)
+	}
+	return s.mounts[program]
+}
+
+// Env are the settings by which a program is known to the others.
+func (s *Security) Env(t testing.TB, program string) map[string]string {
+	t.Helper()
+	env := map[string]string{"NATS_CA_FILE": s.ca, "NATS_CREDENTIALS_FILE": s.nats}
+	maps.Copy(env, s.mount(t, program).Env())
+	return env
+}
+
+// Files are the certificate of a caller by that name.
+func (s *Security) Files(t testing.TB, program string) *mtls.Files {
+	t.Helper()
+	m := s.mount(t, program)
+	f, err := mtls.Open(mtls.Config{CertFile: m.Path(mtlstest.CertFile), KeyFile: m.Path(mtlstest.KeyFile), CAFile: m.Path(mtlstest.CAFile)}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Certify gives every program a new certificate of issuer, and has it trust the
+// given authorities.
+func (s *Security) Certify(t testing.TB, issuer *mtlstest.CA, trusted ...*mtlstest.CA) {
+	t.Helper()
+	for program, m := range s.mounts {
+		m.Swap(t, issuer.Issue(t, program), trusted...)
+	}
+}
+
+// RenameNATSUser has the parts be another user for NATS: the file says so first,
+// and then the server takes no other.
+func (c *Cluster) RenameNATSUser(t testing.TB, name, password string) {
+	t.Helper()
+	next := c.Security.nats + ".next"
+	if err := errors.Join(os.WriteFile(next, []byte(name+":"+password), 0o600), os.Rename(next, c.Security.nats)); err != nil {
+		t.Fatal(err)
+	}
+	c.NATS.opts.Users = []*server.User{{Username: name, Password: password}}
+	if err := c.NATS.server.ReloadOptions(c.NATS.opts.Clone()); err != nil {
+		t.Fatal(err)
+	}
+}
