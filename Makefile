@@ -78,6 +78,11 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
 bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, and what webhooks do, in ROUNDS (default 8)
 	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 20m ./test/load
 
+.PHONY: rules
+rules: ## check and test the alerts with promtool (Debian: prometheus)
+	promtool check config deploy/observability/prometheus/prometheus.yml
+	promtool test rules deploy/observability/prometheus/tests/*.yml
+
 .PHONY: postgres
 postgres:
 	@deploy/install-postgres.sh
