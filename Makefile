@@ -107,6 +107,11 @@ restore-drill: postgres ## back up a platform under load, destroy it, restore it
 previous-release: ## after a release: note its COMMIT (default HEAD) as the one that the next is upgraded from
 	@deploy/previous-release.sh $(or $(COMMIT),HEAD)
 
+.PHONY: rules
+rules: ## check and test the alerts with promtool (Debian: prometheus)
+	promtool check config deploy/observability/prometheus/prometheus.yml
+	promtool test rules deploy/observability/prometheus/tests/*.yml
+
 .PHONY: postgres
 postgres:
 	@deploy/install-postgres.sh

@@ -41,6 +41,7 @@ type instance struct {
 	state    *state
 	env      config.Env
 	log      *slog.Logger
+	logOf    func(part string) *slog.Logger
 	nats     *server.Server
 	postgres *pgserver.Server // nil: not ours
 	urls     map[string]string
@@ -69,7 +70,7 @@ func (in *instance) serve(ctx context.Context, announce func(credentials.File) e
 		// A part is unready until it says otherwise, also before it runs.
 		health.SetServing(p.Name, false)
 		host := &service.Host{
-			Part: p.Name, Env: env, Log: in.log.With("part", p.Name), Health: health,
+			Part: p.Name, Env: env, Log: in.logOf(p.Name), Health: health,
 			Metrics: prometheus.WrapRegistererWith(prometheus.Labels{"part": p.Name}, metrics),
 			NATS:    []nats.Option{nats.InProcessServer(in.nats)},
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -71,6 +72,10 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	log, err := telemetry.Logger(os.Stderr, "standalone", s.LogLevel, s.LogFormat)
 	if err != nil {
 		return err
+	}
+	logOf := func(part string) *slog.Logger {
+		l, _ := telemetry.Logger(os.Stderr, part, s.LogLevel, s.LogFormat) // those of log are right
+		return l
 	}
 	flush, err := telemetry.Tracing(ctx, "standalone", env)
 	if err != nil {
@@ -143,7 +148,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		nats.WaitForShutdown()
 	}()
 
-	in := &instance{settings: s, state: st, env: env, log: log, nats: nats, postgres: postgres, urls: urls}
+	in := &instance{settings: s, state: st, env: env, log: log, logOf: logOf, nats: nats, postgres: postgres, urls: urls}
 	defer os.Remove(credentialsPath)
 	announced := false
 	return in.serve(ctx, func(c credentials.File) error {

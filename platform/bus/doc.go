@@ -6,7 +6,7 @@
 //	<PREFIX>_IDENTITY  <prefix>.auth.v1.<event>.<key>         the last one per key, for ever
 //
 // An event's id is its message id, its payload a protobuf message, and its
-// company, time and trace context are headers. Publishers go through package
+// company, time, request and trace context are headers. Publishers go through package
 // outbox, which publishes what was committed; consumers record what they have
 // handled with package inbox, in the commit of its effect. Between the two,
 // everything may happen more than once.

@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/testkit"
 )
 
@@ -81,6 +82,39 @@ func TestAppend(t *testing.T) {
 			}
 			if got := trace.SpanContextFromContext(m.Context(t.Context())); got.TraceID() != span.TraceID() || got.SpanID() != span.SpanID() {
 				t.Errorf("%s: trace %v", text.GetValue(), m.Trace)
+			}
+		}
+		w.waitDrained(t)
+	})
+
+	t.Run("events carry the request and the trace that caused each of them", func(t *testing.T) {
+		w := newWorld(t)
+		o := w.outbox(t)
+		causedBy := func(requestID string, first byte) context.Context {
+			span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{first}, SpanID: trace.SpanID{first}, TraceFlags: trace.FlagsSampled})
+			return trace.ContextWithSpanContext(rpc.WithRequestID(t.Context(), requestID), span)
+		}
+		shared := w.event("of the request whose commit it is")
+		other := w.event("of another that shares the commit")
+		other.Cause = outbox.CauseOf(causedBy("r2", 2))
+		err := w.db.InTx(causedBy("r1", 1), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+			return o.Append(ctx, tx, shared, other)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		background(t, o.Run)
+		for _, m := range received(t, w.bus, 2, subject) {
+			var text wrapperspb.StringValue
+			if err := unmarshal(m.Payload, &text); err != nil {
+				t.Fatal(err)
+			}
+			wantRequest, wantTrace := "r1", trace.TraceID{1}
+			if strings.HasPrefix(text.GetValue(), "of another") {
+				wantRequest, wantTrace = "r2", trace.TraceID{2}
+			}
+			if got := trace.SpanContextFromContext(m.Context(t.Context())).TraceID(); got != wantTrace || m.Trace[bus.RequestID] != wantRequest {
+				t.Errorf("%s: carries %v", text.GetValue(), m.Trace)
 			}
 		}
 		w.waitDrained(t)

@@ -56,6 +56,7 @@ func TestJobs(t *testing.T) {
 			})
 		}()
 		time.Sleep(2*time.Minute + time.Second)
+		synctest.Wait()
 		got := jobValues(t, r)
 		if runs != 3 || got["job_runs_total ok"] != 2 || got["job_runs_total failed"] != 1 || got["job_duration_seconds"] != 3 || got["job_interval_seconds"] != 60 {
 			t.Errorf("after %d runs: %v", runs, got)

@@ -89,6 +89,9 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 		telemetry.Gauge{Name: "webhook_due_oldest_age_seconds", Help: "For how long the delivery that should have been sent first has been due; without endpoints that this process leaves alone."},
 	)
 	m := e.metrics
+	for _, reused := range []string{"no", "yes"} {
+		m.conns.WithLabelValues(reused)
+	}
 	for _, failure := range []string{"none", failureDNS, failureRefused, failureTLS, failureTimeout, failureBlocked, failureStatus, failureReset, failureProtocol} {
 		m.attempts.WithLabelValues(failure) // a rate needs a zero to begin from
 	}

@@ -169,13 +169,17 @@ func (e *Engine) report(o *outcome) {
 	if !e.log.Enabled(ctx, level) {
 		return
 	}
-	e.log.LogAttrs(ctx, level, "webhook attempt",
+	attrs := []slog.Attr{
 		slog.String("request_id", o.job.body.trace[bus.RequestID]), slog.String("company", o.job.target.key.company.String()),
 		slog.String("endpoint", o.job.target.key.endpoint.String()), slog.String("delivery", o.job.delivery.String()),
 		slog.String("message_id", o.job.body.message.String()), slog.String("event", o.job.body.event),
 		slog.String("outcome", o.outcome), slog.String("failure", o.failure), slog.Int("status", o.status),
 		slog.Int("try", o.job.tries+1), slog.Duration("took", o.duration), slog.Bool("reused", o.reused),
-		slog.Time("again_at", o.next))
+	}
+	if o.outcome == outcomeRetried {
+		attrs = append(attrs, slog.Time("again_at", o.next))
+	}
+	e.log.LogAttrs(ctx, level, "webhook attempt", attrs...)
 }
 
 // health keeps since when an endpoint has been failing, and acts on it. It writes

@@ -1,0 +1,50 @@
+package webhook
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/pg"
+)
+
+func TestReadQueue(t *testing.T) {
+	w := openStopped(t, quick())
+	read := func() []float64 {
+		t.Helper()
+		values, err := w.engine.readQueue(t.Context())
+		if err != nil || len(values) != 3 {
+			t.Fatalf("%v, %v", values, err)
+		}
+		return values
+	}
+	if got := read(); got[0] != 0 || got[1] != 0 || got[2] != 0 {
+		t.Errorf("without deliveries: %v", got)
+	}
+	w.endpoint("https://example.com/hook")
+	w.bookings(3)
+	if got := read(); got[0] != 3 || got[1] > 60 || got[2] != 0 {
+		t.Errorf("leased ones: %v", got)
+	}
+	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `update deliveries set created_at = now() - interval '90 s', due_at = now() - interval '30 s', lease = null`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(); got[0] != 3 || got[1] < 90 || got[1] > 300 || got[2] < 30 || got[2] > 240 {
+		t.Errorf("overdue ones: %v", got)
+	}
+	if len(w.engine.lanes) != 1 {
+		t.Fatalf("%d lanes", len(w.engine.lanes))
+	}
+	for _, l := range w.engine.lanes {
+		for range w.settings.BreakerFailures {
+			l.breaker.failure(time.Now(), &w.settings)
+		}
+	}
+	if got := read(); got[0] != 3 || got[1] < 90 || got[2] != 0 {
+		t.Errorf("of an endpoint that is left alone: %v", got)
+	}
+}
