@@ -73,4 +73,6 @@
 //     does not fit, or was refused, is told why, and keeps the place in the order.
 //  19. Who waits is served once: an entry ends with one booking, or with none; an
 //     open offer has its places, and no other entry has any.
+//  20. Of an erased customer the bookings, payments and counts stay, without name,
+//     address and references, and no older news brings them back.
 package booking

@@ -121,12 +121,17 @@ command can be repeated after any failure.`,
 			if _, err := a.company(); err != nil {
 				return err
 			}
+			// One who is refused, or was never there, is no reason to keep the others.
+			var last error
 			for _, customer := range args {
 				if err := a.erase(s, customer, flags); err != nil {
-					return fmt.Errorf("%s: %w", customer, err)
+					last = fmt.Errorf("%s: %w", customer, err)
+					if len(args) > 1 {
+						fmt.Fprintf(a.errOut, "%s: %s\n", customer, explain(err))
+					}
 				}
 			}
-			return nil
+			return last
 		},
 	}
 	c.Flags().BoolVar(&flags.cancelOpen, "cancel-open", false, "cancel the bookings to come and the passes first")
