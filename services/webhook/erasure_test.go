@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,15 +33,17 @@ func (w *world) queueAbout(customer id.Customer) error {
 
 func TestErasure(t *testing.T) { // invariant 11
 	w := open(t, quick())
-	sending, answer := make(chan struct{}, 1), make(chan struct{})
+	sending, answered := make(chan struct{}), make(chan struct{})
+	answer := sync.OnceFunc(func() { close(answered) })
+	var requests atomic.Int64
 	receiver := newPlainServer(t, func(rw http.ResponseWriter, _ *http.Request) {
-		select {
-		case sending <- struct{}{}:
-			<-answer // the first request hangs until the customer is erased
-		default:
+		if requests.Add(1) == 1 { // it hangs until the customer is erased
+			close(sending)
+			<-answered
 		}
 		_, _ = rw.Write([]byte("thanks"))
 	})
+	t.Cleanup(answer)
 	w.endpoint(receiver.URL)
 	gone, stays := id.New[id.Customer](), id.New[id.Customer]()
 	if err := w.queueAbout(gone); err != nil {
@@ -67,7 +71,7 @@ func TestErasure(t *testing.T) { // invariant 11
 			t.Fatal(err)
 		}
 	}
-	close(answer)
+	answer()
 
 	t.Run("what was under way leaves no trace, and what comes late makes none", func(t *testing.T) {
 		if err := w.queueAbout(gone); err != nil {
