@@ -350,7 +350,7 @@ func (v *visit) adjustPass() error {
 		}
 		return err
 	}
-	v.record("customer_pass.adjust", page.Pass.GetId(), detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(res.GetCustomerPass().GetRemainingUses()))), detail("reason", "", reason))
+	v.record("customer_pass.adjust", page.Pass.GetId(), detail("customer", "", page.Pass.GetCustomerId()), detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(res.GetCustomerPass().GetRemainingUses()))), detail("reason", "", reason))
 	return v.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(res.GetCustomerPass().GetRemainingUses(), "credit", "credits")+".")
 }
 

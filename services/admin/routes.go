@@ -64,6 +64,9 @@ func (web *web) routes() {
 	web.page("POST /customers/{id}", staff, (*visit).updateCustomer)
 	web.page("GET /customers/{id}/assign", staff, (*visit).assignForm)
 	web.page("POST /customers/{id}/assign", staff, (*visit).assign)
+	web.page("GET /customers/{id}/export", owner, (*visit).exportCustomer)
+	web.page("GET /customers/{id}/erase", owner, (*visit).eraseForm)
+	web.page("POST /customers/{id}/erase", owner, (*visit).eraseCustomer)
 	web.page("GET /customers/{id}/{action}", staff, (*visit).confirmCustomer)
 	web.page("POST /customers/{id}/{action}", staff, (*visit).changeCustomer)
 

@@ -14,6 +14,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -41,6 +42,8 @@ type services struct {
 	discounts bookingv1.DiscountServiceClient
 	passes    passv1.PassServiceClient
 	webhooks  webhookv1.WebhookServiceClient
+	erasures  privacyv1.ErasureServiceClient
+	stores    []personalStore
 }
 
 // connections are where the services answer.
@@ -54,7 +57,12 @@ func (c connections) services() services {
 		keys: authv1.NewApiKeyServiceClient(c.auth), customers: customerv1.NewCustomerServiceClient(c.customer),
 		events: bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
-		webhooks: webhookv1.NewWebhookServiceClient(c.webhook),
+		webhooks: webhookv1.NewWebhookServiceClient(c.webhook), erasures: privacyv1.NewErasureServiceClient(c.customer),
+		stores: []personalStore{
+			{"customer", privacyv1.NewPersonalDataServiceClient(c.customer)}, {"booking", privacyv1.NewPersonalDataServiceClient(c.booking)},
+			{"pass", privacyv1.NewPersonalDataServiceClient(c.pass)}, {"webhook", privacyv1.NewPersonalDataServiceClient(c.webhook)},
+			{"auth", privacyv1.NewPersonalDataServiceClient(c.auth)},
+		},
 	}
 }
 

@@ -44,7 +44,8 @@
 //  6. Failures of one credential from one address are slowed down, then refused;
 //     right credentials always pass, at once.
 //  7. Every change of a company, credential, administrator, session or invitation
-//     is in the audit log, in its commit. A line of it is never changed.
+//     is in the audit log, in its commit. A line of it is never changed, but that what
+//     it says of an erased customer is forgotten; it goes when it is old enough.
 //  8. A company sees and changes its own credentials only: an identifier of
 //     another company is answered like one that does not exist. What concerns
 //     the platform takes platform:admin.

@@ -75,4 +75,6 @@
 //     open offer has its places, and no other entry has any.
 //  20. A pricing option that has ended is in no event and sells no more, but to who
 //     waits at its price; what was booked keeps it. An event has always one.
+//  21. Of an erased customer the bookings, payments and counts stay, without name,
+//     address and references, and no older news brings them back.
 package booking

@@ -30,6 +30,7 @@ import (
 	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token/tokentest"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/customer/migrations"
 )
 
@@ -655,8 +656,19 @@ func TestGoldenEvents(t *testing.T) { // invariant 1
 	if _, err := d.client.DeleteCustomer(d.ctx(), &customerv1.DeleteCustomerRequest{Id: made.GetId()}); err != nil {
 		t.Fatal(err)
 	}
+	erasures := Erasures{Server: d.server}
+	if _, err := erasures.EraseCustomer(d.ctx(), &privacyv1.EraseCustomerRequest{CustomerId: made.GetId()}); err != nil {
+		t.Fatal(err)
+	}
+	// The deletion that goes with the erasure says the same as its event.
+	if err := d.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `delete from outbox where subject = $1 and position(convert_to($2, 'UTF8') in payload) > 0`, subjectDeleted, erasedEmail)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	payloads := map[string]proto.Message{
-		subjectCreated: &customerv1.CustomerCreated{}, subjectUpdated: &customerv1.CustomerUpdated{}, subjectDeleted: &customerv1.CustomerDeleted{},
+		subjectErased: &customerv1.CustomerErased{}, subjectCreated: &customerv1.CustomerCreated{}, subjectUpdated: &customerv1.CustomerUpdated{}, subjectDeleted: &customerv1.CustomerDeleted{},
 	}
 	found := 0
 	err := d.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: func(rows pgx.Rows) error {

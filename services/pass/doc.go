@@ -14,7 +14,8 @@
 // # Invariants
 //
 //  1. The remaining uses of a pass are never below zero, and are the sum of its
-//     ledger. The ledger is only ever added to.
+//     ledger. The ledger is only ever added to; what is forgotten of an entry is
+//     its reason.
 //  2. A change of a pass, the ledger entries that explain it and its events are
 //     one commit.
 //  3. A pass expires on its start date plus the validity, counted on the
@@ -26,4 +27,6 @@
 //     it came never takes any.
 //  6. A company sees its own data only: an identifier of another company is
 //     answered like one that does not exist.
+//  7. Of an erased customer the passes, credits and payments stay, and no words:
+//     none that were there, and none that come later.
 package pass

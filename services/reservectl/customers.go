@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) customerCommand() *cobra.Command {
-	return group("customer", "Customers of a company", a.customerImport())
+	return group("customer", "Customers of a company", a.customerImport(), a.customerExport(), a.customerErase(), a.customerErasures())
 }
 
 func (a *app) customerImport() *cobra.Command {

@@ -40,4 +40,7 @@
 //  9. What is sent follows from the event alone, in one place per event.
 //  10. A company sees its own endpoints and deliveries only: an identifier of
 //     another company is answered like one that does not exist.
+//  11. About an erased customer there is no message, delivery or attempt, whatever
+//     was under way or comes late. This alone ends a delivery otherwise than by its
+//     outcome.
 package webhook

@@ -59,6 +59,7 @@ func TestErasure(t *testing.T) {
 	t.Run("the interfaces know nobody any more, and name nobody", func(t *testing.T) { w.testInterfaces(t, p) })
 	t.Run("what comes late brings nothing back", func(t *testing.T) { w.testLate(t, p, late) })
 	t.Run("a repeat is answered, and can be made to do it all again", func(t *testing.T) { w.testAgain(t, p) })
+	t.Run("the operator does it from the command line", func(t *testing.T) { w.testCommand(t, other) })
 }
 
 // awaitAttempts returns when each person's messages were delivered to one receiver

@@ -1,0 +1,182 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+)
+
+// personalStore is a service that knows something of customers.
+type personalStore struct {
+	name   string
+	client privacyv1.PersonalDataServiceClient
+}
+
+// exportedRecord is one thing in the file that an export is.
+type exportedRecord struct {
+	Service string          `json:"service"`
+	Kind    string          `json:"kind"`
+	ID      string          `json:"id"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// exportCustomer answers with everything that is stored about a customer, as a
+// file. It is whole before it is sent: half of one would look like all of it.
+func (v *visit) exportCustomer() error {
+	page, err := v.findCustomer()
+	if err != nil {
+		return err
+	}
+	document := struct {
+		Company    string           `json:"company_id"`
+		Customer   string           `json:"customer_id"`
+		ExportedAt time.Time        `json:"exported_at"`
+		Records    []exportedRecord `json:"records"`
+	}{v.session.Company.GetId(), page.Customer.GetId(), v.web.now().UTC().Truncate(time.Second), []exportedRecord{}}
+	for _, s := range v.web.services.stores {
+		records, err := v.stored(s, page.Customer.GetId())
+		if err != nil {
+			return fmt.Errorf("export of %s: %w", s.name, err)
+		}
+		document.Records = append(document.Records, records...)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(document); err != nil {
+		return err
+	}
+	v.record("customer.export", page.Customer.GetId())
+	v.done = true
+	v.w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	v.w.Header().Set("Content-Disposition", `attachment; filename="`+page.Customer.GetId()+`.json"`)
+	v.w.WriteHeader(http.StatusOK)
+	_, _ = b.WriteTo(v.w)
+	return nil
+}
+
+func (v *visit) stored(s personalStore, customer string) ([]exportedRecord, error) {
+	stream, err := s.client.ExportPersonalData(v.ctx, &privacyv1.ExportPersonalDataRequest{CustomerId: customer})
+	if err != nil {
+		return nil, err
+	}
+	var records []exportedRecord
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return records, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		r := res.GetRecord()
+		records = append(records, exportedRecord{r.GetService(), r.GetKind(), r.GetId(), json.RawMessage(r.GetJson())})
+	}
+}
+
+// erasePage asks for an erasure, or tells how far one is.
+type erasePage struct {
+	Customer *customerv1.Customer
+	Form     *form
+	// What is to come, and so is in the way.
+	Bookings []*bookingv1.Booking
+	Passes   []*passv1.CustomerPass
+	More     bool
+	// Erasure is one that was asked for; then there is no customer.
+	Erasure *privacyv1.Erasure
+}
+
+func (erasePage) head() (string, string) { return "Erase a customer", "customers" }
+
+// Name is what has to be typed.
+func (p erasePage) Name() string { return fullName(p.Customer) }
+
+// Open tells whether something is in the way.
+func (p erasePage) Open() bool { return len(p.Bookings)+len(p.Passes) > 0 }
+
+// eraseForm shows what an erasure would do, what is in its way, or how far it is.
+func (v *visit) eraseForm() error {
+	res, err := v.web.services.erasures.GetErasure(v.ctx, &privacyv1.GetErasureRequest{CustomerId: v.r.PathValue("id")})
+	if err == nil {
+		return v.render("erase", erasePage{Erasure: res.GetErasure()})
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	page, err := v.erasable()
+	if err != nil {
+		return err
+	}
+	return v.render("erase", page)
+}
+
+// erasable is a customer with what is in the way of an erasure.
+func (v *visit) erasable() (erasePage, error) {
+	found, err := v.findCustomer()
+	if err != nil {
+		return erasePage{}, err
+	}
+	page := erasePage{Customer: found.Customer, Form: newForm()}
+	size, since := int32(100), "1900-01-01"
+	txns, err := v.web.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
+		CustomerId: found.Customer.GetId(), PageSize: &size, StartDate: &since, FutureOnly: true,
+	})
+	if err != nil {
+		return page, err
+	}
+	for _, t := range txns.GetTransactions() {
+		for _, b := range t.GetBookings() {
+			if !b.GetIsCancelled() {
+				page.Bookings = append(page.Bookings, b)
+			}
+		}
+	}
+	// The rest of so many shows once these are cancelled, or nothing of them is open.
+	page.More = txns.GetTotal() > int64(size)
+	for _, status := range []passv1.CustomerPassStatus{
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED,
+	} {
+		passes, err := v.web.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
+			CustomerId: found.Customer.GetId(), PageSize: 200, Status: status,
+		})
+		if err != nil {
+			return page, err
+		}
+		page.Passes = append(page.Passes, passes.GetCustomerPasses()...)
+	}
+	return page, nil
+}
+
+// eraseCustomer erases, once the name was typed and nothing is in the way.
+func (v *visit) eraseCustomer() error {
+	page, err := v.erasable()
+	if err != nil {
+		return err
+	}
+	page.Form = v.sent()
+	if page.Form.text("name") != page.Name() {
+		page.Form.add("name", "Type the customer's name as it stands above.")
+	}
+	if page.Open() || page.Form.Failed() {
+		page.Form.values.Del("name")
+		return v.again("erase", page)
+	}
+	customer := page.Customer.GetId()
+	if _, err := v.web.services.erasures.EraseCustomer(v.write("erase"), &privacyv1.EraseCustomerRequest{CustomerId: customer}); err != nil {
+		return v.refused("/customers/"+customer+"/erase", err)
+	}
+	v.record("customer.erase", customer)
+	return v.back("/customers/"+customer+"/erase", "The customer is erased. The services confirm it within minutes.")
+}

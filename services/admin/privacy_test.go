@@ -1,0 +1,170 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+)
+
+// recordStream is what a service exports, and how it ends.
+type recordStream struct {
+	grpc.ClientStream
+	records []*privacyv1.PersonalRecord
+	end     error
+}
+
+func (s *recordStream) RecvMsg(m any) error {
+	if len(s.records) == 0 {
+		return s.end
+	}
+	proto.Merge(m.(proto.Message), &privacyv1.ExportPersonalDataResponse{Record: s.records[0]})
+	s.records = s.records[1:]
+	return nil
+}
+
+func (s *recordStream) SendMsg(any) error { return nil }
+func (s *recordStream) CloseSend() error  { return nil }
+
+// storing is a backend of which every service has one record.
+type storing struct {
+	*backend
+	end error
+}
+
+func (s storing) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return &recordStream{records: []*privacyv1.PersonalRecord{{Service: "booking", Kind: "transaction", Id: "txn_1", Json: `{"id":"txn_1","who":"<Ann>"}`}}, end: s.end}, nil
+}
+
+// privacyWorld is a dashboard with a customer, <Ann> Smith.
+func privacyWorld(t *testing.T, end error) *world {
+	w := newWorld(t)
+	w.web.services = connections{storing{w.backend, end}, storing{w.backend, end}, storing{w.backend, end}, storing{w.backend, end}, storing{w.backend, end}}.services()
+	on(w.backend, "GetCustomer", func(*customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
+		return &customerv1.GetCustomerResponse{Customer: &customerv1.Customer{Id: "cust_1", FirstName: "<Ann>", LastName: "Smith", CreatedAt: timestamppb.Now()}}, nil
+	})
+	on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
+		return &bookingv1.ListTransactionsResponse{}, nil
+	})
+	on(w.backend, "ListCustomerPasses", func(*passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
+		return &passv1.ListCustomerPassesResponse{}, nil
+	})
+	on(w.backend, "EraseCustomer", func(*privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
+		return &privacyv1.EraseCustomerResponse{}, nil
+	})
+	w.signIn()
+	return w
+}
+
+func TestExportCustomer(t *testing.T) {
+	t.Run("an owner gets one file with what every service has, and the audit log says so", func(t *testing.T) {
+		w := privacyWorld(t, io.EOF)
+		a := w.get("/customers/cust_1/export")
+		var document struct {
+			Records []struct{ Data struct{ Who string } }
+		}
+		if err := json.Unmarshal([]byte(a.body), &document); err != nil || len(document.Records) != 5 || document.Records[0].Data.Who != "<Ann>" {
+			t.Fatal(describe(a), err)
+		}
+		if a.Header.Get("Content-Disposition") != `attachment; filename="cust_1.json"` || !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") {
+			t.Errorf("got %v", a.Header)
+		}
+		if calls := w.backend.called("RecordAuditEntry"); len(calls) != 1 || calls[0].req.(*authv1.RecordAuditEntryRequest).GetAction() != "customer.export" {
+			t.Errorf("recorded %v", calls)
+		}
+	})
+	t.Run("where one service breaks off there is no file", func(t *testing.T) {
+		w := privacyWorld(t, fault.Away(io.ErrUnexpectedEOF))
+		if a := w.get("/customers/cust_1/export"); a.StatusCode != http.StatusServiceUnavailable || strings.Contains(a.body, "txn_1") || a.Header.Get("Content-Disposition") != "" {
+			t.Error(describe(a))
+		}
+		if calls := w.backend.called("RecordAuditEntry"); len(calls) != 0 {
+			t.Errorf("recorded %v", calls)
+		}
+	})
+}
+
+func TestEraseCustomer(t *testing.T) {
+	t.Run("the name has to be typed as it stands", func(t *testing.T) {
+		w := privacyWorld(t, io.EOF)
+		w.get("/customers/cust_1/erase").must(t, "&lt;Ann&gt; Smith", "cannot be undone", "stay for your books")
+		for _, typed := range []string{"", "ann smith", "Smith"} {
+			if a := w.post("/customers/cust_1/erase", "name", typed); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "as it stands above") {
+				t.Error(describe(a))
+			}
+		}
+		if len(w.backend.called("EraseCustomer")) != 0 {
+			t.Fatal("the customer was erased")
+		}
+		if a := w.post("/customers/cust_1/erase", "name", " <Ann> Smith "); a.to() != "/customers/cust_1/erase" {
+			t.Error(describe(a))
+		}
+		if calls := w.backend.called("EraseCustomer"); len(calls) != 1 || calls[0].req.(*privacyv1.EraseCustomerRequest).GetCustomerId() != "cust_1" {
+			t.Errorf("got %v", calls)
+		}
+		if calls := w.backend.called("RecordAuditEntry"); len(calls) != 1 || calls[0].req.(*authv1.RecordAuditEntryRequest).GetAction() != "customer.erase" {
+			t.Errorf("recorded %v", calls)
+		}
+	})
+	t.Run("what is to come is in the way, whatever is typed", func(t *testing.T) {
+		w := privacyWorld(t, io.EOF)
+		on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
+			return &bookingv1.ListTransactionsResponse{Transactions: []*bookingv1.Transaction{{Bookings: []*bookingv1.Booking{
+				{Id: "booking_1", EventTitle: "Vinyasa", StartsAt: timestamppb.New(time.Now().Add(time.Hour))}, {Id: "booking_2", IsCancelled: true},
+			}}}, Total: 1}, nil
+		})
+		on(w.backend, "ListCustomerPasses", func(req *passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
+			if req.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED {
+				return &passv1.ListCustomerPassesResponse{}, nil
+			}
+			return &passv1.ListCustomerPassesResponse{CustomerPasses: []*passv1.CustomerPass{{Id: "cp_1", RemainingUses: 3, ExpiryDate: "2027-01-31"}}}, nil
+		})
+		for _, a := range []answer{w.get("/customers/cust_1/erase"), w.post("/customers/cust_1/erase", "name", "<Ann> Smith")} {
+			a.must(t, "/bookings/booking_1", "/passes/cp_1", "3 credits")
+			if strings.Contains(a.body, "booking_2") || strings.Contains(a.body, "Erase for good") {
+				t.Error(describe(a))
+			}
+		}
+		if len(w.backend.called("EraseCustomer")) != 0 {
+			t.Error("the customer was erased")
+		}
+	})
+	t.Run("an erasure that was asked for shows how far it is", func(t *testing.T) {
+		w := privacyWorld(t, io.EOF)
+		on(w.backend, "GetErasure", func(*privacyv1.GetErasureRequest) (*privacyv1.GetErasureResponse, error) {
+			return &privacyv1.GetErasureResponse{Erasure: &privacyv1.Erasure{CustomerId: "cust_1", RequestedAt: timestamppb.Now(), Services: []*privacyv1.ErasureProgress{
+				{Service: "booking", ErasedAt: timestamppb.Now()}, {Service: "webhook"},
+			}}}, nil
+		})
+		w.get("/customers/cust_1/erase").must(t, "An erased customer", "booking", "webhook", "Under way", "In a few minutes")
+	})
+	t.Run("staff can do neither, and are offered neither", func(t *testing.T) {
+		w := privacyWorld(t, io.EOF)
+		w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+		for _, a := range []answer{w.get("/customers/cust_1/export"), w.get("/customers/cust_1/erase"), w.post("/customers/cust_1/erase", "name", "<Ann> Smith")} {
+			if a.StatusCode != http.StatusForbidden {
+				t.Error(describe(a))
+			}
+		}
+		if body := w.page("/customers/cust_1"); strings.Contains(body, "/erase") || strings.Contains(body, "/export") {
+			t.Error("the page offers it")
+		}
+		if len(w.backend.called("EraseCustomer")) != 0 {
+			t.Error("the customer was erased")
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package booking
+
+import (
+	"testing"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+func TestErasure(t *testing.T) { // invariant 21
+	w := newWorld(t)
+	event := w.event(w.ctx, nil)
+	gone, stays := w.customer(w.company, "Ann"), w.customer(w.company, "Bea")
+	var bought []*bookingv1.Transaction
+	for _, c := range []id.Customer{gone, stays} {
+		res, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: c.String(), PaymentReference: "paid", Lines: []*bookingv1.TransactionLine{{EventDateId: event.GetDates()[0].GetId(), Spaces: 2}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bought = append(bought, res.GetTransaction())
+	}
+	e := privacy.Erasure{Company: w.company, Customer: gone, At: time.Now(), Left: &customerv1.CustomerSnapshot{
+		Id: gone.String(), FirstName: "Erased", LastName: "customer", Email: "erased@customer.invalid", Version: 1000,
+	}}
+	for range 2 { // it can be repeated
+		if err := w.server.store.erase(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(sql string) int64 {
+		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	t.Run("names and references go, of one customer; bookings and money stay", func(t *testing.T) {
+		if n := count(`select count(*) from bookings where payment_reference is not null`); n != 1 {
+			t.Errorf("%d references", n)
+		}
+		if n := count(`select sum(spaces) from bookings where gross > 0`); n != 4 {
+			t.Errorf("%d spaces", n)
+		}
+		list, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: event.GetId()})
+		if err != nil || len(list.GetRegistrations()) != 2 {
+			t.Fatal(list, err)
+		}
+		for i, r := range list.GetRegistrations() {
+			if name := r.GetPurchaser().GetFirstName(); name != []string{"Erased", "Bea"}[i] {
+				t.Errorf("registration %d is of %s", i, name)
+			}
+		}
+	})
+	t.Run("everything of the customer's is known, and nothing of another's", func(t *testing.T) {
+		names, err := w.server.store.belongings(t.Context(), e)
+		if err != nil || len(names) != 2 || names[0] != bought[0].GetId() || names[1] != bought[0].GetBookings()[0].GetId() {
+			t.Errorf("got %v, %v", names, err)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package pass
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+func TestErasure(t *testing.T) { // invariant 7
+	d := open(t)
+	ctx, kind := d.as(d.company), d.passType()
+	words := func() int64 {
+		n, err := pg.One[int64](t.Context(), d.db, pg.AllCompanies(), `select (select count(*) from customer_passes where paid_reference is not null)
+			+ (select count(*) from ledger_entries where reason is not null)`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	assign := func(customer string) (*passv1.AssignCustomerPassResponse, error) {
+		return d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{
+			CustomerId: customer, PassTypeId: kind.GetId(), Purchase: &passv1.PassPurchase{Reference: "of Ann"},
+		})
+	}
+	adjust := func(pass string) *passv1.CustomerPass {
+		t.Helper()
+		res, err := d.client.AdjustCredits(ctx, &passv1.AdjustCreditsRequest{CustomerPassId: pass, Credits: 1, Reason: "Ann was ill"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.GetCustomerPass()
+	}
+	gone, stays := d.customer(), d.customer()
+	passes := map[string]string{}
+	for _, customer := range []string{gone, stays} {
+		made, err := assign(customer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passes[customer] = made.GetCustomerPass().GetId()
+		adjust(passes[customer])
+	}
+	customer, err := id.Parse[id.Customer](gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := privacy.Erasure{Company: d.company, Customer: customer, At: time.Now()}
+	if err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+		return privacy.Mark(ctx, tx, e.Company, e.Customer, e.At)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it can be repeated
+		if err := d.server.store.erase(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("the words go, of one customer, and the credits stay", func(t *testing.T) {
+		if n := words(); n != 2 {
+			t.Errorf("%d words are left, of four", n)
+		}
+		p, err := d.client.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: passes[gone]})
+		if err != nil || p.GetCustomerPass().GetRemainingUses() != 11 || p.GetCustomerPass().GetPurchase().GetGross() != 11000 || p.GetCustomerPass().GetPurchase().GetReference() != "" {
+			t.Errorf("got %v, %v", p, err)
+		}
+	})
+	t.Run("none come later: an adjustment keeps no reason, a new pass is refused", func(t *testing.T) {
+		if p := adjust(passes[gone]); p.GetRemainingUses() != 12 {
+			t.Errorf("got %v", p)
+		}
+		// The customer service still says yes: it was asked a moment ago.
+		if _, err := assign(gone); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+		if n := words(); n != 2 {
+			t.Errorf("%d words", n)
+		}
+	})
+	t.Run("of the ledger nothing but a reason can be forgotten", func(t *testing.T) { // invariant 1
+		for _, sql := range []string{
+			`update ledger_entries set reason = 'another' where reason is not null`, `update ledger_entries set reason = null, credits = credits + 1`,
+			`update ledger_entries set actor = 'x'`, `delete from ledger_entries`,
+		} {
+			err := d.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+				_, err := tx.Exec(ctx, sql)
+				return err
+			})
+			if err == nil {
+				t.Errorf("%s: done", sql)
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package reservectl
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// open is what a customer still has to come.
+type open struct {
+	bookings []*bookingv1.Booking
+	passes   []*passv1.CustomerPass
+}
+
+// listed says what is open, for a person.
+func (o open) listed() string {
+	var lines []string
+	for _, b := range o.bookings {
+		lines = append(lines, fmt.Sprintf("%s %s on %s", b.GetId(), printableText(b.GetEventTitle()), b.GetStartsAt().AsTime().Format("2006-01-02 15:04")+" UTC"))
+	}
+	for _, p := range o.passes {
+		lines = append(lines, fmt.Sprintf("%s with %d credits, until %s", p.GetId(), p.GetRemainingUses(), p.GetExpiryDate()))
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// settleOpen refuses where something is open, or cancels it: bookings first, whose
+// credits go back to the passes.
+func (a *app) settleOpen(ctx context.Context, customer string, cancel bool) error {
+	booking, err := a.bookings(ctx)
+	if err != nil {
+		return err
+	}
+	defer booking.close()
+	pass, err := a.passes(ctx)
+	if err != nil {
+		return err
+	}
+	defer pass.close()
+	bookings, passes := bookingv1.NewBookingServiceClient(booking.conn), passv1.NewPassServiceClient(pass.conn)
+	var o open
+	if o.bookings, err = comingBookings(booking.ctx, bookings, customer); err != nil {
+		return err
+	}
+	if o.passes, err = usablePasses(pass.ctx, passes, customer); err != nil {
+		return err
+	}
+	if len(o.bookings)+len(o.passes) == 0 {
+		return nil
+	}
+	if !cancel {
+		return fmt.Errorf("the customer still has\n  %s\ncancel it (--cancel-open) or leave it without the person (--keep-open)", o.listed())
+	}
+	for _, b := range o.bookings {
+		if _, err := bookings.CancelBooking(booking.ctx, &bookingv1.CancelBookingRequest{BookingId: b.GetId()}); err != nil {
+			return fmt.Errorf("%s: %w", b.GetId(), err)
+		}
+	}
+	for _, p := range o.passes {
+		req := &passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED}
+		if _, err := passes.UpdateCustomerPass(pass.ctx, req); err != nil {
+			return fmt.Errorf("%s: %w", p.GetId(), err)
+		}
+	}
+	return nil
+}
+
+// comingBookings are those of a customer's purchases that have not begun. Who was
+// deleted has none that anybody could list; they are left as they are.
+func comingBookings(ctx context.Context, client bookingv1.BookingServiceClient, customer string) ([]*bookingv1.Booking, error) {
+	var all []*bookingv1.Booking
+	page, size, since := int32(0), int32(100), "1900-01-01"
+	for {
+		res, err := client.ListTransactions(ctx, &bookingv1.ListTransactionsRequest{
+			CustomerId: customer, Page: &page, PageSize: &size, StartDate: &since, FutureOnly: true,
+		})
+		if fault.Is(err, fault.NotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range res.GetTransactions() {
+			for _, b := range t.GetBookings() {
+				if !b.GetIsCancelled() {
+					all = append(all, b)
+				}
+			}
+		}
+		if len(res.GetTransactions()) == 0 || int64(page+1)*int64(size) >= res.GetTotal() {
+			return all, nil
+		}
+		page++
+	}
+}
+
+// usablePasses are those with credits that are not over.
+func usablePasses(ctx context.Context, client passv1.PassServiceClient, customer string) ([]*passv1.CustomerPass, error) {
+	var all []*passv1.CustomerPass
+	for req := (&passv1.ListCustomerPassesRequest{CustomerId: customer, PageSize: 200}); ; {
+		res, err := client.ListCustomerPasses(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range res.GetCustomerPasses() {
+			switch p.GetStatus() {
+			case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
+				passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
+				all = append(all, p)
+			}
+		}
+		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+			return all, nil
+		}
+	}
+}

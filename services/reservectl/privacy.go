@@ -1,0 +1,229 @@
+package reservectl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reservation.dev/platform/fault"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+)
+
+// stores are the services that know something of customers, in the order of an
+// export.
+func (a *app) stores() []store {
+	return []store{{"customer", a.access.GRPC.Customer}, {"booking", a.access.GRPC.Booking}, {"pass", a.access.GRPC.Pass},
+		{"webhook", a.access.GRPC.Webhook}, {"auth", a.access.GRPC.Auth}}
+}
+
+type store struct{ name, addr string }
+
+func (a *app) customerExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export CUSTOMER", Short: "Print everything that the platform stores about a customer", Args: exactly("CUSTOMER"),
+		Long: `Print everything that the platform stores about a customer, as one JSON
+document: what each service has, by kind.
+
+A service that does not answer fails the command: an export that ends well is
+complete. docs/PRIVACY.md says what is in it.`,
+		Example: `  reservectl customer export --company comp_… cust_… > customer.json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.access.load(); err != nil {
+				return err
+			}
+			if _, err := a.company(); err != nil {
+				return err
+			}
+			records := row{}
+			for _, s := range a.stores() {
+				kinds, err := a.stored(c.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				records = append(records, member{s.name, kinds})
+			}
+			return a.printJSON(row{
+				{"company_id", a.access.CompanyID}, {"customer_id", args[0]}, {"exported_at", time.Now().UTC().Format(time.RFC3339)}, {"records", records},
+			})
+		},
+	}
+}
+
+// stored is what a service stores about a customer: a list per kind.
+func (a *app) stored(ctx context.Context, s store, customer string) (row, error) {
+	session, err := a.dial(ctx, s.name, s.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer session.close()
+	stream, err := privacyv1.NewPersonalDataServiceClient(session.conn).ExportPersonalData(session.ctx, &privacyv1.ExportPersonalDataRequest{CustomerId: customer})
+	if err != nil {
+		return nil, err
+	}
+	kinds := row{}
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return kinds, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		r := res.GetRecord()
+		if n := len(kinds); n == 0 || kinds[n-1].name != r.GetKind() {
+			kinds = append(kinds, member{r.GetKind(), []json.RawMessage{}})
+		}
+		last := &kinds[len(kinds)-1]
+		last.value = append(last.value.([]json.RawMessage), json.RawMessage(r.GetJson()))
+	}
+}
+
+// eraseFlags say how to erase.
+type eraseFlags struct {
+	cancelOpen, keepOpen, repeat, wait bool
+	limit                              time.Duration
+}
+
+func (a *app) customerErase() *cobra.Command {
+	var flags eraseFlags
+	c := &cobra.Command{
+		Use: "erase CUSTOMER...", Short: "Erase customers in every service, for good",
+		Long: `Erase customers in every service, for good.
+
+Names, addresses, numbers, references and words go; bookings, passes, money and
+counts stay, without the person. It cannot be undone. docs/PRIVACY.md has the rest.
+
+A customer who has bookings to come or passes to use is not erased, unless
+--cancel-open has them cancelled first, by the rules of any cancellation, or
+--keep-open leaves them as they are. What has been done is not done again: the
+command can be repeated after any failure.`,
+		Example: `  reservectl customer erase --company comp_… cust_… --cancel-open --wait`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{fmt.Errorf("wants at least one CUSTOMER; see %s --help", c.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if flags.cancelOpen && flags.keepOpen {
+				return usageError{errors.New("--cancel-open and --keep-open exclude each other")}
+			}
+			s, err := a.customers(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if _, err := a.company(); err != nil {
+				return err
+			}
+			// One who is refused, or was never there, is no reason to keep the others.
+			var last error
+			for _, customer := range args {
+				if err := a.erase(s, customer, flags); err != nil {
+					last = fmt.Errorf("%s: %w", customer, err)
+					if len(args) > 1 {
+						fmt.Fprintf(a.errOut, "%s: %s\n", customer, explain(err))
+					}
+				}
+			}
+			return last
+		},
+	}
+	c.Flags().BoolVar(&flags.cancelOpen, "cancel-open", false, "cancel the bookings to come and the passes first")
+	c.Flags().BoolVar(&flags.keepOpen, "keep-open", false, "leave them as they are, without the person")
+	c.Flags().BoolVar(&flags.repeat, "repeat", false, "have all services erase once more: after a backup was restored")
+	c.Flags().BoolVar(&flags.wait, "wait", false, "until every service has confirmed it, which takes a few minutes")
+	c.Flags().DurationVar(&flags.limit, "timeout", 15*time.Minute, "how long to wait")
+	return c
+}
+
+func (a *app) erase(s *session, customer string, flags eraseFlags) error {
+	client := privacyv1.NewErasureServiceClient(s.conn)
+	_, err := client.GetErasure(s.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if err != nil && !flags.keepOpen {
+		if err := a.settleOpen(s.ctx, customer, flags.cancelOpen); err != nil {
+			return err
+		}
+	}
+	res, err := client.EraseCustomer(s.ctx, &privacyv1.EraseCustomerRequest{CustomerId: customer, Repeat: flags.repeat})
+	if err != nil {
+		return err
+	}
+	erasure := res.GetErasure()
+	for end := time.Now().Add(flags.limit); flags.wait && erasure.GetCompletedAt() == nil; {
+		if time.Now().After(end) {
+			return fmt.Errorf("not complete after %s, and goes on: %s", flags.limit, missingOf(erasure))
+		}
+		select {
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-time.After(time.Second):
+		}
+		res, err := client.GetErasure(s.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
+		if err != nil {
+			return err
+		}
+		erasure = res.GetErasure()
+	}
+	return a.printOne(erasureRow(erasure))
+}
+
+// missingOf says what an erasure waits for.
+func missingOf(e *privacyv1.Erasure) string {
+	for _, s := range e.GetServices() {
+		if s.GetErasedAt() == nil {
+			return "the " + s.GetService() + " service has not answered"
+		}
+	}
+	return "the services have not confirmed it"
+}
+
+func erasureRow(e *privacyv1.Erasure) row {
+	out := row{{"customer_id", e.GetCustomerId()}, {"requested_by", e.GetRequestedBy()}, {"requested_at", when(e.GetRequestedAt())}}
+	for _, s := range e.GetServices() {
+		out = append(out, member{s.GetService() + "_erased_at", when(s.GetErasedAt())}, member{s.GetService() + "_confirmed_at", when(s.GetConfirmedAt())})
+	}
+	return append(out, member{"events_removed_at", when(e.GetEventsRemovedAt())}, member{"completed_at", when(e.GetCompletedAt())})
+}
+
+func (a *app) customerErasures() *cobra.Command {
+	return &cobra.Command{
+		Use: "erasures", Short: "List the customers who were erased, and how far it is", Args: exactly(),
+		Long: `List the customers who were erased, and how far it is.
+
+Keep the list with your backups: after one was restored, erase those again that
+are younger than it (--repeat).`,
+		Example: `  reservectl customer erasures --company comp_… --output json > erasures.json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := a.customers(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if _, err := a.company(); err != nil {
+				return err
+			}
+			var rows []row
+			for req := (&privacyv1.ListErasuresRequest{PageSize: 1000}); ; {
+				res, err := privacyv1.NewErasureServiceClient(s.conn).ListErasures(s.ctx, req)
+				if err != nil {
+					return err
+				}
+				for _, e := range res.GetErasures() {
+					rows = append(rows, erasureRow(e))
+				}
+				if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+					return a.printAll(rows, "nobody was erased")
+				}
+			}
+		},
+	}
+}

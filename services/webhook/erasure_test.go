@@ -1,0 +1,90 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+)
+
+// rows counts what the database has.
+func (w *world) rows(sql string, args ...any) int64 {
+	w.t.Helper()
+	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), sql, args...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// queueAbout queues a registration of a customer.
+func (w *world) queueAbout(customer id.Customer) error {
+	m := message{ID: id.New[id.WebhookMessage](), Company: w.company, Event: eventRegistrationCreated, OccurredAt: time.Now(), Customer: customer}
+	m.Body = newEnvelope(m.ID, m.Event, m.OccurredAt, false, fmt.Appendf(nil, `{"customerId":%q}`, customer))
+	return w.engine.queue(w.t.Context(), []message{m})
+}
+
+func TestErasure(t *testing.T) { // invariant 11
+	w := open(t, quick())
+	sending, answered := make(chan struct{}), make(chan struct{})
+	answer := sync.OnceFunc(func() { close(answered) })
+	var requests atomic.Int64
+	receiver := newPlainServer(t, func(rw http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 { // it hangs until the customer is erased
+			close(sending)
+			<-answered
+		}
+		_, _ = rw.Write([]byte("thanks"))
+	})
+	t.Cleanup(answer)
+	w.endpoint(receiver.URL)
+	gone, stays := id.New[id.Customer](), id.New[id.Customer]()
+	if err := w.queueAbout(gone); err != nil {
+		t.Fatal(err)
+	}
+	<-sending
+	if err := w.queueAbout(stays); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() error {
+		if n := w.rows(`select count(*) from attempts`); n != 1 {
+			return fmt.Errorf("%d attempts", n)
+		}
+		return nil
+	})
+	e := privacy.Erasure{Company: w.company, Customer: gone, At: time.Now()}
+	err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		return privacy.Mark(ctx, tx, e.Company, e.Customer, e.At)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it can be repeated
+		if err := w.engine.store.erase(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer()
+
+	t.Run("what was under way leaves no trace, and what comes late makes none", func(t *testing.T) {
+		if err := w.queueAbout(gone); err != nil {
+			t.Fatal(err)
+		}
+		w.stop() // every outcome is written
+		for _, table := range []string{"messages", "deliveries", "attempts"} {
+			if n := w.rows(`select count(*) from ` + table); n != 1 {
+				t.Errorf("%d %s", n, table)
+			}
+		}
+		if n := w.rows(`select count(*) from messages where position(convert_to($1, 'UTF8') in body) > 0`, stays.String()); n != 1 {
+			t.Error("the wrong one is left")
+		}
+	})
+}
