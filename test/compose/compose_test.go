@@ -81,7 +81,7 @@ func TestCompose(t *testing.T) {
 			t.Errorf("there are %v", companies)
 		}
 	})
-	t.Run("two of each, and one of each dies under load", p.testCrashes)
+	t.Run("two of each: one of each dies and all are replaced under load", p.testCrashes)
 	t.Run("nothing is left after down", func(t *testing.T) {
 		p.compose(t, commandLimit, "--profile", "*", "down", "--volumes")
 		for _, command := range [][]string{{"docker", "ps", "-aq"}, {"docker", "volume", "ls", "-q"}, {"docker", "network", "ls", "-q", "--filter", "type=custom"}} {

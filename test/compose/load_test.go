@@ -153,8 +153,8 @@ func (s *shop) forget(face *harness.A) {
 // buyers is how many clients there are at once.
 const buyers = 6
 
-// testCrashes doubles every part and ends a process of each, one after another,
-// while clients book and read.
+// testCrashes doubles every part, ends a process of each, one after another, and
+// replaces all of them, while clients book and read.
 func (p *platform) testCrashes(t *testing.T) {
 	scale := []string{"up", "-d", "--no-recreate"}
 	for _, part := range replicated() {
@@ -195,6 +195,8 @@ func (p *platform) testCrashes(t *testing.T) {
 		})
 		t.Logf("%s died and is back: %d registrations, %d requests were made again", part, booked.Load(), s.repeats.Load())
 	}
+	p.roll(t)
+	t.Logf("all were replaced: %d registrations, %d requests were made again", booked.Load(), s.repeats.Load())
 	stop()
 	all.Wait()
 

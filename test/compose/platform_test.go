@@ -192,3 +192,29 @@ func (p *platform) awaitHealthy(t *testing.T, n int) {
 		return nil
 	})
 }
+
+// roll replaces the containers of all parts as an upgrade does.
+func (p *platform) roll(t *testing.T) {
+	t.Helper()
+	old := map[string]bool{}
+	for _, c := range p.containers(t, replicated()...) {
+		old[c.ID] = true
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
+	defer cancel()
+	out, err := p.tryFrom(ctx, strings.NewReader(""), p.env, append([]string{"deploy/compose/roll.sh"}, replicated()...)...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, part := range replicated() {
+		now := p.containers(t, part)
+		if len(now) != 2 {
+			t.Errorf("there are %d of %s", len(now), part)
+		}
+		for _, c := range now {
+			if old[c.ID] {
+				t.Errorf("%s is an old one", c.Name)
+			}
+		}
+	}
+}
