@@ -93,7 +93,7 @@ compose-test: postgres .cache/compose/docker-compose .cache/compose/nats-server 
 .PHONY: sbom
 sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) of every program to bin/sbom
 	@mkdir -p bin/sbom
-	@for p in $(notdir $(PARTS)) reservectl standalone; do .cache/sbom/cyclonedx-gomod bin -json -output bin/sbom/$$p.cdx.json bin/$$p; done
+	@for p in $(notdir $(PARTS)) reservectl standalone; do .cache/sbom/cyclonedx-gomod bin -json -version "$(VERSION)" -output bin/sbom/$$p.cdx.json bin/$$p; done
 
 .PHONY: upgrade-test
 upgrade-test: postgres ## replace the previous release by this one under load, a process at a time, and go back

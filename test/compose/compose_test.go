@@ -39,9 +39,7 @@ func TestCompose(t *testing.T) {
 			}
 		})
 		p.compose(t, startLimit, "--profile", "demo", "up", "-d")
-		if code := p.compose(t, startLimit, "--profile", "demo", "wait", "demonstration"); code != "0" {
-			t.Fatalf("the demonstration ended with %s", code)
-		}
+		p.awaitDemonstration(t)
 		p.compose(t, commandLimit, "--profile", "demo", "cp", "demonstration:/data/credentials.json", p.dir+"/credentials.json")
 		text, err := os.ReadFile(p.dir + "/credentials.json")
 		if err != nil {
@@ -72,16 +70,14 @@ func TestCompose(t *testing.T) {
 	t.Run("a registration is told to a webhook", func(t *testing.T) { p.testWebhook(t, certificate) })
 	t.Run("a second up and demonstration change nothing", func(t *testing.T) {
 		p.compose(t, startLimit, "--profile", "demo", "up", "-d")
-		if code := p.compose(t, startLimit, "--profile", "demo", "wait", "demonstration"); code != "0" {
-			t.Errorf("the demonstration ended with %s", code)
-		}
+		p.awaitDemonstration(t)
 		var companies []struct{ ID string }
 		p.reservectl(t, &companies, "company", "list", "-o", "json")
 		if len(companies) != 1 {
 			t.Errorf("there are %v", companies)
 		}
 	})
-	t.Run("two of each, and one of each dies under load", p.testCrashes)
+	t.Run("two of each: one of each dies and all are replaced under load", p.testCrashes)
 	t.Run("nothing is left after down", func(t *testing.T) {
 		p.compose(t, commandLimit, "--profile", "*", "down", "--volumes")
 		for _, command := range [][]string{{"docker", "ps", "-aq"}, {"docker", "volume", "ls", "-q"}, {"docker", "network", "ls", "-q", "--filter", "type=custom"}} {

@@ -30,24 +30,28 @@ type docker struct {
 }
 
 // startDocker starts a daemon with a root, a socket and a process group of its
-// own. It ends with t, and everything it kept is removed.
+// own. It ends with t, and everything it kept is removed; but for COMPOSE_TEST_DIR,
+// where that names a directory: its images and its build cache serve the next run.
 func startDocker(t *testing.T) *docker {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "compose-test-")
+	dir, err := os.Getenv("COMPOSE_TEST_DIR"), error(nil)
+	if dir == "" {
+		dir, err = os.MkdirTemp("", "compose-test-")
+		t.Cleanup(func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &docker{dir: dir, env: append(os.Environ(), "DOCKER_HOST=unix://"+dir+"/docker.sock", "DOCKER_CONFIG="+dir+"/config", "DOCKER_BUILDKIT=1")}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
 	plugins := filepath.Join(dir, "config", "cli-plugins")
 	if err := os.MkdirAll(plugins, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(tool(t, "docker-compose"), filepath.Join(plugins, "docker-compose")); err != nil {
+	if err := os.Symlink(tool(t, "docker-compose"), filepath.Join(plugins, "docker-compose")); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(dir, "dockerd.log"))

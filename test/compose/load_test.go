@@ -150,11 +150,16 @@ func (s *shop) forget(face *harness.A) {
 	delete(s.tokens, face)
 }
 
-// buyers is how many clients there are at once.
-const buyers = 6
+const (
+	// buyers is how many clients there are at once, each of which books no more
+	// often than pace, and not after loadLimit.
+	buyers    = 6
+	pace      = 100 * time.Millisecond
+	loadLimit = 15 * time.Minute
+)
 
-// testCrashes doubles every part and ends a process of each, one after another,
-// while clients book and read.
+// testCrashes doubles every part, ends a process of each, one after another, and
+// replaces all of them, while clients book and read.
 func (p *platform) testCrashes(t *testing.T) {
 	scale := []string{"up", "-d", "--no-recreate"}
 	for _, part := range replicated() {
@@ -165,11 +170,13 @@ func (p *platform) testCrashes(t *testing.T) {
 
 	s := newShop(t, p.credentials)
 	var booked atomic.Int64
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithTimeout(t.Context(), loadLimit)
 	defer stop()
 	var all sync.WaitGroup
 	for n := range buyers {
 		all.Go(func() {
+			next := time.NewTicker(pace)
+			defer next.Stop()
 			for i := 0; ctx.Err() == nil; i++ {
 				// What has begun is finished: only then the books can be compared.
 				if _, err := s.book(t.Context(), fmt.Sprintf("load-%d-%d", n, i)); err != nil {
@@ -180,6 +187,10 @@ func (p *platform) testCrashes(t *testing.T) {
 				if _, err := s.do(t.Context(), s.a, harness.Request{Path: "/customer/" + s.customer + "/bookings?pageSize=5"}, http.StatusOK); err != nil {
 					t.Errorf("Interface A: %v", err)
 					return
+				}
+				select {
+				case <-next.C:
+				case <-ctx.Done():
 				}
 			}
 		})
@@ -195,6 +206,8 @@ func (p *platform) testCrashes(t *testing.T) {
 		})
 		t.Logf("%s died and is back: %d registrations, %d requests were made again", part, booked.Load(), s.repeats.Load())
 	}
+	p.roll(t)
+	t.Logf("all were replaced: %d registrations, %d requests were made again", booked.Load(), s.repeats.Load())
 	stop()
 	all.Wait()
 

@@ -45,7 +45,7 @@ func newPlatform(t *testing.T, d *docker, certificate []byte) *platform {
 	p := &platform{docker: d, dir: t.TempDir()}
 	a, b, dashboard := freePort(t), freePort(t), freePort(t)
 	p.env = []string{
-		"VERSION=" + version, "RATE_LIMIT=1000000",
+		"VERSION=" + version, "RATE_LIMIT=10000",
 		fmt.Sprint("INTERFACE_A_PORT=", a), fmt.Sprintf("INTERFACE_A_URL=http://127.0.0.1:%d", a),
 		fmt.Sprint("INTERFACE_B_PORT=", b), fmt.Sprintf("INTERFACE_B_URL=http://127.0.0.1:%d/api/v1", b),
 		fmt.Sprint("DASHBOARD_PORT=", dashboard), fmt.Sprintf("ADMIN_URL=http://127.0.0.1:%d", dashboard),
@@ -191,4 +191,38 @@ func (p *platform) awaitHealthy(t *testing.T, n int) {
 		}
 		return nil
 	})
+}
+
+// roll replaces the containers of all parts as an upgrade does.
+func (p *platform) roll(t *testing.T) {
+	t.Helper()
+	old := map[string]bool{}
+	for _, c := range p.containers(t, replicated()...) {
+		old[c.ID] = true
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
+	defer cancel()
+	out, err := p.tryFrom(ctx, strings.NewReader(""), p.env, append([]string{"deploy/compose/roll.sh"}, replicated()...)...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, part := range replicated() {
+		now := p.containers(t, part)
+		if len(now) != 2 {
+			t.Errorf("there are %d of %s", len(now), part)
+		}
+		for _, c := range now {
+			if old[c.ID] {
+				t.Errorf("%s is an old one", c.Name)
+			}
+		}
+	}
+}
+
+// awaitDemonstration waits until the demonstration company is made.
+func (p *platform) awaitDemonstration(t *testing.T) {
+	t.Helper()
+	if code := p.run(t, startLimit, "docker", "wait", "reservation-demonstration-1"); code != "0" {
+		t.Fatalf("the demonstration ended with %s\n%s", code, p.troubles())
+	}
 }

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Replaces the containers of parts by ones of the images that are there now, with
+# nobody noticing: as many new ones are started beside the old ones, and these are
+# stopped when the new ones are ready.
+#
+#   deploy/compose/roll.sh booking gateway-b
+#
+# Run it with the settings (.env, SECRETS_DIR, COMPOSE_FILE, …) of `docker compose up`.
+set -eu
+
+[ $# -gt 0 ] || { echo "usage: $0 PART…" >&2; exit 2; }
+for part; do
+	old=$(docker compose ps -q "$part")
+	count=$(printf '%s\n' "$old" | grep -c .) || { echo "$0: $part does not run" >&2; exit 1; }
+	echo "$part: $count new"
+	docker compose up -d --wait --no-deps --no-recreate --scale "$part=$((2 * count))" "$part"
+	# shellcheck disable=SC2086 # a list of containers
+	docker stop -t 30 $old >/dev/null
+	# shellcheck disable=SC2086
+	docker rm $old >/dev/null
+done
