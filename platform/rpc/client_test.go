@@ -178,7 +178,7 @@ func TestAServiceThatWasLostAMomentAgoIsWaitedFor(t *testing.T) { // invariant 6
 	}
 	stream := make(chan error)
 	go func() {
-		s, err := p.client.StreamingOutputCall(p.as(p.issuer.Client(p.company)), &grpc_testing.StreamingOutputCallRequest{})
+		s, err := p.client.StreamingOutputCall(p.as(p.issuer.Client(p.company, "bookings:read")), &grpc_testing.StreamingOutputCallRequest{})
 		if err == nil {
 			_, err = s.Recv()
 		}

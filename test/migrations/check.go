@@ -98,6 +98,11 @@ func Check(file, text string) []Finding {
 		if !inTransaction && !repeatable.MatchString(s.sql) {
 			add("repeatable", "without a transaction a file that failed is run again from its start: `if not exists`, `if exists`")
 		}
+		for _, action := range s.actions() {
+			if m := unconstrained.FindStringSubmatch(action); m != nil && !fresh[m[1]] && !strings.Contains(normal(text), "add constraint "+m[2]+" ") {
+				add("drop-constraint", "the previous release may name it, in an `on conflict` or where it answers what it refuses")
+			}
+		}
 		for _, r := range rules() {
 			for _, action := range s.actions() {
 				if r.breaks(action, fresh) {
@@ -116,6 +121,8 @@ func (r *rule) breaks(sql string, fresh map[string]bool) bool {
 	}
 	return r.everywhere || !fresh[m[1]]
 }
+
+var unconstrained = regexp.MustCompile(`^alter table ` + table + ` drop constraint (?:if exists )?([a-z_][a-z0-9_]*)`)
 
 var altered = regexp.MustCompile(`^(alter table ` + table + `) (.*)$`)
 

@@ -70,7 +70,7 @@ func TestRestoreDrill(t *testing.T) {
 	})
 	s.step(t, "everything is destroyed", func() { w.Destroy(t) })
 	s.step(t, "an empty PostgreSQL and an empty NATS", func() { w.Rebuild(t) })
-	s.step(t, "a damaged backup is refused, and nothing is touched", func() { w.refusals(t, first, second) })
+	s.step(t, "what is no whole backup is refused, and nothing is touched", func() { w.refusals(t, first, second) })
 	mixed := mix(t, dir, first, second)
 	s.step(t, "restore", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome) })
 	s.step(t, "restore again, which finds nothing to do", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome) })
@@ -81,9 +81,12 @@ func TestRestoreDrill(t *testing.T) {
 	})
 	s.step(t, "start", func() { w.StartParts(t) })
 	s.step(t, "reconcile, which finds differences", func() {
-		if out := w.reservectl(t, 1, "reconcile", "--settle", "40s"); !strings.Contains(out, `"to do"`) {
-			t.Errorf("reconcile found nothing to do: %s", out)
+		out := w.reservectl(t, 1, "reconcile", "--settle", "40s")
+		credits, copies := strings.Count(out, `"credits"`), strings.Count(out, `"customer.version"`)
+		if credits == 0 || copies == 0 {
+			t.Errorf("of credits %d differ, of copies %d: %s", credits, copies, out)
 		}
+		t.Logf("%d bookings paid by pass differ, and %d copies of customers", credits, copies)
 	})
 	s.step(t, "reconcile --apply", func() { w.reservectl(t, 0, "reconcile", "--apply", "--settle", "1s") })
 	s.step(t, "reconcile, which finds nothing any more", func() {
@@ -174,7 +177,7 @@ func (w *world) restore(t *testing.T, backup string, env ...string) {
 	}
 }
 
-// refusals tries backups that are none.
+// refusals tries backups that are none, and one that cannot be made.
 func (w *world) refusals(t *testing.T, whole, encrypted string) {
 	t.Helper()
 	damaged := filepath.Join(harness.TempDir(t), "damaged")
@@ -191,6 +194,14 @@ func (w *world) refusals(t *testing.T, whole, encrypted string) {
 		if _, err := w.script(t, "restore.sh", backup, nil); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: restored, or refused for another reason than %q: %v", backup, why, err)
 		}
+	}
+	dir := harness.TempDir(t)
+	if _, err := w.script(t, "backup.sh", dir, []string{"WEBHOOK_DATABASE=not_there"}); err == nil || !strings.Contains(err.Error(), `"not_there" does not exist`) {
+		t.Errorf("a backup of a database that is not there: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 1 || !strings.HasSuffix(left[0], ".partial") {
+		t.Errorf("the backup that failed left %v, %v", left, err)
 	}
 }
 
