@@ -74,8 +74,14 @@ func (f *form) schedule(z *time.Location) (*bookingv1.NewEventDate, *bookingv1.R
 
 // rule completes a rule with the days of the week and the number of dates.
 func (f *form) rule(rule string) string {
-	if strings.HasPrefix(rule, "FREQ=WEEKLY") && len(f.All("days")) > 0 {
-		rule += ";BYDAY=" + strings.Join(f.All("days"), ",")
+	var days []string
+	for _, day := range scheduleIn(time.UTC).Weekdays {
+		if f.Has("days", day.Value) {
+			days = append(days, day.Value)
+		}
+	}
+	if strings.HasPrefix(rule, "FREQ=WEEKLY") && len(days) > 0 {
+		rule += ";BYDAY=" + strings.Join(days, ",")
 	}
 	return fmt.Sprintf("%s;COUNT=%d", rule, f.count("count", "The number of dates", 1, maxRepeats))
 }

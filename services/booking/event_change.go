@@ -247,7 +247,7 @@ func (c *eventChange) changeOptions(p *eventPlan, company Company, f *fields) er
 		f.add("pricing_options", "max_items", fmt.Sprintf("must be at most %d with those in place", maxOptions))
 	}
 	if len(e.Options) == 0 && len(p.endedOptions) > 0 {
-		f.add("pricing_options", "min_items", "must not all end, because a booking has one")
+		f.add("pricing_options", "items", "must not all end, because a booking has one")
 	}
 	p.addedOptions = e.Options[old:]
 	p.said = p.said || len(p.changedOptions)+len(p.addedOptions)+len(p.endedOptions) > 0
