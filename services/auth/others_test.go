@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -181,6 +182,26 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 					t.Errorf("got %v", err)
 				}
 			})
+		}
+	})
+	t.Run("is worth nothing once who made it is no owner, even where it was not withdrawn", func(t *testing.T) {
+		ada, maker := r.administrator(company, staff), r.administrator(company, owner)
+		made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.server.store.inTx(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
+			tag, err := tx.Exec(ctx, `update administrators set role = 'staff' where email = $1`, maker.email)
+			if err == nil && tag.RowsAffected() != 1 {
+				err = fault.Missing("administrator")
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := use(made.GetToken(), another); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("leaves TOTP on", func(t *testing.T) {
