@@ -49,6 +49,9 @@ func (v *visit) cookie(name string) string {
 	return c.Value
 }
 
+// mostDevices are sent to auth, which looks at no more.
+const mostDevices = 8
+
 // deviceKept is how long a browser keeps what it is known by.
 const deviceKept = 180 * 24 * time.Hour
 
@@ -58,7 +61,7 @@ func (v *visit) devices() []string {
 	if value == "" {
 		return nil
 	}
-	return strings.Split(value, ".")
+	return strings.SplitN(value, ".", mostDevices+1)[:min(strings.Count(value, ".")+1, mostDevices)]
 }
 
 // keepDevices keeps what auth has answered with; nothing leaves what there is.

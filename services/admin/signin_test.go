@@ -106,6 +106,21 @@ func TestKnownBrowsers(t *testing.T) {
 	if got := calls[len(calls)-1].req.(*authv1.SignInRequest).GetDeviceTokens(); len(got) != 2 || got[1] != "known-b" {
 		t.Errorf("auth is told of %q", got)
 	}
+	t.Run("as much of it as anybody sends is passed on, and no more", func(t *testing.T) {
+		other := newWorld(t)
+		mayOpen(other)
+		for _, value := range []string{"a", "a.b", strings.Repeat("x.", 1000), strings.Repeat(".", 3), "<script>"} {
+			a := other.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"wrong"}}, map[string]string{"Cookie": deviceCookie + "=" + value})
+			if a.StatusCode != http.StatusUnprocessableEntity {
+				t.Errorf("%q: %s", value, describe(a))
+			}
+		}
+		for _, c := range other.backend.called("SignIn") {
+			if n := len(c.req.(*authv1.SignInRequest).GetDeviceTokens()); n == 0 || n > mostDevices {
+				t.Errorf("%d tokens", n)
+			}
+		}
+	})
 	t.Run("it is no session", func(t *testing.T) {
 		other := newWorld(t)
 		u, err := url.Parse(other.server.URL)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/seal"
 )
 
 func TestPace(t *testing.T) { // invariant 10
@@ -38,7 +40,8 @@ func TestPace(t *testing.T) { // invariant 10
 		}
 	})
 	t.Run("does not mix what is counted", func(t *testing.T) {
-		all := []paced{pacedPair("a", "b"), pacedPair("b", "a"), pacedPair("ab", ""), pacedAddress("b"), pacedAddress("a"), pacedCodes([16]byte{1})}
+		all := []paced{pacedPair("a", "b"), pacedPair("b", "a"), pacedPair("ab", ""), pacedAddress("b"), pacedAddress("a"), pacedCodes([16]byte{1}),
+			pacedOwn([16]byte{1}), pacedDevice(device{nonce: [nonceSize]byte{1}}), pacedDevice(device{nonce: [nonceSize]byte{2}}), pacedDeviceCodes(device{nonce: [nonceSize]byte{1}})}
 		seen := map[string]bool{}
 		for _, p := range all {
 			seen[string(p.key())] = true
@@ -147,6 +150,28 @@ func FuzzAuditCursor(f *testing.F) {
 		}
 		if again, err := parseAuditCursor(c.String()); err != nil || again.id != c.id || !again.at.Equal(c.at) {
 			t.Errorf("%q: got %v and %v, %v", s, c, again, err)
+		}
+	})
+}
+
+// What a browser shows is a stranger's: only what was sealed here is a device.
+func FuzzOpenDevice(f *testing.F) {
+	sealer, err := seal.New(make([]byte, seal.KeySize))
+	if err != nil {
+		f.Fatal(err)
+	}
+	d := newDevice(id.New[id.Administrator](), time.Now().UTC().Truncate(time.Microsecond))
+	good := d.seal(sealer)
+	for _, seed := range []string{"", good, good[1:], good + "A", strings.Repeat("A", 1000), "ü"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		got, ok := openDevice(sealer, token)
+		if ok && got != d {
+			t.Errorf("%q is taken for %v", token, got)
+		}
+		if !ok && token == good {
+			t.Error("what was sealed does not open")
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +12,6 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
@@ -181,6 +181,26 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 					t.Errorf("got %v", err)
 				}
 			})
+		}
+	})
+	t.Run("is worth nothing once who made it is no owner, even where it was not withdrawn", func(t *testing.T) {
+		ada, maker := r.administrator(company, staff), r.administrator(company, owner)
+		made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.server.store.inTx(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
+			tag, err := tx.Exec(ctx, `update administrators set role = 'staff' where email = $1`, maker.email)
+			if err == nil && tag.RowsAffected() != 1 {
+				err = fault.Missing("administrator")
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := use(made.GetToken(), another); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("leaves TOTP on", func(t *testing.T) {
@@ -403,88 +423,4 @@ func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("afterwards: %v", err)
 		}
 	})
-}
-
-func TestSecretsOncePerKey(t *testing.T) { // invariant 1
-	w := newWorld(t)
-	r := w.start()
-	company := r.company()
-	client, _ := r.client(company)
-	key, _ := r.key(company)
-	machine, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "Sync", Scopes: []string{"customers:read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ada := r.administrator(company, staff)
-	invited := email()
-	for name, call := range map[string]func(key string) (secret, about string, err error){
-		"CreateApiClient": func(k string) (string, string, error) {
-			res, err := r.clients.CreateApiClient(rpc.WithIdempotencyKey(r.as(company), k), &authv1.CreateApiClientRequest{Name: "CRM", Scopes: []string{"customers:read"}})
-			return res.GetClientSecret(), res.GetApiClient().String(), err
-		},
-		"RotateApiClientSecret": func(k string) (string, string, error) {
-			res, err := r.clients.RotateApiClientSecret(rpc.WithIdempotencyKey(r.as(company), k), &authv1.RotateApiClientSecretRequest{Id: client})
-			return res.GetClientSecret(), res.GetApiClient().String(), err
-		},
-		"CreateApiKey": func(k string) (string, string, error) {
-			res, err := r.apiKeys.CreateApiKey(rpc.WithIdempotencyKey(r.as(company), k), &authv1.CreateApiKeyRequest{Name: "Website"})
-			return res.GetApiSecret(), res.GetApiKey().String(), err
-		},
-		"RotateApiKeySecret": func(k string) (string, string, error) {
-			res, err := r.apiKeys.RotateApiKeySecret(rpc.WithIdempotencyKey(r.as(company), k), &authv1.RotateApiKeySecretRequest{Id: key})
-			return res.GetApiSecret(), res.GetApiKey().String(), err
-		},
-		"CreateServiceCredential": func(k string) (string, string, error) {
-			res, err := r.services.CreateServiceCredential(rpc.WithIdempotencyKey(r.as(company), k), &authv1.CreateServiceCredentialRequest{Name: "Sync", Scopes: []string{"customers:read"}})
-			return res.GetSecret(), res.GetServiceCredential().String(), err
-		},
-		"RotateServiceCredential": func(k string) (string, string, error) {
-			res, err := r.services.RotateServiceCredential(rpc.WithIdempotencyKey(r.as(company), k), &authv1.RotateServiceCredentialRequest{Id: machine.GetServiceCredential().GetId()})
-			return res.GetSecret(), res.GetServiceCredential().String(), err
-		},
-		"InviteAdministrator": func(k string) (string, string, error) {
-			res, err := r.admins.InviteAdministrator(rpc.WithIdempotencyKey(r.as(company), k), &authv1.InviteAdministratorRequest{Email: invited, Role: staff})
-			return res.GetToken(), res.GetInvitation().GetId(), err
-		},
-		"CreatePasswordReset": func(k string) (string, string, error) {
-			res, err := r.admins.CreatePasswordReset(rpc.WithIdempotencyKey(r.as(company), k), &authv1.CreatePasswordResetRequest{Id: ada.id})
-			return res.GetToken(), res.GetExpiresAt().String(), err
-		},
-	} {
-		t.Run(name+" does it once, shows the secret once, and keeps it nowhere", func(t *testing.T) {
-			before := len(r.entries(company, &authv1.ListAuditEntriesRequest{}))
-			var wg sync.WaitGroup
-			secrets, abouts := make([]string, 4), make([]string, 4)
-			for i := range secrets {
-				wg.Go(func() {
-					err := error(fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "not asked yet"))
-					for deadline := time.Now().Add(10 * time.Second); reason(err) == fault.ReasonIdempotencyInProgress && time.Now().Before(deadline); {
-						secrets[i], abouts[i], err = call(name)
-					}
-					if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			slices.Sort(secrets)
-			if got := slices.Compact(slices.Clone(secrets)); len(got) != 2 || secrets[2] != "" || secrets[3] == "" {
-				t.Errorf("got %q", secrets)
-			}
-			if slices.Sort(abouts); abouts[0] == "" || len(slices.Compact(abouts)) != 1 {
-				t.Errorf("answers differ: %q", abouts)
-			}
-			if after := len(r.entries(company, &authv1.ListAuditEntriesRequest{})); after != before+1 {
-				t.Errorf("%d changes", after-before)
-			}
-			kept, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select coalesce(string_agg(encode(response, 'escape'), ' '), '') from idempotency_keys`)
-			if err != nil || strings.Contains(kept[0], secrets[3]) {
-				t.Errorf("the secret is in an answer that is kept, or %v", err)
-			}
-			next, _, err := call(name + "-again")
-			if err != nil || next == "" || next == secrets[3] {
-				t.Errorf("under another key: %q, %v", next, err)
-			}
-		})
-	}
 }

@@ -165,7 +165,24 @@ func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administ
 	if err == nil && a.DisabledAt != nil {
 		err = fault.Missing("link")
 	}
-	return r, a, err
+	if err != nil {
+		return r, a, err
+	}
+	return r, a, s.stillOwner(ctx, r)
+}
+
+// stillOwner refuses a link that somebody has made who would not be let make it
+// now: their links are withdrawn when they go, but for one that is made meanwhile.
+func (s *Server) stillOwner(ctx context.Context, r passwordReset) error {
+	maker, err := id.Parse[id.Administrator](r.MadeBy)
+	if err != nil {
+		return nil // the operator, or a program that may
+	}
+	m, err := s.store.administrator(ctx, r.Company, maker)
+	if err == nil && !m.isOwner() {
+		err = fault.Missing("link")
+	}
+	return err
 }
 
 // GetPasswordReset implements AdministratorService.

@@ -25,6 +25,7 @@ type world struct {
 func TestDashboard(t *testing.T) {
 	w := newWorld(t)
 	t.Run("signing in", w.testSigningIn)
+	t.Run("accounts", w.testAccounts)
 	t.Run("API clients", w.testAPIClients)
 	t.Run("webhooks", w.testWebhooks)
 	t.Run("front desk", w.testFrontDesk)

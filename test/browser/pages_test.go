@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // maxPage is how much a page may transfer, in bytes, with all that it needs and
@@ -37,9 +39,25 @@ func (w *world) testPages(t *testing.T) { // invariants 3 and 4
 
 	guest := w.tab(t)
 	guest.look(t, place{"sign-in", "/sign-in"}, axe)
+	guest.look(t, place{"new password", w.resetLink(t)}, axe)
 	for _, p := range pages {
 		b.look(t, p, axe)
 	}
+}
+
+// resetLink makes an owner of whom nobody knows, and a link for their password.
+func (w *world) resetLink(t *testing.T) string {
+	t.Helper()
+	ctx := w.company.Ctx(t.Context())
+	made, err := w.op.Administrators.CreateAdministrator(ctx, &authv1.CreateAdministratorRequest{Email: "forgetful@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := w.op.Administrators.CreatePasswordReset(ctx, &authv1.CreatePasswordResetRequest{Id: made.GetAdministrator().GetId()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "/reset/" + link.GetToken()
 }
 
 // fill makes what the pages need to have something on them.

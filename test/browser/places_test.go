@@ -92,6 +92,9 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	follow("API key", "/settings/api-keys", `//main//table//a`)
 	endpoint := follow("webhook", "/settings/webhooks", `//main//table//a`)
 	add("webhook with its secret", endpoint+"?secret=shown")
+	administrator := follow("administrator", "/settings/administrators", `//main//table//a`)
+	add("disable an administrator", administrator+"/disable")
+	add("replay a filter", "/settings/webhooks/deliveries/replay")
 	follow("delivery", "/settings/webhooks/deliveries", `//main//table//a`)
 	return pages
 }
