@@ -7,21 +7,11 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 )
-
-func number(t *testing.T, text string) int64 {
-	t.Helper()
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // files returns what a container finds below its mounts: for each path the
 // Secret or ConfigMap and its key.
@@ -108,8 +98,8 @@ func TestMutualTLS(t *testing.T) {
 			}
 		}
 	}
-	if m.custom["Certificate/studio-operator-grpc"] == nil {
-		t.Error("the operator has no certificate")
+	if m.custom["Certificate/studio-reservectl-grpc"] == nil {
+		t.Error("reservectl has no certificate")
 	}
 }
 
