@@ -135,6 +135,18 @@ func TestGeneratedSecrets(t *testing.T) {
 	if len(bootstrap) != 5 {
 		t.Errorf("%d credentials", len(bootstrap))
 	}
+	var operator struct {
+		GRPC struct {
+			Auth       string
+			Credential struct{ ID, Secret string } `json:"service_credential"`
+		}
+	}
+	if err := json.Unmarshal([]byte(data("operator", "credentials.json")), &operator); err != nil {
+		t.Fatal(err)
+	}
+	if g := operator.GRPC; g.Auth != fullname("minimal")+"-auth:9090" || g.Credential.ID != data("operator", "credential-id") || g.Credential.Secret != data("operator", "credential-secret") {
+		t.Errorf("the operator's credentials.json has %s and %s", g.Auth, g.Credential.ID)
+	}
 	for _, part := range []string{"auth", "webhook"} {
 		key := data(part, "master-key")
 		if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) != 32 || seen[key] {
