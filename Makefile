@@ -7,6 +7,8 @@ MODULES  := proto platform services gateway-a gateway-b deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
 PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
+# etcd and a control plane, of the versions in test/chart/go.mod.
+KUBERNETES := .cache/kubernetes
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
 # TESTFLAGS are added to every go test: make test TESTFLAGS='-run Booking'.
@@ -120,6 +122,19 @@ postgres:
 chromium:
 	@deploy/install-chromium.sh
 
+.PHONY: chart
+chart: build $(TOOLS)/helm ## the chart for Kubernetes: lint it, render it, hold it to what Kubernetes and the parts take
+	GOWORK=off go test -C test/chart -count=1 -timeout 20m .
+
+.PHONY: chart-test
+chart-test: $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager ## install, upgrade and uninstall the chart on an API server (built once, long)
+	GOWORK=off go test -C test/chart -count=1 -timeout 30m -run TestInstall . -cluster $(CURDIR)/$(KUBERNETES) -v
+
+.PHONY: chart-files
+chart-files: ## copy the rules and dashboards of deploy/observability into the chart
+	@cp deploy/observability/prometheus/{alerts,recording}.yml deploy/helm/reservation/files/rules/
+	@cp deploy/observability/grafana/dashboards/*.json deploy/helm/reservation/files/dashboards/
+
 .PHONY: pictures
 pictures: postgres chromium ## take the pictures of the dashboard in docs/pictures
 	@mkdir -p docs/pictures
@@ -153,3 +168,13 @@ $(TOOLS)/linters $(TOOLS)/generators: tools/go.mod tools/go.sum
 
 .cache/sbom/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum
 	GOWORK=off GOBIN=$(CURDIR)/$(@D) go install -C tools/sbom github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+
+$(TOOLS)/helm:
+	@echo "building helm (minutes, once)"
+	@mkdir -p $(TOOLS)
+	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install helm.sh/helm/v3/cmd/helm@v3.22.0
+
+$(KUBERNETES)/kube-controller-manager: test/chart/go.mod
+	@echo "building etcd, kube-apiserver and kube-controller-manager (long, once)"
+	@mkdir -p $(KUBERNETES)
+	@CGO_ENABLED=0 GOWORK=off go build -C test/chart -ldflags '-s -w' -o $(CURDIR)/$(KUBERNETES)/ go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager

@@ -1,4 +1,5 @@
-// The tests of the chart, and the programs of the Kubernetes control plane that they install it on. Outside go.work: nothing of the platform needs these.
+// The tests of the chart, and the control plane of Kubernetes that they install it on.
+// Outside go.work: nothing of the platform needs these.
 module reservation.dev/test/chart
 
 go 1.26.7
@@ -7,7 +8,6 @@ tool (
 	go.etcd.io/etcd/server/v3
 	k8s.io/kubernetes/cmd/kube-apiserver
 	k8s.io/kubernetes/cmd/kube-controller-manager
-	k8s.io/kubernetes/cmd/kube-scheduler
 )
 
 require (

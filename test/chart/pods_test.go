@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,17 +63,22 @@ func TestProbes(t *testing.T) {
 					t.Errorf("%s: the %s probe of %s is %v", values, name, part, p.probe)
 				}
 			}
-			drain := environment(c)["SHUTDOWN_DRAIN"]
-			seconds, ok := strings.CutSuffix(drain, "s")
-			if c.Lifecycle == nil || c.Lifecycle.PreStop == nil || c.Lifecycle.PreStop.Sleep == nil || !ok {
-				t.Fatalf("%s: %s ends at once, or drains %q", values, part, drain)
-			}
-			least := c.Lifecycle.PreStop.Sleep.Seconds + number(t, seconds)
+			env := environment(c)
+			least := seconds(t, env["SHUTDOWN_DELAY"]) + seconds(t, env["SHUTDOWN_DRAIN"])
 			if *spec.TerminationGracePeriodSeconds <= least {
 				t.Errorf("%s: %s is killed after %d s, and needs more than %d", values, part, *spec.TerminationGracePeriodSeconds, least)
 			}
 		}
 	}
+}
+
+func seconds(t *testing.T, text string) int64 {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		t.Errorf("%q is no time to end in", text)
+	}
+	return int64(d / time.Second)
 }
 
 func portOf(c corev1.Container, name string) int32 {

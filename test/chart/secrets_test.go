@@ -7,21 +7,11 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 )
-
-func number(t *testing.T, text string) int64 {
-	t.Helper()
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // files returns what a container finds below its mounts: for each path the
 // Secret or ConfigMap and its key.
@@ -108,8 +98,8 @@ func TestMutualTLS(t *testing.T) {
 			}
 		}
 	}
-	if m.custom["Certificate/studio-operator-grpc"] == nil {
-		t.Error("the operator has no certificate")
+	if m.custom["Certificate/studio-reservectl-grpc"] == nil {
+		t.Error("reservectl has no certificate")
 	}
 }
 
@@ -144,6 +134,18 @@ func TestGeneratedSecrets(t *testing.T) {
 	}
 	if len(bootstrap) != 5 {
 		t.Errorf("%d credentials", len(bootstrap))
+	}
+	var operator struct {
+		GRPC struct {
+			Auth       string
+			Credential struct{ ID, Secret string } `json:"service_credential"`
+		}
+	}
+	if err := json.Unmarshal([]byte(data("operator", "credentials.json")), &operator); err != nil {
+		t.Fatal(err)
+	}
+	if g := operator.GRPC; g.Auth != fullname("minimal")+"-auth:9090" || g.Credential.ID != data("operator", "credential-id") || g.Credential.Secret != data("operator", "credential-secret") {
+		t.Errorf("the operator's credentials.json has %s and %s", g.Auth, g.Credential.ID)
 	}
 	for _, part := range []string{"auth", "webhook"} {
 		key := data(part, "master-key")

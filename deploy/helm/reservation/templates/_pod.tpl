@@ -14,6 +14,7 @@ follow their Secrets without a restart, as the whole directory is one volume.
 {{- $env := dict
     "RESERVATION_ENV" $root.Values.environment
     "ADMIN_ADDR" ":9100"
+    "SHUTDOWN_DELAY" (printf "%ds" (int $values.endDelaySeconds))
     "SHUTDOWN_DRAIN" (printf "%ds" (int $values.drainSeconds)) }}
 {{- if eq $is.serves "grpc" }}
 {{- $_ := set $env "GRPC_ADDR" ":9090" }}
@@ -256,9 +257,6 @@ containers:
       periodSeconds: 10
       timeoutSeconds: 5
       failureThreshold: 3
-    lifecycle:
-      preStop:
-        sleep: {seconds: {{ $values.endDelaySeconds }}}
     resources:
       {{- toYaml $values.resources | nindent 6 }}
     securityContext:
