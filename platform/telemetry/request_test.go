@@ -46,7 +46,7 @@ func TestRequestSpans(t *testing.T) {
 			t.Errorf("links %v", links)
 		}
 		for _, a := range got.Attributes() {
-			if v := a.Value.Emit(); v == "/customers/ada@example.com" || v == "name=Ada" {
+			if v := a.Value.String(); v == "/customers/ada@example.com" || v == "name=Ada" {
 				t.Errorf("%s is %s", a.Key, v)
 			}
 		}
