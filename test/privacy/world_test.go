@@ -48,7 +48,6 @@ type world struct {
 
 	class, full *bookingv1.Event
 	kind        string // of passes
-	refused     string // address of the receiver that refuses everything
 }
 
 func newWorld(t *testing.T) *world {
