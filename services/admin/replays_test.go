@@ -39,7 +39,7 @@ func TestReplays(t *testing.T) {
 
 	t.Run("those that are ticked are sent again, and it is said how many were not", func(t *testing.T) {
 		a := w.get(list)
-		a.must(t, `name="ids" value="whd_1"`, `name="ids" value="whd_2"`, `aria-label="Choose `, "to https://example.com/&lt;script&gt;", "Replay all of these…")
+		a.must(t, `name="ids" value="whd_1"`, `name="ids" value="whd_2"`, `aria-label="Choose `, "to https://example.com/&lt;script&gt;", "Send all that the filters show…")
 		done := w.post("/settings/webhooks/deliveries/selected", "ids", "whd_1", "ids", "whd_2", "back", list)
 		if done.to() != list {
 			t.Fatal(describe(done))

@@ -94,7 +94,6 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	add("webhook with its secret", endpoint+"?secret=shown")
 	administrator := follow("administrator", "/settings/administrators", `//main//table//a`)
 	add("disable an administrator", administrator+"/disable")
-	add("replay a filter", "/settings/webhooks/deliveries/replay")
 	follow("delivery", "/settings/webhooks/deliveries", `//main//table//a`)
 	return pages
 }
