@@ -54,6 +54,7 @@ func startDocker(t *testing.T) *docker {
 	if err := os.Symlink(tool(t, "docker-compose"), filepath.Join(plugins, "docker-compose")); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
+	restoreNetwork(t)
 	log, err := os.Create(filepath.Join(dir, "dockerd.log"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ need() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || missing="$m
 need dockerd docker.io
 need docker docker.io
 need iptables iptables
+need ip iproute2
 need haproxy haproxy
 need busybox busybox-static
 [ -z "$missing" ] && exit 0
