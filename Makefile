@@ -124,11 +124,11 @@ chromium:
 
 .PHONY: chart
 chart: build $(TOOLS)/helm ## the chart for Kubernetes: lint it, render it, hold it to what Kubernetes and the parts take
-	GOWORK=off go test -C test/chart -count=1 -timeout 20m .
+	CGO_ENABLED=0 GOWORK=off go test -C test/chart -count=1 -timeout 20m .
 
 .PHONY: chart-test
 chart-test: $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager ## install, upgrade and uninstall the chart on an API server (built once, long)
-	GOWORK=off go test -C test/chart -count=1 -timeout 30m -run TestInstall . -cluster $(CURDIR)/$(KUBERNETES) -v
+	CGO_ENABLED=0 GOWORK=off go test -C test/chart -count=1 -timeout 30m -run TestInstall . -cluster $(CURDIR)/$(KUBERNETES) -v
 
 .PHONY: chart-files
 chart-files: ## copy the rules and dashboards of deploy/observability into the chart
@@ -177,4 +177,4 @@ $(TOOLS)/helm:
 $(KUBERNETES)/kube-controller-manager: test/chart/go.mod
 	@echo "building etcd, kube-apiserver and kube-controller-manager (long, once)"
 	@mkdir -p $(KUBERNETES)
-	@CGO_ENABLED=0 GOWORK=off go build -C test/chart -ldflags '-s -w' -o $(CURDIR)/$(KUBERNETES)/ go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager
+	@CGO_ENABLED=0 GOWORK=off go build -C test/chart -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4' -o $(CURDIR)/$(KUBERNETES)/ go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,15 +63,24 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	return out.String(), problems.String(), err
 }
 
+// rendered has what templates became, by their arguments: helm takes a second or
+// more, and most tests look at the same.
+var rendered sync.Map
+
 // template renders the chart with a file of ci/ and further arguments.
 func template(t *testing.T, values string, args ...string) (string, error) {
 	t.Helper()
+	key := values + " " + strings.Join(args, " ")
+	if text, ok := rendered.Load(key); ok {
+		return text.(string), nil
+	}
 	all := []string{"template", release, chartDir, "--namespace", namespace, "--kube-version", kubeVersion, "--values", chartDir + "/ci/" + values + "-values.yaml"}
 	out, problems, err := helm(t, append(all, args...)...)
-	if err != nil && problems != "" {
+	if err != nil {
 		return problems, err
 	}
-	return out, err
+	rendered.Store(key, out)
+	return out, nil
 }
 
 // render returns the objects of an installation. A field that the API does not
