@@ -108,7 +108,7 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 		return nil, err
 	}
 	if (len(req.GetIds()) > 0) == (req.GetFilter() != nil) {
-		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "one_of", Message: "must be given, or a filter, and not both"})
+		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "required", Message: "must be given, or a filter, and not both"})
 	}
 	if req.GetFilter() == nil {
 		return s.replayNamed(ctx, company, req)
