@@ -5,7 +5,7 @@
 // TestDashboard starts the platform and the browser once; what it holds to is in
 // the files of its subtests. It is skipped, with the reason, where there is no
 // Chromium: deploy/install-chromium.sh installs Debian's. Without npm accessibility
-// is not checked, which fails where CI is set, unless BROWSER_TESTS_WITHOUT_AXE is.
+// is not checked, which is a failure where BROWSER_TESTS_NEED_AXE is set.
 //
 // # Invariants
 //

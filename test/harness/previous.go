@@ -18,11 +18,19 @@ const PreviousReleaseFile = "deploy/previous-release"
 // Release is a release of the platform.
 type Release struct {
 	Commit string
-	// Schemas are the versions of its schemas, by part; "platform" is of the tables
-	// that all parts have.
-	Schemas map[string]int
+	// Schemas are by part; "platform" is of the tables that all parts have.
+	Schemas map[string]ReleasedSchema
 
 	root string
+}
+
+// ReleasedSchema is a schema of a release.
+type ReleasedSchema struct {
+	// Version is the number of its newest migration.
+	Version int
+	// Digest is the SHA-256, in hexadecimal, of all its migrations: of each its path
+	// and a line break, and the file, in the order of their numbers.
+	Digest string
 }
 
 // PreviousRelease reads PreviousReleaseFile; PREVIOUS_RELEASE names another commit
@@ -36,7 +44,7 @@ func PreviousRelease() (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{Schemas: map[string]int{}, root: root}
+	r := &Release{Schemas: map[string]ReleasedSchema{}, root: root}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -47,9 +55,12 @@ func PreviousRelease() (*Release, error) {
 			r.Commit = value
 			continue
 		}
-		if r.Schemas[name], err = strconv.Atoi(value); err != nil {
-			return nil, fmt.Errorf("%s: %q is no schema's version", PreviousReleaseFile, line)
+		version, digest, _ := strings.Cut(value, " ")
+		schema := ReleasedSchema{Digest: digest}
+		if schema.Version, err = strconv.Atoi(version); err != nil {
+			return nil, fmt.Errorf("%s: %q is no schema's version and digest", PreviousReleaseFile, line)
 		}
+		r.Schemas[name] = schema
 	}
 	if other := os.Getenv("PREVIOUS_RELEASE"); other != "" {
 		r.Commit = other
@@ -60,9 +71,9 @@ func PreviousRelease() (*Release, error) {
 	return r, nil
 }
 
-// NeedHistory skips t where the clone does not have the release's commit. In CI
+// needHistory skips t where the clone does not have the release's commit. In CI
 // that fails it, unless ALLOW_SKIPS says otherwise.
-func (r *Release) NeedHistory(t testing.TB) {
+func (r *Release) needHistory(t testing.TB) {
 	t.Helper()
 	err := exec.Command("git", "-C", r.root, "cat-file", "-e", r.Commit+"^{commit}").Run()
 	if err == nil {
@@ -79,7 +90,7 @@ func (r *Release) NeedHistory(t testing.TB) {
 // paths by name.
 func (r *Release) Programs(t testing.TB, names ...string) map[string]string {
 	t.Helper()
-	r.NeedHistory(t)
+	r.needHistory(t)
 	paths, err := r.build(names)
 	if err != nil {
 		t.Fatalf("release %s: %v", r.Commit, err)
