@@ -3,7 +3,9 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -33,6 +35,13 @@ func TestARestoredDatabase(t *testing.T) { // invariant 16
 		return nil
 	}
 	soon(t, func() error { return refused(before) })
+	testkit.Eventually(t, 20*time.Second, func() error { // the new keys are in the stream, too
+		left, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from outbox`)
+		if err == nil && left > 0 {
+			err = fmt.Errorf("%d events are not published", left)
+		}
+		return err
+	})
 	var version int64
 	client, err := id.Parse[id.APIClient](clientID)
 	if err != nil {
