@@ -2,6 +2,9 @@ package webhook
 
 import (
 	"context"
+	"maps"
+	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,7 +24,8 @@ func TestReadQueue(t *testing.T) {
 	if got := read(); got[0] != 0 || got[1] != 0 || got[2] != 0 {
 		t.Errorf("without deliveries: %v", got)
 	}
-	w.endpoint("https://example.com/hook")
+	// A receiver that does not answer while the test looks.
+	w.endpoint(newReceiver(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }).URL)
 	w.bookings(3)
 	if got := read(); got[0] != 3 || got[1] > 60 || got[2] != 0 {
 		t.Errorf("leased ones: %v", got)
@@ -36,14 +40,18 @@ func TestReadQueue(t *testing.T) {
 	if got := read(); got[0] != 3 || got[1] < 90 || got[1] > 300 || got[2] < 30 || got[2] > 240 {
 		t.Errorf("overdue ones: %v", got)
 	}
-	if len(w.engine.lanes) != 1 {
-		t.Fatalf("%d lanes", len(w.engine.lanes))
+	w.engine.mu.Lock()
+	lanes := slices.Collect(maps.Values(w.engine.lanes))
+	if len(lanes) != 1 {
+		w.engine.mu.Unlock()
+		t.Fatalf("%d lanes", len(lanes))
 	}
-	for _, l := range w.engine.lanes {
+	for _, l := range lanes {
 		for range w.settings.BreakerFailures {
 			l.breaker.failure(time.Now(), &w.settings)
 		}
 	}
+	w.engine.mu.Unlock()
 	if got := read(); got[0] != 3 || got[1] < 90 || got[2] != 0 {
 		t.Errorf("of an endpoint that is left alone: %v", got)
 	}
