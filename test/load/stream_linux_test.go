@@ -33,7 +33,7 @@ func publish(b *testing.B, url string, n, size int) time.Duration {
 	body := make([]byte, size)
 	began := time.Now()
 	for i := range n {
-		if _, err := js.PublishAsync(name+".event", body, jetstream.WithMsgID(fmt.Sprint(i))); err != nil {
+		if _, err := js.PublishAsync(name+".event", body, jetstream.WithMsgID(fmt.Sprint(i)), jetstream.WithStallWait(patience)); err != nil {
 			b.Fatal(err)
 		}
 	}
