@@ -141,6 +141,14 @@ func (v *visit) dayField(f *form, name string, after int) *timestamppb.Timestamp
 	return timestamppb.New(v.midnight(at, after))
 }
 
+// checkWindow reports a last day before the first one, in the words of the form.
+func checkWindow(f *form) {
+	// Days as fields of dates send them are in the order of their text.
+	if from, until := f.text("from"), f.text("until"); from != "" && until != "" && until < from {
+		f.add("until", "The last day must not be before the first one.")
+	}
+}
+
 // discountFields are the form's names of the service's fields.
 var discountFields = map[string]string{
 	"basis_points": "value", "amount": "value", "valid_from": "from", "valid_until": "until", "max_uses": "uses", "event_ids": "event",
@@ -170,6 +178,7 @@ func (v *visit) createDiscount() error {
 	if event := f.text("event"); event != "" {
 		req.EventIds = []string{event}
 	}
+	checkWindow(f)
 	if !f.Failed() {
 		res, err := v.web.services.discounts.CreateDiscountCode(v.write("create"), req)
 		if err == nil {
@@ -248,6 +257,7 @@ func (v *visit) updateDiscount() error {
 	if uses, given := f.integer("uses", "The number of uses", max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
+	checkWindow(f)
 	if !f.Failed() {
 		res, err := v.web.services.discounts.UpdateDiscountCode(v.write("update"), req)
 		if err == nil {

@@ -235,6 +235,11 @@ func TestDiscountCodes(t *testing.T) {
 	t.Run("what is missing is said at its field", func(t *testing.T) {
 		w.post("/discounts", "code", "", "kind", "share", "value", "120").must(t, "A code is needed.", `<a href="#value">The share must be a number from 0 to 100`)
 	})
+	t.Run("a window that ends before it begins is said in the form's words", func(t *testing.T) {
+		for _, path := range []string{"/discounts", "/discounts/disc_1"} {
+			w.post(path, "code", "SUMMER", "kind", "share", "value", "5", "from", "2037-07-01", "until", "2037-06-30").must(t, "The last day must not be before the first one.")
+		}
+	})
 	t.Run("emptied fields open the window", func(t *testing.T) {
 		code.ValidFrom = timestamppb.New(time.Date(2037, 6, 1, 7, 30, 0, 0, time.UTC))
 		w.post("/discounts/disc_1", "from", "", "until", "", "uses", "")
