@@ -43,6 +43,9 @@ func (v *visit) administrator() error {
 	return v.render("administrator", page)
 }
 
+// linksEnd is what becomes of what an owner has made for others.
+const linksEnd = "Invitations and links for a new password that they have made, and nobody has used, stop working."
+
 // administratorActions are what an owner can do to an administrator, as the page
 // before it says. Those of others are not offered for the own account.
 func administratorActions(action string) (p confirmPage, others, ok bool) {
@@ -54,10 +57,12 @@ func administratorActions(action string) (p confirmPage, others, ok bool) {
 	case "staff":
 		p = confirmPage{Title: "Make this administrator staff", Button: "Make staff", Danger: true, Effects: []string{
 			"Staff have the front desk: customers, events, bookings and passes. The settings are closed to them.",
+			linksEnd,
 		}}
 	case "disable":
 		p = confirmPage{Title: "Disable this administrator", Button: "Disable", Danger: true, Effects: []string{
 			"Every session of theirs ends within a second, and they cannot sign in until they are enabled again.",
+			linksEnd,
 		}}
 	case "enable":
 		p = confirmPage{Title: "Enable this administrator", Button: "Enable", Effects: []string{"They can sign in again, with their password."}}

@@ -42,6 +42,9 @@ func (v *visit) bookOrWait(wait bool) error {
 	if page.Customer == nil {
 		page.Query = v.query("q")
 		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
+		if err != nil && v.r.Header.Get("Hx-Request") != "" {
+			return err // nobody is led away while they type
+		}
 		if err != nil {
 			return v.refused(page.Slot.Path(), err)
 		}
@@ -173,7 +176,7 @@ func (v *visit) attendance() error {
 	if !ok {
 		return fault.Missing("page")
 	}
-	_, err := v.web.services.bookings.RecordAttendance(v.write("attendance"), &bookingv1.RecordAttendanceRequest{BookingId: v.r.PathValue("id"), Attendance: a.value})
+	_, err := v.web.services.bookings.RecordAttendance(v.write("attendance:"+v.value("attendance")), &bookingv1.RecordAttendanceRequest{BookingId: v.r.PathValue("id"), Attendance: a.value})
 	if err != nil {
 		return v.refused(back, err)
 	}

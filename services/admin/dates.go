@@ -116,6 +116,9 @@ type datePage struct {
 
 func (p datePage) head() (string, string) { return "Change a date", "events" }
 
+// dateFields are what the form of a date has.
+var dateFields = []string{"start", "duration", "capacity"}
+
 func (v *visit) datePage() (datePage, error) {
 	e, s, err := v.findDate()
 	if err != nil {
@@ -127,6 +130,7 @@ func (v *visit) datePage() (datePage, error) {
 	if s.GetDate().Capacity != nil {
 		p.Form.values.Set("capacity", strconv.Itoa(int(s.GetDate().GetCapacity())))
 	}
+	p.Form.keep(dateFields...)
 	return p, nil
 }
 
@@ -149,17 +153,18 @@ func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChang
 	changed := false
 	// A start that stands as it was is not read: the hour that comes twice in
 	// autumn would become the first.
-	if f.text("start") != wallText(date.GetStartsAt(), z) {
+	if !f.stands("start") && f.text("start") != wallText(date.GetStartsAt(), z) {
 		if wall, ok := f.wall("start", z); ok {
 			local := wall.Format(wallLayout) + ":00"
 			c.LocalStart, moves = &local, true
 		}
 	}
-	if minutes := f.count("duration", "The duration", 1, 525600); minutes != date.GetDurationMinutes() {
+	if minutes := f.count("duration", "The duration", 1, 525600); !f.stands("duration") && minutes != date.GetDurationMinutes() {
 		c.DurationMinutes, moves = &minutes, true
 	}
 	capacity, given := f.integer("capacity", "The number of places", 0, 1_000_000)
 	switch n := int32(capacity); {
+	case f.stands("capacity"):
 	case !given && date.Capacity != nil:
 		c.Unlimited, changed = true, true
 	case given && (date.Capacity == nil || date.GetCapacity() != n):
@@ -187,7 +192,8 @@ func (v *visit) updateDate() error {
 		return v.again("date-edit", p)
 	}
 	if change == nil {
-		return v.back(p.Slot.Path(), "Nothing is changed.")
+		// It may be by the same form, which was sent twice.
+		return v.back(p.Slot.Path(), "Nothing is left to change: "+v.when(p.Slot)+". "+p.Slot.Fullness().Text()+".")
 	}
 	if moves {
 		who, err := v.affected(p.Slot)
@@ -228,6 +234,13 @@ func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who a
 	if change.DurationMinutes != nil {
 		to.Date.DurationMinutes = change.GetDurationMinutes()
 	}
+	hidden := map[string]string{"seen": who.Seen()}
+	for _, name := range dateFields {
+		hidden[name] = p.Form.text(name)
+		if was, told := p.Form.values["was-"+name]; told {
+			hidden["was-"+name] = was[0]
+		}
+	}
 	return confirmPage{
 		Title: "Change when this takes place", Section: "events", Subject: p.Event.GetTitle(),
 		Effects: []string{
@@ -236,9 +249,7 @@ func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who a
 			"Bookings stay, and so do places in the waitlist. Nobody is written to from here: tell those named below.",
 		},
 		Action: v.r.URL.Path, Button: "Change it", Back: p.Slot.Path(), Affected: who,
-		Hidden: map[string]string{
-			"start": p.Form.text("start"), "duration": p.Form.text("duration"), "capacity": p.Form.text("capacity"), "seen": who.Seen(),
-		},
+		Hidden: hidden,
 	}
 }
 

@@ -141,6 +141,14 @@ func (v *visit) dayField(f *form, name string, after int) *timestamppb.Timestamp
 	return timestamppb.New(v.midnight(at, after))
 }
 
+// checkWindow reports a last day before the first one, in the words of the form.
+func checkWindow(f *form) {
+	// Days as fields of dates send them are in the order of their text.
+	if from, until := f.text("from"), f.text("until"); from != "" && until != "" && until < from {
+		f.add("until", "The last day must not be before the first one.")
+	}
+}
+
 // discountFields are the form's names of the service's fields.
 var discountFields = map[string]string{
 	"basis_points": "value", "amount": "value", "valid_from": "from", "valid_until": "until", "max_uses": "uses", "event_ids": "event",
@@ -170,6 +178,7 @@ func (v *visit) createDiscount() error {
 	if event := f.text("event"); event != "" {
 		req.EventIds = []string{event}
 	}
+	checkWindow(f)
 	if !f.Failed() {
 		res, err := v.web.services.discounts.CreateDiscountCode(v.write("create"), req)
 		if err == nil {
@@ -204,6 +213,7 @@ func (v *visit) findDiscount() (discountPage, error) {
 	if d.MaxUses != nil {
 		p.Form.values.Set("uses", strconv.Itoa(int(d.GetMaxUses())))
 	}
+	p.Form.keep("from", "until")
 	// One that is made here is for one event at most; others are counted.
 	if only := d.GetEventIds(); len(only) == 1 {
 		e, err := v.web.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: only[0]})
@@ -234,11 +244,20 @@ func (v *visit) updateDiscount() error {
 	}
 	f := v.sent()
 	p.Form = f
-	req := &bookingv1.UpdateDiscountCodeRequest{Id: p.Code.GetId(), ValidFrom: v.dayField(f, "from", 0), ValidUntil: v.dayField(f, "until", 1), MaxUses: proto.Int32(0)}
-	req.NoValidFrom, req.NoValidUntil = req.ValidFrom == nil, req.ValidUntil == nil
+	req := &bookingv1.UpdateDiscountCodeRequest{Id: p.Code.GetId(), MaxUses: proto.Int32(0)}
+	// A day that stands as it was is not sent: an integration may have set an hour.
+	if !f.stands("from") {
+		req.ValidFrom = v.dayField(f, "from", 0)
+		req.NoValidFrom = req.ValidFrom == nil
+	}
+	if !f.stands("until") {
+		req.ValidUntil = v.dayField(f, "until", 1)
+		req.NoValidUntil = req.ValidUntil == nil
+	}
 	if uses, given := f.integer("uses", "The number of uses", max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
+	checkWindow(f)
 	if !f.Failed() {
 		res, err := v.web.services.discounts.UpdateDiscountCode(v.write("update"), req)
 		if err == nil {

@@ -101,7 +101,7 @@ func TestChangingADate(t *testing.T) {
 	t.Run("what is saved as it stands changes nothing", func(t *testing.T) {
 		w.get(path).must(t, `value="2027-07-01T09:30"`, `value="60"`, `value="8"`)
 		a := w.post(path, "start", "2027-07-01T09:30", "duration", "60", "capacity", "8")
-		w.get(a.to()).must(t, "Nothing is changed.")
+		w.get(a.to()).must(t, "Nothing is left to change: Thu 1 Jul 2027, 09:30–10:30. 2 of 8 places taken.")
 		if updates() != 0 {
 			t.Error("it was sent")
 		}
@@ -129,6 +129,20 @@ func TestChangingADate(t *testing.T) {
 		}
 		w.post(path, append(sent, "seen", "1.1")...)
 		if c := last[*bookingv1.UpdateEventDateRequest](w, "UpdateEventDate").GetDate(); c.GetLocalStart() != "2027-07-02T10:00:00" || c.Capacity != nil {
+			t.Errorf("%v", c)
+		}
+	})
+	t.Run("what stands in the form since it was opened is not written over what somebody else has changed", func(t *testing.T) {
+		w.get(path).must(t, `name="was-start" value="2027-07-01T09:30"`, `name="was-capacity" value="8"`)
+		opened := []string{"was-start", "2027-06-30T08:00", "was-duration", "45", "was-capacity", "8", "start", "2027-06-30T08:00", "duration", "45"}
+		w.post(path, append(opened, "capacity", "12")...)
+		if c := last[*bookingv1.UpdateEventDateRequest](w, "UpdateEventDate").GetDate(); c.LocalStart != nil || c.DurationMinutes != nil || c.GetCapacity() != 12 {
+			t.Errorf("%v", c)
+		}
+		moving := []string{"was-start", "2027-07-01T09:30", "was-duration", "60", "was-capacity", "6", "start", "2027-07-03T10:00", "duration", "60", "capacity", "6"}
+		w.post(path, moving...).must(t, `name="was-capacity" value="6"`)
+		w.post(path, append(moving, "seen", "1.1")...)
+		if c := last[*bookingv1.UpdateEventDateRequest](w, "UpdateEventDate").GetDate(); c.GetLocalStart() != "2027-07-03T10:00:00" || c.Capacity != nil || c.GetUnlimited() {
 			t.Errorf("%v", c)
 		}
 	})
@@ -219,11 +233,25 @@ func TestDiscountCodes(t *testing.T) {
 		}
 	})
 	t.Run("what is missing is said at its field", func(t *testing.T) {
-		w.post("/discounts", "code", "", "kind", "share", "value", "120").must(t, "A code is needed.", "The share must be a number from 0 to 100")
+		w.post("/discounts", "code", "", "kind", "share", "value", "120").must(t, "A code is needed.", `<a href="#value">The share must be a number from 0 to 100`)
+	})
+	t.Run("a window that ends before it begins is said in the form's words", func(t *testing.T) {
+		for _, path := range []string{"/discounts", "/discounts/disc_1"} {
+			w.post(path, "code", "SUMMER", "kind", "share", "value", "5", "from", "2037-07-01", "until", "2037-06-30").must(t, "The last day must not be before the first one.")
+		}
 	})
 	t.Run("emptied fields open the window", func(t *testing.T) {
+		code.ValidFrom = timestamppb.New(time.Date(2037, 6, 1, 7, 30, 0, 0, time.UTC))
 		w.post("/discounts/disc_1", "from", "", "until", "", "uses", "")
 		if req := last[*bookingv1.UpdateDiscountCodeRequest](w, "UpdateDiscountCode"); !req.GetNoValidFrom() || !req.GetNoValidUntil() || req.GetMaxUses() != 0 || req.MaxUses == nil {
+			t.Errorf("%v", req)
+		}
+	})
+	t.Run("a day that stands as it was keeps the hour that an integration has set", func(t *testing.T) {
+		w.get("/discounts/disc_1").must(t, `name="was-from" value="2037-06-01"`, `name="was-until" value="2037-06-30"`)
+		w.post("/discounts/disc_1", "was-from", "2037-06-01", "from", "2037-06-01", "was-until", "2037-06-30", "until", "2037-07-01", "uses", "5")
+		req := last[*bookingv1.UpdateDiscountCodeRequest](w, "UpdateDiscountCode")
+		if req.ValidFrom != nil || req.GetNoValidFrom() || req.GetValidUntil().AsTime().Format(time.RFC3339) != "2037-07-01T23:00:00Z" || req.GetMaxUses() != 5 {
 			t.Errorf("%v", req)
 		}
 	})
@@ -245,6 +273,9 @@ func TestWhatIsSaid(t *testing.T) {
 		for _, path := range []string{"/events/evt_1/dates/date_1/book", "/events/evt_1/dates/date_1/wait"} {
 			w.post(path, "customer", "cust_1", "spaces", "", "option", "po-1").must(t, "The number of places is needed.")
 		}
+	})
+	t.Run("a way to pay is always chosen, also when the last pass has gone meanwhile", func(t *testing.T) {
+		w.post("/events/evt_1/dates/date_1/book", "customer", "cust_1", "spaces", "", "option", "po-1", "method", "pass").must(t, `value="card" checked`, "no pass that could pay")
 	})
 	t.Run("a page behind the last of a customer's bookings leads to the last", func(t *testing.T) {
 		on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
@@ -307,8 +338,9 @@ func TestAcceptingAnOffer(t *testing.T) {
 		return &bookingv1.GetWaitlistEntryResponse{Entry: &bookingv1.WaitlistEntry{Id: req.GetId(), EventDateId: "date_1", CustomerId: "cust_1", Spaces: 2, State: state,
 			PricingOptionId: "po-1", OfferExpiresAt: timestamppb.New(time.Now().Add(time.Hour))}}, nil
 	})
+	credits := int32(4)
 	on(w.backend, "ListEligiblePasses", func(req *passv1.ListEligiblePassesRequest) (*passv1.ListEligiblePassesResponse, error) {
-		if req.GetCredits() != 4 {
+		if req.GetCredits() != credits {
 			return nil, fmt.Errorf("%d credits are asked for", req.GetCredits())
 		}
 		return &passv1.ListEligiblePassesResponse{CustomerPasses: []*passv1.CustomerPass{{Id: "cp_1", RemainingUses: 5, ExpiryDate: "2037-01-01"}}}, nil
@@ -327,11 +359,22 @@ func TestAcceptingAnOffer(t *testing.T) {
 			t.Errorf("%v", req)
 		}
 	})
+	t.Run("who waited at a price that has ended pays it by card or from a pass", func(t *testing.T) {
+		event.PricingOptions[0].Id, credits = "po-9", 1
+		w.get(path).must(t, "at a price that is sold to others no more", `name="method" value="pass"`, "5 credits left")
+		event.PricingOptions[0].Id, credits = "po-1", 4
+	})
 	t.Run("one of another date does not exist, and one that is over is said so", func(t *testing.T) {
 		if a := w.get("/events/evt_1/dates/" + url.PathEscape("date_2") + "/offers/wait_1"); a.StatusCode != http.StatusNotFound {
 			t.Error(describe(a))
 		}
 		state = bookingv1.WaitlistState_WAITLIST_STATE_EXPIRED
 		w.get(w.get(path).to()).must(t, "No places are offered to this customer")
+		w.get(w.post(path, "method", "card").to()).must(t, "No places are offered to this customer")
+	})
+	t.Run("a form that was sent twice says what the first one has done", func(t *testing.T) {
+		state = bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
+		a := w.post(path, "method", "pass", "pass", "cp_1")
+		w.get(a.to()).must(t, "The offer is booked for Ann Smith, 4 credits.")
 	})
 }

@@ -33,6 +33,20 @@ func (v *visit) sent() *form {
 	return &form{values: v.r.PostForm, errors: map[string]string{}}
 }
 
+// keep notes what fields are while the form is made, for stands.
+func (f *form) keep(names ...string) {
+	for _, name := range names {
+		f.values.Set("was-"+name, f.values.Get(name))
+	}
+}
+
+// stands tells whether a field is as it was when the page was made. Such a one is
+// not sent on: somebody else may have changed it since, or more precisely.
+func (f *form) stands(name string) bool {
+	was, told := f.values["was-"+name]
+	return told && f.text(name) == was[0]
+}
+
 // Get returns a field's value as it was typed.
 func (f *form) Get(name string) string { return f.values.Get(name) }
 
@@ -111,6 +125,7 @@ func (f *form) hundredths(name, label string, most int64) (int64, bool) {
 	wrong := len(f.errors)
 	n, given := f.money(name, label)
 	if len(f.errors) > wrong || given && n > 100*most {
+		f.add(name, "") // it is listed above the form, whoever has found it
 		f.errors[name] = fmt.Sprintf("%s must be a number from 0 to %d, such as 17.5.", label, most)
 		return 0, false
 	}

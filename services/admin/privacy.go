@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -162,11 +164,14 @@ func (v *visit) erasable() (erasePage, error) {
 // eraseCustomer erases, once the name was typed and nothing is in the way.
 func (v *visit) eraseCustomer() error {
 	page, err := v.erasable()
+	if fault.Is(err, fault.NotFound) {
+		return v.eraseForm() // a form that was sent twice has done it the first time
+	}
 	if err != nil {
 		return err
 	}
 	page.Form = v.sent()
-	if page.Form.text("name") != page.Name() {
+	if !slices.Equal(strings.Fields(page.Form.text("name")), strings.Fields(page.Name())) {
 		page.Form.add("name", "Type the customer's name as it stands above.")
 	}
 	if page.Open() || page.Form.Failed() {

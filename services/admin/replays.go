@@ -13,11 +13,27 @@ import (
 // filterFields are what the list of deliveries is filtered by.
 var filterFields = []string{"endpoint", "event", "state", "since", "until"}
 
+// filters tells whether a value narrows the list: what is no state, event or day
+// does not, and is not said to.
+func filters(name, value string) bool {
+	known := value != ""
+	switch name {
+	case "event":
+		_, known = eventTypes[value]
+	case "state":
+		_, known = deliveryStates[value]
+	case "since", "until":
+		_, err := time.Parse(time.DateOnly, value)
+		known = err == nil
+	}
+	return known
+}
+
 // filterQuery is the filter that get knows, as a query of an address.
 func filterQuery(get func(string) string) url.Values {
 	query := url.Values{}
 	for _, name := range filterFields {
-		if value := get(name); value != "" {
+		if value := get(name); filters(name, value) {
 			query.Set(name, value)
 		}
 	}

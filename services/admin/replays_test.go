@@ -112,6 +112,10 @@ func TestReplays(t *testing.T) {
 			}
 		}
 	})
+	t.Run("what is no state, event or day is not said to filter", func(t *testing.T) {
+		counted = &webhookv1.CountDeliveriesResponse{Count: 1, AsOf: timestamppb.New(asOf)}
+		w.get("/settings/webhooks/deliveries/replay?state=lost&event=x&since=2026-02-30&until=x").must(t, "All deliveries of the last 30 days")
+	})
 	t.Run("what a filter is asked for is no markup, and leads nowhere else", func(t *testing.T) {
 		counted = &webhookv1.CountDeliveriesResponse{Count: 1, AsOf: timestamppb.New(asOf)}
 		a := w.get("/settings/webhooks/deliveries/replay?endpoint=" + url.QueryEscape(`"><script>alert(1)</script>`))

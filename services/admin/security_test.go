@@ -284,6 +284,14 @@ func TestInvitations(t *testing.T) {
 	if a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil); a.to() != "/" {
 		t.Error(describe(a))
 	}
+	on(w.backend, "AcceptInvitation", func(*authv1.AcceptInvitationRequest) (*authv1.AcceptInvitationResponse, error) {
+		return nil, fault.Refuse("EMAIL_ALREADY_EXISTS", "an administrator has this e-mail address")
+	})
+	a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil)
+	a.must(t, "There is an account with this e-mail address already")
+	if strings.Contains(a.body, "Another customer") {
+		t.Error("it speaks of a customer's address")
+	}
 }
 
 func TestStaffHaveNoSettings(t *testing.T) {

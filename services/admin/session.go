@@ -108,12 +108,17 @@ func clip(text string) string {
 
 // record writes a change that another service has made into the audit log. The
 // change stands even where the log does not answer; that is told to whoever
-// operates the platform.
+// operates the platform. A form that was sent twice is recorded once, although the
+// second time finds the change made already, and so other facts before it.
 func (v *visit) record(action, target string, details ...*authv1.AuditDetail) {
-	_, err := v.web.services.audit.RecordAuditEntry(v.write("audit:"+action+target), &authv1.RecordAuditEntryRequest{
+	part := "audit:" + action + ":" + target
+	for _, d := range details {
+		part += "\x00" + d.GetAfter()
+	}
+	_, err := v.web.services.audit.RecordAuditEntry(v.write(part), &authv1.RecordAuditEntryRequest{
 		Action: action, Target: target, Details: details,
 	})
-	if err != nil {
+	if err != nil && fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
 		v.web.log.LogAttrs(v.ctx, slog.LevelError, "change not in the audit log",
 			slog.String("request_id", rpc.RequestID(v.ctx)), slog.String("action", action), slog.String("target", target), slog.String("error", err.Error()))
 	}

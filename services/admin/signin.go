@@ -181,6 +181,10 @@ func (v *visit) findInvitation() (invitationPage, error) {
 // noInvitation is said of a link that leads nowhere.
 const noInvitation = "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link."
 
+// emailTaken is said to somebody who has an account already, maybe elsewhere.
+const emailTaken = "There is an account with this e-mail address already, here or at another company, and an address has one. " +
+	"Sign in with it, or ask for an invitation to another address."
+
 // invitationFault says what is wrong with a link.
 func invitationFault(err error) error {
 	switch f := fault.From(err); {
@@ -216,6 +220,10 @@ func (v *visit) acceptInvitation() error {
 	res, err := v.web.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
 		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.r.UserAgent(), DeviceTokens: v.devices(),
 	})
+	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
+		p.Form.Summary = emailTaken
+		return v.again("invitation", p)
+	}
 	if err != nil {
 		if p.Form.refuse(invitationFault(err), nil) {
 			return v.again("invitation", p)

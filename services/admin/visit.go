@@ -3,6 +3,8 @@ package admin
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/url"
 	"strings"
@@ -120,13 +122,16 @@ func (v *visit) refused(path string, err error) error {
 }
 
 // write returns the context of one write of this form: sent twice, it is done
-// once. part tells several writes of one form apart.
+// once. The forms of a page have one key, so what a form is sent to is told apart
+// too: a second guest can be checked in before the first one's answer is there.
+// part tells several writes of one form apart.
 func (v *visit) write(part string) context.Context {
 	key := v.r.PostForm.Get(keyField)
 	if len(key) != 26 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return v.ctx
 	}
-	return rpc.WithIdempotencyKey(v.ctx, "admin:"+key+":"+url.PathEscape(part))
+	sum := sha256.Sum256([]byte(v.r.URL.Path + "\x00" + part))
+	return rpc.WithIdempotencyKey(v.ctx, "admin:"+key+":"+hex.EncodeToString(sum[:16]))
 }
 
 // query returns a parameter of the address.

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"net/http"
+
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -61,7 +63,8 @@ type offerPage struct {
 func (offerPage) head() (string, string) { return "Book offered places", "events" }
 
 // findOffer reads an open offer, and how the customer could pay for it. One that is
-// not open any more has no page: ok is false, and the answer is given.
+// not open any more has no page: ok is false, and the answer is given. One that is
+// booked takes the same form again, of which the answer may not have been seen.
 func (v *visit) findOffer() (p offerPage, ok bool, err error) {
 	e, s, err := v.findDate()
 	if err != nil {
@@ -75,7 +78,8 @@ func (v *visit) findOffer() (p offerPage, ok bool, err error) {
 		return p, false, fault.Missing("offer")
 	}
 	p = offerPage{Event: e, Slot: s, Entry: res.GetEntry(), Form: newForm("method", "card"), Action: v.r.URL.Path}
-	if p.Entry.GetState() != bookingv1.WaitlistState_WAITLIST_STATE_OFFERED {
+	again := v.r.Method == http.MethodPost && p.Entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
+	if p.Entry.GetState() != bookingv1.WaitlistState_WAITLIST_STATE_OFFERED && !again {
 		return p, false, v.sayFailed(s.Path()+"#waitlist", sentences["NOT_OFFERED"])
 	}
 	customer, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
@@ -83,17 +87,28 @@ func (v *visit) findOffer() (p offerPage, ok bool, err error) {
 		return p, false, err
 	}
 	p.Customer = customer.GetCustomer()
-	for _, o := range e.GetPricingOptions() {
+	err = v.priceOffer(&p)
+	return p, err == nil, err
+}
+
+// priceOffer says what the places cost, and which passes could pay for them.
+func (v *visit) priceOffer(p *offerPage) (err error) {
+	for _, o := range p.Event.GetPricingOptions() {
 		if o.GetId() != p.Entry.GetPricingOptionId() {
 			continue
 		}
 		p.Price = money(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
 		if o.Credits != nil {
-			p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), e, o.GetCredits()*p.Entry.GetSpaces())
+			p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, o.GetCredits()*p.Entry.GetSpaces())
 			p.Price += " or " + plural(o.GetCredits()*p.Entry.GetSpaces(), "credit", "credits")
 		}
+		return err
 	}
-	return p, err == nil, err
+	// A price that has ended is in no event, but who waited at it is served at it.
+	// Whether a pass is enough, the service knows.
+	p.Price = "at a price that is sold to others no more"
+	p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, 1)
+	return err
 }
 
 func (v *visit) offer() error {

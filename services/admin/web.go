@@ -93,6 +93,11 @@ func (web *web) page(pattern string, who access, serve func(v *visit) error) {
 		if v.done {
 			return
 		}
+		if r.Method == http.MethodPost && who != everybody {
+			// Whoever leaves before the answer is there has changed something all the
+			// same: it is finished, and in the audit log. Each call has a time limit.
+			v.ctx = context.WithoutCancel(v.ctx)
+		}
 		err := serve(v)
 		if fault.Is(err, fault.Unauthenticated) && r.Method == http.MethodGet && v.session != nil && !v.done {
 			// Access tokens of an administrator die together, when one of the

@@ -60,7 +60,8 @@
 //     last one.
 //  12. A company that has an owner who is not disabled keeps one. An e-mail address
 //     is one administrator's in the whole installation.
-//  13. An invitation is accepted once, within its time, by who has its link.
+//  13. An invitation is accepted once, within its time, by who has its link, while
+//     who made it is an owner.
 //  14. A pending sign-in becomes one session at most: by its token, with a right
 //     code, in five minutes, after less than five wrong ones, and only while the
 //     administrator's password, TOTP and sessions are as they were.

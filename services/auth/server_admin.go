@@ -284,7 +284,7 @@ func (s *Server) updated(ctx context.Context, tx *pg.Tx, before Administrator, a
 	}
 	if before.isOwner() && !a.isOwner() {
 		// The links that they have made for others end with what let them.
-		if err := s.store.deleteResetsBy(ctx, tx, a.Company, a.ID); err != nil {
+		if err := s.withdrawLinks(ctx, tx, *a, now); err != nil {
 			return err
 		}
 	}

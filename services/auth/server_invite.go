@@ -138,13 +138,22 @@ func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitat
 	return &authv1.RevokeInvitationResponse{}, nil
 }
 
-// GetInvitation implements AdministratorService.
-func (s *Server) GetInvitation(ctx context.Context, req *authv1.GetInvitationRequest) (*authv1.GetInvitationResponse, error) {
-	i, err := s.store.invitationByToken(ctx, hashOf(req.GetToken()))
+// invitation returns one that can be accepted, by its token.
+func (s *Server) invitation(ctx context.Context, raw string) (Invitation, error) {
+	i, err := s.store.invitationByToken(ctx, hashOf(raw))
 	if err != nil {
-		return nil, err
+		return i, err
 	}
 	if err := i.open(s.instant()); err != nil {
+		return i, err
+	}
+	return i, s.stillOwner(ctx, i.Company, i.InvitedBy, "invitation")
+}
+
+// GetInvitation implements AdministratorService.
+func (s *Server) GetInvitation(ctx context.Context, req *authv1.GetInvitationRequest) (*authv1.GetInvitationResponse, error) {
+	i, err := s.invitation(ctx, req.GetToken())
+	if err != nil {
 		return nil, err
 	}
 	company, err := s.store.company(ctx, i.Company)
@@ -160,11 +169,8 @@ func (s *Server) GetInvitation(ctx context.Context, req *authv1.GetInvitationReq
 
 // AcceptInvitation implements AdministratorService.
 func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitationRequest) (*authv1.AcceptInvitationResponse, error) {
-	known, err := s.store.invitationByToken(ctx, hashOf(req.GetToken()))
+	known, err := s.invitation(ctx, req.GetToken())
 	if err != nil {
-		return nil, err
-	}
-	if err := known.open(s.instant()); err != nil {
 		return nil, err
 	}
 	var check checks

@@ -168,21 +168,39 @@ func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administ
 	if err != nil {
 		return r, a, err
 	}
-	return r, a, s.stillOwner(ctx, r)
+	return r, a, s.stillOwner(ctx, r.Company, r.MadeBy, "link")
 }
 
 // stillOwner refuses a link that somebody has made who would not be let make it
 // now: their links are withdrawn when they go, but for one that is made meanwhile.
-func (s *Server) stillOwner(ctx context.Context, r passwordReset) error {
-	maker, err := id.Parse[id.Administrator](r.MadeBy)
+func (s *Server) stillOwner(ctx context.Context, company id.Company, madeBy, link string) error {
+	maker, err := id.Parse[id.Administrator](madeBy)
 	if err != nil {
 		return nil // the operator, or a program that may
 	}
-	m, err := s.store.administrator(ctx, r.Company, maker)
+	m, err := s.store.administrator(ctx, company, maker)
 	if err == nil && !m.isOwner() {
-		err = fault.Missing("link")
+		err = fault.Missing(link)
 	}
 	return err
+}
+
+// withdrawLinks ends what somebody who is an owner no longer has made for others:
+// they could come back by an invitation of their own.
+func (s *Server) withdrawLinks(ctx context.Context, tx *pg.Tx, a Administrator, now time.Time) error {
+	if err := s.store.deleteResetsBy(ctx, tx, a.Company, a.ID); err != nil {
+		return err
+	}
+	revoked, err := s.store.revokeInvitationsBy(ctx, tx, a.Company, a.ID, now)
+	if err != nil {
+		return err
+	}
+	for _, i := range revoked {
+		if err := s.store.audit(ctx, tx, i.Company, now, rpc.Caller(ctx), "invitation.revoke", i.ID.String(), i.facts()...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // GetPasswordReset implements AdministratorService.

@@ -230,6 +230,9 @@ const (
 
 	insertInvitationSQL = `insert into invitations (` + invitationColumns + `, email_key) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
+	revokeInvitationsBySQL = `update invitations set revoked_at = $3
+		where company_id = $1 and invited_by = $2 and accepted_at is null and revoked_at is null returning ` + invitationColumns
+
 	endInvitationSQL = `update invitations set accepted_at = $3, revoked_at = $4 where company_id = $1 and id = $2`
 )
 
@@ -266,6 +269,15 @@ func (s *store) insertInvitation(ctx context.Context, tx *pg.Tx, i Invitation) e
 	_, err := tx.Exec(ctx, insertInvitationSQL, i.Company, i.ID, i.Email, i.Role, i.TokenHash, i.InvitedBy, i.CreatedAt, i.ExpiresAt,
 		i.AcceptedAt, i.RevokedAt, emailKey(i.Email))
 	return err
+}
+
+// revokeInvitationsBy revokes the open ones of an administrator, and returns them.
+func (s *store) revokeInvitationsBy(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator, now time.Time) ([]Invitation, error) {
+	rows, err := tx.Query(ctx, revokeInvitationsBySQL, company, a.String(), now)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
 }
 
 // endInvitation saves that an invitation was accepted or revoked.

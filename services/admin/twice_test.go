@@ -1,0 +1,117 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// The forms of a page have one key. One that is sent twice is one write; another
+// one, sent before the page is made anew, is another.
+func TestFormsOfOnePage(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
+		return &bookingv1.RecordAttendanceResponse{}, nil
+	})
+	key := strings.Repeat("k", 26)
+	send := func(booking, attendance string) (write, record string) {
+		w.postKeyed("/bookings/"+booking+"/attendance", keyField, key, "attendance", attendance, "back", "/events")
+		writes, records := w.backend.called("RecordAttendance"), w.backend.called("RecordAuditEntry")
+		return writes[len(writes)-1].key, records[len(records)-1].key
+	}
+	write, record := send("booking_1", "checked-in")
+	if write == "" || record == "" || write == record || len(record) > 255 {
+		t.Fatalf("written under %q, recorded under %q", write, record)
+	}
+	if again, recorded := send("booking_1", "checked-in"); again != write || recorded != record {
+		t.Error("a form that is sent twice is written twice")
+	}
+	for _, other := range [][2]string{{"booking_2", "checked-in"}, {"booking_1", "no-show"}} {
+		if another, recorded := send(other[0], other[1]); another == write || recorded == record {
+			t.Errorf("%v has the key of another form", other)
+		}
+	}
+}
+
+// checkIn sends a form past the network, so that what it says in the log is complete.
+func checkIn(ctx context.Context, w *world) (answered *httptest.ResponseRecorder, logged string) {
+	var said bytes.Buffer
+	w.web.log = slog.New(slog.NewTextHandler(&said, nil))
+	form := url.Values{csrfField: {tokenOf(sessionToken)}, "attendance": {"checked-in"}, "back": {"/events"}}
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/bookings/booking_1/attendance", strings.NewReader(form.Encode()))
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.AddCookie(&http.Cookie{Name: sessionCookie, Value: sessionToken})
+	answered = httptest.NewRecorder()
+	w.web.ServeHTTP(answered, req)
+	return answered, said.String()
+}
+
+// Whoever closes the page while a change is made has made it.
+func TestChangesAreFinished(t *testing.T) {
+	w := newWorld(t)
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	w.backend.methods["RecordAttendance"] = func(ctx context.Context, _ proto.Message) (proto.Message, error) {
+		leave()
+		return &bookingv1.RecordAttendanceResponse{}, ctx.Err()
+	}
+	w.backend.methods["RecordAuditEntry"] = func(ctx context.Context, _ proto.Message) (proto.Message, error) {
+		return &authv1.RecordAuditEntryResponse{}, ctx.Err()
+	}
+	answered, logged := checkIn(ctx, w)
+	if answered.Code != http.StatusSeeOther || answered.Header().Get("Location") != "/events" {
+		t.Errorf("%d to %q", answered.Code, answered.Header().Get("Location"))
+	}
+	if len(w.backend.called("RecordAuditEntry")) != 1 || strings.Contains(logged, "not in the audit log") {
+		t.Error("the change is not in the audit log:", logged)
+	}
+}
+
+// The second time finds the change made, and so another "before".
+func TestWhatIsRecordedTwiceIsNoFault(t *testing.T) {
+	w := newWorld(t)
+	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
+		return &bookingv1.RecordAttendanceResponse{}, nil
+	})
+	for reason, missing := range map[string]bool{fault.ReasonIdempotencyKeyReused: false, fault.ReasonRateLimitExceeded: true} {
+		on(w.backend, "RecordAuditEntry", func(*authv1.RecordAuditEntryRequest) (*authv1.RecordAuditEntryResponse, error) {
+			return nil, fault.New(fault.Conflict, reason, "no")
+		})
+		if _, logged := checkIn(t.Context(), w); strings.Contains(logged, "not in the audit log") != missing {
+			t.Errorf("%s: %s", reason, logged)
+		}
+	}
+}
+
+// A search that is refused while somebody types leaves the page as it is.
+func TestNobodyIsLedAwayWhileTyping(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	aDesk(w, "Yoga", "Ann")
+	on(w.backend, "ListCustomers", func(*customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
+		return nil, fault.InvalidParameter("query", "max_items", "must have at most 5 words")
+	})
+	const path = "/events/evt_1/dates/date_1/book?q=one+two+three+four+five+six"
+	req, err := http.NewRequest(http.MethodGet, w.server.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Hx-Request", "true")
+	if a := w.do(req); a.StatusCode != http.StatusBadRequest || a.Header.Get("Hx-Redirect") != "" || len(a.Cookies()) > 0 {
+		t.Error(describe(a))
+	}
+	w.get(w.get(path).to()).must(t, "The query must have at most 5 words.")
+}
