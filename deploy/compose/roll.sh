@@ -1,7 +1,7 @@
 #!/bin/sh
 # Replaces the containers of parts by ones of the images that are there now, with
 # nobody noticing: as many new ones are started beside the old ones, and these are
-# stopped when the new ones are ready.
+# stopped, one after another, when the new ones are ready.
 #
 #   deploy/compose/roll.sh booking gateway-b
 #
@@ -14,8 +14,9 @@ for part; do
 	count=$(printf '%s\n' "$old" | grep -c .) || { echo "$0: $part does not run" >&2; exit 1; }
 	echo "$part: $count new"
 	docker compose up -d --wait --no-deps --no-recreate --scale "$part=$((2 * count))" "$part"
-	# shellcheck disable=SC2086 # a list of containers
-	docker stop -t 30 $old >/dev/null
-	# shellcheck disable=SC2086
-	docker rm $old >/dev/null
+	# Whoever loses the first one looks for others, and finds the new ones.
+	for container in $old; do
+		docker stop -t 30 "$container" >/dev/null
+		docker rm "$container" >/dev/null
+	done
 done

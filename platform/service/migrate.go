@@ -38,17 +38,26 @@ func migrate(ctx context.Context, p Part, env config.Env) error {
 		return errors.New("this part has no database")
 	}
 	var owner Owner
+	var app application
 	var proc Process
-	if err := config.JoinFaults(config.Read(env, &proc), config.Read(env, &owner)); err != nil {
-		return err
+	groups := []any{&proc, &owner}
+	if env.Value("DATABASE_ADMIN_URL") != "" {
+		groups = append(groups, &app)
+	}
+	var faults []error
+	for _, group := range groups {
+		faults = append(faults, config.Read(env, group))
 	}
 	if proc.Stage == Production {
-		if err := config.CheckProduction(env, &owner); err != nil {
-			return err
+		for _, group := range groups {
+			faults = append(faults, config.CheckProduction(env, group))
 		}
 	}
+	if err := config.JoinFaults(faults...); err != nil {
+		return err
+	}
 	if owner.AdminURL != "" {
-		if err := ensureDatabase(ctx, owner, env); err != nil {
+		if err := ensureDatabase(ctx, owner, app); err != nil {
 			return err
 		}
 	}
@@ -57,14 +66,14 @@ func migrate(ctx context.Context, p Part, env config.Env) error {
 	})
 }
 
+// application is whom the service itself connects as; migrate sets its password
+// where it makes the database.
+type application struct {
+	URL config.Secret `env:"DATABASE_URL,required"`
+}
+
 // ensureDatabase makes the database and the roles that the URLs name.
-func ensureDatabase(ctx context.Context, owner Owner, env config.Env) error {
-	var app struct {
-		URL config.Secret `env:"DATABASE_URL,required"`
-	}
-	if err := config.Read(env, &app); err != nil {
-		return err
-	}
+func ensureDatabase(ctx context.Context, owner Owner, app application) error {
 	ownerRole, ownerErr := parseLogin("MIGRATION_DATABASE_URL", owner.DatabaseURL)
 	appRole, appErr := parseLogin("DATABASE_URL", app.URL)
 	if err := errors.Join(ownerErr, appErr); err != nil {

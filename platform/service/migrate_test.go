@@ -71,6 +71,19 @@ func TestMigrateMakesTheDatabase(t *testing.T) {
 			}
 		}
 	})
+	t.Run("in production no password for trying is given to a role", func(t *testing.T) {
+		t.Setenv("RESERVATION_ENV", "production")
+		t.Setenv("DATABASE_URL", app)
+		err := run(t.Context(), newSample().part(), "migrate", &bytes.Buffer{})
+		if err == nil || ExitCode(err) != exitSettings {
+			t.Fatalf("got %v", err)
+		}
+		for _, name := range []string{"\n  DATABASE_URL holds", "\n  MIGRATION_DATABASE_URL holds"} {
+			if !strings.Contains(err.Error(), name) {
+				t.Errorf("%q is missing in %v", name, err)
+			}
+		}
+	})
 	t.Run("made once, it is there for the service's role, and a repeat changes nothing", func(t *testing.T) {
 		t.Setenv("DATABASE_URL", app)
 		for range 2 {

@@ -11,22 +11,6 @@ import (
 // retainEvery is how often what was kept long enough is deleted, in any replica.
 const retainEvery = time.Hour
 
-// retain deletes what was kept long enough until ctx ends.
-func (s *Server) retain(ctx context.Context, kept Retention) error {
-	ticker := time.NewTicker(retainEvery)
-	defer ticker.Stop()
-	for {
-		if err := s.retainOnce(ctx, kept); err != nil && ctx.Err() == nil {
-			s.log.Warn("retention", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
-
 const (
 	// The zero company has the lines that concern the whole installation.
 	auditedSQL = `select company_id from companies union all select '00000000-0000-0000-0000-000000000000'`

@@ -91,7 +91,9 @@ func Run(ctx context.Context, h *service.Host) error {
 	g.Go("sweep", func(ctx context.Context) error {
 		return kit.Jobs.Every(ctx, "sweep_sessions", sweepEvery, server.sweepOnce)
 	})
-	g.Go("retention", func(ctx context.Context) error { return server.retain(ctx, cfg.Retention) })
+	g.Go("retention", func(ctx context.Context) error {
+		return kit.Jobs.Every(ctx, "retain", retainEvery, func(ctx context.Context) error { return server.retainOnce(ctx, cfg.Retention) })
+	})
 	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()

@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
+	"reservation.dev/platform/service"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
@@ -66,19 +67,8 @@ const (
 )
 
 // Run takes erasures on until ctx ends, in any replica.
-func (f *Forgetting) Run(ctx context.Context) error {
-	ticker := time.NewTicker(goOnEvery)
-	defer ticker.Stop()
-	for {
-		if err := f.runOnce(ctx); err != nil && ctx.Err() == nil {
-			f.log.Warn("erasures do not go on", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+func (f *Forgetting) Run(ctx context.Context, jobs *service.Jobs) error {
+	return jobs.Every(ctx, "advance_erasures", goOnEvery, f.runOnce)
 }
 
 // runOnce begins the next round of erasures that have all answers, and ends those

@@ -52,7 +52,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
-	g.Go("erasures", forgetting.Run)
+	g.Go("erasures", func(ctx context.Context) error { return forgetting.Run(ctx, kit.Jobs) })
 	g.Go("answers to erasures", func(ctx context.Context) error { return forgetting.Listen(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()

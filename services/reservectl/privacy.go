@@ -121,14 +121,34 @@ command can be repeated after any failure.`,
 			if _, err := a.company(); err != nil {
 				return err
 			}
-			// One who is refused, or was never there, is no reason to keep the others.
+			// One who is refused, or was never there, is no reason to keep the others. All
+			// are begun before any is waited for, as each takes minutes.
 			var last error
+			failed := func(customer string, err error) {
+				last = fmt.Errorf("%s: %w", customer, err)
+				if len(args) > 1 {
+					fmt.Fprintf(a.errOut, "%s: %s\n", customer, explain(err))
+				}
+			}
+			var begun []*privacyv1.Erasure
 			for _, customer := range args {
-				if err := a.erase(s, customer, flags); err != nil {
-					last = fmt.Errorf("%s: %w", customer, err)
-					if len(args) > 1 {
-						fmt.Fprintf(a.errOut, "%s: %s\n", customer, explain(err))
+				erasure, err := a.erase(s, customer, flags)
+				if err != nil {
+					failed(customer, err)
+					continue
+				}
+				begun = append(begun, erasure)
+			}
+			end := time.Now().Add(flags.limit)
+			for _, erasure := range begun {
+				if flags.wait {
+					if erasure, err = awaitErasure(s, erasure, end); err != nil {
+						failed(erasure.GetCustomerId(), err)
+						continue
 					}
+				}
+				if err := a.printOne(erasureRow(erasure)); err != nil {
+					return err
 				}
 			}
 			return last
@@ -138,42 +158,46 @@ command can be repeated after any failure.`,
 	c.Flags().BoolVar(&flags.keepOpen, "keep-open", false, "leave them as they are, without the person")
 	c.Flags().BoolVar(&flags.repeat, "repeat", false, "have all services erase once more: after a backup was restored")
 	c.Flags().BoolVar(&flags.wait, "wait", false, "until every service has confirmed it, which takes a few minutes")
-	c.Flags().DurationVar(&flags.limit, "timeout", 15*time.Minute, "how long to wait")
+	c.Flags().DurationVar(&flags.limit, "timeout", 15*time.Minute, "how long to wait, for all of them")
 	return c
 }
 
-func (a *app) erase(s *session, customer string, flags eraseFlags) error {
+// erase begins to erase a customer.
+func (a *app) erase(s *session, customer string, flags eraseFlags) (*privacyv1.Erasure, error) {
 	client := privacyv1.NewErasureServiceClient(s.conn)
 	_, err := client.GetErasure(s.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return err
+		return nil, err
 	}
 	if err != nil && !flags.keepOpen {
 		if err := a.settleOpen(s.ctx, customer, flags.cancelOpen); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	res, err := client.EraseCustomer(s.ctx, &privacyv1.EraseCustomerRequest{CustomerId: customer, Repeat: flags.repeat})
-	if err != nil {
-		return err
-	}
-	erasure := res.GetErasure()
-	for end := time.Now().Add(flags.limit); flags.wait && erasure.GetCompletedAt() == nil; {
+	return res.GetErasure(), err
+}
+
+// awaitErasure waits until an erasure is complete, or end has come. It returns the
+// erasure as it was last seen.
+func awaitErasure(s *session, erasure *privacyv1.Erasure, end time.Time) (*privacyv1.Erasure, error) {
+	client := privacyv1.NewErasureServiceClient(s.conn)
+	for erasure.GetCompletedAt() == nil {
 		if time.Now().After(end) {
-			return fmt.Errorf("not complete after %s, and goes on: %s", flags.limit, missingOf(erasure))
+			return erasure, fmt.Errorf("not complete yet, and goes on: %s", missingOf(erasure))
 		}
 		select {
 		case <-s.ctx.Done():
-			return s.ctx.Err()
+			return erasure, s.ctx.Err()
 		case <-time.After(time.Second):
 		}
-		res, err := client.GetErasure(s.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
+		res, err := client.GetErasure(s.ctx, &privacyv1.GetErasureRequest{CustomerId: erasure.GetCustomerId()})
 		if err != nil {
-			return err
+			return erasure, err
 		}
 		erasure = res.GetErasure()
 	}
-	return a.printOne(erasureRow(erasure))
+	return erasure, nil
 }
 
 // missingOf says what an erasure waits for.

@@ -101,6 +101,9 @@ func TestEveryPart(t *testing.T) {
 				continue
 			}
 			l := labels.Set(d.Spec.Template.Labels)
+			if d.Spec.MinReadySeconds < 5 {
+				t.Errorf("%s: callers of %s have %d s to find a new pod (docs/UPGRADES.md)", values, part, d.Spec.MinReadySeconds)
+			}
 			if d.Spec.Template.Spec.ServiceAccountName != name {
 				t.Errorf("%s: %s runs as %s", values, part, d.Spec.Template.Spec.ServiceAccountName)
 			}

@@ -77,6 +77,7 @@ func TestCompose(t *testing.T) {
 			t.Errorf("there are %v", companies)
 		}
 	})
+	t.Run("its databases are backed up from this machine", p.testBackup)
 	t.Run("two of each: one of each dies and all are replaced under load", p.testCrashes)
 	t.Run("nothing is left after down", func(t *testing.T) {
 		p.compose(t, commandLimit, "--profile", "*", "down", "--volumes")
@@ -119,6 +120,18 @@ func (p *platform) testHardening(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(open, want) {
 		t.Errorf("open are %v, want %v", open, want)
+	}
+}
+
+// testBackup backs up as docs/DEPLOYMENT.md says.
+func (p *platform) testBackup(t *testing.T) {
+	address := p.run(t, commandLimit, "docker", "inspect", "-f", "{{.NetworkSettings.Networks.reservation_backend.IPAddress}}", "reservation-postgres-1")
+	dir := output(t, []string{"PGHOST=" + address, "PGUSER=postgres", "PGPASSWORD=" + strings.TrimSpace(read(t, "deploy/compose/secrets/postgres_password"))},
+		"deploy/backup/backup.sh", t.TempDir())
+	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
+		if _, err := os.Stat(filepath.Join(dir, part+".dump")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

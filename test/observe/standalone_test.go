@@ -9,6 +9,9 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,8 +54,27 @@ func TestWhatIsTold(t *testing.T) {
 	t.Run("every metric that somebody asks for is there", func(t *testing.T) {
 		harness.Eventually(t, patience, func() error {
 			metrics = scrape(t, s.Credentials.AdminPort)
-			return missing(askedFor(t), metrics)
+			asked := askedFor(t)
+			// Standalone serves gRPC without TLS; platform/mtls tests these.
+			maps.DeleteFunc(asked, func(name string, _ []string) bool { return strings.HasPrefix(name, "grpc_tls_") })
+			return missing(asked, metrics)
 		})
+	})
+	t.Run("the runbook of jobs tells of every one", func(t *testing.T) {
+		told, runs := map[string]bool{}, map[string]bool{}
+		for line := range strings.Lines(read(t, filepath.Join(runbooks, "JobNotSucceeding.md"))) {
+			if cells := strings.Split(line, "|"); len(cells) > 2 {
+				for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cells[1], -1) {
+					told[m[1]] = true
+				}
+			}
+		}
+		for _, m := range regexp.MustCompile(`job_interval_seconds\{[^}]*task="([a-z_]+)"`).FindAllStringSubmatch(metrics, -1) {
+			runs[m[1]] = true
+		}
+		if len(runs) < 10 || !maps.Equal(runs, told) {
+			t.Errorf("there are %v, the page has %v", slices.Sorted(maps.Keys(runs)), slices.Sorted(maps.Keys(told)))
+		}
 	})
 	t.Run("series are bounded: routes are patterns, methods are known", func(t *testing.T) { testLabels(t, metrics) })
 	s.Stop(t)

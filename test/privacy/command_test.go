@@ -110,4 +110,13 @@ func (w *world) testCommand(t *testing.T, p *person) {
 			t.Errorf("got %s", out)
 		}
 	})
+	t.Run("one who never was does not keep others from being erased again and waited for", func(t *testing.T) {
+		r := w.reservectl(t, "customer", "erase", "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", p.id, "--repeat", "--wait", "--timeout", limit.String())
+		if r.Code != 1 || !strings.Contains(r.Errors, "NOT_FOUND") {
+			t.Errorf("exit status %d, %s", r.Code, r.Errors)
+		}
+		if !strings.Contains(r.Output, p.id) || strings.Contains(r.Output, `"completed_at": null`) {
+			t.Errorf("got %s", r.Output)
+		}
+	})
 }
