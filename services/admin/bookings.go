@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"net/url"
 	"strings"
 
 	"reservation.dev/platform/fault"
@@ -181,6 +182,10 @@ func (v *visit) attendance() error {
 		return v.refused(back, err)
 	}
 	v.record("booking.attendance", v.r.PathValue("id"), detail("attendance", "", v.value("attendance")))
+	// Who checks many in stays at the row where they were.
+	if row := v.value("row"); row != "" {
+		back += "#" + url.PathEscape(row)
+	}
 	return v.back(back, a.said+v.value("name")+".")
 }
 

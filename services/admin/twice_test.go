@@ -46,6 +46,33 @@ func TestFormsOfOnePage(t *testing.T) {
 	}
 }
 
+// Who checks many in is not led back to the top of the list each time.
+func TestCheckingInStaysAtTheRow(t *testing.T) {
+	w := newWorld(t)
+	w.signIn()
+	aDesk(w, "Yoga", "Ann")
+	on(w.backend, "RecordAttendance", func(req *bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
+		if req.GetAttendance() == bookingv1.Attendance_ATTENDANCE_NO_SHOW {
+			return nil, fault.Refuse("ALREADY_CANCELLED", "no")
+		}
+		return &bookingv1.RecordAttendanceResponse{}, nil
+	})
+	const path = "/events/evt_1/dates/date_1"
+	w.get(path).must(t, `<tr id="booking_1">`, `name="row" value="booking_1"`)
+	send := func(attendance, row string) string {
+		return w.post("/bookings/booking_1/attendance", "attendance", attendance, "back", path, "row", row).to()
+	}
+	if to := send("checked-in", "booking_1"); to != path+"#booking_1" {
+		t.Error(to)
+	}
+	if to := send("checked-in", "x\r\n//evil.example"); to != path+"#x%0D%0A%2F%2Fevil.example" {
+		t.Error(to)
+	}
+	if to := send("no-show", "booking_1"); to != path {
+		t.Error("the reason is out of sight:", to)
+	}
+}
+
 // checkIn sends a form past the network, so that what it says in the log is complete.
 func checkIn(ctx context.Context, w *world) (answered *httptest.ResponseRecorder, logged string) {
 	var said bytes.Buffer
