@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -229,7 +228,7 @@ func (w *ledger) state(b *testing.B) map[string]float64 {
 		s["µs-"+unit] = float64(used(b, w.Part(part).PID()).Microseconds())
 	}
 	s["µs-nats"] = float64(used(b, w.NATS.PID()).Microseconds())
-	s["µs-postgres"] = float64(w.postgres(b).Microseconds())
+	s["µs-postgres"] = float64(tree(b, w.Postgres.PID(b)).Microseconds())
 	var wal, size float64
 	err := w.admin.QueryRow(b.Context(), `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8,
 		(select sum(pg_database_size(oid)) from pg_database where not datistemplate)::float8`).Scan(&wal, &size)
@@ -238,24 +237,6 @@ func (w *ledger) state(b *testing.B) map[string]float64 {
 	}
 	s["B-wal"], s["B-databases"], s["B-streams"] = wal, size, files(b, w.NATS.Dir())
 	return s
-}
-
-// postgres is the processor time of the server and of all its sessions.
-func (w *ledger) postgres(b *testing.B) time.Duration {
-	server := w.Postgres.PID(b)
-	sum := used(b, server)
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", server, server))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, child := range strings.Fields(string(children)) {
-		pid, err := strconv.Atoi(child)
-		if err != nil {
-			b.Fatal(err)
-		}
-		sum += used(b, pid)
-	}
-	return sum
 }
 
 // files is how many bytes lie below a directory.

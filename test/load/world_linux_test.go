@@ -166,20 +166,26 @@ func (w *world) baseline() side { return side{url: w.mURL, parts: []int{w.m.PID(
 // cpu is the processor time that a side and PostgreSQL have used so far.
 func (w *world) cpu(b *testing.B, s side) time.Duration {
 	b.Helper()
-	server := w.Postgres.PID(b)
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", server, server))
+	sum := tree(b, w.Postgres.PID(b))
+	for _, pid := range s.parts {
+		sum += used(b, pid)
+	}
+	return sum
+}
+
+// tree is the processor time of a process and of its children.
+func tree(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
 		b.Fatal(err)
 	}
-	sum := used(b, server)
+	sum := used(b, pid)
 	for _, child := range strings.Fields(string(children)) {
 		pid, err := strconv.Atoi(child)
 		if err != nil {
 			b.Fatal(err)
 		}
-		sum += used(b, pid)
-	}
-	for _, pid := range s.parts {
 		sum += used(b, pid)
 	}
 	return sum
