@@ -17,6 +17,7 @@ type accountPage struct {
 	Profile  *form
 	Password *form
 	Totp     *form
+	Setup    *form
 	Codes    *form
 	Sessions []*authv1.Session
 }
@@ -26,7 +27,7 @@ func (accountPage) head() (string, string) { return "Account", "account" }
 func (v *visit) accountPage() (accountPage, error) {
 	res, err := v.web.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{})
 	return accountPage{
-		Profile: newForm("name", v.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
+		Profile: newForm("name", v.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
 	}, err
 }
 
@@ -171,15 +172,29 @@ func qrOf(text string) (qrCode, error) {
 	return qrCode{size, b.String()}, nil
 }
 
-func (v *visit) setupTotp() error { return v.showTotp(newForm(), &authv1.SetupTotpRequest{}) }
+func (v *visit) setupTotp() error {
+	f := v.sent()
+	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
+	switch {
+	case err == nil:
+		return v.showTotp(newForm(), res)
+	case v.wrongPassword(f, "setup-password", err):
+		return v.accountAgain(func(p *accountPage) { p.Setup = f })
+	}
+	return v.refusedTotp(err)
+}
 
-// showTotp shows the secret that is to be confirmed: a new one, or the one that is
-// there already.
-func (v *visit) showTotp(f *form, req *authv1.SetupTotpRequest) error {
-	res, err := v.web.services.admins.SetupTotp(v.ctx, req)
+// totpAgain shows the secret that waits to be confirmed, with a code that was not
+// accepted.
+func (v *visit) totpAgain(f *form) error {
+	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Again: true})
 	if err != nil {
 		return v.refusedTotp(err)
 	}
+	return v.showTotp(f, res)
+}
+
+func (v *visit) showTotp(f *form, res *authv1.SetupTotpResponse) error {
 	code, err := qrOf(res.GetOtpauthUri())
 	if err != nil {
 		return err
@@ -206,7 +221,7 @@ func (v *visit) confirmTotp() error {
 	f := v.sent()
 	code := f.required("code", "The code")
 	if f.Failed() {
-		return v.showTotp(f, &authv1.SetupTotpRequest{Again: true})
+		return v.totpAgain(f)
 	}
 	res, err := v.web.services.admins.ConfirmTotp(v.ctx, &authv1.ConfirmTotpRequest{Code: strings.ReplaceAll(code, " ", "")})
 	if err == nil {
@@ -220,7 +235,7 @@ func (v *visit) confirmTotp() error {
 	default:
 		return v.refusedTotp(err)
 	}
-	return v.showTotp(f, &authv1.SetupTotpRequest{Again: true})
+	return v.totpAgain(f)
 }
 
 func (v *visit) disableTotp() error {

@@ -215,6 +215,10 @@ func TestOwnAccount(t *testing.T) {
 		w.post("/account/password", "current", "x", "password", "long enough words", "repeat", "long enough words").must(t, "This is not your present password.", `id="current-wrong"`)
 		w.post("/account/totp/disable", "totp-password", "x").must(t, "This is not your present password.")
 		w.post("/account/totp/codes", "codes-password", "x").must(t, "This is not your present password.")
+		w.totp = false
+		on(w.backend, "SetupTotp", func(*authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) { return nil, wrong })
+		w.post("/account/totp", "setup-password", "x").must(t, "This is not your present password.", `id="setup-password-wrong"`)
+		w.totp = true
 	})
 	t.Run("new recovery codes are shown once", func(t *testing.T) {
 		on(w.backend, "RenewRecoveryCodes", func(*authv1.RenewRecoveryCodesRequest) (*authv1.RenewRecoveryCodesResponse, error) {
@@ -227,13 +231,15 @@ func TestOwnAccount(t *testing.T) {
 			secret := "FRESHKEY"
 			if req.GetAgain() {
 				secret = "SAMEKEY"
+			} else if req.GetPassword() != "x" {
+				return nil, fault.Refuse("WRONG_PASSWORD", "wrong")
 			}
 			return &authv1.SetupTotpResponse{Secret: secret, OtpauthUri: "otpauth://totp/x?secret=" + secret}, nil
 		})
 		on(w.backend, "ConfirmTotp", func(*authv1.ConfirmTotpRequest) (*authv1.ConfirmTotpResponse, error) {
 			return nil, fault.Refuse("INVALID_TOTP_CODE", "wrong")
 		})
-		a := w.post("/account/totp")
+		a := w.post("/account/totp", "setup-password", "x")
 		a.must(t, "FRESHKEY", "<path")
 		b := w.post("/account/totp/confirm", "code", "123456", "uri", "otpauth://totp/evil", "secret", "EVIL")
 		b.must(t, "SAMEKEY", "This code is not right")

@@ -86,7 +86,7 @@ func (p *person) isOut() bool {
 // the recovery codes.
 func (p *person) withTotp(at time.Time) (secret string, recovery []string) {
 	p.t.Helper()
-	made, err := p.admins.SetupTotp(p.ctx(), &authv1.SetupTotpRequest{})
+	made, err := p.admins.SetupTotp(p.ctx(), &authv1.SetupTotpRequest{Password: goodPassword})
 	if err != nil {
 		p.t.Fatal(err)
 	}

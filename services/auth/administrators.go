@@ -146,6 +146,7 @@ type pendingSignIn struct {
 	TokenHash     []byte           `db:"token_hash"`
 	Administrator id.Administrator `db:"administrator_id"`
 	Failures      int              `db:"failures"`
+	Address       string           `db:"address"` // the browser's, when the password was right
 	CreatedAt     time.Time        `db:"created_at"`
 	ExpiresAt     time.Time        `db:"expires_at"`
 }

@@ -64,7 +64,8 @@
 //     who made it is an owner.
 //  14. A pending sign-in becomes one session at most: by its token, with a right
 //     code, in five minutes, after less than five wrong ones, and only while the
-//     administrator's password, TOTP and sessions are as they were.
+//     administrator's password, TOTP and sessions are as they were. One that ends
+//     without a code is told to the audit log.
 //  15. What somebody else does to an administrator's account is in the audit log
 //     and is told to them until they have read it. A reset link works once, within
 //     an hour, while who made it is an owner.

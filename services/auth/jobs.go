@@ -19,10 +19,21 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		_, sessions := tx.Exec(ctx, pruneSessionsSQL, now.Add(-s.sessions.idle), now)
 		_, failures := tx.Exec(ctx, pruneFailuresSQL, now.Add(-failuresForgotten))
-		_, pendings := tx.Exec(ctx, prunePendingsSQL, now)
+		pendings := s.sweepPendings(ctx, tx, now)
 		_, resets := tx.Exec(ctx, pruneResetsSQL, now.Add(-resetKept))
 		return errors.Join(sessions, failures, pendings, resets)
 	})
+}
+
+// sweepBatch is how many abandoned sign-ins are told to the audit log at once.
+const sweepBatch = 500
+
+func (s *Server) sweepPendings(ctx context.Context, tx *pg.Tx, now time.Time) error {
+	for {
+		if n, err := s.store.abandon(ctx, tx, now, prunePendingsSQL, now, sweepBatch); err != nil || n < sweepBatch {
+			return err
+		}
+	}
 }
 
 // reseal encrypts the secrets of TOTP anew that were encrypted with a former

@@ -408,7 +408,7 @@ func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
 		if _, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Again: true}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("before there is one: %v", err)
 		}
-		made, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{})
+		made, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}

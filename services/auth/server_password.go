@@ -122,6 +122,12 @@ func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	// Whoever finds a browser that was left open would keep its owner out.
+	if !req.GetAgain() {
+		if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {
+			return nil, err
+		}
+	}
 	company, err := s.store.company(ctx, own.company)
 	if err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func (s *Server) startPending(ctx context.Context, known Administrator, hash str
 		}
 		now := s.instant()
 		return s.store.insertPending(ctx, tx, pendingSignIn{
-			Company: a.Company, TokenHash: tokenHash, Administrator: a.ID, CreatedAt: now, ExpiresAt: now.Add(pendingLifetime),
+			Company: a.Company, TokenHash: tokenHash, Administrator: a.ID, Address: from.address, CreatedAt: now, ExpiresAt: now.Add(pendingLifetime),
 		})
 	})
 	if err != nil {

@@ -121,6 +121,29 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 			t.Errorf("%d are left, %v", len(left), err)
 		}
 	})
+	t.Run("is told to the audit log if no code comes", func(t *testing.T) {
+		ada, _ := somebody()
+		for range mostPending + 1 { // one makes room
+			one.pending(ada.email)
+			at = at.Add(time.Second)
+		}
+		told := func() []string {
+			return spelled(one.entries(company, &authv1.ListAuditEntriesRequest{Action: "session.refuse", Actor: ada.id}))
+		}
+		const entry = "session.refuse reason: no code, address: 192.0.2.1"
+		if got := told(); !slices.Equal(got, []string{entry}) {
+			t.Errorf("at first %q", got)
+		}
+		at = at.Add(pendingLifetime)
+		for range 2 {
+			if err := one.server.sweepOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := told(); len(got) != mostPending+1 || got[0] != entry {
+			t.Errorf("at the end %q", got)
+		}
+	})
 	t.Run("ends with what it was based on", func(t *testing.T) {
 		boss := one.administrator(company, owner)
 		for name, change := range map[string]func(ada *person) error{

@@ -25,7 +25,7 @@ func TestTotp(t *testing.T) { // invariant 11
 		if _, err := r.admins.ConfirmTotp(ada.ctx(), &authv1.ConfirmTotpRequest{Code: "000000"}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("without a secret: %v", err)
 		}
-		first, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{})
+		first, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestTotp(t *testing.T) { // invariant 11
 			t.Errorf("got %v, %v", first, err)
 		}
 		r.signedIn(ada.email, "") // not yet
-		second, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{})
+		second, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestTotp(t *testing.T) { // invariant 11
 			t.Fatalf("got %v, %v", confirmed, err)
 		}
 		for name, err := range map[string]error{
-			"SetupTotp":   errOf(r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{})),
+			"SetupTotp":   errOf(r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Password: goodPassword})),
 			"ConfirmTotp": errOf(r.admins.ConfirmTotp(ada.ctx(), &authv1.ConfirmTotpRequest{Code: codeAt(t, second.GetSecret(), at)})),
 		} {
 			if reason(err) != ReasonTotpEnabled {

@@ -59,6 +59,7 @@ func (w *world) testAccounts(t *testing.T) { // invariant 1
 	})
 	b.step("two-step sign-in is set up with an app, after a wrong code too", func(t *testing.T) {
 		b.open("/account")
+		b.fill("Your password, to set it up", nora.password)
 		b.follow("Set it up")
 		key := b.textOf("#totp-secret")
 		b.fill("Code", "000000")

@@ -2655,8 +2655,9 @@ func (x *ChangePasswordResponse) GetDeviceTokens() []string {
 
 type SetupTotpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Show the secret that was made and is not yet confirmed.
-	Again         bool `protobuf:"varint,1,opt,name=again,proto3" json:"again,omitempty"`
+	// Show the secret that was made and is not yet confirmed; needs no password.
+	Again         bool   `protobuf:"varint,1,opt,name=again,proto3" json:"again,omitempty"`
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2696,6 +2697,13 @@ func (x *SetupTotpRequest) GetAgain() bool {
 		return x.Again
 	}
 	return false
+}
+
+func (x *SetupTotpRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
 }
 
 type SetupTotpResponse struct {
@@ -4215,9 +4223,10 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12#\n" +
 	"\rdevice_tokens\x18\x04 \x03(\tR\fdeviceTokens\"=\n" +
 	"\x16ChangePasswordResponse\x12#\n" +
-	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"(\n" +
+	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"D\n" +
 	"\x10SetupTotpRequest\x12\x14\n" +
-	"\x05again\x18\x01 \x01(\bR\x05again\"L\n" +
+	"\x05again\x18\x01 \x01(\bR\x05again\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\"L\n" +
 	"\x11SetupTotpResponse\x12\x1f\n" +
 	"\votpauth_uri\x18\x01 \x01(\tR\n" +
 	"otpauthUri\x12\x16\n" +

@@ -159,8 +159,9 @@ type AdministratorServiceClient interface {
 	// failed sign-in. Own.
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
 	// SetupTotp makes a secret, whose codes are not asked for before ConfirmTotp. A
-	// repeat replaces it, or shows it again where that is asked for. Refused:
-	// TOTP_ALREADY_ENABLED; TOTP_NOT_SET_UP, where there is none to show. Own.
+	// repeat replaces it, or shows it again where that is asked for. To make one
+	// takes the password: WRONG_PASSWORD as above. Refused: TOTP_ALREADY_ENABLED;
+	// TOTP_NOT_SET_UP, where there is none to show. Own.
 	SetupTotp(ctx context.Context, in *SetupTotpRequest, opts ...grpc.CallOption) (*SetupTotpResponse, error)
 	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
 	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
@@ -593,8 +594,9 @@ type AdministratorServiceServer interface {
 	// failed sign-in. Own.
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
 	// SetupTotp makes a secret, whose codes are not asked for before ConfirmTotp. A
-	// repeat replaces it, or shows it again where that is asked for. Refused:
-	// TOTP_ALREADY_ENABLED; TOTP_NOT_SET_UP, where there is none to show. Own.
+	// repeat replaces it, or shows it again where that is asked for. To make one
+	// takes the password: WRONG_PASSWORD as above. Refused: TOTP_ALREADY_ENABLED;
+	// TOTP_NOT_SET_UP, where there is none to show. Own.
 	SetupTotp(context.Context, *SetupTotpRequest) (*SetupTotpResponse, error)
 	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
 	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
