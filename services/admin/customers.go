@@ -140,7 +140,9 @@ func (v *visit) findCustomer() (customerPage, error) {
 		return customerPage{}, v.orDeleted(err)
 	}
 	c := res.GetCustomer()
-	return customerPage{Customer: c, Form: newForm("first", c.GetFirstName(), "last", c.GetLastName(), "email", c.GetEmail(), "mobile", c.GetMobile())}, nil
+	f := newForm("first", c.GetFirstName(), "last", c.GetLastName(), "email", c.GetEmail(), "mobile", c.GetMobile())
+	f.see(c.GetVersion())
+	return customerPage{Customer: c, Form: f}, nil
 }
 
 // customerDeleted is said of a customer to whom older bookings still lead.
@@ -235,7 +237,7 @@ func (v *visit) updateCustomer() error {
 	first, last, email, mobile := f.required("first", "A first name"), f.required("last", "A last name"), f.required("email", "An e-mail address"), f.text("mobile")
 	if !f.Failed() {
 		_, err = v.web.services.customers.UpdateCustomer(v.write("update"), &customerv1.UpdateCustomerRequest{
-			Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile,
+			Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(),
 		})
 		if err == nil {
 			v.record("customer.update", page.Customer.GetId())
@@ -243,6 +245,9 @@ func (v *visit) updateCustomer() error {
 		}
 		if !f.refuse(err, customerFields) {
 			return err
+		}
+		if fault.Is(err, fault.VersionMismatch) {
+			f.see(page.Customer.GetVersion())
 		}
 	}
 	if err := v.history(&page); err != nil {

@@ -105,7 +105,7 @@ func TestBooking(t *testing.T) {
 func TestCustomers(t *testing.T) {
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	_, ann := aDesk(w, "Yoga", "Ann")
 	t.Run("the list is a search, in two calls", func(t *testing.T) {
 		w.backend.count()
 		w.get("/customers?q=ann+sm").must(t, "Ann Smith", "1 customer found")
@@ -132,6 +132,22 @@ func TestCustomers(t *testing.T) {
 		})
 		a := w.post("/customers/cust_1", "first", "Ann", "last", "Smith", "email", "nonsense")
 		a.must(t, "This must be an e-mail address.", `value="nonsense"`, "Yoga")
+	})
+	t.Run("a profile that somebody else has changed meanwhile is not written over unseen", func(t *testing.T) {
+		ann.Version = 7
+		on(w.backend, "UpdateCustomer", func(req *customerv1.UpdateCustomerRequest) (*customerv1.UpdateCustomerResponse, error) {
+			if req.ExpectedVersion != nil && req.GetExpectedVersion() != ann.GetVersion() {
+				return nil, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the customer was changed meanwhile")
+			}
+			return &customerv1.UpdateCustomerResponse{Customer: ann}, nil
+		})
+		w.get("/customers/cust_1").must(t, `name="version" value="7"`)
+		typed := []string{"first", "Mine", "last", "Smith", "email", "x@example.com"}
+		a := w.post("/customers/cust_1", append(typed, "version", "6")...)
+		a.must(t, "Somebody else has changed this meanwhile", `value="Mine"`, `name="version" value="7"`)
+		if a := w.post("/customers/cust_1", append(typed, "version", "7")...); a.to() != "/customers/cust_1" {
+			t.Error(describe(a))
+		}
 	})
 }
 

@@ -56,6 +56,9 @@ func TestChangingAnEvent(t *testing.T) {
 	t.Run("what somebody else has changed meanwhile is not written over unseen", func(t *testing.T) {
 		a := w.post("/events/evt_1/edit", "title", "Mine", "type", "class", "version", "6")
 		a.must(t, "Somebody else has changed this meanwhile", `value="Mine"`, `name="version" value="7"`)
+		w.get("/events/evt_1/prices/po-1").must(t, `name="version" value="7"`)
+		a = w.post("/events/evt_1/prices/po-1", "name", "Mine", "price", "13", "tax", "", "credits", "", "version", "6")
+		a.must(t, "Somebody else has changed this meanwhile", `value="Mine"`, `name="version" value="7"`)
 	})
 	t.Run("a price is added, changed, and ended with a question before", func(t *testing.T) {
 		w.post("/events/evt_1/prices", "name", "Member", "price", "9", "tax", "17.5", "credits", "2")

@@ -45,8 +45,8 @@ func (v *visit) editEvent() error {
 	if err != nil {
 		return err
 	}
-	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation(),
-		"version", strconv.FormatInt(e.GetVersion(), 10))
+	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation())
+	f.see(e.GetVersion())
 	if e.FreeCancellationMinutes != nil {
 		f.values.Set("policy", hundredthsText(int64(math.Round(float64(e.GetFreeCancellationMinutes())*100/60))))
 	}
@@ -65,9 +65,7 @@ func (v *visit) updateEvent() error {
 	}
 	req := &bookingv1.UpdateEventRequest{
 		Id: e.GetId(), Title: &title, Description: &description, Location: &location, Type: kindOf(f.text("type")), FreeCancellationMinutes: &free,
-	}
-	if seen, err := strconv.ParseInt(f.text("version"), 10, 64); err == nil {
-		req.ExpectedVersion = &seen
+		ExpectedVersion: f.seen(),
 	}
 	if !f.Failed() {
 		res, err := v.web.services.events.UpdateEvent(v.write("update"), req)
@@ -81,8 +79,7 @@ func (v *visit) updateEvent() error {
 			return err
 		}
 		if fault.Is(err, fault.VersionMismatch) {
-			// What is on the form is this person's; sent again, it is meant.
-			f.values.Set("version", strconv.FormatInt(e.GetVersion(), 10))
+			f.see(e.GetVersion())
 		}
 	}
 	return v.again("event-edit", eventEditPage{e, f, kindOptions()})
@@ -132,6 +129,7 @@ func (v *visit) findPrice() (pricePage, error) {
 		if o.Credits != nil {
 			p.Form.values.Set("credits", strconv.Itoa(int(o.GetCredits())))
 		}
+		p.Form.see(e.GetVersion())
 		return p, nil
 	}
 	return p, fault.Missing("price")
@@ -173,9 +171,12 @@ func (v *visit) savePrice() error {
 		return v.again("price", p)
 	}
 	_, err = v.web.services.events.UpdateEvent(v.write("price"), &bookingv1.UpdateEventRequest{
-		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change},
+		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.seen(),
 	})
 	if err != nil {
+		if fault.Is(err, fault.VersionMismatch) {
+			p.Form.see(p.Event.GetVersion())
+		}
 		if p.Form.refuse(unindexed(err), map[string]string{"tax_rate_basis_points": "tax"}) {
 			return v.again("price", p)
 		}

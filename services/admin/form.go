@@ -47,6 +47,20 @@ func (f *form) stands(name string) bool {
 	return told && f.text(name) == was[0]
 }
 
+// seen returns the version that the form was made from, for services that refuse
+// to overwrite another one; nil: the form does not say.
+func (f *form) seen() *int64 {
+	version, err := strconv.ParseInt(f.text("version"), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &version
+}
+
+// see takes over the version that is there now, after a refusal: what is on the form
+// is this person's, and sent again, it is meant.
+func (f *form) see(version int64) { f.values.Set("version", strconv.FormatInt(version, 10)) }
+
 // Get returns a field's value as it was typed.
 func (f *form) Get(name string) string { return f.values.Get(name) }
 
