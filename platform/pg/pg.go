@@ -116,6 +116,7 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 		"search_path":       "public",
 		"timezone":          "UTC",
 		"jit":               "off", // compiling costs more than any query of ours runs
+		"random_page_cost":  "1.1", // what requests read is in memory, or on a disk that does not turn
 		"statement_timeout": strconv.FormatInt(cfg.StatementTimeout.Milliseconds(), 10),
 		// A process that hangs inside a transaction must not hold its locks for ever.
 		"idle_in_transaction_session_timeout": "60000",

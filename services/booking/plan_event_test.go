@@ -1,17 +1,12 @@
 package booking
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/testkit"
 )
 
@@ -35,18 +30,7 @@ const fillEventsSQL = `with made as (
 	select $1, gen_random_uuid(), id, created_at, 60, 'UTC' from made`
 
 func TestEventListPlans(t *testing.T) {
-	ownerURL, appURL := testkit.DBURLs(t, schema())
-	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	owner, err := pgx.Connect(t.Context(), ownerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { owner.Close(context.Background()) })
-	w := newWorldOn(t, db)
+	w, owner := newPlanWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, nil)
 	event, date := idOf[id.Event](t, e.GetId()), idOf[id.EventDate](t, e.GetDates()[0].GetId())

@@ -77,6 +77,23 @@ func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args
 	return out[0].Plan
 }
 
+// newPlanWorld is newWorld on a database of its own, and a connection of its owner.
+func newPlanWorld(t *testing.T) (*world, *pgx.Conn) {
+	t.Helper()
+	ownerURL, appURL := testkit.DBURLs(t, schema())
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	owner, err := pgx.Connect(t.Context(), ownerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { owner.Close(context.Background()) })
+	return newWorldOn(t, db), owner
+}
+
 func literal(a any) (typ, value string) {
 	switch a := a.(type) {
 	case interface{ UUID() id.UUID }:
@@ -95,13 +112,25 @@ func literal(a any) (typ, value string) {
 	case [16]byte:
 		return "uuid", fmt.Sprintf("'%x'", a[:])
 	case []id.Booking:
-		var all []string
-		for _, b := range a {
-			all = append(all, fmt.Sprintf("%x", b[:]))
-		}
-		return "uuid[]", "'{" + strings.Join(all, ",") + "}'"
+		return uuids(a)
+	case []id.Customer:
+		return uuids(a)
+	case []id.Event:
+		return uuids(a)
+	case []id.EventDate:
+		return uuids(a)
+	case []int32:
+		return "integer[]", "'" + strings.NewReplacer("[", "{", "]", "}", " ", ",").Replace(fmt.Sprint(a)) + "'"
 	}
 	return "bigint", fmt.Sprint(a)
+}
+
+func uuids[T ~[16]byte](all []T) (typ, value string) {
+	var texts []string
+	for _, a := range all {
+		texts = append(texts, fmt.Sprintf("%x", a[:]))
+	}
+	return "uuid[]", "'{" + strings.Join(texts, ",") + "}'"
 }
 
 // fill adds n transactions of one booking each, forty per customer, and as many
@@ -116,18 +145,7 @@ const fillSQL = `with made as (
 	from made`
 
 func TestListPlans(t *testing.T) {
-	ownerURL, appURL := testkit.DBURLs(t, schema())
-	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	owner, err := pgx.Connect(t.Context(), ownerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { owner.Close(context.Background()) })
-	w := newWorldOn(t, db)
+	w, owner := newPlanWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, nil)
 	event := idOf[id.Event](t, e.GetId())

@@ -1,0 +1,80 @@
+package booking
+
+import (
+	"fmt"
+	"testing"
+
+	"reservation.dev/platform/id"
+)
+
+// Others' events: n of them, with a date and two options each.
+const fillOffersSQL = `with made as (
+		insert into events (company_id, id, title, description, type, status, timezone, location, created_at, updated_at)
+		select $1, gen_random_uuid(), 'x', '', 'class', 'published', 'UTC', '', now(), now() from generate_series(1, $2::integer) n
+		returning id),
+	dates as (
+		insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone)
+		select $1, gen_random_uuid(), id, now() + random() * interval '90 days', 60, 'UTC' from made)
+	insert into pricing_options (company_id, id, event_id, position, name, price, currency, tax_rate_basis_points, ended_at)
+	select $1, gen_random_uuid(), id, p, 'Price ' || p, 1200, 'GBP', 0, case p when 1 then now() end from made, generate_series(1, 2) p`
+
+func TestPurchasePlans(t *testing.T) {
+	w, owner := newPlanWorld(t)
+	ann := w.customer(w.company, "ann")
+	var dates []id.EventDate
+	var events []id.Event
+	for range 2 {
+		e := w.event(w.ctx, nil)
+		events = append(events, idOf[id.Event](t, e.GetId()))
+		dates = append(dates, idOf[id.EventDate](t, e.GetDates()[0].GetId()))
+	}
+	statements := []struct {
+		name, sql string
+		args      []any
+	}{
+		{"customers", knownCustomersSQL, []any{w.company, []id.Customer{ann}}},
+		{"options", offeredOptionsSQL, []any{w.company, dates}},
+		{"dates", lockDatesSQL, []any{w.company, dates}},
+		{"places", takeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
+		{"options of an import", importOptionsSQL, []any{w.company, events}},
+	}
+	for _, size := range []int{400, 10_000} {
+		w.exec(fillOffersSQL, w.company, size)
+		w.exec(`insert into customers (company_id, id, first_name, last_name, email, version)
+			select $1, gen_random_uuid(), 'x', 'x', 'x@example.com', 1 from generate_series(1, $2::integer)`, w.company, size)
+		for _, analyzed := range []bool{false, true} {
+			if analyzed {
+				if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+				for _, s := range statements {
+					t.Run(fmt.Sprintf("%s with a %s beside %d others, analyzed %t: read what the purchase names", s.name, mode, size, analyzed), func(t *testing.T) {
+						p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+						// Of tables that it has not looked at yet the planner knows nothing: each may be read
+						// through, but once.
+						rows, blocks := 20.0, 60.0
+						if !analyzed {
+							rows, blocks = 2*float64(size)+10, float64(size)
+						}
+						p.walk(func(n plan) {
+							if n.Rows*n.Loops > rows {
+								t.Errorf("%s on %s %s goes through %.0f rows", n.Type, n.Table, n.Index, n.Rows*n.Loops)
+							}
+							if n.Type == "Seq Scan" && analyzed {
+								t.Errorf("reads all of %s", n.Table)
+							}
+						})
+						if p.Hit+p.Read > blocks {
+							t.Errorf("touches %.0f blocks", p.Hit+p.Read)
+						}
+						if t.Failed() {
+							t.Log(p)
+						}
+					})
+				}
+			}
+		}
+	}
+}
