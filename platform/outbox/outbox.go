@@ -68,6 +68,19 @@ func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
+	q, err := o.Query(ctx, tx, events...)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, q.SQL, q.Args...); err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	return nil
+}
+
+// Query is Append for whoever has more to do in the same round trip: it returns
+// the statement, which is to be run in tx. There is at least one event.
+func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Query, error) {
 	n := len(events)
 	ids, companies := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	subjects, payloads, times := make([]string, n), make([][]byte, n), make([]time.Time, n)
@@ -75,16 +88,13 @@ func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	for i, e := range events {
 		r, err := o.row(e)
 		if err != nil {
-			return err
+			return pg.Query{}, err
 		}
 		ids[i], companies[i], subjects[i], payloads[i], times[i] = r.id, r.company, e.Subject, r.payload, r.at
 		traces[i] = e.Cause.or(shared).text
 	}
-	if _, err := tx.Exec(ctx, appendSQL, ids, companies, subjects, payloads, traces, times); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
 	tx.AfterCommit(o.wake)
-	return nil
+	return pg.Query{SQL: appendSQL, Args: []any{ids, companies, subjects, payloads, traces, times}}, nil
 }
 
 // CopyAppend is Append for thousands of events: it streams them with COPY.

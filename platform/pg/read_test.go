@@ -184,6 +184,12 @@ func TestRoundTrips(t *testing.T) {
 				return err
 			})
 		}},
+		"and so does one with a pipeline of three": {3, func() error {
+			return db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+				q := pg.Query{SQL: selectThings, Scan: drain}
+				return tx.Pipeline(ctx, q, pg.Query{SQL: `update things set name = 'y' where company_id = $1`, Args: []any{company}}, q)
+			})
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := c.use(); err != nil { // prepares

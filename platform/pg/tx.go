@@ -28,6 +28,43 @@ type Tx struct {
 // back or repeated, f is forgotten.
 func (tx *Tx) AfterCommit(f func()) { tx.hooks = append(tx.hooks, f) }
 
+// Pipeline runs queries in one round trip, in their order. Each sees
+// what was committed before it began, so that one after a lock sees the state
+// that the lock protects. Rows of a query without Scan are dropped.
+func (tx *Tx) Pipeline(ctx context.Context, queries ...Query) (err error) {
+	batch := &pgx.Batch{}
+	for _, q := range queries {
+		batch.Queue(q.SQL, q.Args...)
+	}
+	results := tx.SendBatch(ctx, batch)
+	defer func() {
+		if e := results.Close(); err == nil {
+			err = e
+		}
+	}()
+	for _, q := range queries {
+		if q.Scan == nil {
+			if _, err := results.Exec(); err != nil {
+				return err
+			}
+			continue
+		}
+		rows, err := results.Query()
+		if err != nil {
+			return err
+		}
+		err = q.Scan(rows)
+		rows.Close()
+		if e := rows.Err(); e != nil {
+			return e
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type txKey struct{}
 
 // errNested is a programming error: the inner statement would wait for a second

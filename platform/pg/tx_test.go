@@ -308,3 +308,59 @@ func TestLostConnections(t *testing.T) {
 		}
 	})
 }
+
+func TestPipeline(t *testing.T) {
+	_, appURL := testkit.DBURLs(t, things())
+	db := open(t, appURL, pg.Config{})
+	company := id.New[id.Company]()
+	insert := func(number int) pg.Query {
+		return pg.Query{SQL: `insert into things (company_id, id, name) values ($1, $2, 'x') returning id`, Args: []any{company, number}}
+	}
+	count := func(into *int) pg.Query {
+		return pg.Query{SQL: `select count(*) from things`, Scan: func(rows pgx.Rows) (err error) {
+			*into, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+			return err
+		}}
+	}
+	run := func(queries ...pg.Query) error {
+		return db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error { return tx.Pipeline(ctx, queries...) })
+	}
+	t.Run("each statement sees what those before it did", func(t *testing.T) {
+		var before, between, after int
+		if err := run(count(&before), insert(1), count(&between), insert(2), insert(3), count(&after)); err != nil {
+			t.Fatal(err)
+		}
+		if got := []int{before, between, after}; !slices.Equal(got, []int{0, 1, 3}) {
+			t.Errorf("counted %v", got)
+		}
+	})
+	failure := errors.New("no")
+	for name, failing := range map[string]struct {
+		query pg.Query
+		is    func(error) bool
+	}{
+		"one that PostgreSQL refuses": {insert(1), func(err error) bool { return sqlState(err) == "23505" }},
+		"one whose rows are refused": {
+			pg.Query{SQL: `select 1`, Scan: func(pgx.Rows) error { return failure }},
+			func(err error) bool { return errors.Is(err, failure) },
+		},
+		"one whose rows are read halfway": {
+			pg.Query{SQL: `select 1 / (3 - n) from generate_series(1, 5) n`, Scan: func(rows pgx.Rows) error {
+				for rows.Next() {
+				}
+				return nil
+			}},
+			func(err error) bool { return err != nil },
+		},
+	} {
+		t.Run(name+" fails the transaction with its error, and the connection is fit for the next", func(t *testing.T) {
+			if err := run(insert(10), failing.query, insert(11)); !failing.is(err) {
+				t.Errorf("got %v", err)
+			}
+			var left int
+			if err := run(count(&left)); err != nil || left != 3 {
+				t.Errorf("%d rows, %v", left, err)
+			}
+		})
+	}
+}

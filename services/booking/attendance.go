@@ -109,7 +109,7 @@ const attendanceSQL = `update bookings set attendance = $3, attendance_at = $4 w
 // saveAttendance stores the attendance of t's only booking, and t's version.
 func (s *store) saveAttendance(ctx context.Context, tx *pg.Tx, company id.Company, t *Transaction, now time.Time) error {
 	b := &t.Bookings[0]
-	return pipeline(ctx, tx,
+	return tx.Pipeline(ctx,
 		pg.Query{SQL: attendanceSQL, Args: []any{company, b.ID, orNull(string(b.Attendance)), now}},
 		pg.Query{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version}})
 }

@@ -37,7 +37,7 @@ const (
 // event each, and says how many it were; 0: nothing is left.
 func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (int, error) {
 	var transactions []id.Transaction
-	err := pipeline(ctx, tx, pg.Query{SQL: lockBookedSQL, Args: []any{company, date, cancelBatch}, Scan: each(func(rows pgx.Rows) error {
+	err := tx.Pipeline(ctx, pg.Query{SQL: lockBookedSQL, Args: []any{company, date, cancelBatch}, Scan: each(func(rows pgx.Rows) error {
 		var t id.Transaction
 		err := rows.Scan(&t)
 		transactions = append(transactions, t)
@@ -47,7 +47,7 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Compa
 		return 0, err
 	}
 	var bookings []id.Booking
-	err = pipeline(ctx, tx, pg.Query{SQL: bookedOfSQL, Args: []any{company, date, transactions}, Scan: scanBookingIDs(&bookings)})
+	err = tx.Pipeline(ctx, pg.Query{SQL: bookedOfSQL, Args: []any{company, date, transactions}, Scan: scanBookingIDs(&bookings)})
 	if err != nil || len(bookings) == 0 {
 		return 0, err
 	}
@@ -74,7 +74,7 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Compa
 		}
 		events = append(events, bookingCancelled(snapshotToProto(t, &t.Bookings[0])))
 	}
-	err = pipeline(ctx, tx,
+	err = tx.Pipeline(ctx,
 		pg.Query{SQL: cancelAllSQL, Args: []any{company, bookings, now, refunded}},
 		pg.Query{SQL: raiseAllSQL, Args: []any{company, transactions}},
 		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}})

@@ -118,10 +118,15 @@ func (w *waiter) told(now time.Time) *bookingv1.WaitlistEntry {
 
 // append adds events of the company to the commit of tx.
 func (s *Server) append(ctx context.Context, tx *pg.Tx, company id.Company, at time.Time, events ...outbox.Event) error {
+	return s.outbox.Append(ctx, tx, s.stamp(company, at, events)...)
+}
+
+// stamp completes events of the company that happen at one instant.
+func (s *Server) stamp(company id.Company, at time.Time, events []outbox.Event) []outbox.Event {
 	for i := range events {
 		events[i].Company, events[i].OccurredAt, events[i].ID = company, at, s.newID()
 	}
-	return s.outbox.Append(ctx, tx, events...)
+	return events
 }
 
 // What is consumed.

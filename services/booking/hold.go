@@ -162,7 +162,7 @@ func (s *Server) confirmHold(ctx context.Context, company Company, which id.Tran
 		case h.status == released || !now.Before(h.expiresAt):
 			return fault.Refuse(ReasonHoldExpired, "the hold has expired, its places are given back")
 		}
-		if err := s.store.takesPlace(ctx, tx, company.ID, which); err != nil {
+		if err := tx.Pipeline(ctx, takesPlace(company.ID, which)); err != nil {
 			return err
 		}
 		if t, err = s.store.unconfirmed(ctx, tx, company.ID, which, held); err != nil {
@@ -226,7 +226,7 @@ func (s *store) lockHold(ctx context.Context, tx *pg.Tx, company id.Company, whi
 // holdByPass turns a hold into a pending purchase by pass.
 func (s *Server) holdByPass(ctx context.Context, tx *pg.Tx, company id.Company, t *Transaction, now time.Time) error {
 	perSpace := map[id.Booking]*int32{}
-	err := pipeline(ctx, tx, pg.Query{SQL: heldCreditsSQL, Args: []any{company, t.ID}, Scan: each(func(rows pgx.Rows) error {
+	err := tx.Pipeline(ctx, pg.Query{SQL: heldCreditsSQL, Args: []any{company, t.ID}, Scan: each(func(rows pgx.Rows) error {
 		var b id.Booking
 		var credits *int32
 		err := rows.Scan(&b, &credits)

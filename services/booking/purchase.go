@@ -119,10 +119,15 @@ func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purc
 	if len(settled) == 0 {
 		return nil
 	}
-	if err := s.store.save(ctx, tx, company, of, settled); err != nil {
-		return err
+	queries := of.save(company, settled)
+	if len(events) > 0 {
+		told, err := s.outbox.Query(ctx, tx, s.stamp(company, now, events)...)
+		if err != nil {
+			return err
+		}
+		queries = append(queries, told)
 	}
-	return s.append(ctx, tx, company, now, events...)
+	return tx.Pipeline(ctx, queries...)
 }
 
 // confirm makes the transaction of bookings that were granted.

@@ -170,7 +170,7 @@ const (
 func (s *Server) backToHold(ctx context.Context, company id.Company, t id.Transaction) (back bool, err error) {
 	err = s.store.inTx(context.WithoutCancel(ctx), company, func(ctx context.Context, tx *pg.Tx) error {
 		args := []any{company, t}
-		return pipeline(ctx, tx, pg.Query{SQL: lockPendingSQL, Args: args}, pg.Query{SQL: backToCardSQL, Args: args},
+		return tx.Pipeline(ctx, pg.Query{SQL: lockPendingSQL, Args: args}, pg.Query{SQL: backToCardSQL, Args: args},
 			pg.Query{SQL: backToHoldSQL, Args: args, Scan: func(rows pgx.Rows) error {
 				rows.Close()
 				back = rows.CommandTag().RowsAffected() > 0
@@ -221,32 +221,35 @@ const (
 
 // confirmPending makes a pending transaction one that everybody sees.
 func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t *Transaction, pass id.CustomerPass) error {
-	tag, err := tx.Exec(ctx, confirmSQL, company, t.ID)
-	if err != nil {
-		return err
-	}
-	if tag.RowsAffected() == 0 {
-		return errNotPending
-	}
-	if err := s.store.takesPlace(ctx, tx, company, t.ID); err != nil {
-		return err
-	}
 	for i := range t.Bookings {
 		t.Bookings[i].Payment.CustomerPass = pass
 	}
-	if _, err := tx.Exec(ctx, nameUsedPassSQL, company, t.ID, pass); err != nil {
+	told, err := s.outbox.Query(ctx, tx, s.stamp(company, s.now(), confirmations(t))...)
+	if err != nil {
 		return err
 	}
-	return s.appendConfirmed(ctx, tx, company, t)
+	return tx.Pipeline(ctx,
+		pg.Query{SQL: confirmSQL, Args: []any{company, t.ID}, Scan: func(rows pgx.Rows) error {
+			rows.Close()
+			if rows.CommandTag().RowsAffected() == 0 {
+				return errNotPending
+			}
+			return nil
+		}},
+		takesPlace(company, t.ID),
+		pg.Query{SQL: nameUsedPassSQL, Args: []any{company, t.ID, pass}},
+		told)
 }
 
-// takesPlace refuses a transaction whose dates are cancelled.
-func (s *store) takesPlace(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) error {
-	var cancelled int64
-	if err := tx.QueryRow(ctx, cancelledDatesSQL, company, t).Scan(&cancelled); err != nil || cancelled == 0 {
+// takesPlace returns the query that refuses a transaction whose dates are cancelled.
+func takesPlace(company id.Company, t id.Transaction) pg.Query {
+	return pg.Query{SQL: cancelledDatesSQL, Args: []any{company, t}, Scan: func(rows pgx.Rows) error {
+		cancelled, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+		if err == nil && cancelled > 0 {
+			err = fault.Refuse(ReasonEventCancelled, "the event is cancelled")
+		}
 		return err
-	}
-	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
+	}}
 }
 
 // appendConfirmed publishes the bookings of a transaction that has become visible.

@@ -219,7 +219,7 @@ func (s *store) registrations(ctx context.Context, company id.Company, ids []id.
 // registrationsIn reads bookings within tx.
 func registrationsIn(ctx context.Context, tx *pg.Tx, company id.Company, ids []id.Booking) ([]registration, error) {
 	var found foundRegistrations
-	if err := pipeline(ctx, tx, found.queries(company, ids)...); err != nil {
+	if err := tx.Pipeline(ctx, found.queries(company, ids)...); err != nil {
 		return nil, err
 	}
 	return found.in(ids), nil

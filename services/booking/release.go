@@ -52,7 +52,7 @@ func (s *Server) release(ctx context.Context, company id.Company, t id.Transacti
 func (s *Server) releaseIn(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from ...status) (int, error) {
 	var ids []id.Transaction
 	var codes []id.DiscountCode
-	err := pipeline(ctx, tx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: each(func(rows pgx.Rows) error {
+	err := tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: each(func(rows pgx.Rows) error {
 		var t id.Transaction
 		var code id.DiscountCode
 		if err := rows.Scan(&t, &code); err != nil {
@@ -69,7 +69,7 @@ func (s *Server) releaseIn(ctx context.Context, tx *pg.Tx, company id.Company, a
 	}
 	var dates []id.EventDate
 	var spaces []int32
-	err = pipeline(ctx, tx, pg.Query{SQL: placesSQL, Args: []any{company, ids}, Scan: each(func(rows pgx.Rows) error {
+	err = tx.Pipeline(ctx, pg.Query{SQL: placesSQL, Args: []any{company, ids}, Scan: each(func(rows pgx.Rows) error {
 		var d id.EventDate
 		var n int32
 		err := rows.Scan(&d, &n)
@@ -90,7 +90,7 @@ func (s *Server) releaseIn(ctx context.Context, tx *pg.Tx, company id.Company, a
 	}
 	var waited []*waiter
 	queries = append(queries, pg.Query{SQL: releaseWaitersSQL, Args: []any{company, ids, s.now()}, Scan: scanWaiters(&waited)})
-	if err := pipeline(ctx, tx, queries...); err != nil {
+	if err := tx.Pipeline(ctx, queries...); err != nil {
 		return 0, err
 	}
 	return len(ids), s.promoteReleased(ctx, tx, company, dates, waited)
@@ -103,7 +103,7 @@ const holdsOfDateSQL = `select t.id from transactions t where t.company_id = $1 
 // how many it were.
 func (s *Server) releaseHolds(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (int, error) {
 	var holds []id.Transaction
-	err := pipeline(ctx, tx, pg.Query{SQL: holdsOfDateSQL, Args: []any{company, date, cancelBatch}, Scan: each(func(rows pgx.Rows) error {
+	err := tx.Pipeline(ctx, pg.Query{SQL: holdsOfDateSQL, Args: []any{company, date, cancelBatch}, Scan: each(func(rows pgx.Rows) error {
 		var t id.Transaction
 		err := rows.Scan(&t)
 		holds = append(holds, t)
@@ -133,7 +133,7 @@ const unconfirmedPurchaserSQL = `select c.id, c.first_name, c.last_name, c.email
 // does not have the status.
 func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, as status) (*Transaction, error) {
 	var l listing
-	err := pipeline(ctx, tx,
+	err := tx.Pipeline(ctx,
 		pg.Query{SQL: beforehandSQL, Args: []any{company, which, string(as)}, Scan: l.scanTransactions},
 		pg.Query{SQL: unconfirmedPurchaserSQL, Args: []any{company, which}, Scan: l.scanPurchaser})
 	if err != nil {
@@ -260,7 +260,7 @@ func (s *Server) undoPending(ctx context.Context) error {
 	err := s.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		due = nil
 		now := s.now()
-		return pipeline(ctx, tx, pg.Query{SQL: claimUndoingSQL, Args: []any{now, now.Add(undoTime), expiryBatch}, Scan: scanOwned(&due)})
+		return tx.Pipeline(ctx, pg.Query{SQL: claimUndoingSQL, Args: []any{now, now.Add(undoTime), expiryBatch}, Scan: scanOwned(&due)})
 	})
 	if err != nil {
 		return s.store.fault(err)
@@ -393,7 +393,7 @@ func (s *Server) returnDue(ctx context.Context) error {
 	err := s.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		due = nil
 		now := s.now()
-		return pipeline(ctx, tx, pg.Query{SQL: claimReturnsSQL, Args: []any{now, now.Add(returnAgain), expiryBatch}, Scan: each(func(rows pgx.Rows) error {
+		return tx.Pipeline(ctx, pg.Query{SQL: claimReturnsSQL, Args: []any{now, now.Add(returnAgain), expiryBatch}, Scan: each(func(rows pgx.Rows) error {
 			var r creditReturn
 			err := rows.Scan(&r.company, &r.booking, &r.transaction, &r.pass, &r.credits)
 			due = append(due, r)

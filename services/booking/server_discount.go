@@ -149,7 +149,7 @@ func (s *Server) UpdateDiscountCode(ctx context.Context, req *bookingv1.UpdateDi
 	resp := &bookingv1.UpdateDiscountCodeResponse{}
 	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		var found []discountCode
-		err := pipeline(ctx, tx, pg.Query{SQL: discountByIDSQL + ` for no key update`, Args: []any{company.ID, which}, Scan: scanDiscounts(&found)})
+		err := tx.Pipeline(ctx, pg.Query{SQL: discountByIDSQL + ` for no key update`, Args: []any{company.ID, which}, Scan: scanDiscounts(&found)})
 		if err != nil {
 			return err
 		}

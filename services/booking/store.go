@@ -45,43 +45,6 @@ func (s *store) read(ctx context.Context, company id.Company, queries ...pg.Quer
 	return s.fault(s.db.Read(ctx, pg.For(company), queries...))
 }
 
-// pipeline runs queries within tx in one round trip, in their order. Each sees
-// what was committed before it began, so that one after a lock sees the state
-// that the lock protects. Rows of a query without Scan are dropped.
-func pipeline(ctx context.Context, tx *pg.Tx, queries ...pg.Query) (err error) {
-	batch := &pgx.Batch{}
-	for _, q := range queries {
-		batch.Queue(q.SQL, q.Args...)
-	}
-	results := tx.SendBatch(ctx, batch)
-	defer func() {
-		if e := results.Close(); err == nil {
-			err = e
-		}
-	}()
-	for _, q := range queries {
-		if q.Scan == nil {
-			if _, err := results.Exec(); err != nil {
-				return err
-			}
-			continue
-		}
-		rows, err := results.Query()
-		if err != nil {
-			return err
-		}
-		err = q.Scan(rows)
-		rows.Close()
-		if e := rows.Err(); e != nil {
-			return e
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // each calls scan for every row.
 func each(scan func(pgx.Rows) error) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {

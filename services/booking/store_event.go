@@ -151,7 +151,7 @@ func (s *store) insertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if e.Status == Draft {
 		queries = append(queries, pg.Query{SQL: draftDatesSQL, Args: []any{company, e.ID, true}})
 	}
-	return pipeline(ctx, tx, queries...)
+	return tx.Pipeline(ctx, queries...)
 }
 
 const (
@@ -201,7 +201,7 @@ func (s *store) lockEventAndDates(ctx context.Context, tx *pg.Tx, company id.Com
 
 func (s *store) lockedEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, dates string) (*Event, error) {
 	var found foundEvents
-	if err := pipeline(ctx, tx, found.queries(company, e, lockEventSQL, dates)...); err != nil {
+	if err := tx.Pipeline(ctx, found.queries(company, e, lockEventSQL, dates)...); err != nil {
 		return nil, err
 	}
 	return found.only()
@@ -270,7 +270,7 @@ func (s *store) lockDate(ctx context.Context, tx *pg.Tx, company id.Company, dat
 	}
 	var found foundEvents
 	found.dates, found.options = map[id.Event][]EventDate{}, map[id.Event][]PricingOption{}
-	err = pipeline(ctx, tx,
+	err = tx.Pipeline(ctx,
 		pg.Query{SQL: lockEventSQL, Args: []any{company, event}, Scan: scanEvents(&found.events)},
 		pg.Query{SQL: lockEventDateSQL, Args: []any{company, date}, Scan: scanDates(found.dates)},
 	)

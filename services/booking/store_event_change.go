@@ -82,7 +82,7 @@ func (s *store) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 	if p.cancels {
 		queries = append(queries, pg.Query{SQL: closeDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}})
 	}
-	return pipeline(ctx, tx, queries...)
+	return tx.Pipeline(ctx, queries...)
 }
 
 func updateDates(company id.Company, changed []difference) []pg.Query {
@@ -126,13 +126,13 @@ func updateOptions(company id.Company, changed []*PricingOption) []pg.Query {
 
 // saveDate stores a changed date of a locked event.
 func (s *store) saveDate(ctx context.Context, tx *pg.Tx, company id.Company, e *Event, d difference) error {
-	return pipeline(ctx, tx, append(updateDates(company, []difference{d}),
+	return tx.Pipeline(ctx, append(updateDates(company, []difference{d}),
 		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})...)
 }
 
 // closeDate takes a locked date off the offer.
 func (s *store) closeDate(ctx context.Context, tx *pg.Tx, company id.Company, e *Event, d id.EventDate) error {
-	return pipeline(ctx, tx,
+	return tx.Pipeline(ctx,
 		pg.Query{SQL: closeDateSQL, Args: []any{company, d}},
 		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})
 }
@@ -140,7 +140,7 @@ func (s *store) closeDate(ctx context.Context, tx *pg.Tx, company id.Company, e 
 // deleteEvent takes a locked event away from every reader, and its dates off the
 // offer, so that a purchase which waits for one sees it.
 func (s *store) deleteEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *Event) error {
-	return pipeline(ctx, tx,
+	return tx.Pipeline(ctx,
 		pg.Query{SQL: closeDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}},
 		pg.Query{SQL: deleteEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}},
 		pg.Query{SQL: uncountEventSQL, Args: []any{company}})

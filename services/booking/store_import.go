@@ -62,7 +62,7 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 	eventReferences, dates = slices.Compact(eventReferences), distinct(dates)
 
 	var events []id.Event
-	err := pipeline(ctx, tx,
+	err := tx.Pipeline(ctx,
 		pg.Query{SQL: lockImportsSQL, Args: []any{l.company.ID}},
 		pg.Query{SQL: existingSQL, Args: []any{l.company.ID, references}, Scan: each(func(rows pgx.Rows) error {
 			var reference string
@@ -87,7 +87,7 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 		return err
 	}
 	keyEvents, keyStarts := l.starting(lines)
-	return pipeline(ctx, tx,
+	return tx.Pipeline(ctx,
 		pg.Query{SQL: importOptionsSQL, Args: []any{l.company.ID, events}, Scan: each(func(rows pgx.Rows) error {
 			var o importOption
 			err := rows.Scan(&o.event, &o.ID, &o.Name, &o.position)
@@ -156,5 +156,5 @@ func closeLedger(ctx context.Context, tx *pg.Tx, l *ledger, p *purchases) error 
 	if len(spaces) > 0 {
 		queries = append(queries, spaces.update(l.company.ID))
 	}
-	return pipeline(ctx, tx, append(queries, p.insert(l.company.ID, history)...)...)
+	return tx.Pipeline(ctx, append(queries, p.insert(l.company.ID, history)...)...)
 }

@@ -150,7 +150,7 @@ func (s *store) waiter(ctx context.Context, company id.Company, which id.Waitlis
 // waiterIn is waiter within tx.
 func (s *store) waiterIn(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*waiter, error) {
 	var found []*waiter
-	err := pipeline(ctx, tx, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
 	return theWaiter(found, err)
 }
 
@@ -158,7 +158,7 @@ func (s *store) waiterIn(ctx context.Context, tx *pg.Tx, company id.Company, whi
 func (s *store) lockWaiter(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*waiter, error) {
 	var found []*waiter
 	args := []any{company, which}
-	err := pipeline(ctx, tx,
+	err := tx.Pipeline(ctx,
 		pg.Query{SQL: lockWaiterOfferSQL, Args: args},
 		pg.Query{SQL: lockWaiterDateSQL, Args: args},
 		pg.Query{SQL: waiterSQL, Args: args, Scan: scanWaiters(&found)})
@@ -185,7 +185,7 @@ func (s *store) candidates(ctx context.Context, tx *pg.Tx, company id.Company, f
 	}
 	var found []*waiter
 	args := []any{company, dates, behind, now, promotionBatch, refused, passedOverTooFew}
-	err := pipeline(ctx, tx, pg.Query{SQL: candidatesSQL, Args: args, Scan: scanWaiters(&found)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: candidatesSQL, Args: args, Scan: scanWaiters(&found)})
 	return found, err
 }
 
@@ -219,7 +219,7 @@ func (s *store) passOver(ctx context.Context, tx *pg.Tx, company id.Company, las
 		dates, seqs = append(dates, d), append(seqs, seq)
 	}
 	var over []*waiter
-	err := pipeline(ctx, tx, pg.Query{SQL: passOverSQL, Args: []any{company, dates, seqs, now}, Scan: scanWaiters(&over)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: passOverSQL, Args: []any{company, dates, seqs, now}, Scan: scanWaiters(&over)})
 	return over, err
 }
 

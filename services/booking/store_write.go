@@ -65,7 +65,7 @@ func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, da
 	if len(codes) > 0 {
 		queries = append(queries, of.lockCodes(company, codes))
 	}
-	return of, pipeline(ctx, tx, queries...)
+	return of, tx.Pipeline(ctx, queries...)
 }
 
 // scanOptions tells what is sold from what has ended.
@@ -280,8 +280,9 @@ func (t takes) update(company id.Company) pg.Query {
 	}}
 }
 
-// save stores purchases that were decided on an offer locked in tx.
-func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, of *offer, settled []*purchase) error {
+// save returns the statements that store purchases that were decided on the offer,
+// which is locked.
+func (of *offer) save(company id.Company, settled []*purchase) []pg.Query {
 	spaces := takes{}
 	for _, d := range of.dates {
 		if d.takes > 0 {
@@ -293,7 +294,7 @@ func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, of *off
 		p.addAs(t.bought, "", t.status, t.expiresAt, t.discount)
 	}
 	queries := append([]pg.Query{spaces.update(company)}, p.insert(company, live)...)
-	return pipeline(ctx, tx, append(queries, of.countUses(company)...)...)
+	return append(queries, of.countUses(company)...)
 }
 
 const (
@@ -331,7 +332,7 @@ func (s *store) lockBooking(ctx context.Context, tx *pg.Tx, company id.Company, 
 	var l listing
 	var freeMinutes *int32
 	args := []any{company, b}
-	err := pipeline(ctx, tx,
+	err := tx.Pipeline(ctx,
 		pg.Query{SQL: lockTransactionSQL, Args: args},
 		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
 		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
@@ -361,7 +362,7 @@ func (s *store) saveBooking(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if frees > 0 {
 		queries = append(queries, pg.Query{SQL: freeSpacesSQL, Args: []any{company, b.Date.ID, frees}})
 	}
-	return pipeline(ctx, tx, queries...)
+	return tx.Pipeline(ctx, queries...)
 }
 
 // distinct sorts ids and drops repetitions.

@@ -102,14 +102,9 @@ func (s *Server) redeem(ctx context.Context, tx *pg.Tx, company Company, r *rede
 			taken.add(-i.credits, p.RemainingUses, r.id, i.id)
 		}
 	}
-	if err := s.savePass(ctx, tx, company, &p.CustomerPass, taken); err != nil {
-		return storedRedemption{}, err
-	}
 	stored := storedRedemption{ID: r.id, Pass: p.ID, Credits: r.credits(), RemainingUses: p.RemainingUses}
-	if err := s.store.saveRedemption(ctx, tx, company.ID, stored); err != nil {
-		return stored, err
-	}
-	return stored, s.store.addItems(ctx, tx, company.ID, r.id, p.ID, items)
+	return stored, s.savePass(ctx, tx, company, &p.CustomerPass, taken,
+		saveRedemption(company.ID, stored), addItems(company.ID, r.id, p.ID, items))
 }
 
 // refusal says why none of the customer's passes, or not the one named, can pay.
@@ -134,14 +129,16 @@ func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company Company, r *red
 	return refusal
 }
 
-// savePass stores a changed pass with its ledger entries and publishes it.
-func (s *Server) savePass(ctx context.Context, tx *pg.Tx, company Company, p *CustomerPass, e entries) error {
+// savePass stores a changed pass with its ledger entries and publishes it, in one
+// round trip with more statements.
+func (s *Server) savePass(ctx context.Context, tx *pg.Tx, company Company, p *CustomerPass, e entries, more ...pg.Query) error {
 	p.Version++
 	p.UpdatedAt = instant(s.now())
-	if err := s.store.saveCustomerPass(ctx, tx, company.ID, *p, e); err != nil {
+	told, err := s.outbox.Query(ctx, tx, customerPassUpdated(company.ID, customerPassMessage(*p, s.now(), company.Zone)))
+	if err != nil {
 		return err
 	}
-	return s.outbox.Append(ctx, tx, customerPassUpdated(company.ID, customerPassMessage(*p, s.now(), company.Zone)))
+	return tx.Pipeline(ctx, append(append(saveCustomerPass(company.ID, *p, e), more...), told)...)
 }
 
 // ReturnCredits implements PassService.
@@ -215,10 +212,8 @@ func (s *Server) giveBack(ctx context.Context, tx *pg.Tx, company Company, redem
 			returned.add(i.Credits, p.RemainingUses, redemption, i.Item)
 		}
 	}
-	if err := s.savePass(ctx, tx, company, &p, returned); err != nil {
-		return p, err
-	}
-	return p, s.store.returnItems(ctx, tx, company.ID, redemption, bookings)
+	err = s.savePass(ctx, tx, company, &p, returned, returnItems(company.ID, redemption, bookings))
+	return p, err
 }
 
 // returnImported gives the credits of a booking back that was paid in an earlier
@@ -237,11 +232,9 @@ func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company Company,
 		p.RemainingUses += i.Credits
 		returned.add(i.Credits, p.RemainingUses, redemption, i.Item)
 	}
-	if err := s.savePass(ctx, tx, company, &p, returned); err != nil {
-		return p, err
-	}
 	i.Returned = i.Credits
-	return p, s.store.addItems(ctx, tx, company.ID, redemption, p.ID, []storedItem{i})
+	err = s.savePass(ctx, tx, company, &p, returned, addItems(company.ID, redemption, p.ID, []storedItem{i}))
+	return p, err
 }
 
 // CancelRedemption implements PassService.
@@ -276,7 +269,7 @@ func (s *Server) CancelRedemption(ctx context.Context, req *passv1.CancelRedempt
 			}
 		}
 		stored.CancelledAt = &now
-		return s.store.saveRedemption(ctx, tx, company.ID, stored)
+		return tx.Pipeline(ctx, saveRedemption(company.ID, stored))
 	})
 	if err != nil {
 		return nil, err
@@ -381,7 +374,8 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company Company, p Custo
 	if credits != 0 {
 		adjusted.add(credits, p.RemainingUses, id.Transaction{}, id.Booking{})
 	}
-	return p, s.savePass(ctx, tx, company, &p, adjusted)
+	err = s.savePass(ctx, tx, company, &p, adjusted)
+	return p, err
 }
 
 // expect refuses a change of what has changed since the caller read it.

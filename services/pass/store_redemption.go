@@ -20,13 +20,12 @@ const (
 			version = $7, updated_at = $8
 		where company_id = $1 and id = $2`
 
-	// Locked, so that the last sequence stays the last.
+	// The pass is locked, so that the last sequence stays the last.
 	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,
 			redemption_id, item_id, reason)
-		select $1, $2, $3 + n.place, $4, n.credits, n.balance, $5, $6, n.redemption_id, n.item_id, $7
-		from unnest($8::integer[], $9::integer[], $10::uuid[], $11::uuid[]) with ordinality n(credits, balance, redemption_id, item_id, place)`
-
-	lastSequenceSQL = `select coalesce(max(sequence), 0) from ledger_entries where company_id = $1 and customer_pass_id = $2`
+		select $1, $2, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l where l.company_id = $1 and l.customer_pass_id = $2),
+			$3, n.credits, n.balance, $4, $5, n.redemption_id, n.item_id, $6
+		from unnest($7::integer[], $8::integer[], $9::uuid[], $10::uuid[]) with ordinality n(credits, balance, redemption_id, item_id, place)`
 )
 
 // lockCustomerPass reads a customer pass for a change in tx.
@@ -63,21 +62,15 @@ func (e *entries) add(credits, balance int32, redemption id.Transaction, item id
 	e.items = append(e.items, item)
 }
 
-// saveCustomerPass stores a locked pass and appends to its ledger.
-func (s *store) saveCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, p CustomerPass, e entries) error {
-	var last int64
+// saveCustomerPass returns the statements that store a locked pass and append to
+// its ledger.
+func saveCustomerPass(company id.Company, p CustomerPass, e entries) []pg.Query {
+	queries := []pg.Query{{SQL: saveCustomerPassSQL, Args: []any{company, p.ID, p.RemainingUses, p.ExpiryDate, p.Status, p.PausedOn, p.Version, p.UpdatedAt}}}
 	if len(e.credits) > 0 {
-		if err := tx.QueryRow(ctx, lastSequenceSQL, company, p.ID).Scan(&last); err != nil {
-			return err
-		}
+		queries = append(queries, pg.Query{SQL: appendLedgerSQL, Args: []any{company, p.ID, e.kind, e.actor, p.UpdatedAt, e.reason,
+			e.credits, e.balances, e.redemptions, e.items}})
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(saveCustomerPassSQL, company, p.ID, p.RemainingUses, p.ExpiryDate, p.Status, p.PausedOn, p.Version, p.UpdatedAt)
-	if len(e.credits) > 0 {
-		batch.Queue(appendLedgerSQL, company, p.ID, last, e.kind, e.actor, p.UpdatedAt, e.reason,
-			e.credits, e.balances, e.redemptions, e.items)
-	}
-	return tx.SendBatch(ctx, batch).Close()
+	return queries
 }
 
 // storedRedemption is a redemption that has come, or was cancelled before.
@@ -149,9 +142,8 @@ func (s *store) claim(ctx context.Context, tx *pg.Tx, company id.Company, redemp
 	return r, false, err
 }
 
-func (s *store) saveRedemption(ctx context.Context, tx *pg.Tx, company id.Company, r storedRedemption) error {
-	_, err := tx.Exec(ctx, saveRedemptionSQL, company, r.ID, r.Pass, r.Credits, r.RemainingUses, r.CancelledAt)
-	return err
+func saveRedemption(company id.Company, r storedRedemption) pg.Query {
+	return pg.Query{SQL: saveRedemptionSQL, Args: []any{company, r.ID, r.Pass, r.Credits, r.RemainingUses, r.CancelledAt}}
 }
 
 // items returns what a redemption took, by item.
@@ -163,20 +155,18 @@ func (s *store) items(ctx context.Context, tx *pg.Tx, company id.Company, redemp
 	return pgx.CollectRows(rows, pgx.RowToStructByName[storedItem])
 }
 
-// addItems stores what bookings took of a pass.
-func (s *store) addItems(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction, pass id.CustomerPass, items []storedItem) error {
+// addItems returns the statement that stores what bookings took of a pass.
+func addItems(company id.Company, redemption id.Transaction, pass id.CustomerPass, items []storedItem) pg.Query {
 	ids := make([]id.Booking, len(items))
 	credits, returned := make([]int32, len(items)), make([]int32, len(items))
 	for n, i := range items {
 		ids[n], credits[n], returned[n] = i.Item, i.Credits, i.Returned
 	}
-	_, err := tx.Exec(ctx, addItemsSQL, company, redemption, pass, ids, credits, returned)
-	return err
+	return pg.Query{SQL: addItemsSQL, Args: []any{company, redemption, pass, ids, credits, returned}}
 }
 
-func (s *store) returnItems(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction, items []id.Booking) error {
-	_, err := tx.Exec(ctx, returnItemsSQL, company, redemption, items)
-	return err
+func returnItems(company id.Company, redemption id.Transaction, items []id.Booking) pg.Query {
+	return pg.Query{SQL: returnItemsSQL, Args: []any{company, redemption, items}}
 }
 
 // lockCandidates reads the passes of a customer, or the one named, that can pay.
