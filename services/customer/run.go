@@ -48,9 +48,6 @@ func Run(ctx context.Context, h *service.Host) error {
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 	forgetting := NewForgetting(kit.DB, kit.Outbox, kit.Bus, cfg.Settle, h.Log)
-	if err := forgetting.Collect(h.Metrics); err != nil {
-		return err
-	}
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
