@@ -2,6 +2,8 @@ package reservectl
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"reservation.dev/platform/fault"
 )
 
 // commands are all commands, with the words that call them.
@@ -241,4 +245,14 @@ func TestCredentials(t *testing.T) {
 		t.Setenv("RESERVATION_TOKEN", rawToken)
 		ok(t, "company", "list", "--auth", f.GRPC.Auth)
 	})
+}
+
+func TestExplain(t *testing.T) {
+	away := fault.Away(errors.New("dial tcp 10.0.0.1:9090"))
+	if got := explain(fmt.Errorf("pass: %w", away)); !strings.HasPrefix(got, "pass: the service is temporarily unavailable") || strings.Contains(got, "10.0.0.1") {
+		t.Errorf("got %q", got)
+	}
+	if got := explain(away); strings.HasPrefix(got, ":") || !strings.Contains(got, "is the platform running") {
+		t.Errorf("got %q", got)
+	}
 }

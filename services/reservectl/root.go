@@ -66,7 +66,7 @@ func explain(err error) string {
 		return err.Error() + h.hint
 	}
 	f = fault.From(err)
-	message := f.Message
+	message := during(err, f) + f.Message
 	if len(f.Fields) > 1 {
 		all := make([]string, len(f.Fields))
 		for i, field := range f.Fields {
@@ -78,6 +78,16 @@ func explain(err error) string {
 		h.hint += "; is the platform running, at this address?"
 	}
 	return message + " (" + f.Reason + ")" + h.hint
+}
+
+// during returns what err says was being done, as "pass: ", when f came of it. What a
+// fault says of its own cause is for logs.
+func during(err error, f *fault.Error) string {
+	prefix, ok := strings.CutSuffix(err.Error(), f.Error())
+	if !ok {
+		return ""
+	}
+	return prefix
 }
 
 // app is what the commands share.
@@ -130,7 +140,7 @@ Progress and errors go to standard error. The exit status is 0: done, 1: failed,
 	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
 	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
+	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
 	return root
 }
