@@ -3,7 +3,6 @@ package reservectl
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -249,7 +248,7 @@ func TestCredentials(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	away := fault.Away(errors.New("dial tcp 10.0.0.1:9090"))
-	if got := explain(fmt.Errorf("pass: %w", away)); !strings.HasPrefix(got, "pass: the service is temporarily unavailable") || strings.Contains(got, "10.0.0.1") {
+	if got := explain(whose{away, "pass"}); !strings.HasPrefix(got, "pass: the service is temporarily unavailable") || strings.Contains(got, "10.0.0.1") {
 		t.Errorf("got %q", got)
 	}
 	if got := explain(away); strings.HasPrefix(got, ":") || !strings.Contains(got, "is the platform running") {

@@ -57,16 +57,28 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
+// whose is an error with whose it is: a service, or a step of several.
+type whose struct {
+	error
+	name string
+}
+
+func (w whose) Unwrap() error { return w.error }
+
 // explain says what a service refused, or what went wrong, in one line.
 func explain(err error) string {
 	var h hinted
 	errors.As(err, &h)
+	var w whose
+	if errors.As(err, &w) {
+		w.name += ": "
+	}
 	var f *fault.Error
 	if !errors.As(err, &f) && fault.From(err).Kind == fault.Internal {
-		return err.Error() + h.hint
+		return w.name + err.Error() + h.hint
 	}
 	f = fault.From(err)
-	message := during(err, f) + f.Message
+	message := f.Message
 	if len(f.Fields) > 1 {
 		all := make([]string, len(f.Fields))
 		for i, field := range f.Fields {
@@ -77,17 +89,7 @@ func explain(err error) string {
 	if f.Kind == fault.Unavailable {
 		h.hint += "; is the platform running, at this address?"
 	}
-	return message + " (" + f.Reason + ")" + h.hint
-}
-
-// during returns what err says was being done, as "pass: ", when f came of it. What a
-// fault says of its own cause is for logs.
-func during(err error, f *fault.Error) string {
-	prefix, ok := strings.CutSuffix(err.Error(), f.Error())
-	if !ok {
-		return ""
-	}
-	return prefix
+	return w.name + message + " (" + f.Reason + ")" + h.hint
 }
 
 // app is what the commands share.
