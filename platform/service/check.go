@@ -78,8 +78,8 @@ func checkAddresses(env config.Env, groups []any) []error {
 	for _, group := range groups {
 		for _, s := range Settings(group) {
 			value := env.Value(s.Name)
-			if value == "" || !strings.HasSuffix(s.Name, "_ADDR") || strings.Contains(value, ":///") {
-				continue // dns:///booking:9090 is a resolver's business
+			if value == "" || !strings.HasSuffix(s.Name, "_ADDR") || strings.HasPrefix(value, "dns:") || strings.HasPrefix(value, "unix:") {
+				continue // dns:///booking:9090 and unix:/run/booking are gRPC's business
 			}
 			listening := s.Name == "ADMIN_ADDR" || s.Name == "HTTP_ADDR" || s.Name == "GRPC_ADDR"
 			for addr := range strings.SplitSeq(value, ",") {

@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), `"peer:1"`) {
 			t.Errorf("got %v", err)
 		}
-		for _, right := range []config.Env{{"ADMIN_ADDR": ":0", "GRPC_ADDR": "[::1]:9090"}, {"PEER_ADDR": "peer:1,10.0.0.1:2"}, {"PEER_ADDR": "dns:///peer:9090"}} {
+		for _, right := range []config.Env{{"ADMIN_ADDR": ":0", "GRPC_ADDR": "[::1]:9090"}, {"PEER_ADDR": "peer:1,10.0.0.1:2"}, {"PEER_ADDR": "dns:///peer:9090"}, {"PEER_ADDR": "dns:peer:9090"}, {"PEER_ADDR": "unix:/run/peer"}} {
 			if _, err := check(with(right)); err != nil {
 				t.Errorf("%v: %v", right, err)
 			}
