@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 
 	"reservation.dev/platform/fault"
 )
@@ -247,11 +249,24 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	away := fault.Away(errors.New("dial tcp 10.0.0.1:9090"))
-	if got := explain(whose{away, "pass"}); !strings.HasPrefix(got, "pass: the service is temporarily unavailable") || strings.Contains(got, "10.0.0.1") {
-		t.Errorf("got %q", got)
-	}
-	if got := explain(away); strings.HasPrefix(got, ":") || !strings.Contains(got, "is the platform running") {
-		t.Errorf("got %q", got)
+	lost := fault.From(grpcstatus.Error(codes.Unavailable, "tls: first record does not look like a TLS handshake"))
+	said := fault.From(fault.Status(fault.Away(errors.New("dial tcp 10.0.0.1:5432"))).Err())
+	for _, tt := range []struct {
+		err  error
+		want []string
+	}{
+		{whose{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "is the platform running, at this address?", "TLS handshake"}},
+		{said, []string{"the service is temporarily unavailable", "the service runs, and what it needs does not answer"}},
+		{whose{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
+	} {
+		got := explain(tt.err)
+		for i, want := range tt.want {
+			if at := strings.Index(got, want); at < 0 || i == 0 && at != 0 {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if strings.Contains(got, "10.0.0.1") {
+			t.Errorf("got %q", got)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	grpcstatus "google.golang.org/grpc/status"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/service"
@@ -57,6 +58,19 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
+// awayHint tells a service that was not reached from one that answers and lacks
+// something; cause is that of the fault.
+func awayHint(cause error) string {
+	if cause == nil { // a service said so
+		return "; the service runs, and what it needs does not answer: its log says what"
+	}
+	var said interface{ GRPCStatus() *grpcstatus.Status }
+	if errors.As(cause, &said) {
+		return "; is the platform running, at this address? " + said.GRPCStatus().Message()
+	}
+	return "; is the platform running, at this address?"
+}
+
 // whose is an error with whose it is: a service, or a step of several.
 type whose struct {
 	error
@@ -87,7 +101,7 @@ func explain(err error) string {
 		message = strings.Join(all, "; ")
 	}
 	if f.Kind == fault.Unavailable {
-		h.hint += "; is the platform running, at this address?"
+		h.hint += awayHint(errors.Unwrap(f))
 	}
 	return w.name + message + " (" + f.Reason + ")" + h.hint
 }
