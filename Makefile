@@ -102,8 +102,8 @@ upgrade-test: postgres ## replace the previous release by this one under load, a
 	go test -count=1 -timeout 20m $(TESTFLAGS) -run TestRollingUpgrade ./test/operations -upgrade -v
 
 .PHONY: restore-drill
-restore-drill: postgres ## back up a platform under load, destroy it, restore it, and compare
-	go test -count=1 -timeout 20m $(TESTFLAGS) -run TestRestoreDrill ./test/operations -drill -v
+restore-drill: postgres ## back up a platform under load, destroy it, restore it, and compare; a restore to a moment
+	go test -count=1 -timeout 20m $(TESTFLAGS) -run 'TestRestoreDrill|TestRestoreToMoment' ./test/operations -drill -v
 
 .PHONY: previous-release
 previous-release: ## after a release: note its COMMIT (default HEAD) as the one that the next is upgraded from

@@ -69,6 +69,9 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer b.Close()
+	if err := b.Collect(h.Metrics); err != nil {
+		return err
+	}
 	if err := b.EnsureStreams(ctx); err != nil {
 		return err
 	}

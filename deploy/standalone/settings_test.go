@@ -23,7 +23,7 @@ import (
 func right() config.Env {
 	return config.Env{
 		"DATABASE_URL": "postgres://x:p@127.0.0.1/x", "MASTER_KEY": strings.Repeat("A", 43) + "=",
-		"SERVICE_CREDENTIAL_ID": "svc_x", "SERVICE_CREDENTIAL_SECRET": "s",
+		"SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": strings.Repeat("5", 64),
 		"MIGRATION_DATABASE_URL": "postgres://x:p@127.0.0.1/x", "DATABASE_APP_ROLE": "x",
 	}
 }

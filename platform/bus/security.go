@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -62,7 +63,7 @@ func (c Config) checkURL() error {
 	for server := range strings.SplitSeq(c.URL, ",") {
 		u, err := url.Parse(strings.TrimSpace(server))
 		switch {
-		case err != nil || strings.TrimSpace(server) == "":
+		case err != nil || strings.TrimSpace(server) == "", strings.Contains(server, "://") && !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
 			return errors.New("NATS_URL has an address that cannot be read; want nats://host:port or tls://host:port, separated by commas")
 		case u.User != nil && c.Security.CredentialsFile != "":
 			return errors.New("NATS_URL has a user and NATS_CREDENTIALS_FILE is set: only one of them can say who this is")

@@ -149,6 +149,7 @@ func TestSecurity(t *testing.T) {
 			{bus.Config{Security: bus.Security{CredentialsFile: file(t, []byte("SUAhunter2"))}}, "NATS_CREDENTIALS_FILE: "},
 			{bus.Config{URL: "nats://u:hunter2@h:1", Security: bus.Security{CredentialsFile: password}}, "only one of them"},
 			{bus.Config{URL: "nats://u:hunter2@h:port"}, "NATS_URL has an address"},
+			{bus.Config{URL: "http://h:4222"}, "NATS_URL has an address"},
 		} {
 			_, err := bus.Connect(t.Context(), tt.cfg, testkit.Log(t))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reservation.dev/platform/config"
@@ -55,6 +56,7 @@ func readSettings(p Part, env config.Env) (Process, []string, error) {
 	for _, group := range groups {
 		faults = append(faults, config.Read(env, group))
 	}
+	faults = append(faults, checkAddresses(env, groups)...)
 	if proc.TLS.Enabled() && proc.TLS.Validate() == nil {
 		_, err := mtls.Open(proc.TLS, slog.New(slog.DiscardHandler))
 		faults = append(faults, err)
@@ -67,6 +69,29 @@ func readSettings(p Part, env config.Env) (Process, []string, error) {
 		warnings = append(warnings, plainConnections(env, proc, groups)...)
 	}
 	return proc, warnings, config.JoinFaults(faults...)
+}
+
+// checkAddresses reports addresses that are not host:port: of what is listened on,
+// where the host may be left out, and of the services that are called.
+func checkAddresses(env config.Env, groups []any) []error {
+	var faults []error
+	for _, group := range groups {
+		for _, s := range Settings(group) {
+			value := env.Value(s.Name)
+			if value == "" || !strings.HasSuffix(s.Name, "_ADDR") || strings.HasPrefix(value, "dns:") || strings.HasPrefix(value, "unix:") {
+				continue // dns:///booking:9090 and unix:/run/booking are gRPC's business
+			}
+			listening := s.Name == "ADMIN_ADDR" || s.Name == "HTTP_ADDR" || s.Name == "GRPC_ADDR"
+			for addr := range strings.SplitSeq(value, ",") {
+				host, port, err := net.SplitHostPort(strings.TrimSpace(addr))
+				number, wrong := strconv.ParseUint(port, 10, 16)
+				if err != nil || wrong != nil || !listening && (host == "" || number == 0) {
+					faults = append(faults, fmt.Errorf("%s has %q, want host:port", s.Name, strings.TrimSpace(addr)))
+				}
+			}
+		}
+	}
+	return faults
 }
 
 // checkSettings is the command check: it prints the warnings, and returns the

@@ -72,6 +72,22 @@ func TestCheck(t *testing.T) {
 			t.Errorf("the exit code is %d", ExitCode(err))
 		}
 	})
+	t.Run("an address that is none is reported by name, and one of each form is right", func(t *testing.T) {
+		_, err := check(with(config.Env{"ADMIN_ADDR": "9100", "GRPC_ADDR": "127.0.0.1:http", "PEER_ADDR": "peer:1, peer, :2, peer:70000"}))
+		for _, want := range []string{`ADMIN_ADDR has "9100"`, `GRPC_ADDR has "127.0.0.1:http"`, `PEER_ADDR has "peer"`, `PEER_ADDR has ":2"`, `PEER_ADDR has "peer:70000"`} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v does not say %s", err, want)
+			}
+		}
+		if err != nil && strings.Contains(err.Error(), `"peer:1"`) {
+			t.Errorf("got %v", err)
+		}
+		for _, right := range []config.Env{{"ADMIN_ADDR": ":0", "GRPC_ADDR": "[::1]:9090"}, {"PEER_ADDR": "peer:1,10.0.0.1:2"}, {"PEER_ADDR": "dns:///peer:9090"}, {"PEER_ADDR": "dns:peer:9090"}, {"PEER_ADDR": "unix:/run/peer"}} {
+			if _, err := check(with(right)); err != nil {
+				t.Errorf("%v: %v", right, err)
+			}
+		}
+	})
 	t.Run("a certificate needs all three of its files", func(t *testing.T) {
 		_, err := check(with(config.Env{"GRPC_TLS_CA_FILE": "/nowhere/ca"}))
 		if err == nil || !strings.Contains(err.Error(), "GRPC_TLS_CERT_FILE and GRPC_TLS_KEY_FILE must be set too") {

@@ -2,11 +2,14 @@ package service
 
 import (
 	"context"
+	"errors"
+	"regexp"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -16,6 +19,20 @@ import (
 type Credential struct {
 	ID     string        `env:"SERVICE_CREDENTIAL_ID,required" doc:"svc_ identifier of the platform credential with which this part calls others"`
 	Secret config.Secret `env:"SERVICE_CREDENTIAL_SECRET,required" doc:"the secret of that credential"`
+}
+
+var secretForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// Validate reports every wrong setting. What is not given is reported as such.
+func (c Credential) Validate() error {
+	var faults []error
+	if _, err := id.Parse[id.ServiceCredential](c.ID); err != nil && c.ID != "" {
+		faults = append(faults, errors.New("SERVICE_CREDENTIAL_ID is no svc_ identifier"))
+	}
+	if c.Secret != "" && !secretForm.MatchString(c.Secret.Reveal()) {
+		faults = append(faults, errors.New("SERVICE_CREDENTIAL_SECRET must have 64 hexadecimal characters"))
+	}
+	return errors.Join(faults...)
 }
 
 // Source returns the part's own tokens, which the auth service at conn issues.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -32,6 +33,11 @@ func (c *Config) Validate() error {
 	}
 	if u, err := url.Parse(c.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || (u.Path != "" && u.Path != "/") {
 		faults = append(faults, errors.New("ADMIN_URL must be http(s)://host[:port]"))
+	}
+	for _, s := range []struct{ name, address string }{{"INTERFACE_A_URL", c.InterfaceA}, {"INTERFACE_B_URL", c.InterfaceB}} {
+		if u, err := url.Parse(s.address); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			faults = append(faults, fmt.Errorf("%s must be http(s)://host[:port][/path]", s.name))
+		}
 	}
 	return errors.Join(faults...)
 }

@@ -39,6 +39,7 @@
 //  11. An erasure begins its second round only after every other service has answered
 //     the first, and is complete only after every one has answered the last and no
 //     event that names the customer is left in the stream, but those that tell of
-//     the end. A service that is away holds it up, and is never left out.
+//     the end. A service that is away holds it up, and is never left out; one that
+//     has not answered within an hour is asked again, for what it was told may be lost.
 //  12. An import does not bring an erased customer back: the reference is refused.
 package customer

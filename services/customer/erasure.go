@@ -54,16 +54,13 @@ type erasureAnswer struct {
 	ErasedAt time.Time   `db:"erased_at"`
 }
 
-// again begins a finished erasure anew, for databases that were restored. One that
-// is under way goes on as it is.
-func (e *Erasure) again(now time.Time) bool {
-	if e.CompletedAt == nil {
-		return false
-	}
+// again begins an erasure anew, for databases that were restored. One that was under
+// way at the moment of the backup may wait for what nobody tells any more, and may
+// have answers of databases that are older than these.
+func (e *Erasure) again(now time.Time) {
 	e.Round++
 	e.LastRound = e.Round + rounds - 1
 	e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt = now, nil, nil
-	return true
 }
 
 // referenceDigest identifies a reference of the company without telling it to

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -349,6 +350,89 @@ func TestRounds(t *testing.T) { // invariant 11
 		e.answer(c, 4, all...)
 		if e.goOn(); e.progress(c).GetCompletedAt() == nil {
 			t.Error("not ended")
+		}
+	})
+	t.Run("a repeat of one that is under way begins anew, and what was answered before does not count", func(t *testing.T) {
+		e := openErasing(t)
+		c := e.create("Ann").GetId()
+		e.erase(c, false)
+		e.publish()
+		e.answer(c, 1, all[:2]...)
+		e.erase(c, true)
+		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 2 {
+			t.Errorf("told %v", told)
+		}
+		e.now = e.now.Add(time.Hour)
+		e.answer(c, 1, all...)
+		e.answer(c, 2, all[2:]...)
+		if rounds := e.goOn(); len(rounds) != 0 {
+			t.Errorf("announced %v by answers of before", rounds)
+		}
+		e.answer(c, 2, all[:2]...)
+		e.goOn()
+		e.answer(c, 3, all...)
+		if e.goOn(); e.progress(c).GetCompletedAt() == nil {
+			t.Error("not ended")
+		}
+	})
+	t.Run("a round that a service has not answered for an hour is announced again, by nobody else's wish", func(t *testing.T) {
+		e := openErasing(t)
+		late, done := e.create("Ann").GetId(), e.create("Bea").GetId()
+		e.erase(late, false)
+		e.erase(done, false)
+		e.publish()
+		e.answer(late, 1, all[1:]...)
+		e.answer(done, 1, all...)
+		remind := func() (told []*customerv1.CustomerErased) {
+			t.Helper()
+			if err := e.job.remindOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return e.publish()
+		}
+		e.now = e.now.Add(time.Hour - time.Second)
+		if told := remind(); len(told) != 0 {
+			t.Errorf("told %v too early", told)
+		}
+		e.now = e.now.Add(time.Second)
+		if told := remind(); len(told) != 1 || told[0].GetRound() != 1 || told[0].GetCustomer().GetId() != late {
+			t.Errorf("told %v", told)
+		}
+		e.answer(late, 1, all...)
+		if told := remind(); len(told) != 0 {
+			t.Errorf("told %v, who has answered", told)
+		}
+		if rounds := e.goOn(); !slices.Equal(rounds, []int32{2, 2}) {
+			t.Errorf("announced %v", rounds)
+		}
+	})
+	t.Run("what is open, and for how long, is told until it is complete", func(t *testing.T) {
+		e := openErasing(t)
+		told := func(open, age float64) {
+			t.Helper()
+			got, err := e.job.readOpen(t.Context())
+			if err != nil || !slices.Equal(got, []float64{open, age}) {
+				t.Errorf("got %v, %v, want %v and %v", got, err, open, age)
+			}
+		}
+		told(0, 0)
+		c := e.create("Ann").GetId()
+		e.erase(c, false)
+		e.publish()
+		e.now = e.now.Add(time.Hour)
+		told(1, 3600)
+		e.answer(c, 1, all...)
+		e.goOn()
+		told(1, 0) // the second round has just begun
+		e.answer(c, 2, all...)
+		e.goOn()
+		told(0, 0)
+		registry := prometheus.NewRegistry()
+		if err := e.job.Collect(registry); err != nil {
+			t.Fatal(err)
+		}
+		if families, err := registry.Gather(); err != nil || len(families) != 2 {
+			t.Errorf("got %v, %v", families, err)
 		}
 	})
 	t.Run("the list has all, by pages", func(t *testing.T) {

@@ -71,6 +71,47 @@ func (f *Forgetting) Run(ctx context.Context, jobs *service.Jobs) error {
 	return jobs.Every(ctx, "advance_erasures", goOnEvery, f.runOnce)
 }
 
+const (
+	// remindEvery is long beside what a round takes, and short beside the 7 days
+	// after which the stream has an announcement no more.
+	remindEvery = time.Hour
+	remindBatch = 1000
+)
+
+// Remind asks services again that have not answered, until ctx ends. What was
+// announced is lost with the event stream, or with the database of a service that
+// was restored; without this the erasure would wait for ever.
+func (f *Forgetting) Remind(ctx context.Context, jobs *service.Jobs) error {
+	return jobs.Every(ctx, "remind_erasures", remindEvery, f.remindOnce)
+}
+
+// remindOnce announces once more the rounds that wait for an answer. Several
+// replicas may each do it; who has answered does it again and changes nothing.
+func (f *Forgetting) remindOnce(ctx context.Context) error {
+	reminded := 0
+	err := f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		list, err := f.store.unanswered(ctx, tx, f.now().Add(-remindEvery), remindBatch)
+		if err != nil {
+			return err
+		}
+		reminded = len(list)
+		for _, e := range list {
+			c, err := f.store.lockAny(ctx, tx, e.Company, e.Customer)
+			if err != nil {
+				return err
+			}
+			if err := f.outbox.Append(ctx, tx, erased(e.Company, c, e.Round)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && reminded > 0 {
+		f.log.Warn("erasures wait for a service, and are announced again", "erasures", reminded)
+	}
+	return pg.Fault(err, nil)
+}
+
 // runOnce begins the next round of erasures that have all answers, and ends those
 // of which it was the last one.
 func (f *Forgetting) runOnce(ctx context.Context) error {

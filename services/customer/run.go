@@ -48,11 +48,15 @@ func Run(ctx context.Context, h *service.Host) error {
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 	forgetting := NewForgetting(kit.DB, kit.Outbox, kit.Bus, cfg.Settle, h.Log)
+	if err := forgetting.Collect(h.Metrics); err != nil {
+		return err
+	}
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
 	g.Go("erasures", func(ctx context.Context) error { return forgetting.Run(ctx, kit.Jobs) })
+	g.Go("reminders of erasures", func(ctx context.Context) error { return forgetting.Remind(ctx, kit.Jobs) })
 	g.Go("answers to erasures", func(ctx context.Context) error { return forgetting.Listen(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()

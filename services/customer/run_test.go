@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 				Part: "customer", Log: testkit.Log(t), Metrics: prometheus.NewRegistry(), Health: health,
 				Env: config.Env{
 					"DATABASE_URL": appURL, "NATS_URL": testkit.NATSURL(t), "BUS_PREFIX": b.Prefix(), "GRPC_ADDR": addr,
-					"AUTH_ADDR": freeAddr(t), "SERVICE_CREDENTIAL_ID": "svc_x", "SERVICE_CREDENTIAL_SECRET": "secret",
+					"AUTH_ADDR": freeAddr(t), "SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": strings.Repeat("5", 64),
 				},
 			})
 		}()

@@ -60,8 +60,10 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 		if c.Reference != nil {
 			e.ReferenceDigest = referenceDigest(company, *c.Reference)
 		}
-	case !repeat || !e.again(now):
+	case !repeat:
 		return nil
+	default:
+		e.again(now)
 	}
 	counted := c.DeletedAt == nil
 	c.Erase(now)

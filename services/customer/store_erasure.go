@@ -44,6 +44,16 @@ const (
 				and a.customer_id = e.customer_id and a.round = e.round and a.service = any ($2)) = cardinality($2)
 		order by announced_at limit $3 for update skip locked`
 
+	// Those that some service has not answered long after their round was announced.
+	unansweredSQL = `select ` + erasureColumns + ` from customer_erasures e
+		where completed_at is null and announced_at <= $1
+			and (select count(*) from customer_erasure_answers a where a.company_id = e.company_id
+				and a.customer_id = e.customer_id and a.round = e.round and a.service = any ($2)) < cardinality($2)
+		order by announced_at limit $3 for update skip locked`
+
+	openErasuresSQL = `select count(*) as open, coalesce(extract(epoch from $1 - min(announced_at)), 0)::float8 as age
+		from (select announced_at from customer_erasures where completed_at is null order by announced_at limit $2) e`
+
 	forgottenReferencesSQL = `select reference_digest from customer_erasures where company_id = $1 and reference_digest = any ($2)`
 )
 
@@ -133,7 +143,17 @@ func (s *store) answers(ctx context.Context, company id.Company, list []Erasure)
 // answered locks erasures that are to go on, whatever their company; before is
 // until when those were announced that have had time enough.
 func (s *store) answered(ctx context.Context, tx *pg.Tx, before time.Time, limit int) ([]Erasure, error) {
-	rows, err := tx.Query(ctx, answeredSQL, before, erasers(), limit)
+	return s.lockErasures(ctx, tx, answeredSQL, before, limit)
+}
+
+// unanswered locks erasures that some service has not answered, whatever their
+// company; before is until when those were announced that have waited long enough.
+func (s *store) unanswered(ctx context.Context, tx *pg.Tx, before time.Time, limit int) ([]Erasure, error) {
+	return s.lockErasures(ctx, tx, unansweredSQL, before, limit)
+}
+
+func (s *store) lockErasures(ctx context.Context, tx *pg.Tx, sql string, before time.Time, limit int) ([]Erasure, error) {
+	rows, err := tx.Query(ctx, sql, before, erasers(), limit)
 	if err != nil {
 		return nil, err
 	}

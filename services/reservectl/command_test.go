@@ -2,6 +2,7 @@ package reservectl
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
+	"reservation.dev/platform/fault"
 )
 
 // commands are all commands, with the words that call them.
@@ -241,4 +246,27 @@ func TestCredentials(t *testing.T) {
 		t.Setenv("RESERVATION_TOKEN", rawToken)
 		ok(t, "company", "list", "--auth", f.GRPC.Auth)
 	})
+}
+
+func TestExplain(t *testing.T) {
+	lost := fault.From(grpcstatus.Error(codes.Unavailable, "tls: first record does not look like a TLS handshake"))
+	said := fault.From(fault.Status(fault.Away(errors.New("dial tcp 10.0.0.1:5432"))).Err())
+	for _, tt := range []struct {
+		err  error
+		want []string
+	}{
+		{whose{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "is the platform running, at this address?", "TLS handshake"}},
+		{said, []string{"the service is temporarily unavailable", "the service runs, and what it needs does not answer"}},
+		{whose{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
+	} {
+		got := explain(tt.err)
+		for i, want := range tt.want {
+			if at := strings.Index(got, want); at < 0 || i == 0 && at != 0 {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if strings.Contains(got, "10.0.0.1") {
+			t.Errorf("got %q", got)
+		}
+	}
 }

@@ -43,7 +43,7 @@ complete. docs/PRIVACY.md says what is in it.`,
 			for _, s := range a.stores() {
 				kinds, err := a.stored(c.Context(), s, args[0])
 				if err != nil {
-					return err
+					return whose{err, s.name}
 				}
 				records = append(records, member{s.name, kinds})
 			}
@@ -72,7 +72,7 @@ func (a *app) stored(ctx context.Context, s store, customer string) (row, error)
 			return kinds, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+			return nil, err
 		}
 		r := res.GetRecord()
 		if n := len(kinds); n == 0 || kinds[n-1].name != r.GetKind() {

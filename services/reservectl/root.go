@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	grpcstatus "google.golang.org/grpc/status"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/service"
@@ -57,13 +58,38 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
+// awayHint tells a service that was not reached from one that answers and lacks
+// something; cause is that of the fault.
+func awayHint(cause error) string {
+	if cause == nil { // a service said so
+		return "; the service runs, and what it needs does not answer: its log says what"
+	}
+	var said interface{ GRPCStatus() *grpcstatus.Status }
+	if errors.As(cause, &said) {
+		return "; is the platform running, at this address? " + said.GRPCStatus().Message()
+	}
+	return "; is the platform running, at this address?"
+}
+
+// whose is an error with whose it is: a service, or a step of several.
+type whose struct {
+	error
+	name string
+}
+
+func (w whose) Unwrap() error { return w.error }
+
 // explain says what a service refused, or what went wrong, in one line.
 func explain(err error) string {
 	var h hinted
 	errors.As(err, &h)
+	var w whose
+	if errors.As(err, &w) {
+		w.name += ": "
+	}
 	var f *fault.Error
 	if !errors.As(err, &f) && fault.From(err).Kind == fault.Internal {
-		return err.Error() + h.hint
+		return w.name + err.Error() + h.hint
 	}
 	f = fault.From(err)
 	message := f.Message
@@ -75,9 +101,9 @@ func explain(err error) string {
 		message = strings.Join(all, "; ")
 	}
 	if f.Kind == fault.Unavailable {
-		h.hint += "; is the platform running, at this address?"
+		h.hint += awayHint(errors.Unwrap(f))
 	}
-	return message + " (" + f.Reason + ")" + h.hint
+	return w.name + message + " (" + f.Reason + ")" + h.hint
 }
 
 // app is what the commands share.
@@ -130,7 +156,7 @@ Progress and errors go to standard error. The exit status is 0: done, 1: failed,
 	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
 	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
+	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
 	return root
 }

@@ -1,8 +1,10 @@
 package webhook
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"reservation.dev/platform/seal"
@@ -73,7 +75,26 @@ func (d Delivery) Validate() error {
 	if d.Issuer == "" {
 		faults = append(faults, errors.New("WEBHOOK_ISSUER must not be empty"))
 	}
-	return errors.Join(faults...)
+	if d.RetryAfterMax < 0 {
+		faults = append(faults, errors.New("WEBHOOK_RETRY_AFTER_MAX must not be negative"))
+	}
+	return errors.Join(append(faults, checkCAFile(d.CAFile))...)
+}
+
+// checkCAFile reports a WEBHOOK_CA_FILE that cannot be used, without which each
+// delivery to an endpoint of that authority would fail.
+func checkCAFile(path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("WEBHOOK_CA_FILE: %w", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		return fmt.Errorf("WEBHOOK_CA_FILE: %s has no certificate", path)
+	}
+	return nil
 }
 
 // Production reports what is for trying alone.

@@ -84,7 +84,9 @@ func TestReservectl(t *testing.T) {
 	t.Run("customer import", func(t *testing.T) { o.testCustomerImport(t, c.ID, n) })
 	t.Run("transaction import", func(t *testing.T) { o.testTransactionImport(t, c.ID, n) })
 	t.Run("seed", o.testSeed)
+	t.Run("credential", func(t *testing.T) { o.testCredential(t, c.ID) })
 	t.Run("without a platform", o.testAlone)
+	t.Run("signing-key", func(t *testing.T) { o.testSigningKeys(t, n) })
 }
 
 func (o operator) testHelp(t *testing.T) {
@@ -92,6 +94,7 @@ func (o operator) testHelp(t *testing.T) {
 		for _, command := range []string{
 			"", "company", "company create", "company update", "company list", "client", "client create", "client list", "client rotate", "client disable",
 			"client enable", "client delete", "key", "key create", "key list", "key update", "key rotate", "key disable", "key enable", "key delete",
+			"credential", "credential create", "credential list", "credential rotate", "credential disable", "signing-key", "signing-key rotate", "signing-key list",
 			"admin", "admin create", "admin list", "admin disable", "admin enable", "admin reset-password",
 			"customer", "customer import", "transaction", "transaction import", "seed",
 		} {

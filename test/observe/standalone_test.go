@@ -60,6 +60,13 @@ func TestWhatIsTold(t *testing.T) {
 			return missing(asked, metrics)
 		})
 	})
+	t.Run("every part that needs NATS tells whether it has it", func(t *testing.T) {
+		for _, part := range []string{"auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b"} {
+			if !strings.Contains(metrics, fmt.Sprintf("bus_connected{part=%q} 1\n", part)) {
+				t.Errorf("%s does not", part)
+			}
+		}
+	})
 	t.Run("the runbook of jobs tells of every one", func(t *testing.T) {
 		told, runs := map[string]bool{}, map[string]bool{}
 		for line := range strings.Lines(read(t, filepath.Join(runbooks, "JobNotSucceeding.md"))) {

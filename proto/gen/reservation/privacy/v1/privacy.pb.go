@@ -193,7 +193,7 @@ type EraseCustomerRequest struct {
 	// cust_ identifier.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// Have every service erase once more what an earlier erasure has erased, for
-	// databases that were restored from a backup.
+	// databases that were restored from a backup. One that is under way begins anew.
 	Repeat        bool `protobuf:"varint,2,opt,name=repeat,proto3" json:"repeat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

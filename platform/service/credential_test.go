@@ -1,0 +1,27 @@
+package service
+
+import (
+	"strings"
+	"testing"
+
+	"reservation.dev/platform/config"
+)
+
+func TestCredentialSettings(t *testing.T) {
+	t.Parallel()
+	t.Run("what was copied wrongly is reported by name, and not shown", func(t *testing.T) {
+		t.Parallel()
+		var c Credential
+		err := config.Read(config.Env{"SERVICE_CREDENTIAL_ID": "key_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": "half-a-secret"}, &c)
+		if err == nil || !strings.Contains(err.Error(), "SERVICE_CREDENTIAL_ID is no") || !strings.Contains(err.Error(), "SERVICE_CREDENTIAL_SECRET must have 64") || strings.Contains(err.Error(), "half-a") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("what is not given is reported once", func(t *testing.T) {
+		t.Parallel()
+		err := config.Read(config.Env{}, &Credential{})
+		if err == nil || strings.Count(err.Error(), "SERVICE_CREDENTIAL_") != 2 {
+			t.Errorf("got %v", err)
+		}
+	})
+}
