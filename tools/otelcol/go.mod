@@ -5,6 +5,7 @@ go 1.26.7
 require (
 	go.opentelemetry.io/collector/component v1.44.0
 	go.opentelemetry.io/collector/confmap v1.44.0
+	go.opentelemetry.io/collector/confmap/provider/envprovider v1.44.0
 	go.opentelemetry.io/collector/confmap/provider/fileprovider v1.44.0
 	go.opentelemetry.io/collector/exporter v1.44.0
 	go.opentelemetry.io/collector/exporter/otlpexporter v0.138.0
