@@ -206,9 +206,18 @@ func (p *platform) awaitHealthy(t *testing.T, n int) {
 	})
 }
 
-// roll replaces the containers of all parts as an upgrade does.
+// roll replaces the containers of all parts as an upgrade does, after the
+// migrations.
 func (p *platform) roll(t *testing.T) {
 	t.Helper()
+	var migrations, ended []string
+	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
+		migrations, ended = append(migrations, part+"-migrate"), append(ended, "reservation-"+part+"-migrate-1")
+	}
+	p.compose(t, startLimit, append([]string{"up", "-d"}, migrations...)...)
+	if codes := p.run(t, startLimit, append([]string{"docker", "wait"}, ended...)...); codes != strings.TrimSpace(strings.Repeat("0\n", len(ended))) {
+		t.Fatalf("the migrations ended with %s", codes)
+	}
 	old := map[string]bool{}
 	for _, c := range p.containers(t, replicated()...) {
 		old[c.ID] = true
