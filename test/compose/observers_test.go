@@ -37,7 +37,7 @@ func observers(t *testing.T, compose string) []stand {
 			setup: []string{"ENV PATH=/bin", "USER 472", `ENTRYPOINT ["/run.sh"]`},
 			fill: func(_ *testing.T, r *rootfs) {
 				r.base("grafana", 472)
-				for _, name := range []string{"httpd", "sed", "touch"} {
+				for _, name := range []string{"httpd", "nslookup", "sed", "touch"} {
 					r.link("/bin/"+name, "busybox")
 				}
 				r.text("/run.sh", 0o755, grafanaEntrypoint)
@@ -67,7 +67,11 @@ exec httpd -f -p 3000 -h /www
 	grafanaSources = `#!/bin/sh
 printf 'Content-Type: text/plain\r\n\r\n'
 for address in $(sed -n 's/^ *url: //p' /etc/grafana/provisioning/datasources/datasources.yml); do
-	if wget -q -T 3 -O /dev/null "$address/"; then echo "$address answers"; else echo "$address does not answer"; fi
+	host=${address#http://}
+	port=${host##*:}
+	# This wget is linked statically, and knows no names.
+	ip=$(nslookup "${host%:*}" 2>/dev/null | sed -n 's/^Address: //p')
+	if wget -q -T 3 -O /dev/null "http://$ip:$port/"; then echo "$address answers"; else echo "$address at $ip does not answer"; fi
 done
 `
 )
