@@ -37,7 +37,7 @@ func observers(t *testing.T, compose string) []stand {
 			setup: []string{"ENV PATH=/bin", "USER 472", `ENTRYPOINT ["/run.sh"]`},
 			fill: func(_ *testing.T, r *rootfs) {
 				r.base("grafana", 472)
-				for _, name := range []string{"httpd", "nslookup", "sed", "touch"} {
+				for _, name := range []string{"awk", "httpd", "nslookup", "sed", "touch"} {
 					r.link("/bin/"+name, "busybox")
 				}
 				r.text("/run.sh", 0o755, grafanaEntrypoint)
@@ -66,12 +66,17 @@ exec httpd -f -p 3000 -h /www
 `
 	grafanaSources = `#!/bin/sh
 printf 'Content-Type: text/plain\r\n\r\n'
-for address in $(sed -n 's/^ *url: //p' /etc/grafana/provisioning/datasources/datasources.yml); do
+awk '/type:/ { type = $2 } /url:/ { print type, $2 }' /etc/grafana/provisioning/datasources/datasources.yml |
+while read -r type address; do
+	case $type in
+	prometheus) path='api/v1/query?query=up' ;;
+	jaeger) path=api/services ;;
+	esac
 	host=${address#http://}
 	port=${host##*:}
 	# This wget is linked statically, and knows no names.
 	ip=$(nslookup "${host%:*}" 2>/dev/null | sed -n 's/^Address: //p')
-	if wget -q -T 3 -O /dev/null "http://$ip:$port/"; then echo "$address answers"; else echo "$address at $ip does not answer"; fi
+	if wget -q -T 3 -O /dev/null "http://$ip:$port/$path"; then echo "$address answers"; else echo "$address at $ip does not answer"; fi
 done
 `
 )
