@@ -174,9 +174,10 @@ func (p *platform) testCrashes(t *testing.T) {
 
 	s := newShop(t, p.credentials)
 	var booked atomic.Int64
+	var all sync.WaitGroup
+	defer all.Wait()
 	ctx, stop := context.WithTimeout(t.Context(), loadLimit)
 	defer stop()
-	var all sync.WaitGroup
 	for n := range buyers {
 		all.Go(func() {
 			next := time.NewTicker(pace)
