@@ -74,9 +74,9 @@ while read -r type address; do
 	esac
 	host=${address#http://}
 	port=${host##*:}
-	# This wget is linked statically, and knows no names.
+	# This wget is linked statically: it knows no names, and no -T.
 	ip=$(nslookup "${host%:*}" 2>/dev/null | sed -n 's/^Address: //p')
-	if wget -q -T 3 -O /dev/null "http://$ip:$port/$path"; then echo "$address answers"; else echo "$address at $ip does not answer"; fi
+	if wget -q -O /dev/null "http://$ip:$port/$path"; then echo "$address answers"; else echo "$address at $ip does not answer"; fi
 done
 `
 )
