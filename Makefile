@@ -88,7 +88,7 @@ images: ## build the image of every part, as VERSION (default: the commit)
 	VERSION=$(VERSION) REVISION=$$(git rev-parse HEAD) docker compose --profile tools build
 
 .PHONY: compose-test
-compose-test: postgres .cache/compose/docker-compose .cache/compose/nats-server ## docker-compose.yml in a Docker of its own: conformance, scaling, crashes (as root on Linux; minutes)
+compose-test: postgres $(addprefix .cache/compose/,docker-compose nats-server otelcol) ## docker-compose.yml in a Docker of its own: conformance, scaling, crashes (as root on Linux; minutes)
 	@test/compose/install.sh
 	COMPOSE_TEST=1 go test -count=1 -v -timeout 90m ./test/compose
 
@@ -155,8 +155,8 @@ $(TOOLS)/linters $(TOOLS)/generators: tools/go.mod tools/go.sum
 	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install -C tools $(TOOL)
 	@touch $@
 
-# What make compose-test runs, at the versions of tools/compose/go.mod and of the
-# workspace; the first takes minutes to build.
+# What make compose-test runs, at the versions of tools/*/go.mod and of the
+# workspace; the first and the last take minutes to build.
 .cache/compose/docker-compose: tools/compose/go.mod tools/compose/go.sum
 	@mkdir -p $(@D)
 	GOWORK=off GOBIN=$(CURDIR)/$(@D) go install -C tools/compose -trimpath -ldflags '-s -w' github.com/docker/compose/v2/cmd
@@ -165,6 +165,9 @@ $(TOOLS)/linters $(TOOLS)/generators: tools/go.mod tools/go.sum
 .cache/compose/nats-server: go.work.sum
 	@mkdir -p $(@D)
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ github.com/nats-io/nats-server/v2
+
+.cache/compose/otelcol: tools/otelcol/main.go tools/otelcol/go.mod tools/otelcol/go.sum
+	CGO_ENABLED=0 GOWORK=off go build -C tools/otelcol -trimpath -ldflags '-s -w' -o $(CURDIR)/$@ .
 
 .cache/sbom/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum
 	GOWORK=off GOBIN=$(CURDIR)/$(@D) go install -C tools/sbom github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod

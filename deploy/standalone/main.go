@@ -77,7 +77,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		l, _ := telemetry.Logger(os.Stderr, part, s.LogLevel, s.LogFormat) // those of log are right
 		return l
 	}
-	flush, err := telemetry.Tracing(ctx, "standalone", env)
+	flush, err := telemetry.Tracing(ctx, "standalone", env, log)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	if err != nil {
 		return err
 	}
-	flush, err := telemetry.Tracing(ctx, p.Name, env)
+	flush, err := telemetry.Tracing(ctx, p.Name, env, log)
 	if err != nil {
 		return err
 	}

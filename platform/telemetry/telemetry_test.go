@@ -151,7 +151,7 @@ func (c *collector) serve(_ any, s grpc.ServerStream) error {
 func TestTracing(t *testing.T) {
 	t.Cleanup(func() { otel.SetTracerProvider(noop.NewTracerProvider()) })
 	t.Run("is off without an endpoint", func(t *testing.T) {
-		flush, err := telemetry.Tracing(t.Context(), "booking", config.Env{})
+		flush, err := telemetry.Tracing(t.Context(), "booking", config.Env{}, slog.New(slog.DiscardHandler))
 		if err != nil || telemetry.IsTracing() {
 			t.Fatalf("tracing: %v, %v", telemetry.IsTracing(), err)
 		}
@@ -159,7 +159,7 @@ func TestTracing(t *testing.T) {
 	})
 	t.Run("is refused with an endpoint that is none", func(t *testing.T) {
 		for _, endpoint := range []string{"collector:4317", "4317", "http://", "ftp://collector", "http://a b"} {
-			if _, err := telemetry.Tracing(t.Context(), "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}); err == nil || telemetry.IsTracing() {
+			if _, err := telemetry.Tracing(t.Context(), "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}, slog.New(slog.DiscardHandler)); err == nil || telemetry.IsTracing() {
 				t.Errorf("%q was taken", endpoint)
 			}
 		}
@@ -173,7 +173,7 @@ func TestTracing(t *testing.T) {
 		}
 		go srv.Serve(ln)
 		defer srv.Stop()
-		flush, err := telemetry.Tracing(t.Context(), "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + ln.Addr().String()})
+		flush, err := telemetry.Tracing(t.Context(), "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + ln.Addr().String()}, slog.New(slog.DiscardHandler))
 		if err != nil || !telemetry.IsTracing() {
 			t.Fatalf("tracing: %v, %v", telemetry.IsTracing(), err)
 		}
@@ -193,9 +193,10 @@ func TestTracing(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a collector that is away does not fail the end", func(t *testing.T) {
+	t.Run("a collector that is away does not fail the end, and the log says that spans are lost", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		flush, err := telemetry.Tracing(ctx, "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"})
+		var log bytes.Buffer
+		flush, err := telemetry.Tracing(ctx, "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, slog.New(slog.NewJSONHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,5 +204,8 @@ func TestTracing(t *testing.T) {
 		span.End()
 		cancel()
 		flush()
+		if !strings.Contains(log.String(), `"msg":"spans are lost"`) {
+			t.Errorf("the log has %q", &log)
+		}
 	})
 }

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"google.golang.org/grpc"
 
 	"reservation.dev/platform/config"
 )
@@ -24,11 +26,12 @@ const flushTimeout = 3 * time.Second
 
 // Tracing sends the spans of this process to OTEL_EXPORTER_OTLP_ENDPOINT over
 // gRPC; the other OTEL_* variables apply as OpenTelemetry defines them. Without
-// an endpoint it does nothing. The returned function sends what is left.
+// an endpoint it does nothing. The returned function sends what is left; log is
+// told of what could not be sent.
 //
 // OpenTelemetry keeps the tracer provider per process, so this is called once,
 // before any server or client is built.
-func Tracing(ctx context.Context, part string, env config.Env) (flush func(), err error) {
+func Tracing(ctx context.Context, part string, env config.Env, log *slog.Logger) (flush func(), err error) {
 	endpoint := env[endpointSetting]
 	if endpoint == "" {
 		return func() {}, nil
@@ -37,7 +40,10 @@ func Tracing(ctx context.Context, part string, env config.Env) (flush func(), er
 	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("%s is not a URL like http://collector:4317", endpointSetting)
 	}
-	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
+	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint),
+		// As in rpc.Dial: in a network without a way out nobody answers the question
+		// for a TXT record, and the spans of the first half minute would be lost.
+		otlptracegrpc.WithDialOption(grpc.WithDisableServiceConfig()))
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
@@ -50,13 +56,16 @@ func Tracing(ctx context.Context, part string, env config.Env) (flush func(), er
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(attributes))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans are lost", "error", err) }))
 	otel.SetTracerProvider(provider)
 	// No baggage: what a caller writes there would travel through every service.
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 		defer cancel()
-		_ = provider.Shutdown(ctx) // a collector that is away must not fail the end of the process
+		if err := provider.Shutdown(ctx); err != nil { // which must not fail the end of the process
+			log.Warn("spans are lost", "error", err)
+		}
 	}, nil
 }
 

@@ -32,12 +32,14 @@ func TestCompose(t *testing.T) {
 	t.Run("the same source makes the same programs, byte for byte", func(t *testing.T) {
 		d.testReproducible(t, parts(t), version)
 	})
+	began := time.Now()
 	t.Run("one command brings everything up, and the demonstration company", func(t *testing.T) {
 		t.Cleanup(func() {
 			if t.Failed() {
 				t.Log(p.troubles())
 			}
 		})
+		p.compose(t, startLimit, "up", "-d") // with deploy/compose/observability.env
 		p.compose(t, startLimit, "--profile", "demo", "up", "-d")
 		p.awaitDemonstration(t)
 		p.compose(t, commandLimit, "--profile", "demo", "cp", "demonstration:/data/credentials.json", p.dir+"/credentials.json")
@@ -53,7 +55,7 @@ func TestCompose(t *testing.T) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	t.Run("it is hardened, limited, and open at three ports alone", p.testHardening)
+	t.Run("it is hardened, limited, and open at its four ports alone", p.testHardening)
 	t.Run("Interfaces A and B conform", func(t *testing.T) {
 		output(t, []string{"CONFORMANCE_CREDENTIALS=" + p.dir + "/credentials.json"}, "go", "test", "-count=1", "./test/conformance")
 	})
@@ -68,6 +70,10 @@ func TestCompose(t *testing.T) {
 		}
 	})
 	t.Run("a registration is told to a webhook", func(t *testing.T) { p.testWebhook(t, certificate) })
+	t.Run("all processes are scraped", p.testTargets)
+	t.Run("all rules are run", p.testRules)
+	t.Run("one trace leads from the registration to its webhook", func(t *testing.T) { p.testTrace(t, webhookRequest) })
+	t.Run("Grafana's data sources answer", p.testSources)
 	t.Run("a second up and demonstration change nothing", func(t *testing.T) {
 		p.compose(t, startLimit, "--profile", "demo", "up", "-d")
 		p.awaitDemonstration(t)
@@ -78,6 +84,9 @@ func TestCompose(t *testing.T) {
 		}
 	})
 	t.Run("its databases are backed up from this machine", p.testBackup)
+	t.Run("the dashboards have something to show", func(t *testing.T) { p.testDashboards(t, began) })
+	t.Run("no alert fires", p.testQuiet)
+	t.Run("a frozen part and a missing one are noticed", p.testAlerts)
 	t.Run("two of each: one of each dies and all are replaced under load", p.testCrashes)
 	t.Run("nothing is left after down", func(t *testing.T) {
 		p.compose(t, commandLimit, "--profile", "*", "down", "--volumes")
@@ -101,8 +110,8 @@ func (p *platform) testHardening(t *testing.T) {
 		if user, _, _ := strings.Cut(c.Config.User, ":"); user == "" || user == "0" || user == "root" {
 			t.Errorf("%s runs as %q", name, c.Config.User)
 		}
-		if h.Memory == 0 {
-			t.Errorf("%s may take all memory", name)
+		if h.Memory == 0 || h.NanoCpus == 0 || h.PidsLimit == 0 {
+			t.Errorf("%s has the limits %+v", name, h)
 		}
 		for _, bindings := range c.NetworkSettings.Ports {
 			for _, b := range bindings {
@@ -125,8 +134,7 @@ func (p *platform) testHardening(t *testing.T) {
 
 // testBackup backs up as docs/DEPLOYMENT.md says.
 func (p *platform) testBackup(t *testing.T) {
-	address := p.run(t, commandLimit, "docker", "inspect", "-f", "{{.NetworkSettings.Networks.reservation_backend.IPAddress}}", "reservation-postgres-1")
-	dir := output(t, []string{"PGHOST=" + address, "PGUSER=postgres", "PGPASSWORD=" + strings.TrimSpace(read(t, "deploy/compose/secrets/postgres_password"))},
+	dir := output(t, []string{"PGHOST=" + p.address(t, "postgres"), "PGUSER=postgres", "PGPASSWORD=" + strings.TrimSpace(read(t, "deploy/compose/secrets/postgres_password"))},
 		"deploy/backup/backup.sh", t.TempDir())
 	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
 		if _, err := os.Stat(filepath.Join(dir, part+".dump")); err != nil {
@@ -135,7 +143,10 @@ func (p *platform) testBackup(t *testing.T) {
 	}
 }
 
-// testWebhook receives a notification on this machine.
+// webhookRequest is the X-Request-Id of the registration in testWebhook.
+const webhookRequest = "compose-webhook-1"
+
+// testWebhook receives a notification on this machine, at the second attempt.
 func (p *platform) testWebhook(t *testing.T, certificate tlsCertificate) {
 	listener, err := net.Listen("tcp", outsideHost+":0")
 	if err != nil {
@@ -144,17 +155,22 @@ func (p *platform) testWebhook(t *testing.T, certificate tlsCertificate) {
 	var made struct{ Endpoint, Secret string }
 	p.reservectl(t, &made, "--company", p.credentials.CompanyID, "webhook", "create",
 		"--url", "https://"+listener.Addr().String()+"/hook", "--events", "registration.created", "-o", "json")
-	mailbox := harness.OpenMailbox(t, made.Endpoint, made.Secret, nil)
+	mailbox := harness.OpenMailbox(t, made.Endpoint, made.Secret, func(m harness.Mail) harness.Reply {
+		if m.Try == 1 {
+			return harness.Reply{Status: http.StatusServiceUnavailable}
+		}
+		return harness.Reply{}
+	})
 	serve(t, listener, certificate, mailbox)
 
 	s := newShop(t, p.credentials)
-	registration, err := s.book(t.Context(), "webhook")
+	registration, err := s.book(t.Context(), "webhook", http.Header{"X-Request-Id": {webhookRequest}, "Traceparent": {traceparent}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, time.Minute, func() error {
 		for _, mail := range mailbox.Mail() {
-			if mail.Event == "registration.created" && strings.Contains(string(mail.Data), registration) {
+			if mail.Accepted && mail.Event == "registration.created" && strings.Contains(string(mail.Data), registration) {
 				return nil
 			}
 		}

@@ -42,6 +42,10 @@ func startDocker(t *testing.T) *docker {
 				t.Error(err)
 			}
 		})
+	} else {
+		// Whoever runs this test has the setting too, and is not a process of the daemon.
+		dir = filepath.Join(dir, "docker")
+		err = os.MkdirAll(dir, 0o755)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ type stand struct {
 // stands are the images that docker-compose.yml and deploy/Dockerfile name.
 func stands(t *testing.T) []stand {
 	compose, dockerfile := read(t, "docker-compose.yml"), read(t, "deploy/Dockerfile")
-	return []stand{
+	return append(observers(t, compose), []stand{
 		{
 			name:  "golang:" + found(t, dockerfile, `(?m)^ARG GO_VERSION=(\S+)$`) + "-bookworm",
 			setup: []string{"ENV PATH=/usr/local/go/bin:/bin", "ENV GOPATH=/go", "ENV GOPROXY=file:///modules", "ENV GOSUMDB=off", "ENV HOME=/root"},
@@ -50,7 +50,7 @@ func stands(t *testing.T) []stand {
 				r.program("/usr/local/sbin/haproxy", "/usr/sbin/haproxy")
 			},
 		},
-	}
+	}...)
 }
 
 // make makes an image.

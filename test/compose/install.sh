@@ -12,6 +12,7 @@ need iptables iptables
 need ip iproute2
 need haproxy haproxy
 need busybox busybox-static
+need prometheus prometheus
 [ -z "$missing" ] && exit 0
 
 echo "compose-test: installing$missing" >&2

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -63,10 +64,13 @@ func keyed(key string) http.Header {
 	return http.Header{"Idempotency-Key": {fmt.Sprintf("%s-%d", key, time.Now().UnixNano())}}
 }
 
-// book registers the customer for the event, and returns the registration's id.
-func (s *shop) book(ctx context.Context, key string) (string, error) {
+// book registers the customer for the event, with further headers, and returns
+// the registration's id.
+func (s *shop) book(ctx context.Context, key string, more http.Header) (string, error) {
+	header := keyed(key)
+	maps.Copy(header, more)
 	answer, err := s.do(ctx, s.b, harness.Request{
-		Path: "/events/" + s.event + "/registrations", Body: fmt.Sprintf(`{"customerId":%q}`, s.customer), Header: keyed(key),
+		Path: "/events/" + s.event + "/registrations", Body: fmt.Sprintf(`{"customerId":%q}`, s.customer), Header: header,
 	}, http.StatusCreated)
 	if err != nil {
 		return "", err
@@ -170,16 +174,17 @@ func (p *platform) testCrashes(t *testing.T) {
 
 	s := newShop(t, p.credentials)
 	var booked atomic.Int64
+	var all sync.WaitGroup
+	defer all.Wait()
 	ctx, stop := context.WithTimeout(t.Context(), loadLimit)
 	defer stop()
-	var all sync.WaitGroup
 	for n := range buyers {
 		all.Go(func() {
 			next := time.NewTicker(pace)
 			defer next.Stop()
 			for i := 0; ctx.Err() == nil; i++ {
 				// What has begun is finished: only then the books can be compared.
-				if _, err := s.book(t.Context(), fmt.Sprintf("load-%d-%d", n, i)); err != nil {
+				if _, err := s.book(t.Context(), fmt.Sprintf("load-%d-%d", n, i), nil); err != nil {
 					t.Errorf("Interface B: %v", err)
 					return
 				}

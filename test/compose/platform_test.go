@@ -43,23 +43,34 @@ type platform struct {
 func newPlatform(t *testing.T, d *docker, certificate []byte) *platform {
 	t.Helper()
 	p := &platform{docker: d, dir: t.TempDir()}
-	a, b, dashboard := freePort(t), freePort(t), freePort(t)
+	a, b, dashboard, grafana := freePort(t), freePort(t), freePort(t), freePort(t)
 	p.env = []string{
 		"VERSION=" + version, "RATE_LIMIT=10000",
 		fmt.Sprint("INTERFACE_A_PORT=", a), fmt.Sprintf("INTERFACE_A_URL=http://127.0.0.1:%d", a),
 		fmt.Sprint("INTERFACE_B_PORT=", b), fmt.Sprintf("INTERFACE_B_URL=http://127.0.0.1:%d/api/v1", b),
 		fmt.Sprint("DASHBOARD_PORT=", dashboard), fmt.Sprintf("ADMIN_URL=http://127.0.0.1:%d", dashboard),
+		fmt.Sprint("GRAFANA_PORT=", grafana), "COMPOSE_ENV_FILES=deploy/compose/observability.env",
 		"COMPOSE_FILE=docker-compose.yml:" + p.dir + "/receiver.yml",
 	}
 	p.write(t, "receiver.pem", certificate)
 	p.write(t, "receiver.yml", []byte(`services:
   webhook:
-    environment: { WEBHOOK_PRIVATE_ADDRESSES: allow, WEBHOOK_CA_FILE: /run/receiver.pem }
+    environment: { WEBHOOK_PRIVATE_ADDRESSES: allow, WEBHOOK_RETRIES: 1s, WEBHOOK_CA_FILE: /run/receiver.pem }
     volumes: ["`+p.dir+`/receiver.pem:/run/receiver.pem:ro"]
 networks:
   outside: { ipam: { config: [{ subnet: `+outside+`, gateway: `+outsideHost+` }] } }
 `))
 	return p
+}
+
+// setting is that of the environment.
+func (p *platform) setting(name string) string {
+	for _, setting := range p.env {
+		if value, ok := strings.CutPrefix(setting, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 func (p *platform) write(t *testing.T, name string, content []byte) {
@@ -128,6 +139,8 @@ type container struct {
 		CapDrop        []string
 		SecurityOpt    []string
 		Memory         int64
+		NanoCpus       int64
+		PidsLimit      int64
 		RestartPolicy  struct{ Name string }
 	}
 	NetworkSettings struct {
@@ -139,7 +152,7 @@ type container struct {
 // containers are those of some services; none: of all that run.
 func (p *platform) containers(t *testing.T, services ...string) []container {
 	t.Helper()
-	out, err := p.tryCompose(t.Context(), commandLimit, append([]string{"--profile", "demo", "ps", "-a", "-q"}, services...)...)
+	out, err := p.tryCompose(t.Context(), commandLimit, append([]string{"--profile", "*", "ps", "-a", "-q"}, services...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,9 +206,18 @@ func (p *platform) awaitHealthy(t *testing.T, n int) {
 	})
 }
 
-// roll replaces the containers of all parts as an upgrade does.
+// roll replaces the containers of all parts as an upgrade does, after the
+// migrations.
 func (p *platform) roll(t *testing.T) {
 	t.Helper()
+	var migrations, ended []string
+	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
+		migrations, ended = append(migrations, part+"-migrate"), append(ended, "reservation-"+part+"-migrate-1")
+	}
+	p.compose(t, startLimit, append([]string{"up", "-d"}, migrations...)...)
+	if codes := p.run(t, startLimit, append([]string{"docker", "wait"}, ended...)...); codes != strings.TrimSpace(strings.Repeat("0\n", len(ended))) {
+		t.Fatalf("the migrations ended with %s", codes)
+	}
 	old := map[string]bool{}
 	for _, c := range p.containers(t, replicated()...) {
 		old[c.ID] = true

@@ -1,0 +1,83 @@
+package compose
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/test/harness"
+)
+
+// mayBeEmpty are the panels that have nothing to show where nothing went wrong,
+// with what would fill them.
+var mayBeEmpty = []string{
+	"Reservations: overview / Alerts",                       // an alert that fires
+	"Reservations: services / Jobs: failures",               // a job that failed
+	"Reservations: PostgreSQL and NATS / Repeated work",     // a deadlock
+	"Reservations: booking and passes / Holds that expired", // a hold that was left
+}
+
+// testDashboards asks Prometheus for everything that the dashboards ask, as
+// Grafana does, over the time since began: nothing is refused, and all has data.
+func (p *platform) testDashboards(t *testing.T, began time.Time) {
+	const step, interval = "15", "1m" // Grafana's $__rate_interval: four scrapes
+	api := p.prometheus(t)
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "deploy/observability/grafana/dashboards/*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v: %v", files, err)
+	}
+	asked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d struct {
+			Title  string
+			Panels []struct {
+				Title   string
+				Targets []struct {
+					Expr    string
+					Instant bool
+				}
+			}
+		}
+		if err := json.Unmarshal(text, &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, panel := range d.Panels {
+			for _, target := range panel.Targets {
+				asked++
+				path, now := "query_range", time.Now()
+				query := url.Values{"query": {strings.ReplaceAll(target.Expr, "$__rate_interval", interval)}}
+				if target.Instant {
+					path = "query"
+				} else {
+					query.Set("start", began.UTC().Format(time.RFC3339))
+					query.Set("end", now.UTC().Format(time.RFC3339))
+					query.Set("step", step)
+				}
+				name := d.Title + " / " + panel.Title
+				var series []json.RawMessage
+				if err := api.query(t.Context(), path, query, &series); err != nil {
+					t.Errorf("%s: %s: %v", name, target.Expr, err)
+				} else if len(series) == 0 && !slices.Contains(mayBeEmpty, name) {
+					t.Errorf("%s shows nothing: %s", name, target.Expr)
+				}
+			}
+		}
+	}
+	t.Logf("%d queries of %d dashboards", asked, len(files))
+	if asked < len(files) {
+		t.Errorf("only %d queries were read of %d dashboards", asked, len(files))
+	}
+}

@@ -1,0 +1,146 @@
+// Traces takes traces over OTLP/gRPC at :4317, keeps the last of them, and serves
+// each at :16686/traces/ID as a JSON array of its spans. In test/compose it stands
+// where Jaeger does.
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
+	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/encoding/gzip" // as the collector sends
+	"google.golang.org/protobuf/proto"
+)
+
+// most is how many traces are kept.
+const most = 5000
+
+// Span is one span, as it is served.
+type Span struct {
+	ID         string            `json:"id"`
+	Parent     string            `json:"parent"` // "": it is the first
+	Links      []string          `json:"links"`  // traces
+	Part       string            `json:"part"`   // service.name
+	Kind       string            `json:"kind"`   // SPAN_KIND_…
+	Name       string            `json:"name"`
+	Attributes map[string]string `json:"attributes"`
+}
+
+// Count is all that has come, as it is served at /count.
+type Count struct{ Traces, Spans, Bytes int }
+
+type store struct {
+	collectorv1.UnimplementedTraceServiceServer
+
+	mu    sync.Mutex
+	spans map[string][]Span // by trace
+	order []string          // of the traces that are kept
+	count Count
+}
+
+func main() {
+	if err := serve(); err != nil {
+		fmt.Fprintln(os.Stderr, "traces:", err)
+		os.Exit(1)
+	}
+}
+
+func serve() error {
+	s := &store{spans: map[string][]Span{}}
+	listener, err := net.Listen("tcp", ":4317")
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer()
+	collectorv1.RegisterTraceServiceServer(server, s)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /traces/{id}", s.trace)
+	mux.HandleFunc("GET /count", s.counted)
+	mux.HandleFunc("GET /api/services", func(http.ResponseWriter, *http.Request) {}) // for who asks whether it is there
+	ended := make(chan error, 2)
+	go func() { ended <- server.Serve(listener) }()
+	go func() {
+		ended <- (&http.Server{Addr: ":16686", Handler: mux, ReadHeaderTimeout: 10 * time.Second}).ListenAndServe()
+	}()
+	return <-ended
+}
+
+// Export implements the collector's protocol.
+func (s *store) Export(_ context.Context, req *collectorv1.ExportTraceServiceRequest) (*collectorv1.ExportTraceServiceResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count.Bytes += proto.Size(req)
+	for _, r := range req.GetResourceSpans() {
+		part := attributes(r.GetResource().GetAttributes())["service.name"]
+		for _, scope := range r.GetScopeSpans() {
+			for _, span := range scope.GetSpans() {
+				s.keep(part, span)
+			}
+		}
+	}
+	return &collectorv1.ExportTraceServiceResponse{}, nil
+}
+
+func (s *store) keep(part string, span *tracev1.Span) {
+	trace := hex.EncodeToString(span.GetTraceId())
+	if _, ok := s.spans[trace]; !ok {
+		s.count.Traces++
+		if s.order = append(s.order, trace); len(s.order) > most {
+			delete(s.spans, s.order[0])
+			s.order = s.order[1:]
+		}
+	}
+	s.count.Spans++
+	kept := Span{
+		ID: hex.EncodeToString(span.GetSpanId()), Parent: hex.EncodeToString(span.GetParentSpanId()),
+		Part: part, Kind: span.GetKind().String(), Name: span.GetName(), Attributes: attributes(span.GetAttributes()),
+	}
+	for _, link := range span.GetLinks() {
+		kept.Links = append(kept.Links, hex.EncodeToString(link.GetTraceId()))
+	}
+	s.spans[trace] = append(s.spans[trace], kept)
+}
+
+func attributes(all []*commonv1.KeyValue) map[string]string {
+	texts := map[string]string{}
+	for _, a := range all {
+		switch v := a.GetValue().GetValue().(type) {
+		case *commonv1.AnyValue_StringValue:
+			texts[a.GetKey()] = v.StringValue
+		case *commonv1.AnyValue_IntValue:
+			texts[a.GetKey()] = fmt.Sprint(v.IntValue)
+		default:
+			texts[a.GetKey()] = a.GetValue().String()
+		}
+	}
+	return texts
+}
+
+func (s *store) trace(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	spans := s.spans[r.PathValue("id")]
+	s.mu.Unlock()
+	answer(w, spans)
+}
+
+func (s *store) counted(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	count := s.count
+	s.mu.Unlock()
+	answer(w, count)
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+}
