@@ -147,8 +147,8 @@ func (p *platform) testWebhook(t *testing.T, certificate tlsCertificate) {
 	mailbox := harness.OpenMailbox(t, made.Endpoint, made.Secret, nil)
 	serve(t, listener, certificate, mailbox)
 
-	s := newShop(t, p.credentials)
-	registration, err := s.book(t.Context(), "webhook")
+	s := harness.NewShop(t, p.credentials)
+	registration, err := s.Book(t.Context(), "webhook")
 	if err != nil {
 		t.Fatal(err)
 	}
