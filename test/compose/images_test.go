@@ -36,10 +36,11 @@ func stands(t *testing.T) []stand {
 		},
 		{
 			name:  found(t, compose, `NATS_IMAGE:-([^}]+)`),
-			setup: []string{"ENV PATH=/usr/local/bin:/bin", `CMD ["nats-server"]`},
+			setup: []string{"ENV PATH=/usr/local/bin:/bin", `ENTRYPOINT ["/entrypoint.sh"]`, `CMD ["nats-server"]`},
 			fill: func(t *testing.T, r *rootfs) {
 				r.base("nats", 1000)
 				r.file("/usr/local/bin/nats-server", tool(t, "nats-server"))
+				r.text("/entrypoint.sh", 0o755, natsEntrypoint)
 			},
 		},
 		{
@@ -93,14 +94,27 @@ func fillGo(t *testing.T, r *rootfs) {
 	r.tree("/modules", filepath.Join(modules, "cache", "download"), nil)
 }
 
+const natsEntrypoint = `#!/bin/sh
+# Arguments alone are the server's, as in the image nats.
+case ${1-} in -*) set -- nats-server "$@" ;; esac
+exec "$@"
+`
+
 const postgresEntrypoint = `#!/bin/sh
-# What docker-compose.yml asks of the image postgres.
+# What docker-compose.yml and the chart ask of the image postgres.
 set -eu
 [ "$1" = postgres ] || exec "$@"
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
 	mkdir -p "$PGDATA"
 	chmod 0700 "$PGDATA"
-	initdb -D "$PGDATA" -U postgres --pwfile="$POSTGRES_PASSWORD_FILE" $POSTGRES_INITDB_ARGS
+	initdb -D "$PGDATA" -U postgres --pwfile="$POSTGRES_PASSWORD_FILE" ${POSTGRES_INITDB_ARGS:-}
+	if [ -d /docker-entrypoint-initdb.d ]; then
+		"$@" -c listen_addresses= &
+		until pg_isready -q -U postgres; do sleep 1; done
+		for script in /docker-entrypoint-initdb.d/*; do "$script"; done
+		kill -INT $!
+		wait $!
+	fi
 	printf "listen_addresses = '*'\n" >>"$PGDATA/postgresql.conf"
 	printf 'host all all all scram-sha-256\n' >>"$PGDATA/pg_hba.conf"
 fi
