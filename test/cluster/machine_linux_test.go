@@ -67,9 +67,10 @@ func settle(t *testing.T, dir string) {
 	mount(t, names, resolver, "", syscall.MS_BIND)
 
 	command(t, "ip", "link", "set", "lo", "up")
-	command(t, "ip", "link", "add", "node0", "type", "dummy")
+	command(t, "ip", "link", "add", "node0", "type", "veth", "peer", "name", "outside")
 	command(t, "ip", "address", "add", address+"/24", "dev", "node0")
 	command(t, "ip", "link", "set", "node0", "up")
+	command(t, "ip", "link", "set", "outside", "up")
 	command(t, "ip", "route", "add", "default", "dev", "node0")
 	for _, name := range []string{"ipv4/ip_forward", "bridge/bridge-nf-call-iptables"} {
 		if err := os.WriteFile("/proc/sys/net/"+name, []byte("1"), 0o644); err != nil {

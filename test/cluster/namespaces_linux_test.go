@@ -73,7 +73,7 @@ func cgroups(t *testing.T) []string {
 	if _, err := os.Stat(all + "/cgroup.controllers"); err == nil {
 		return []string{all}
 	}
-	files, err := filepath.Glob(all + "/*/cgroup.sane_behavior") // at the top of a hierarchy alone
+	files, err := filepath.Glob(all + "/*/cgroup.procs")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cgroups in %s: %v", all, err)
 	}
