@@ -31,7 +31,7 @@ func stands(t *testing.T) []stand {
 		},
 		{
 			name:  found(t, compose, `POSTGRES_IMAGE:-([^}]+)`),
-			setup: []string{"ENV PATH=/usr/lib/postgresql/15/bin:/bin", `ENTRYPOINT ["/entrypoint.sh"]`, `CMD ["postgres"]`},
+			setup: []string{"ENV PATH=/usr/lib/postgresql/15/bin:/bin", `ENTRYPOINT ["/entrypoint.sh"]`, `CMD ["postgres"]`, "STOPSIGNAL SIGINT"},
 			fill:  fillPostgres,
 		},
 		{
