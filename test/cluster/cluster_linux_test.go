@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,11 +37,12 @@ func testInside(t *testing.T, dir string) {
 	c.apply(t, restricted+c.volumes(t))
 	var credentials harness.Credentials
 	ok := t.Run("the chart is installed, and every pod becomes ready", func(t *testing.T) {
-		c.helm(t, "install")
+		c.install(t)
 		c.runs(t)
 	})
 	ok = ok && t.Run("the programs are those of the images, and can write nowhere", c.testPods)
 	ok = ok && t.Run("the first company is made as the page says", c.testFirstCompany)
+	ok = ok && t.Run("the dashboard is at a forwarded port", c.testDashboard)
 	ok = ok && t.Run("the demonstration company is made", func(t *testing.T) { credentials = c.demonstrate(t) })
 	if !ok {
 		return
@@ -84,11 +87,11 @@ spec:
 	return all.String()
 }
 
-// helm installs or upgrades the chart.
-func (c *cluster) helm(t *testing.T, verb string, more ...string) {
+// install installs the chart.
+func (c *cluster) install(t *testing.T, more ...string) {
 	t.Helper()
 	args := []string{
-		verb, release, chart, "--namespace", namespace, "--values", chart + "/ci/minimal-values.yaml", "--wait", "--timeout", installLimit.String(),
+		"install", release, chart, "--namespace", namespace, "--values", chart + "/ci/minimal-values.yaml", "--wait", "--timeout", installLimit.String(),
 		"--set", "image.tag=" + version, "--set", "postgresql.image=" + composed(t, "POSTGRES_IMAGE"), "--set", "nats.image=" + composed(t, "NATS_IMAGE"),
 		// A machine of two processors is smaller than what the parts ask for.
 		"--set", "defaults.resources.requests.cpu=20m", "--set", "parts.gateway-b.settings.RATE_LIMIT=10000",
@@ -156,6 +159,32 @@ func (c *cluster) testFirstCompany(t *testing.T) {
 	if !strings.Contains(out, "ada@example.com") {
 		t.Errorf("it printed %s", out)
 	}
+}
+
+// testDashboard looks at the dashboard where the page's first commands have it.
+func (c *cluster) testDashboard(t *testing.T) {
+	const address = "http://localhost:8082/"
+	if page := file(t, "docs/KUBERNETES.md"); !strings.Contains(page, "port-forward service/"+fullname+"-admin 8082:80\n") {
+		t.Fatal("the page forwards another port")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.try(ctx, commandLimit, "kubectl", "--namespace", namespace, "port-forward", "service/"+fullname+"-admin", "8082:80")
+		ended <- err
+	}()
+	defer func() { stop(); <-ended }()
+	harness.Eventually(t, time.Minute, func() error {
+		res, err := http.Get(address)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK || !strings.Contains(res.Request.URL.Path, "sign-in") {
+			return fmt.Errorf("%s: %s", res.Request.URL, res.Status)
+		}
+		return nil
+	})
 }
 
 // demonstrate makes the demonstration company, and returns how to speak to the

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ type (
 			Name              string
 			DeletionTimestamp *time.Time
 		}
+		Spec   struct{ Containers []struct{ Image string } }
 		Status struct {
 			Phase             string
 			Conditions        []struct{ Type, Status string }
@@ -84,12 +86,17 @@ func (c *cluster) testLoad(t *testing.T, credentials harness.Credentials) {
 		t.Logf("%s was deleted, and there is another after %.1f s: %s", name, time.Since(began).Seconds(), crowd)
 	}
 	before := c.restarts(t)
-	c.helm(t, "upgrade", "--set", "settings.LOG_LEVEL=debug")
+	c.release(t, next)
+	// As the page says.
+	c.run(t, installLimit+time.Minute, "helm", "upgrade", release, chart, "--namespace", namespace, "--reset-then-reuse-values",
+		"--set", "image.tag="+next, "--set", "settings.LOG_LEVEL=debug", "--wait", "--timeout", installLimit.String())
 	c.runs(t)
+	c.runsImage(t, next)
 	crowd.AwaitMore(t, time.Minute)
 	t.Logf("all were replaced by the upgrade: %s", crowd)
-	c.run(t, installLimit, "helm", "rollback", release, "1", "--namespace", namespace, "--wait", "--timeout", installLimit.String())
+	c.run(t, installLimit+time.Minute, "helm", "rollback", release, "--namespace", namespace, "--wait", "--timeout", installLimit.String())
 	c.runs(t)
+	c.runsImage(t, version)
 	crowd.AwaitMore(t, time.Minute)
 	t.Logf("and went back: %s", crowd)
 	crowd.Close(t)
@@ -97,6 +104,30 @@ func (c *cluster) testLoad(t *testing.T, credentials harness.Credentials) {
 		t.Errorf("containers ended by themselves: %d, and %d before", after, before)
 	}
 	c.run(t, commandLimit, "bin/reservectl", "--credentials", c.dir+"/operator/credentials.json", "verify", "--company", credentials.CompanyID)
+}
+
+// next is what the images are called after an upgrade.
+const next = "0.0.1-test"
+
+// release gives the images another version's name.
+func (c *cluster) release(t *testing.T, tag string) {
+	t.Helper()
+	for _, p := range parts() {
+		name := "docker.io/reservation/" + p + ":"
+		command(t, "ctr", "--address", containerdSocket, "--namespace", "k8s.io", "images", "tag", name+version, name+tag)
+	}
+}
+
+// runsImage checks that the parts' pods run the images of a version.
+func (c *cluster) runsImage(t *testing.T, tag string) {
+	t.Helper()
+	for _, part := range parts() {
+		for _, p := range c.pods(t, part) {
+			if image := p.Spec.Containers[0].Image; !strings.HasSuffix(image, ":"+tag) {
+				t.Errorf("%s runs %s", p.Metadata.Name, image)
+			}
+		}
+	}
 }
 
 // restarts is how often containers of the pods that are here were started anew.

@@ -19,7 +19,7 @@ func (c *cluster) testTLS(t *testing.T, credentials harness.Credentials) {
 		write(t, dir+"/ca.crt", string(ca.PEM))
 		c.run(t, commandLimit, "kubectl", "--namespace", namespace, "create", "secret", "generic", fullname+"-"+name+"-grpc-tls", "--from-file", dir)
 	}
-	c.helm(t, "install", "--set", "grpcTLS.enabled=true")
+	c.install(t, "--set", "grpcTLS.enabled=true")
 	c.runs(t)
 	shop := harness.NewShop(t, credentials)
 	if _, err := shop.Book(t.Context(), "tls"); err != nil {
