@@ -22,7 +22,7 @@ func (c *cluster) testTLS(t *testing.T, credentials harness.Credentials) {
 	c.install(t, "--set", "grpcTLS.enabled=true")
 	c.runs(t)
 	shop := harness.NewShop(t, credentials)
-	if _, err := shop.Book(t.Context(), "tls"); err != nil {
+	if _, err := shop.Book(t.Context(), "tls", nil); err != nil {
 		t.Error(err)
 	}
 	if err := shop.Look(t.Context()); err != nil {

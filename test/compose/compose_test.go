@@ -148,7 +148,7 @@ func (p *platform) testWebhook(t *testing.T, certificate tlsCertificate) {
 	serve(t, listener, certificate, mailbox)
 
 	s := harness.NewShop(t, p.credentials)
-	registration, err := s.Book(t.Context(), "webhook")
+	registration, err := s.Book(t.Context(), "webhook", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (s *Shop) Open(t testing.TB) *Crowd {
 			defer next.Stop()
 			for i := 0; ctx.Err() == nil; i++ {
 				// What has begun is finished: only then the books can be compared.
-				if _, err := s.Book(t.Context(), fmt.Sprintf("load-%d-%d", n, i)); err != nil {
+				if _, err := s.Book(t.Context(), fmt.Sprintf("load-%d-%d", n, i), nil); err != nil {
 					t.Errorf("Interface B: %v", err)
 					return
 				}

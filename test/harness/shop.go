@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -44,7 +45,7 @@ func NewShop(t testing.TB, c Credentials) *Shop {
 		"/customers": {`{"firstName":"Ada","lastName":"Byron","email":"ada@example.com"}`, &s.customer},
 		"/events":    {`{"title":"Load","startsAt":"2099-03-28T09:30:00","duration":60,"pricingOptions":[{"name":"Place","price":10}]}`, &s.event},
 	} {
-		id, err := s.create(t.Context(), path, made.body, path)
+		id, err := s.create(t.Context(), path, made.body, path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,9 +54,10 @@ func NewShop(t testing.TB, c Credentials) *Shop {
 	return s
 }
 
-// Book registers the customer for the event, and returns the registration's id.
-func (s *Shop) Book(ctx context.Context, key string) (string, error) {
-	return s.create(ctx, "/events/"+s.event+"/registrations", fmt.Sprintf(`{"customerId":%q}`, s.customer), key)
+// Book registers the customer for the event, with further headers, and returns the
+// registration's id.
+func (s *Shop) Book(ctx context.Context, key string, more http.Header) (string, error) {
+	return s.create(ctx, "/events/"+s.event+"/registrations", fmt.Sprintf(`{"customerId":%q}`, s.customer), key, more)
 }
 
 // Look reads the customer's bookings.
@@ -75,8 +77,9 @@ func (s *Shop) Registrations(ctx context.Context) (int64, error) {
 }
 
 // create makes something on Interface B, once, and returns its id.
-func (s *Shop) create(ctx context.Context, path, body, key string) (string, error) {
+func (s *Shop) create(ctx context.Context, path, body, key string, more http.Header) (string, error) {
 	header := http.Header{"Idempotency-Key": {fmt.Sprintf("%s-%d", key, time.Now().UnixNano())}}
+	maps.Copy(header, more)
 	answer, err := s.do(ctx, s.b, Request{Path: path, Body: body, Header: header}, http.StatusCreated)
 	if err != nil {
 		return "", err
