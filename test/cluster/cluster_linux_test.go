@@ -43,7 +43,9 @@ func testInside(t *testing.T, dir string) {
 	ok = ok && t.Run("the programs are those of the images, and can write nowhere", c.testPods)
 	ok = ok && t.Run("the first company is made as the page says", c.testFirstCompany)
 	ok = ok && t.Run("the dashboard is at a forwarded port", c.testDashboard)
-	ok = ok && t.Run("the demonstration company is made", func(t *testing.T) { credentials = c.demonstrate(t) })
+	ok = ok && t.Run("the demonstration company is made", func(t *testing.T) {
+		credentials = c.demonstration(t, c.dir, "", []string{"--credentials", c.dir + "/operator/credentials.json"})
+	})
 	if !ok {
 		return
 	}
@@ -51,8 +53,9 @@ func testInside(t *testing.T, dir string) {
 		c.run(t, 10*time.Minute, "env", "HOME="+os.Getenv("HOME"), "CONFORMANCE_CREDENTIALS="+c.dir+"/credentials.json", "go", "test", "-count=1", "./test/conformance")
 	})
 	t.Run("under load", func(t *testing.T) { c.testLoad(t, credentials) })
+	t.Run("another installation has its databases elsewhere, and Jobs migrate them first", c.testProduction)
 	if t.Run("nothing is left but secrets and volumes", c.testUninstall) {
-		t.Run("another installation finds them, and has TLS between the parts", func(t *testing.T) { c.testTLS(t, credentials) })
+		t.Run("a new installation finds them, and has TLS between the parts", func(t *testing.T) { c.testTLS(t, credentials) })
 	}
 }
 
@@ -187,14 +190,14 @@ func (c *cluster) testDashboard(t *testing.T) {
 	})
 }
 
-// demonstrate makes the demonstration company, and returns how to speak to the
-// faces at their Services.
-func (c *cluster) demonstrate(t *testing.T) (made harness.Credentials) {
+// demonstration makes the demonstration company, and returns how to speak to the
+// faces at their Services, whose names end in zone. Its files are in dir.
+func (c *cluster) demonstration(t *testing.T, dir, zone string, flags []string) (made harness.Credentials) {
 	t.Helper()
 	face := "http://" + fullname + "-"
-	c.run(t, 10*time.Minute, "bin/reservectl", "--credentials", c.dir+"/operator/credentials.json", "demonstration", "--dir", c.dir,
-		"--interface-a", face+"gateway-a", "--interface-b", face+"gateway-b/api/v1", "--dashboard", face+"admin")
-	text, err := os.ReadFile(c.dir + "/credentials.json")
+	c.run(t, 10*time.Minute, "bin/reservectl", append(flags, "demonstration", "--dir", dir,
+		"--interface-a", face+"gateway-a"+zone, "--interface-b", face+"gateway-b"+zone+"/api/v1", "--dashboard", face+"admin"+zone)...)
+	text, err := os.ReadFile(dir + "/credentials.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,8 +75,8 @@ func (c *cluster) run(t *testing.T, limit time.Duration, name string, args ...st
 	return strings.TrimSpace(out)
 }
 
-// get reads objects of the installation.
-func (c *cluster) get(t *testing.T, v any, args ...string) {
+// get reads objects of a namespace.
+func (c *cluster) get(t *testing.T, namespace string, v any, args ...string) {
 	t.Helper()
 	out := c.run(t, commandLimit, "kubectl", append([]string{"--namespace", namespace, "get", "-o", "json"}, args...)...)
 	if err := json.Unmarshal([]byte(out), v); err != nil {

@@ -15,7 +15,7 @@ type (
 			Name              string
 			DeletionTimestamp *time.Time
 		}
-		Spec   struct{ Containers []struct{ Image string } }
+		Spec   struct{ InitContainers, Containers []struct{ Image string } }
 		Status struct {
 			Phase             string
 			Conditions        []struct{ Type, Status string }
@@ -38,7 +38,7 @@ func (p pod) ready() bool {
 func (c *cluster) pods(t *testing.T, component string) []pod {
 	t.Helper()
 	var list podList
-	c.get(t, &list, "pods", "--selector", "app.kubernetes.io/instance="+release+",app.kubernetes.io/component="+component)
+	c.get(t, namespace, &list, "pods", "--selector", "app.kubernetes.io/instance="+release+",app.kubernetes.io/component="+component)
 	return list.Items
 }
 
@@ -134,7 +134,7 @@ func (c *cluster) runsImage(t *testing.T, tag string) {
 func (c *cluster) restarts(t *testing.T) int {
 	t.Helper()
 	var list podList
-	c.get(t, &list, "pods")
+	c.get(t, namespace, &list, "pods")
 	n := 0
 	for _, p := range list.Items {
 		for _, s := range p.Status.ContainerStatuses {
