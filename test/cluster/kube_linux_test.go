@@ -87,7 +87,7 @@ func (c *cluster) get(t *testing.T, namespace string, v any, args ...string) {
 // apply makes objects.
 func (c *cluster) apply(t *testing.T, text string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "objects.yaml")
+	file := filepath.Join(c.dir, "objects.yaml") // a comma, as in the names of tests, would make two of it
 	write(t, file, text)
 	c.run(t, commandLimit, "kubectl", "apply", "-f", file)
 }

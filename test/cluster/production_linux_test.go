@@ -45,7 +45,7 @@ func (c *cluster) testProduction(t *testing.T) {
 	c.run(t, commandLimit, "kubectl", "--namespace", live, "create", "secret", "generic", "bus", "--from-literal", "url="+strings.Replace(bus, "-nats:", "-nats."+namespace+":", 1))
 	shown := c.certify(t, live)
 
-	values := filepath.Join(t.TempDir(), "values.yaml")
+	values := filepath.Join(c.dir, "values.yaml")
 	write(t, values, liveValues)
 	c.run(t, installLimit+time.Minute, "helm", "install", release, chart, "--namespace", live, "--values", chart+"/ci/external-values.yaml", "--values", values,
 		"--wait", "--timeout", installLimit.String())

@@ -28,7 +28,7 @@ type Shop struct {
 }
 
 // patience is how long a request may take in all, its repeats included.
-const patience = 90 * time.Second
+const patience = 2 * time.Minute
 
 // NewShop signs in to both, and makes the customer and the event.
 func NewShop(t testing.TB, c Credentials) *Shop {
