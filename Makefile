@@ -7,7 +7,7 @@ MODULES  := proto platform services gateway-a gateway-b deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
 PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
-# etcd and a control plane, of the versions in test/chart/go.mod.
+# etcd and Kubernetes, of the versions in test/chart/go.mod.
 KUBERNETES := .cache/kubernetes
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 

@@ -1,4 +1,4 @@
-// The tests of the chart, and the control plane of Kubernetes that they install it on.
+// The tests of the chart, and the Kubernetes on which they and test/cluster install it.
 // Outside go.work: nothing of the platform needs these.
 module reservation.dev/test/chart
 
