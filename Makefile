@@ -186,7 +186,7 @@ $(TOOLS)/helm:
 $(KUBERNETES)/kube-controller-manager: BUILD := go.etcd.io/etcd/server/v3 $(addprefix k8s.io/kubernetes/cmd/,kube-apiserver kube-controller-manager)
 $(KUBERNETES)/kubelet: BUILD := $(addprefix k8s.io/kubernetes/cmd/,kubelet kube-proxy kube-scheduler kubectl)
 $(KUBERNETES)/kube-controller-manager $(KUBERNETES)/kubelet: test/chart/go.mod
-	@echo "building $(notdir $(BUILD)) (long, once)"
+	@echo "building $(BUILD) (long, once)"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 GOWORK=off go build -C test/chart -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4' -o $(CURDIR)/$(@D)/ $(BUILD)
 	@touch $@
