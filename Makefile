@@ -7,7 +7,7 @@ MODULES  := proto platform services gateway-a gateway-b deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
 PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
-# etcd and a control plane, of the versions in test/chart/go.mod.
+# etcd and Kubernetes, of the versions in test/chart/go.mod.
 KUBERNETES := .cache/kubernetes
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
@@ -130,6 +130,15 @@ chart: build $(TOOLS)/helm ## the chart for Kubernetes: lint it, render it, hold
 chart-test: $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager ## install, upgrade and uninstall the chart on an API server (built once, long)
 	CGO_ENABLED=0 GOWORK=off go test -C test/chart -count=1 -timeout 30m -run TestInstall . -cluster $(CURDIR)/$(KUBERNETES) -v
 
+.PHONY: cluster-test
+cluster-test: postgres .cache/compose/docker-compose .cache/compose/nats-server $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager $(KUBERNETES)/kubelet $(KUBERNETES)/dns ## the chart and the images on a real node: conformance, crashes, upgrade, rollback (as root on Linux; built once, long)
+	@test/compose/install.sh
+	@test/cluster/install.sh
+	@mkdir -p bin
+	go build -o bin/ ./services/reservectl/cmd/reservectl
+	COMPOSE_TEST=1 SAVE_IMAGES=$(CURDIR)/$(KUBERNETES)/images.tar go test -count=1 -v -timeout 60m -run TestSave ./test/compose
+	CLUSTER_TEST=1 go test -count=1 -v -timeout 60m ./test/cluster
+
 .PHONY: chart-files
 chart-files: ## copy the rules and dashboards of deploy/observability into the chart
 	@cp deploy/observability/prometheus/{alerts,recording}.yml deploy/helm/reservation/files/rules/
@@ -177,7 +186,15 @@ $(TOOLS)/helm:
 	@mkdir -p $(TOOLS)
 	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install helm.sh/helm/v3/cmd/helm@v3.22.0
 
-$(KUBERNETES)/kube-controller-manager: test/chart/go.mod
-	@echo "building etcd, kube-apiserver and kube-controller-manager (long, once)"
-	@mkdir -p $(KUBERNETES)
-	@CGO_ENABLED=0 GOWORK=off go build -C test/chart -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4' -o $(CURDIR)/$(KUBERNETES)/ go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager
+$(KUBERNETES)/kube-controller-manager: BUILD := go.etcd.io/etcd/server/v3 $(addprefix k8s.io/kubernetes/cmd/,kube-apiserver kube-controller-manager)
+$(KUBERNETES)/kubelet: BUILD := $(addprefix k8s.io/kubernetes/cmd/,kubelet kube-proxy kube-scheduler kubectl)
+$(KUBERNETES)/kube-controller-manager $(KUBERNETES)/kubelet: test/chart/go.mod
+	@echo "building $(BUILD) (long, once)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 GOWORK=off go build -C test/chart -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4' -o $(CURDIR)/$(@D)/ $(BUILD)
+	@touch $@
+
+$(KUBERNETES)/dns: tools/dns/go.mod tools/dns/go.sum tools/dns/main.go
+	@echo "building the DNS server of a cluster (minutes, once)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 GOWORK=off go build -C tools/dns -ldflags '-s -w' -o $(CURDIR)/$@ .

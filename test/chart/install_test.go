@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,7 @@ import (
 var definitions = []struct{ module, file string }{
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml"},
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"},
-	{"sigs.k8s.io/gateway-api@v1.7.0", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
+	{"sigs.k8s.io/gateway-api@v1.6.3", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
 	{"github.com/cert-manager/cert-manager@v1.21.2", "deploy/crds/cert-manager.io_certificates.yaml"},
 }
 
@@ -124,17 +125,23 @@ func (c *cluster) helm(t *testing.T, args ...string) {
 	t.Logf("helm %s: %.1f s", args[0], time.Since(began).Seconds())
 }
 
-// runs checks that every workload is there as often as it is asked for, and ready.
+// runs checks that every workload is there as often as it is asked for, and becomes
+// available: helm itself does not wait for minReadySeconds.
 func (c *cluster) runs(t *testing.T, ns, values string) {
 	t.Helper()
-	deployments, err := c.client.AppsV1().Deployments(ns).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range deployments.Items {
-		if d.Status.AvailableReplicas != *d.Spec.Replicas || d.Status.UpdatedReplicas != *d.Spec.Replicas || *d.Spec.Replicas == 0 {
-			t.Errorf("%s has %d of %d pods", d.Name, d.Status.AvailableReplicas, *d.Spec.Replicas)
+	var deployments *appsv1.DeploymentList
+	until(t, time.Minute, "all pods are available", func(ctx context.Context) (err error) {
+		if deployments, err = c.client.AppsV1().Deployments(ns).List(ctx, metav1.ListOptions{}); err != nil {
+			return err
 		}
+		for _, d := range deployments.Items {
+			if d.Status.AvailableReplicas != *d.Spec.Replicas || d.Status.UpdatedReplicas != *d.Spec.Replicas || *d.Spec.Replicas == 0 {
+				return fmt.Errorf("%s has %d of %d pods", d.Name, d.Status.AvailableReplicas, *d.Spec.Replicas)
+			}
+		}
+		return nil
+	})
+	for _, d := range deployments.Items {
 		budget, err := c.client.PolicyV1().PodDisruptionBudgets(ns).Get(t.Context(), d.Name, metav1.GetOptions{})
 		if err != nil {
 			t.Error(err)

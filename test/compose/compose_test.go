@@ -17,7 +17,7 @@ import (
 func TestCompose(t *testing.T) {
 	needDocker(t)
 	d := startDocker(t)
-	for _, s := range stands(t) {
+	for _, s := range append(stands(t), observers(t)...) {
 		d.make(t, s)
 	}
 	certificate, pem := selfSigned(t, outsideHost)
@@ -163,8 +163,8 @@ func (p *platform) testWebhook(t *testing.T, certificate tlsCertificate) {
 	})
 	serve(t, listener, certificate, mailbox)
 
-	s := newShop(t, p.credentials)
-	registration, err := s.book(t.Context(), "webhook", http.Header{"X-Request-Id": {webhookRequest}, "Traceparent": {traceparent}})
+	s := harness.NewShop(t, p.credentials)
+	registration, err := s.Book(t.Context(), "webhook", http.Header{"X-Request-Id": {webhookRequest}, "Traceparent": {traceparent}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,13 +17,15 @@ import (
 type stand struct {
 	name  string
 	setup []string // as in a Dockerfile: "ENV A=b"
+	stop  string   // the signal that asks it to end; "": SIGTERM
 	fill  func(t *testing.T, r *rootfs)
 }
 
-// stands are the images that docker-compose.yml and deploy/Dockerfile name.
+// stands are the images that docker-compose.yml and deploy/Dockerfile name, but for
+// those of the observers.
 func stands(t *testing.T) []stand {
 	compose, dockerfile := read(t, "docker-compose.yml"), read(t, "deploy/Dockerfile")
-	return append(observers(t, compose), []stand{
+	return []stand{
 		{
 			name:  "golang:" + found(t, dockerfile, `(?m)^ARG GO_VERSION=(\S+)$`) + "-bookworm",
 			setup: []string{"ENV PATH=/usr/local/go/bin:/bin", "ENV GOPATH=/go", "ENV GOPROXY=file:///modules", "ENV GOSUMDB=off", "ENV HOME=/root"},
@@ -32,14 +34,16 @@ func stands(t *testing.T) []stand {
 		{
 			name:  found(t, compose, `POSTGRES_IMAGE:-([^}]+)`),
 			setup: []string{"ENV PATH=/usr/lib/postgresql/15/bin:/bin", `ENTRYPOINT ["/entrypoint.sh"]`, `CMD ["postgres"]`},
+			stop:  "SIGINT",
 			fill:  fillPostgres,
 		},
 		{
 			name:  found(t, compose, `NATS_IMAGE:-([^}]+)`),
-			setup: []string{"ENV PATH=/usr/local/bin:/bin", `CMD ["nats-server"]`},
+			setup: []string{"ENV PATH=/usr/local/bin:/bin", `ENTRYPOINT ["/entrypoint.sh"]`, `CMD ["nats-server"]`},
 			fill: func(t *testing.T, r *rootfs) {
 				r.base("nats", 1000)
 				r.file("/usr/local/bin/nats-server", tool(t, "nats-server"))
+				r.text("/entrypoint.sh", 0o755, natsEntrypoint)
 			},
 		},
 		{
@@ -50,7 +54,7 @@ func stands(t *testing.T) []stand {
 				r.program("/usr/local/sbin/haproxy", "/usr/sbin/haproxy")
 			},
 		},
-	}...)
+	}
 }
 
 // make makes an image.
@@ -70,6 +74,12 @@ func (d *docker) make(t *testing.T, s stand) {
 	defer cancel()
 	if _, err := d.tryFrom(ctx, pipe, nil, append(command, "-", s.name)...); err != nil {
 		t.Fatal(err)
+	}
+	if s.stop != "" { // no change that an import makes; BuildKit would want a plugin
+		dockerfile := strings.NewReader("FROM " + s.name + "\nSTOPSIGNAL " + s.stop + "\n")
+		if _, err := d.tryFrom(ctx, dockerfile, []string{"DOCKER_BUILDKIT=0"}, "docker", "build", "--tag", s.name, "-"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Logf("made %s", s.name)
 }
@@ -93,14 +103,27 @@ func fillGo(t *testing.T, r *rootfs) {
 	r.tree("/modules", filepath.Join(modules, "cache", "download"), nil)
 }
 
+const natsEntrypoint = `#!/bin/sh
+# Arguments alone are the server's, as in the image nats.
+case ${1-} in -*) set -- nats-server "$@" ;; esac
+exec "$@"
+`
+
 const postgresEntrypoint = `#!/bin/sh
-# What docker-compose.yml asks of the image postgres.
+# What docker-compose.yml and the chart ask of the image postgres.
 set -eu
 [ "$1" = postgres ] || exec "$@"
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
 	mkdir -p "$PGDATA"
 	chmod 0700 "$PGDATA"
-	initdb -D "$PGDATA" -U postgres --pwfile="$POSTGRES_PASSWORD_FILE" $POSTGRES_INITDB_ARGS
+	initdb -D "$PGDATA" -U postgres --pwfile="$POSTGRES_PASSWORD_FILE" ${POSTGRES_INITDB_ARGS:-}
+	if [ -d /docker-entrypoint-initdb.d ]; then
+		"$@" -c listen_addresses= &
+		until pg_isready -q -U postgres; do sleep 1; done
+		for script in /docker-entrypoint-initdb.d/*; do "$script"; done
+		kill -INT $!
+		wait $!
+	fi
 	printf "listen_addresses = '*'\n" >>"$PGDATA/postgresql.conf"
 	printf 'host all all all scram-sha-256\n' >>"$PGDATA/pg_hba.conf"
 fi

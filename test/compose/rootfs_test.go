@@ -128,7 +128,7 @@ func (r *rootfs) program(path, from string) {
 // the user that the image is made for, and places to write to.
 func (r *rootfs) base(user string, id int) {
 	r.file("/bin/busybox", "/bin/busybox")
-	for _, name := range []string{"sh", "cat", "mkdir", "chmod", "rm", "wget", "ls", "id"} {
+	for _, name := range []string{"sh", "cat", "mkdir", "chmod", "rm", "sleep", "wget", "ls", "id"} {
 		r.link("/bin/"+name, "busybox")
 	}
 	r.text("/etc/passwd", 0o644, fmt.Sprintf("root:x:0:0::/root:/bin/sh\n%s:x:%d:%d::/:/bin/sh\n", user, id, id))

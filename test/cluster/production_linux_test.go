@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	live = "live" // the namespace of another installation, and the prefix of what it has elsewhere
+	// liveValues are over those of ci/external-values.yaml.
+	liveValues = `image: {registry: "", tag: ` + version + `, pullSecrets: []}
+secrets: {generate: true, existing: {auth: "", customer: "", booking: "", pass: "", webhook: ""}}
+database: {roles: {auth: live_auth, customer: live_customer, booking: live_booking, pass: live_pass, webhook: live_webhook}}
+nats: {url: "", urlSecret: bus, prefix: ` + live + `, replicas: 1}
+grpcTLS: {enabled: true}
+defaults: {replicas: 1, resources: {requests: {cpu: 20m}}}
+`
+	// databases is what docs/OPERATIONS.md has an administrator do, for one service.
+	databases = `create role live_%[1]s_owner login password 'of-a-test'
+create role live_%[1]s login password 'of-a-test'
+create database live_%[1]s owner live_%[1]s_owner
+revoke all on database live_%[1]s from public
+grant connect on database live_%[1]s to live_%[1]s`
+)
+
+// testProduction installs the chart as in production, beside the first one, whose
+// stores are the ones elsewhere: a database per service, migrated by Jobs before
+// anything else is there, TLS between the parts, and a face to the outside each.
+func (c *cluster) testProduction(t *testing.T) {
+	c.apply(t, strings.ReplaceAll(restricted, "name: "+namespace, "name: "+live))
+	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
+		psql := []string{"--namespace", namespace, "exec", "statefulset/" + fullname + "-postgresql", "--", "psql", "--username", "postgres", "-v", "ON_ERROR_STOP=1"}
+		for statement := range strings.SplitSeq(fmt.Sprintf(databases, part), "\n") {
+			psql = append(psql, "--command", statement)
+		}
+		c.run(t, commandLimit, "kubectl", psql...)
+		url := "postgres://live_%s:of-a-test@" + fullname + "-postgresql." + namespace + ":5432/live_" + part + "?sslmode=disable"
+		c.run(t, commandLimit, "kubectl", "--namespace", live, "create", "secret", "generic", "database-"+part,
+			"--from-literal", "url="+fmt.Sprintf(url, part), "--from-literal", "migration-url="+fmt.Sprintf(url, part+"_owner"))
+	}
+	bus := c.run(t, commandLimit, "kubectl", "--namespace", namespace, "get", "secret", fullname+"-nats", "-o", "go-template={{index .data \"url\" | base64decode}}")
+	c.run(t, commandLimit, "kubectl", "--namespace", live, "create", "secret", "generic", "bus", "--from-literal", "url="+strings.Replace(bus, "-nats:", "-nats."+namespace+":", 1))
+	shown := c.certify(t, live)
+
+	values := filepath.Join(c.dir, "values.yaml")
+	write(t, values, liveValues)
+	c.run(t, installLimit+time.Minute, "helm", "install", release, chart, "--namespace", live, "--values", chart+"/ci/external-values.yaml", "--values", values,
+		"--wait", "--timeout", installLimit.String())
+	if jobs := c.run(t, commandLimit, "kubectl", "--namespace", live, "get", "events", "--field-selector", "reason=Completed,involvedObject.kind=Job", "-o", "name"); len(strings.Fields(jobs)) != 5 {
+		t.Errorf("of the five services' Jobs, these have ended: %s", jobs)
+	}
+	var list podList
+	c.get(t, live, &list, "pods")
+	if len(list.Items) != len(parts()) {
+		t.Errorf("there are %d pods", len(list.Items))
+	}
+	for _, p := range list.Items {
+		if !p.ready() || len(p.Spec.InitContainers) > 0 {
+			t.Errorf("%s is ready: %v; it has %d init containers", p.Metadata.Name, p.ready(), len(p.Spec.InitContainers))
+		}
+	}
+	operator := c.run(t, commandLimit, "kubectl", "--namespace", live, "get", "secret", fullname+"-operator", "-o", "go-template={{index .data \"credentials.json\" | base64decode}}")
+	dir := filepath.Join(c.dir, live)
+	write(t, dir+"/operator.json", operator)
+	flags := append([]string{"--credentials", dir + "/operator.json"}, shown...)
+	for _, part := range []string{"auth", "customer", "booking", "pass"} {
+		flags = append(flags, "--"+part, fullname+"-"+part+"."+live+":9090")
+	}
+	trade(t, c.demonstration(t, dir, "."+live, flags))
+	c.run(t, installLimit, "helm", "uninstall", release, "--namespace", live, "--wait", "--timeout", "10m")
+}

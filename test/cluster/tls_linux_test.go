@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"path/filepath"
+	"testing"
+
+	"reservation.dev/platform/mtls/mtlstest"
+	"reservation.dev/test/harness"
+)
+
+// certify makes the Secrets with the parts' certificates, and returns the flags of
+// reservectl that show its own.
+func (c *cluster) certify(t *testing.T, namespace string) []string {
+	t.Helper()
+	ca, dir := mtlstest.NewCA(t, "authority of a test"), filepath.Join(c.dir, "tls-"+namespace)
+	for _, name := range append(parts(), "reservectl") {
+		pair, dir := ca.Issue(t, name), filepath.Join(dir, name)
+		write(t, dir+"/tls.crt", string(pair.Cert))
+		write(t, dir+"/tls.key", string(pair.Key))
+		write(t, dir+"/ca.crt", string(ca.PEM))
+		c.run(t, commandLimit, "kubectl", "--namespace", namespace, "create", "secret", "generic", fullname+"-"+name+"-grpc-tls", "--from-file", dir)
+	}
+	own := dir + "/reservectl/"
+	return []string{"--tls-cert", own + "tls.crt", "--tls-key", own + "tls.key", "--tls-ca", own + "ca.crt"}
+}
+
+// testTLS installs again, on the secrets and volumes that stayed, with TLS between
+// the parts.
+func (c *cluster) testTLS(t *testing.T, credentials harness.Credentials) {
+	shown := c.certify(t, namespace)
+	c.install(t, "--set", "grpcTLS.enabled=true")
+	c.runs(t)
+	trade(t, credentials)
+	verify := []string{"--credentials", c.dir + "/operator/credentials.json", "verify", "--company", credentials.CompanyID}
+	c.run(t, commandLimit, "bin/reservectl", append(verify, shown...)...)
+	if out, err := c.try(t.Context(), commandLimit, "bin/reservectl", verify...); err == nil {
+		t.Errorf("a caller without a certificate is served: %s", out)
+	}
+}
+
+// trade books and looks.
+func trade(t *testing.T, credentials harness.Credentials) {
+	t.Helper()
+	shop := harness.NewShop(t, credentials)
+	if _, err := shop.Book(t.Context(), "trade", nil); err != nil {
+		t.Error(err)
+	}
+	if err := shop.Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

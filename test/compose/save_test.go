@@ -1,0 +1,39 @@
+package compose
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// sandbox is the image of a pod's own process, which does nothing: it stands in
+// for Kubernetes' pause.
+const sandbox = "reservation.test/pause:1"
+
+// TestSave makes the images of the parts and those of the chart's PostgreSQL and
+// NATS, as make cluster-test needs them, in the file that SAVE_IMAGES names.
+func TestSave(t *testing.T) {
+	file := os.Getenv("SAVE_IMAGES")
+	if file == "" {
+		t.Skip("saves images for make cluster-test")
+	}
+	needDocker(t)
+	d := startDocker(t)
+	for _, s := range stands(t) {
+		d.make(t, s)
+	}
+	d.make(t, stand{
+		name:  sandbox,
+		setup: []string{`ENTRYPOINT ["/bin/sleep", "1000000000"]`},
+		fill:  func(_ *testing.T, r *rootfs) { r.base("pause", 65535) },
+	})
+	p := newPlatform(t, d, nil)
+	p.compose(t, buildLimit, "--profile", "tools", "build")
+
+	compose := read(t, "docker-compose.yml")
+	names := []string{sandbox, found(t, compose, `POSTGRES_IMAGE:-([^}]+)`), found(t, compose, `NATS_IMAGE:-([^}]+)`)}
+	for _, part := range parts(t) {
+		names = append(names, "reservation/"+filepath.Base(part)+":"+version)
+	}
+	d.run(t, commandLimit, append([]string{"docker", "save", "-o", file}, names...)...)
+}

@@ -1,0 +1,164 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Shop is a client of Interfaces A and B that repeats as docs/ERRORS.md says, with
+// a customer and an event without a limit of its own.
+type Shop struct {
+	a, b            *A
+	aLogin, bLogin  Request
+	customer, event string
+
+	mu     sync.Mutex
+	tokens map[*A]string
+
+	repeats atomic.Int64 // requests that were made again
+}
+
+// patience is how long a request may take in all, its repeats included.
+const patience = 2 * time.Minute
+
+// NewShop signs in to both, and makes the customer and the event.
+func NewShop(t testing.TB, c Credentials) *Shop {
+	t.Helper()
+	s := &Shop{
+		a: NewA(t, c.InterfaceA.BaseURL), b: NewA(t, c.InterfaceB.BaseURL), tokens: map[*A]string{},
+		aLogin: TokenRequest(Credential{ID: c.InterfaceA.ClientID, Secret: c.InterfaceA.ClientSecret}),
+		bLogin: KeyTokenRequest(Credential{ID: c.InterfaceB.APIKey, Secret: c.InterfaceB.APISecret}),
+	}
+	for path, made := range map[string]struct {
+		body string
+		id   *string
+	}{
+		"/customers": {`{"firstName":"Ada","lastName":"Byron","email":"ada@example.com"}`, &s.customer},
+		"/events":    {`{"title":"Load","startsAt":"2099-03-28T09:30:00","duration":60,"pricingOptions":[{"name":"Place","price":10}]}`, &s.event},
+	} {
+		id, err := s.create(t.Context(), path, made.body, path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*made.id = id
+	}
+	return s
+}
+
+// Book registers the customer for the event, with further headers, and returns the
+// registration's id.
+func (s *Shop) Book(ctx context.Context, key string, more http.Header) (string, error) {
+	return s.create(ctx, "/events/"+s.event+"/registrations", fmt.Sprintf(`{"customerId":%q}`, s.customer), key, more)
+}
+
+// Look reads the customer's bookings.
+func (s *Shop) Look(ctx context.Context) error {
+	_, err := s.do(ctx, s.a, Request{Path: "/customer/" + s.customer + "/bookings?pageSize=5"}, http.StatusOK)
+	return err
+}
+
+// Registrations is how many there are for the event.
+func (s *Shop) Registrations(ctx context.Context) (int64, error) {
+	answer, err := s.do(ctx, s.b, Request{Path: "/events/" + s.event + "/registrations?perPage=1"}, http.StatusOK)
+	if err != nil {
+		return 0, err
+	}
+	var page struct{ Total int64 }
+	return page.Total, json.Unmarshal(answer.Body, &page)
+}
+
+// create makes something on Interface B, once, and returns its id.
+func (s *Shop) create(ctx context.Context, path, body, key string, more http.Header) (string, error) {
+	header := http.Header{"Idempotency-Key": {fmt.Sprintf("%s-%d", key, time.Now().UnixNano())}}
+	maps.Copy(header, more)
+	answer, err := s.do(ctx, s.b, Request{Path: path, Body: body, Header: header}, http.StatusCreated)
+	if err != nil {
+		return "", err
+	}
+	var made struct{ ID string }
+	return made.ID, json.Unmarshal(answer.Body, &made)
+}
+
+// do makes a request of which every attempt may be repeated: a read, or one with
+// an Idempotency-Key. It returns an error for what a patient client is told.
+func (s *Shop) do(ctx context.Context, face *A, r Request, want int) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for pause := 200 * time.Millisecond; ; pause = min(2*pause, 4*time.Second) {
+		answer, err := s.attempt(ctx, face, r)
+		if err == nil && answer.Code == want {
+			return answer, nil
+		}
+		wait := pause
+		switch {
+		case ctx.Err() != nil:
+			return answer, errors.Join(ctx.Err(), err, fmt.Errorf("the last answer: %d %s", answer.Code, answer.Body))
+		case err != nil || answer.Code == http.StatusInternalServerError: // no answer
+		case answer.Code == http.StatusUnauthorized && r.Token == "":
+			s.forget(face)
+		case answer.Code == http.StatusTooManyRequests, answer.Code == http.StatusServiceUnavailable, answer.Reason() == "IDEMPOTENCY_IN_PROGRESS":
+			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+			if err != nil {
+				return answer, fmt.Errorf("%s %s: %d without Retry-After: %s", r.Method, r.Path, answer.Code, answer.Body)
+			}
+			wait = max(wait, time.Duration(seconds)*time.Second)
+		default:
+			return answer, fmt.Errorf("%s %s: %d: %s", r.Method, r.Path, answer.Code, answer.Body)
+		}
+		s.repeats.Add(1)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *Shop) attempt(ctx context.Context, face *A, r Request) (Answer, error) {
+	token, answer, err := s.token(ctx, face)
+	if token == "" {
+		return answer, err
+	}
+	r.Token = token
+	return face.Try(ctx, r)
+}
+
+// token is that of a face; without one, what was answered instead.
+func (s *Shop) token(ctx context.Context, face *A) (string, Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if token := s.tokens[face]; token != "" {
+		return token, Answer{}, nil
+	}
+	login := s.bLogin
+	if face == s.a {
+		login = s.aLogin
+	}
+	answer, err := face.Try(ctx, login)
+	if err != nil || answer.Code != http.StatusOK {
+		return "", answer, err
+	}
+	var body struct {
+		Token       string `json:"token"`
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.Unmarshal(answer.Body, &body); err != nil {
+		return "", answer, err
+	}
+	s.tokens[face] = body.Token + body.AccessToken
+	return s.tokens[face], answer, nil
+}
+
+func (s *Shop) forget(face *A) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tokens, face)
+}
