@@ -21,7 +21,7 @@ type Credential struct {
 	Secret config.Secret `env:"SERVICE_CREDENTIAL_SECRET,required" doc:"the secret of that credential"`
 }
 
-var secretForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var secretForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
 // Validate reports every wrong setting. What is not given is reported as such.
 func (c Credential) Validate() error {

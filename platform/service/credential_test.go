@@ -17,6 +17,14 @@ func TestCredentialSettings(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("letters of either case are hexadecimal", func(t *testing.T) {
+		t.Parallel()
+		for _, secret := range []string{strings.Repeat("0a", 32), strings.Repeat("0A", 32)} {
+			if err := config.Read(config.Env{"SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": secret}, &Credential{}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	t.Run("what is not given is reported once", func(t *testing.T) {
 		t.Parallel()
 		err := config.Read(config.Env{}, &Credential{})

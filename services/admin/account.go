@@ -174,6 +174,9 @@ func qrOf(text string) (qrCode, error) {
 
 func (v *visit) setupTotp() error {
 	f := v.sent()
+	if f.required("setup-password", "Your password"); f.Failed() {
+		return v.accountAgain(func(p *accountPage) { p.Setup = f })
+	}
 	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
 	switch {
 	case err == nil:

@@ -218,6 +218,7 @@ func TestOwnAccount(t *testing.T) {
 		w.totp = false
 		on(w.backend, "SetupTotp", func(*authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) { return nil, wrong })
 		w.post("/account/totp", "setup-password", "x").must(t, "This is not your present password.", `id="setup-password-wrong"`)
+		w.post("/account/totp").must(t, "Your password is needed.")
 		w.totp = true
 	})
 	t.Run("new recovery codes are shown once", func(t *testing.T) {

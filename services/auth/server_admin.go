@@ -109,7 +109,7 @@ func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.Res
 			a.withoutTotp()
 			details = append(details, Detail{Field: "totp", Before: "on", After: "off"})
 		}
-		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{})
+		ended, err := s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, id.Session{})
 		a.revoke(now)
 		return errors.Join(err, s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.reset_password", a.ID.String(),
 			append(details, sessionsEnded(ended))...))
@@ -296,7 +296,7 @@ func (s *Server) updated(ctx context.Context, tx *pg.Tx, before Administrator, a
 	named := Detail{Field: "name", After: a.Name}
 	switch {
 	case before.DisabledAt == nil && a.DisabledAt != nil:
-		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{})
+		ended, err := s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, id.Session{})
 		_, resets := s.store.deleteResets(ctx, tx, a.Company, a.ID)
 		a.revoke(now)
 		faults = append(faults, err, resets, s.store.audit(ctx, tx, a.Company, now, actor, "administrator.disable", target, named, sessionsEnded(ended)))

@@ -80,7 +80,7 @@ func (s *Server) EndAdministratorSessions(ctx context.Context, req *authv1.EndAd
 	}
 	var ended int64
 	_, err = s.changeAdministrator(ctx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if ended, err = s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{}); err != nil {
+		if ended, err = s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, id.Session{}); err != nil {
 			return err
 		}
 		if ended == 0 {
@@ -246,7 +246,7 @@ func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordRe
 		}
 		r.UsedAt = &now
 		a.newPassword(hash, now)
-		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, id.Session{})
+		ended, err := s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, id.Session{})
 		a.revoke(now)
 		return errors.Join(err,
 			s.store.useReset(ctx, tx, r),

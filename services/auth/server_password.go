@@ -106,7 +106,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {
 			return err
 		}
-		ended, err := s.store.deleteSessions(ctx, tx, a.Company, a.ID, own.session)
+		ended, err := s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, own.session)
 		a.revoke(now)
 		return errors.Join(err, s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.change_password", a.ID.String(), sessionsEnded(ended)))
 	})
@@ -124,6 +124,13 @@ func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*
 	}
 	// Whoever finds a browser that was left open would keep its owner out.
 	if !req.GetAgain() {
+		var check checks
+		if req.GetPassword() == "" {
+			check.add("password", "required", "is required")
+		}
+		if err := check.err(); err != nil {
+			return nil, err
+		}
 		if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {
 			return nil, err
 		}

@@ -187,7 +187,7 @@ func (s *Server) EndOtherSessions(ctx context.Context, _ *authv1.EndOtherSession
 	}
 	var ended int64
 	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if ended, err = s.store.deleteSessions(ctx, tx, a.Company, a.ID, own.session); err != nil {
+		if ended, err = s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, own.session); err != nil {
 			return err
 		}
 		if ended == 0 {

@@ -144,6 +144,13 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 		if got := told(); len(got) != mostPending+1 || got[0] != entry {
 			t.Errorf("at the end %q", got)
 		}
+		one.pending(ada.email)
+		if _, err := one.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: goodPassword + "!"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); len(got) != mostPending+2 {
+			t.Errorf("after the password was changed %q", got)
+		}
 	})
 	t.Run("ends with what it was based on", func(t *testing.T) {
 		boss := one.administrator(company, owner)

@@ -206,8 +206,8 @@ func (s *store) deleteSession(ctx context.Context, tx *pg.Tx, company id.Company
 
 // deleteSessions deletes those of an administrator but one, and returns how many;
 // the zero session keeps none. Those that wait for a code go too.
-func (s *store) deleteSessions(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator, but id.Session) (int64, error) {
-	if _, err := tx.Exec(ctx, deletePendingsSQL, company, a); err != nil {
+func (s *store) deleteSessions(ctx context.Context, tx *pg.Tx, now time.Time, company id.Company, a id.Administrator, but id.Session) (int64, error) {
+	if _, err := s.abandon(ctx, tx, now, deletePendingsSQL, company, a); err != nil {
 		return 0, err
 	}
 	tag, err := tx.Exec(ctx, deleteSessionsSQL, company, a, [16]byte(but))

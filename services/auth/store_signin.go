@@ -24,7 +24,7 @@ const (
 
 	deletePendingSQL = `delete from pending_sign_ins where company_id = $1 and token_hash = $2`
 
-	deletePendingsSQL = `delete from pending_sign_ins where company_id = $1 and administrator_id = $2`
+	deletePendingsSQL = `delete from pending_sign_ins where company_id = $1 and administrator_id = $2 returning ` + pendingColumns
 
 	// The administrator's row is locked, so that no two make room at once.
 	boundPendingsSQL = `delete from pending_sign_ins where company_id = $1 and token_hash in (

@@ -406,6 +406,34 @@ func TestRounds(t *testing.T) { // invariant 11
 			t.Errorf("announced %v", rounds)
 		}
 	})
+	t.Run("a repeat that comes while the stream is read is not lost", func(t *testing.T) {
+		e := openErasing(t)
+		c := e.create("Ann").GetId()
+		e.erase(c, false)
+		e.publish()
+		e.answer(c, 1, all...)
+		e.now = e.now.Add(time.Hour)
+		e.goOn()
+		e.answer(c, 2, all...)
+		read := e.job.remove
+		e.job.remove = func(ctx context.Context, remove func(bus.Message) bool) (int, error) {
+			e.erase(c, true)
+			return read(ctx, remove)
+		}
+		e.goOn()
+		if e.progress(c).GetCompletedAt() != nil {
+			t.Error("the erasure that was begun anew is called complete")
+		}
+		e.job.remove = read
+		for round := int32(3); round <= 4; round++ {
+			e.answer(c, round, all...)
+			e.now = e.now.Add(time.Hour)
+			e.goOn()
+		}
+		if e.progress(c).GetCompletedAt() == nil {
+			t.Error("not ended")
+		}
+	})
 	t.Run("what is open, and for how long, is told until it is complete", func(t *testing.T) {
 		e := openErasing(t)
 		told := func(open, age float64) {

@@ -33,6 +33,10 @@ const (
 		on conflict (company_id, customer_id) do update set round = excluded.round, last_round = excluded.last_round,
 			announced_at = excluded.announced_at, events_removed_at = excluded.events_removed_at, completed_at = excluded.completed_at`
 
+	// Not one that was begun anew meanwhile.
+	completeErasureSQL = `update customer_erasures set events_removed_at = $4, completed_at = $4
+		where company_id = $1 and customer_id = $2 and round = $3 and completed_at is null`
+
 	answerSQL = `insert into customer_erasure_answers (company_id, customer_id, service, round, erased_at)
 		values ($1, $2, $3, $4, $5) on conflict do nothing`
 

@@ -101,7 +101,8 @@ counts stay, without the person. It cannot be undone. docs/PRIVACY.md has the re
 A customer who has bookings to come or passes to use is not erased, unless
 --cancel-open has them cancelled first, by the rules of any cancellation, or
 --keep-open leaves them as they are. What has been done is not done again: the
-command can be repeated after any failure.`,
+command can be repeated after any failure. With --repeat everything begins anew,
+so what has begun is waited for with reservectl customer erasures.`,
 		Example: `  reservectl customer erase --company comp_… cust_… --cancel-open --wait`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

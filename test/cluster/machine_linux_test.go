@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,7 +32,7 @@ func wanted() map[string]string {
 func tunables(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, name := range []string{"vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"} {
+	for _, name := range slices.Sorted(maps.Keys(wanted())) {
 		text, err := os.ReadFile("/proc/sys/" + name)
 		if err != nil {
 			t.Fatal(err)

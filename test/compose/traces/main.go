@@ -19,7 +19,6 @@ import (
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // as the collector sends
-	"google.golang.org/protobuf/proto"
 )
 
 // most is how many traces are kept.
@@ -36,16 +35,12 @@ type Span struct {
 	Attributes map[string]string `json:"attributes"`
 }
 
-// Count is all that has come, as it is served at /count.
-type Count struct{ Traces, Spans, Bytes int }
-
 type store struct {
 	collectorv1.UnimplementedTraceServiceServer
 
 	mu    sync.Mutex
 	spans map[string][]Span // by trace
 	order []string          // of the traces that are kept
-	count Count
 }
 
 func main() {
@@ -65,7 +60,6 @@ func serve() error {
 	collectorv1.RegisterTraceServiceServer(server, s)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /traces/{id}", s.trace)
-	mux.HandleFunc("GET /count", s.counted)
 	mux.HandleFunc("GET /api/services", func(http.ResponseWriter, *http.Request) {}) // for who asks whether it is there
 	ended := make(chan error, 2)
 	go func() { ended <- server.Serve(listener) }()
@@ -79,7 +73,6 @@ func serve() error {
 func (s *store) Export(_ context.Context, req *collectorv1.ExportTraceServiceRequest) (*collectorv1.ExportTraceServiceResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.count.Bytes += proto.Size(req)
 	for _, r := range req.GetResourceSpans() {
 		part := attributes(r.GetResource().GetAttributes())["service.name"]
 		for _, scope := range r.GetScopeSpans() {
@@ -94,13 +87,11 @@ func (s *store) Export(_ context.Context, req *collectorv1.ExportTraceServiceReq
 func (s *store) keep(part string, span *tracev1.Span) {
 	trace := hex.EncodeToString(span.GetTraceId())
 	if _, ok := s.spans[trace]; !ok {
-		s.count.Traces++
 		if s.order = append(s.order, trace); len(s.order) > most {
 			delete(s.spans, s.order[0])
 			s.order = s.order[1:]
 		}
 	}
-	s.count.Spans++
 	kept := Span{
 		ID: hex.EncodeToString(span.GetSpanId()), Parent: hex.EncodeToString(span.GetParentSpanId()),
 		Part: part, Kind: span.GetKind().String(), Name: span.GetName(), Attributes: attributes(span.GetAttributes()),
@@ -131,13 +122,6 @@ func (s *store) trace(w http.ResponseWriter, r *http.Request) {
 	spans := s.spans[r.PathValue("id")]
 	s.mu.Unlock()
 	answer(w, spans)
-}
-
-func (s *store) counted(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	count := s.count
-	s.mu.Unlock()
-	answer(w, count)
 }
 
 func answer(w http.ResponseWriter, v any) {
