@@ -176,18 +176,7 @@ func (f *Forgetting) finish(ctx context.Context, list []Erasure) error {
 	if err != nil {
 		return err
 	}
-	now, completed := f.now(), int64(0)
-	err = f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		completed = 0
-		for _, e := range ready {
-			tag, err := tx.Exec(ctx, completeErasureSQL, e.Company, e.Customer, e.Round, now)
-			if err != nil {
-				return err
-			}
-			completed += tag.RowsAffected()
-		}
-		return nil
-	})
+	completed, err := f.store.complete(ctx, ready, f.now())
 	if err == nil {
 		f.log.Info("customers are erased", "customers", completed, "events_removed", removed)
 	}

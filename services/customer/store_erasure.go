@@ -33,9 +33,10 @@ const (
 		on conflict (company_id, customer_id) do update set round = excluded.round, last_round = excluded.last_round,
 			announced_at = excluded.announced_at, events_removed_at = excluded.events_removed_at, completed_at = excluded.completed_at`
 
-	// Not one that was begun anew meanwhile.
-	completeErasureSQL = `update customer_erasures set events_removed_at = $4, completed_at = $4
-		where company_id = $1 and customer_id = $2 and round = $3 and completed_at is null`
+	// None that was begun anew meanwhile.
+	completeErasuresSQL = `update customer_erasures e set events_removed_at = $1, completed_at = $1
+		from unnest($2::uuid[], $3::uuid[], $4::integer[]) n(company_id, customer_id, round)
+		where e.company_id = n.company_id and e.customer_id = n.customer_id and e.round = n.round and e.completed_at is null`
 
 	answerSQL = `insert into customer_erasure_answers (company_id, customer_id, service, round, erased_at)
 		values ($1, $2, $3, $4, $5) on conflict do nothing`
@@ -162,6 +163,22 @@ func (s *store) lockErasures(ctx context.Context, tx *pg.Tx, sql string, before 
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByName[Erasure])
+}
+
+// complete ends erasures that are still in the round that they are given in,
+// whatever their company, and returns how many.
+func (s *store) complete(ctx context.Context, list []Erasure, now time.Time) (int64, error) {
+	companies, customers, rounds := make([]id.Company, len(list)), make([]id.Customer, len(list)), make([]int32, len(list))
+	for i, e := range list {
+		companies[i], customers[i], rounds[i] = e.Company, e.Customer, e.Round
+	}
+	var completed int64
+	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		tag, err := tx.Exec(ctx, completeErasuresSQL, now, companies, customers, rounds)
+		completed = tag.RowsAffected()
+		return err
+	})
+	return completed, err
 }
 
 // forgotten returns those of references that erased customers had.

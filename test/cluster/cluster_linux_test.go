@@ -105,25 +105,11 @@ func (c *cluster) install(t *testing.T, more ...string) {
 // composed is the name of an image in docker-compose.yml.
 func composed(t *testing.T, variable string) string {
 	t.Helper()
-	match := regexp.MustCompile(variable + `:-([^}]+)`).FindStringSubmatch(file(t, "docker-compose.yml"))
+	match := regexp.MustCompile(variable + `:-([^}]+)`).FindStringSubmatch(harness.File(t, "docker-compose.yml"))
 	if match == nil {
 		t.Fatalf("docker-compose.yml has no %s", variable)
 	}
 	return match[1]
-}
-
-// file reads a file of the repository.
-func file(t *testing.T, name string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // testPods looks into what runs.
@@ -144,7 +130,7 @@ func (c *cluster) testPods(t *testing.T) {
 
 // testFirstCompany runs the commands of docs/KUBERNETES.md as they stand there.
 func (c *cluster) testFirstCompany(t *testing.T) {
-	_, section, _ := strings.Cut(file(t, "docs/KUBERNETES.md"), "\n## The first company\n")
+	_, section, _ := strings.Cut(harness.File(t, "docs/KUBERNETES.md"), "\n## The first company\n")
 	_, section, _ = strings.Cut(section, "```sh\n")
 	script, _, found := strings.Cut(section, "```")
 	if !found {
@@ -167,7 +153,7 @@ func (c *cluster) testFirstCompany(t *testing.T) {
 // testDashboard looks at the dashboard where the page's first commands have it.
 func (c *cluster) testDashboard(t *testing.T) {
 	const address = "http://localhost:8082/"
-	if page := file(t, "docs/KUBERNETES.md"); !strings.Contains(page, "port-forward service/"+fullname+"-admin 8082:80\n") {
+	if page := harness.File(t, "docs/KUBERNETES.md"); !strings.Contains(page, "port-forward service/"+fullname+"-admin 8082:80\n") {
 		t.Fatal("the page forwards another port")
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -134,7 +134,7 @@ func (p *platform) testHardening(t *testing.T) {
 
 // testBackup backs up as docs/DEPLOYMENT.md says.
 func (p *platform) testBackup(t *testing.T) {
-	dir := output(t, []string{"PGHOST=" + p.address(t, "postgres"), "PGUSER=postgres", "PGPASSWORD=" + strings.TrimSpace(read(t, "deploy/compose/secrets/postgres_password"))},
+	dir := output(t, []string{"PGHOST=" + p.address(t, "postgres"), "PGUSER=postgres", "PGPASSWORD=" + strings.TrimSpace(harness.File(t, "deploy/compose/secrets/postgres_password"))},
 		"deploy/backup/backup.sh", t.TempDir())
 	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
 		if _, err := os.Stat(filepath.Join(dir, part+".dump")); err != nil {

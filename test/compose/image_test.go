@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"reservation.dev/test/harness"
 )
 
 // largest is how large an image of a part may be, in bytes.
@@ -63,11 +65,11 @@ func (d *docker) testReproducible(t *testing.T, parts []string, version string) 
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(read(t, name)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(harness.File(t, name)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ldflags := found(t, read(t, "deploy/Dockerfile"), `-ldflags "([^"]+)"`)
+	ldflags := found(t, harness.File(t, "deploy/Dockerfile"), `-ldflags "([^"]+)"`)
 	ldflags = strings.ReplaceAll(ldflags, "${VERSION}", version)
 	command := append([]string{"go", "build", "-C", copied, "-ldflags", ldflags, "-o", out + "/"}, parts...)
 	output(t, []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false"}, command...)

@@ -24,7 +24,7 @@ type stand struct {
 // stands are the images that docker-compose.yml and deploy/Dockerfile name, but for
 // those of the observers.
 func stands(t *testing.T) []stand {
-	compose, dockerfile := read(t, "docker-compose.yml"), read(t, "deploy/Dockerfile")
+	compose, dockerfile := harness.File(t, "docker-compose.yml"), harness.File(t, "deploy/Dockerfile")
 	return []stand{
 		{
 			name:  "golang:" + found(t, dockerfile, `(?m)^ARG GO_VERSION=(\S+)$`) + "-bookworm",
@@ -150,25 +150,11 @@ func fillPostgres(_ *testing.T, r *rootfs) {
 // parts are the packages that deploy/Dockerfile builds.
 func parts(t *testing.T) []string {
 	t.Helper()
-	all := regexp.MustCompile(`\./[a-z-]+(?:/[a-z]+)?/cmd/[a-z-]+`).FindAllString(read(t, "deploy/Dockerfile"), -1)
+	all := regexp.MustCompile(`\./[a-z-]+(?:/[a-z]+)?/cmd/[a-z-]+`).FindAllString(harness.File(t, "deploy/Dockerfile"), -1)
 	if len(all) != 9 {
 		t.Fatalf("deploy/Dockerfile builds %v", all)
 	}
 	return all
-}
-
-// read reads a file of the repository.
-func read(t *testing.T, name string) string {
-	t.Helper()
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // found is what the first group of pattern matches in text.

@@ -1,11 +1,15 @@
 package compose
 
-import "testing"
+import (
+	"testing"
+
+	"reservation.dev/test/harness"
+)
 
 // observers are the images of the profile observability: Debian's Prometheus, the
 // collector of tools/otelcol, and in Jaeger's place what keeps traces for a test.
 func observers(t *testing.T) []stand {
-	compose := read(t, "docker-compose.yml")
+	compose := harness.File(t, "docker-compose.yml")
 	return []stand{
 		{
 			name:  found(t, compose, `OTEL_COLLECTOR_IMAGE:-([^}]+)`),

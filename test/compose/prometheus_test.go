@@ -124,7 +124,7 @@ func (a prometheus) query(ctx context.Context, path string, query url.Values, re
 func (p *platform) testRules(t *testing.T) {
 	api, want := p.prometheus(t), 0
 	for _, file := range []string{"recording.yml", "alerts.yml"} {
-		want += len(regexp.MustCompile(`(?m)^ +- (alert|record): `).FindAllString(read(t, "deploy/observability/prometheus/"+file), -1))
+		want += len(regexp.MustCompile(`(?m)^ +- (alert|record): `).FindAllString(harness.File(t, "deploy/observability/prometheus/"+file), -1))
 	}
 	harness.Eventually(t, time.Minute, func() error {
 		var got struct {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"reservation.dev/test/harness"
 )
 
 // sandbox is the image of a pod's own process, which does nothing: it stands in
@@ -30,7 +32,7 @@ func TestSave(t *testing.T) {
 	p := newPlatform(t, d, nil)
 	p.compose(t, buildLimit, "--profile", "tools", "build")
 
-	compose := read(t, "docker-compose.yml")
+	compose := harness.File(t, "docker-compose.yml")
 	names := []string{sandbox, found(t, compose, `POSTGRES_IMAGE:-([^}]+)`), found(t, compose, `NATS_IMAGE:-([^}]+)`)}
 	for _, part := range parts(t) {
 		names = append(names, "reservation/"+filepath.Base(part)+":"+version)

@@ -145,6 +145,20 @@ func runDir(base string) (string, error) {
 	return os.MkdirTemp(base, "run-*")
 }
 
+// File reads a file of the repository, named from its root.
+func File(t testing.TB, name string) string {
+	t.Helper()
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // Root returns the top of the workspace: where go.work is, above this file.
 func Root() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
