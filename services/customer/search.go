@@ -10,18 +10,12 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// Limits of a query. A displayed name rarely has more words.
-const (
-	maxQuery = 100
-	maxWords = 10
-)
+// maxWords is how many words a query may have. A displayed name rarely has more.
+const maxWords = 10
 
 // parseQuery returns what a query looks for.
 func parseQuery(query string) ([]string, error) {
-	switch {
-	case utf8.RuneCountInString(query) > maxQuery:
-		return nil, fault.InvalidParameter("query", "max_length", fmt.Sprintf("must be at most %d characters", maxQuery))
-	case !utf8.ValidString(query) || strings.ContainsRune(query, 0):
+	if !utf8.ValidString(query) || strings.ContainsRune(query, 0) {
 		return nil, fault.InvalidParameter("query", "characters", "must not contain control characters")
 	}
 	words := terms(query)

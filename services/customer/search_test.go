@@ -83,8 +83,8 @@ func TestSearch(t *testing.T) {
 		})
 	}
 	d.t = t
-	t.Run("an invalid query is refused", func(t *testing.T) {
-		for _, query := range []string{strings.Repeat("a", 101), "a b c d e f g h i j k", "a\x00"} {
+	t.Run("a query of too many words is refused", func(t *testing.T) {
+		for _, query := range []string{"a b c d e f g h i j k", "a\x00"} {
 			_, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{Query: query})
 			if f := fault.From(err); f.Reason != fault.ReasonInvalidParameter {
 				t.Errorf("%q: %v", query, err)
