@@ -3,7 +3,9 @@ package customer
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 
@@ -79,9 +81,80 @@ func (s *searched) touched(t *testing.T) (blocks, scans int) {
 	return blocks, scans
 }
 
+// through returns the migrations up to a number.
+func through(t *testing.T, last int) fs.FS {
+	t.Helper()
+	names, err := fs.Glob(migrations.FS, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{}
+	for _, name := range names[:last] {
+		text, err := fs.ReadFile(migrations.FS, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	return files
+}
+
+// Customers who were stored before there was a search text are found after the
+// migration, and so are those whom the previous release stores after it.
+func TestSearchTextOfOtherReleases(t *testing.T) { // invariant 13
+	before := pg.Migrations{Part: "customer", FS: through(t, 7), AppRole: testkit.AppRole()}
+	ownerURL, appURL := testkit.DBURLs(t, before)
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	company := id.New[id.Company]()
+	const lot = 5_100 // more than the migration fills in at once
+	insert := func(from int) {
+		t.Helper()
+		err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, fillSQL, company, from, from+lot-1)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(1)
+	now := before
+	now.FS = migrations.FS
+	if err := pg.Migrate(t.Context(), ownerURL, now); err != nil {
+		t.Fatal(err)
+	}
+	insert(1 + lot)
+	page, err := newStore(db).list(t.Context(), company, list{filter: filter{query: terms("example.com")}, size: 1})
+	if err != nil || page.total != 2*lot {
+		t.Errorf("%d customers are found, want %d: %v", page.total, 2*lot, err)
+	}
+}
+
+// The functions that run as the owner return identifiers of the transaction's company
+// alone, whoever calls them.
+func TestSearchFunctionsAreConfined(t *testing.T) { // invariants 6 and 13
+	s := openSearched(t)
+	own := id.New[id.Company]()
+	s.fill(t, own, 10)
+	s.fill(t, id.New[id.Company](), 10)
+	for name, scope := range map[string]pg.Scope{"own": pg.For(own), "another": pg.For(id.New[id.Company]()), "all": pg.AllCompanies(), "none": {}} {
+		want := map[string]int{"own": 10}[name]
+		for _, sql := range []string{`select find_customers('{%example%}', '{}', 100)`, `select find_customers_with_any('{%example%}', '{%}', 100)`} {
+			found, err := pg.Rows[id.Customer](t.Context(), s.db, scope, sql)
+			if err != nil || len(found) != want {
+				t.Errorf("%s finds %d customers in the scope of %s company, want %d: %v", sql, len(found), name, want, err)
+			}
+		}
+	}
+}
+
 // A search costs what it finds, or a walk until its page is full, or one reading of a
 // small index: never a reading of the table.
-func TestSearchPlans(t *testing.T) {
+func TestSearchPlans(t *testing.T) { // invariant 13
 	s := openSearched(t)
 	large, small := id.New[id.Company](), id.New[id.Company]()
 	s.fill(t, large, 100_000)
