@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -22,12 +23,25 @@ import (
 
 // call is a request of one RPC that exceeds one bound.
 type call struct {
-	method  protoreflect.MethodDescriptor
-	what    string
-	request proto.Message
+	method protoreflect.MethodDescriptor
+	what   string
+	path   []protoreflect.FieldDescriptor
+	set    func(in protoreflect.Message, fd protoreflect.FieldDescriptor)
 }
 
-func (c call) path() string {
+// request encodes the request.
+func (c call) request() ([]byte, error) {
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(c.method.Input().FullName())
+	if err != nil {
+		return nil, err
+	}
+	m := kind.New()
+	last := len(c.path) - 1
+	c.set(inner(m, c.path[:last]), c.path[last])
+	return proto.Marshal(m.Interface())
+}
+
+func (c call) name() string {
 	return fmt.Sprintf("/%s/%s", c.method.Parent().FullName(), c.method.Name())
 }
 
@@ -69,23 +83,21 @@ func walk(m protoreflect.MessageDescriptor, path []protoreflect.FieldDescriptor,
 func exceeding(m protoreflect.MethodDescriptor, path []protoreflect.FieldDescriptor) []call {
 	fd := path[len(path)-1]
 	b := bounds.Of(fd)
-	name := pathName(path)
 	var all []call
-	add := func(what string, set func(in protoreflect.Message)) {
-		request := dynamicpb.NewMessage(m.Input())
-		set(inner(request, path[:len(path)-1]))
-		all = append(all, call{m, name + " " + what, request})
+	add := func(what string, set func(in protoreflect.Message, fd protoreflect.FieldDescriptor)) {
+		all = append(all, call{m, pathName(path) + " " + what, path, set})
 	}
 	if fd.IsList() {
-		add("one item too many", func(in protoreflect.Message) { fill(in.Mutable(fd).List(), b.Items+1) })
-		add("a megabyte of items", func(in protoreflect.Message) { fill(in.Mutable(fd).List(), megabyte/2) })
+		for what, n := range map[string]int{"one item too many": b.Items + 1, "a megabyte of items": megabyte / 2} {
+			add(what, func(in protoreflect.Message, fd protoreflect.FieldDescriptor) { fill(in.Mutable(fd).List(), n) })
+		}
 	}
 	if fd.Kind() != protoreflect.StringKind {
 		return all
 	}
 	for what, n := range map[string]int{"one character too many": max(b.Characters, b.Bytes) + 1, "a megabyte of text": megabyte} {
 		text := protoreflect.ValueOfString(strings.Repeat("x", n))
-		add(what, func(in protoreflect.Message) {
+		add(what, func(in protoreflect.Message, fd protoreflect.FieldDescriptor) {
 			if fd.IsList() {
 				in.Mutable(fd).List().Append(text)
 				return
@@ -125,16 +137,16 @@ func fill(list protoreflect.List, n int) {
 }
 
 // send makes the call, of whatever kind its method is.
-func (c call) send(ctx context.Context, conn *grpc.ClientConn) error {
+func (c call) send(ctx context.Context, conn *grpc.ClientConn, request []byte) error {
 	answer := dynamicpb.NewMessage(c.method.Output())
 	if !c.method.IsStreamingClient() && !c.method.IsStreamingServer() {
-		return conn.Invoke(ctx, c.path(), c.request, answer)
+		return conn.Invoke(ctx, c.name(), request, answer, grpc.ForceCodecV2(encoded{}))
 	}
-	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, c.path())
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, c.name(), grpc.ForceCodecV2(encoded{}))
 	if err != nil {
 		return err
 	}
-	if err := stream.SendMsg(c.request); err != nil && !errors.Is(err, io.EOF) {
+	if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if !c.method.IsStreamingClient() {
@@ -142,6 +154,19 @@ func (c call) send(ctx context.Context, conn *grpc.ClientConn) error {
 	}
 	return stream.RecvMsg(answer)
 }
+
+// encoded sends messages that are encoded already.
+type encoded struct{}
+
+func (encoded) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+
+func (encoded) Unmarshal(data mem.BufferSlice, v any) error {
+	return proto.Unmarshal(data.Materialize(), v.(proto.Message))
+}
+
+func (encoded) Name() string { return "proto" }
 
 // testRPCs sends every RPC every request that exceeds a bound.
 func (w *world) testRPCs(t *testing.T) {
@@ -153,18 +178,23 @@ func (w *world) testRPCs(t *testing.T) {
 		service, _, _ := strings.Cut(strings.TrimPrefix(string(c.method.FullName()), "reservation."), ".")
 		ctx, cancel := context.WithTimeout(w.attacker.company.Ctx(t.Context()), 30*time.Second)
 		defer cancel()
+		request, err := c.request()
+		if err != nil {
+			t.Error(err)
+			return
+		}
 		began := time.Now()
-		err := c.send(ctx, w.conns[service])
+		err = c.send(ctx, w.conns[service], request)
 		took := time.Since(began)
 		st := status.Convert(err)
 		if code := st.Code(); code != codes.InvalidArgument && code != codes.ResourceExhausted {
-			t.Errorf("%s %s: got %v", c.path(), c.what, err)
+			t.Errorf("%s %s: got %v", c.name(), c.what, err)
 		}
 		if size := proto.Size(st.Proto()); size > mostAnswer {
-			t.Errorf("%s %s: an answer of %d bytes", c.path(), c.what, size)
+			t.Errorf("%s %s: an answer of %d bytes", c.name(), c.what, size)
 		}
 		if took > limit {
-			t.Errorf("%s %s: took %s", c.path(), c.what, took)
+			t.Errorf("%s %s: took %s", c.name(), c.what, took)
 		}
 	})
 	t.Logf("%d requests", len(all))

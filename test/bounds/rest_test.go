@@ -59,7 +59,9 @@ func (d *description) bodies(schema object, at string) map[string]string {
 	all := map[string]string{}
 	wrap := func(name, value string) string { return fmt.Sprintf("{%q:%s}", name, value) }
 	text := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
-	items := func(item string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
+	items := func(item string, n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
 	properties, _ := schema["properties"].(object)
 	for name, property := range properties {
 		schema, at := d.resolve(property), at+" "+name
@@ -129,7 +131,9 @@ func (w *world) refused(t *testing.T, a attempt) (details struct {
 	if took > limit {
 		t.Errorf("%s: took %s", a.what, took)
 	}
-	var body struct{ Error struct{ Details json.RawMessage } }
+	var body struct {
+		Error struct{ Details json.RawMessage }
+	}
 	if json.Unmarshal(answer.Body, &body) == nil {
 		_ = json.Unmarshal(body.Error.Details, &details)
 	}
