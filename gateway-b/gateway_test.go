@@ -164,6 +164,8 @@ func TestOperations(t *testing.T) {
 		{"GET", "/customers?page=2&perPage=500&sort=-updatedAt&archived=false&email=Z%40x&updatedSince=2026-03-01T00:00:00%2B01:00", "", 200,
 			[]string{`"customers":[{"id":"cust_`, `"total":41,"page":2,"perPage":100,"nextCursor":"next"`, `"createdAt":"2026-03-01T10:00:00Z"`},
 			`page_size:100 offset:100 updated_since:{seconds:1772319600} order:CUSTOMER_ORDER_UPDATED_DESC archived:false email:"Z@x"`},
+		{"GET", "/customers?archived=True", "", 200, nil, `page_size:25 order:CUSTOMER_ORDER_CREATED archived:true`},
+		{"GET", "/customers?archived=FALSE", "", 200, nil, `page_size:25 order:CUSTOMER_ORDER_CREATED archived:false`},
 		{"GET", "/customers?cursor=abc", "", 200, nil, `page_size:25 page_token:"abc" order:CUSTOMER_ORDER_CREATED`},
 		{"POST", "/customers", `{"firstName":"Zoë","lastName":"O'Brien","email":"zoe@example.com"}`, 201, []string{`"firstName":"Zoë"`}, `first_name:"Zoë" last_name:"O'Brien" email:"zoe@example.com"`},
 		{"PUT", "/customers/cust_" + idOf, `{"email":"a@b.c","archived":true,"mobile":null}`, 200, nil, `id:"cust_` + idOf + `" email:"a@b.c" archived:true`},
@@ -293,6 +295,8 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a pricing option that must be chosen": {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.InvalidFields(fault.Field{Field: "lines[0].pricing_option_id", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "pricingOptionId:required"},
 		"a stale If-Match":                     {request{method: "PUT", path: customers + "/cust_" + idOf, body: `{}`}, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "x"), 412, fault.ReasonVersionMismatch, ""},
 		"a used Idempotency-Key":               {request{method: "POST", path: customers, body: `{}`}, fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused, "x"), 409, fault.ReasonIdempotencyKeyReused, ""},
+		"an empty Idempotency-Key":             {request{method: "POST", path: customers, body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
+		"an empty Idempotency-Key of a change": {request{method: "PATCH", path: events + "/evt_" + idOf, body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
 		"a service that is away":               {request{path: customers}, fault.Away(errBroken), 503, fault.ReasonServiceUnavailable, ""},
 		"a service that fails":                 {request{path: customers}, errBroken, 500, fault.ReasonInternal, ""},
 	}
