@@ -53,7 +53,7 @@ type Event struct {
 	Dates       []EventDate // by start, then id
 	Options     []PricingOption
 	Recurrence  *Recurrence // nil: its first dates were named one by one
-	FreeMinutes *int32      // before a date until which cancelling is free; nil: always
+	FreeMinutes *int32      // before a date until which cancelling is free; nil: until it starts
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Version     int64

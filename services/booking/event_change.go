@@ -24,7 +24,7 @@ type eventChange struct {
 	title, description, timezone, location *string
 	eventType                              EventType
 	status                                 EventStatus
-	freeMinutes                            *int32 // always: cancelling is always free
+	freeMinutes                            *int32 // always: no policy
 	dates                                  []dateChange
 	together                               *dateChange // what it says of the dates together; nil: nothing
 	recurrence                             *Recurrence // must be the event's
@@ -32,7 +32,7 @@ type eventChange struct {
 	version                                *int64
 }
 
-// always stands for no limit to free cancellation.
+// always stands for no policy: cancelling is free until the start.
 const always = -1
 
 // optionChange changes a pricing option, or adds one.
@@ -90,23 +90,29 @@ func (c *eventChange) touchesDates() bool {
 	return c.together != nil || len(c.dates) > 0 || c.status != "" || c.timezone != nil
 }
 
+// adding counts the dates that the change adds.
+func (c *eventChange) adding() (n int) {
+	for i := range c.dates {
+		if c.dates[i].adds {
+			n++
+		}
+	}
+	return n
+}
+
 // check reports what is wrong whatever the event is.
 func (c *eventChange) check() error {
 	var faults fields
-	if faults.count("dates", len(c.dates), 0, maxEventDates) {
+	if faults.count("dates", len(c.dates), 0, maxEventDates) && faults.count("dates", c.adding(), 0, maxDates) {
 		named := map[id.EventDate]bool{}
-		added := 0
 		for i := range c.dates {
 			d := &c.dates[i]
 			d.check(&faults)
-			if d.adds {
-				added++
-			} else if named[d.id] {
+			if !d.adds && named[d.id] {
 				faults.add(d.at+"id", "unique", "is changed twice")
 			}
 			named[d.id] = true
 		}
-		faults.count("dates", added, 0, maxDates)
 	}
 	if c.together != nil {
 		c.together.check(&faults)
@@ -331,7 +337,7 @@ func noSuchPart(field, what string) error {
 
 func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, now time.Time, f *fields) error {
 	e := p.Event
-	before, was := slices.Clone(e.Dates), shownOf(e.Dates, now)
+	before := slices.Clone(e.Dates)
 	at := make(map[id.EventDate]int, len(e.Dates))
 	for i := range e.Dates {
 		at[e.Dates[i].ID] = i
@@ -352,7 +358,7 @@ func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, now time.Tim
 	}
 	changes := c.dates
 	if c.together != nil {
-		spread, err := c.spread(p, before, was, loc, now, f)
+		spread, err := c.spread(p, before, loc, now, f)
 		if err != nil {
 			return err
 		}

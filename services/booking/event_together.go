@@ -25,15 +25,30 @@ type shown struct {
 func shownOf(dates []EventDate, now time.Time) shown {
 	dates = slices.Clone(dates)
 	sortDates(dates)
-	converted := datesToProto(dates)
-	s := shown{Summary: eventdates.Summarize(converted, now)}
+	s := shown{Summary: eventdates.Summarize(datesToProto(dates), now)}
 	s.capacities = []*int64{s.Capacity}
-	for i := range dates {
-		if at := dates[i].StartsAt; !at.After(now) && at.After(now.Add(-shownFor)) {
-			s.capacities = append(s.capacities, eventdates.Summarize(converted, at.Add(-time.Second)).Capacity)
+	var sum int64
+	limited := true
+	for _, d := range slices.Backward(dates) {
+		if d.Status != Scheduled || d.StartsAt.Before(now.Add(-shownFor)) {
+			continue
+		}
+		if limited = limited && d.Capacity != nil; limited {
+			sum += int64(*d.Capacity)
+		}
+		if !d.StartsAt.After(now) {
+			s.capacities = append(s.capacities, sumOf(sum, limited))
 		}
 	}
 	return s
+}
+
+// sumOf is a sum of capacities; nil: one of them has no limit.
+func sumOf(sum int64, limited bool) *int64 {
+	if !limited {
+		return nil
+	}
+	return &sum
 }
 
 // capacityIs reports whether a change names a capacity that is shown.
@@ -101,10 +116,9 @@ func (c *dateChange) member() string {
 }
 
 // spread makes the changes of single dates that a request means by what it says
-// about the dates together. before are the dates as they were, and was what was
-// shown of them.
-func (c *eventChange) spread(p *eventPlan, before []EventDate, was shown, loc *time.Location, now time.Time, f *fields) ([]dateChange, error) {
-	e := p.Event
+// about the dates together. before are the dates as they were.
+func (c *eventChange) spread(p *eventPlan, before []EventDate, loc *time.Location, now time.Time, f *fields) ([]dateChange, error) {
+	e, was := p.Event, shownOf(before, now)
 	is := shownOf(slices.Concat(e.Dates, p.addedDates), now)
 	news := c.together.news(loc, &was, &is)
 	if !news.sizes() && !news.ends() && news.minutes == nil && news.start(loc).IsZero() {

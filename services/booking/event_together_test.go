@@ -76,6 +76,19 @@ func TestDatesTogether(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
+	t.Run("what was read of more dates than a request may add changes nothing", func(t *testing.T) {
+		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 5, Capacity: ptr[int32](3)}},
+			Recurrence: &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=1000", LocalStart: "2090-01-01T09:00:00"},
+		})
+		if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date(day, 60, nil)}}); err != nil {
+			t.Fatal(err)
+		}
+		e = w.getEvent(e.GetId())
+		if got := w.updateEvent(shownBack(e, now)); len(got.GetDates()) != 1001 || got.GetVersion() != e.GetVersion() {
+			t.Errorf("%d dates, version %d after %d", len(got.GetDates()), got.GetVersion(), e.GetVersion())
+		}
+	})
 	t.Run("what was read of a cancelled event changes nothing, and another capacity is refused", func(t *testing.T) {
 		e := course()
 		e = w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
