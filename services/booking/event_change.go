@@ -135,7 +135,7 @@ func (c *eventChange) check() error {
 }
 
 // apply decides what becomes of e, which is changed in place.
-func (c *eventChange) apply(e *Event, company Company, now time.Time) (*eventPlan, error) {
+func (c *eventChange) apply(e *Event, company Company, now func() time.Time) (*eventPlan, error) {
 	if c.version != nil && *c.version != e.Version {
 		return nil, staleVersion("event", e.Version)
 	}
@@ -335,7 +335,7 @@ func noSuchPart(field, what string) error {
 	return missing
 }
 
-func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, now time.Time, f *fields) error {
+func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, now func() time.Time, f *fields) error {
 	e := p.Event
 	before := slices.Clone(e.Dates)
 	at := make(map[id.EventDate]int, len(e.Dates))
@@ -358,7 +358,7 @@ func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, now time.Tim
 	}
 	changes := c.dates
 	if c.together != nil {
-		spread, err := c.spread(p, before, loc, now, f)
+		spread, err := c.spread(p, before, loc, now(), f)
 		if err != nil {
 			return err
 		}
