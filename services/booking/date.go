@@ -144,8 +144,8 @@ func (f *fields) occurrences(r *Recurrence, model dateChange, loc *time.Location
 	}
 	first, _ := parseWall(r.Start)
 	last, _ := parseWall(model.localEnd)
-	before := len(f.list)
-	if model.length(wallIn(first, loc), loc, f); len(f.list) > before {
+	before := f.Len()
+	if model.length(wallIn(first, loc), loc, f); f.Len() > before {
 		return nil
 	}
 	if model.minutes != nil {

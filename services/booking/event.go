@@ -125,11 +125,11 @@ func (e *newEvent) check(company Company) error {
 	if e.Recurrence != nil {
 		e.recur(&faults)
 	} else if faults.count("dates", len(e.dates), 1, maxDates) {
-		before := len(faults.list)
+		before := faults.Len()
 		for i := range e.dates {
 			e.dates[i].check(&faults)
 		}
-		if loc, err := zone.Load(e.Timezone); err == nil && len(faults.list) == before {
+		if loc, err := zone.Load(e.Timezone); err == nil && faults.Len() == before {
 			e.Dates = faults.added(e.dates, loc)
 		}
 	}
@@ -146,10 +146,10 @@ func (e *newEvent) recur(faults *fields) {
 		return
 	}
 	model := e.dates[0]
-	before := len(faults.list)
+	before := faults.Len()
 	model.checkSize(faults)
 	loc, err := zone.Load(e.Timezone)
-	if err != nil || len(faults.list) > before {
+	if err != nil || faults.Len() > before {
 		faults.recurrence(e.Recurrence, e.Timezone) // reports the faults of the rule too
 		return
 	}

@@ -138,7 +138,7 @@ func (c *eventChange) spread(p *eventPlan, before []EventDate, loc *time.Locatio
 // in another place.
 func (c *eventChange) spreadToOne(p *eventPlan, news *dateChange, before *EventDate, loc *time.Location, f *fields) error {
 	d := &p.Dates[0]
-	faults := len(f.list)
+	faults := f.Len()
 	once := func(member string, here, there bool) {
 		if here && there {
 			f.add(news.at+member, "exclusive", "does not go with another value in dates")
@@ -147,7 +147,7 @@ func (c *eventChange) spreadToOne(p *eventPlan, news *dateChange, before *EventD
 	once("starts_at", !news.start(loc).IsZero(), !d.StartsAt.Equal(before.StartsAt))
 	once("duration_minutes", news.minutes != nil || news.ends(), d.Minutes != before.Minutes)
 	once("capacity", news.sizes(), d.places() != before.places())
-	if len(f.list) > faults {
+	if f.Len() > faults {
 		return nil
 	}
 	c.sizeAdded(p, news)
@@ -177,11 +177,11 @@ func (c *eventChange) spreadToAll(p *eventPlan, news *dateChange, before []Event
 		if d.places() != before[i].places() {
 			change.capacity, change.unlimited = nil, false
 		}
-		faults := len(f.list)
+		faults := f.Len()
 		if _, refusal := change.change(d, loc, f); refusal != nil {
 			return refusal
 		}
-		if len(f.list) > faults {
+		if f.Len() > faults {
 			return nil // one date is enough to refuse it
 		}
 	}

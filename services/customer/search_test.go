@@ -37,8 +37,8 @@ func TestSearch(t *testing.T) {
 			}
 		})
 	}
-	t.Run("too long a query is refused", func(t *testing.T) {
-		for _, query := range []string{strings.Repeat("a", 101), "a b c d e f", "a\x00"} {
+	t.Run("a query of too many words is refused", func(t *testing.T) {
+		for _, query := range []string{"a b c d e f", "a\x00"} {
 			_, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{Query: query})
 			if f := fault.From(err); f.Reason != fault.ReasonInvalidParameter {
 				t.Errorf("%q: %v", query, err)
