@@ -101,7 +101,7 @@ func (s *Server) confirm(ctx context.Context, customer id.Customer) error {
 	if err := s.confirmer.ConfirmDeletion(ctx, customer); err != nil {
 		return fault.New(fault.Unavailable, fault.ReasonServiceUnavailable,
 			"the customer is deleted, but a service that books for customers has not confirmed it yet; repeat the request").
-			After(time.Second).Because(err)
+			With("deletion", "unconfirmed").After(time.Second).Because(err)
 	}
 	return nil
 }

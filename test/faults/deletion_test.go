@@ -34,7 +34,11 @@ func TestDeletions(t *testing.T) {
 			customer := c.newCustomer(t)
 			c.each(part, func(p *harness.Part) { p.Stop(t) })
 			for range 2 {
-				away(t, c.delete(t, customer, http.StatusServiceUnavailable))
+				answer := c.delete(t, customer, http.StatusServiceUnavailable)
+				away(t, answer)
+				if !strings.Contains(string(answer.Body), "repeat the request") {
+					t.Errorf("nobody says what to do: %s", answer.Body)
+				}
 			}
 			c.b.Do(t, harness.Request{Path: "/customers/" + customer, Token: c.token}).Into(t, http.StatusNotFound, nil)
 			c.each(part, func(p *harness.Part) { p.Restart(t) })
