@@ -79,4 +79,9 @@
 //     waits at its price; what was booked keeps it. An event has always one.
 //  21. Of an erased customer the bookings, payments and counts stay, without name,
 //     address and references, and no older news brings them back.
+//  22. After ConfirmCustomerDeletion has answered, no replica commits a purchase, a
+//     hold, a confirmation of either, a waitlist entry or an imported line that
+//     names the customer. Each of these locks the rows of its customers in the
+//     copy for key share in the commit that it decides in; the confirmation first
+//     commits the deletion, then waits until nobody holds such a lock.
 package booking
