@@ -46,10 +46,10 @@ type Webhooks struct {
 	CAFile string `json:"ca_file,omitempty"`
 }
 
-// GRPC has the services' addresses and a token of the operator, which
-// speaks for the demonstration company unless the call's metadata names another
-// (reservation-company). The token is renewed in the file before it expires;
-// the credential gets further ones.
+// GRPC has the services' addresses, the operator's credential and a token of it.
+// standalone binds the token to the demonstration company: it calls for no other
+// company. The token is renewed in the file before it expires. The credential gets
+// others, which name any company or none.
 type GRPC struct {
 	Auth              string     `json:"auth"`
 	Customer          string     `json:"customer"`
