@@ -4,6 +4,8 @@ package credentials
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 )
 
@@ -73,6 +75,10 @@ func Write(path string, v any) error {
 		return err
 	}
 	next := path + ".next"
+	// One that is left of an interrupted run may have wider rights.
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
 		return err
 	}
