@@ -33,6 +33,7 @@ const (
 		where o.id = r.id and o.lease = $1`
 )
 
+// Invariant 6.
 func TestPolicy(t *testing.T) {
 	w := newWorld(t)
 	o := w.outbox(t)
