@@ -17,8 +17,6 @@ import (
 // says which condition it fails.
 const ReasonDiscountInvalid = "DISCOUNT_INVALID"
 
-const maxDiscountEvents = 100
-
 // discountCode lowers the price of a transaction, by a share of every line or by
 // an amount off all of them together.
 type discountCode struct {

@@ -53,9 +53,7 @@ func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDi
 		}
 	}
 	var faults fields
-	if faults.count("event_ids", len(req.GetEventIds()), 0, maxDiscountEvents) {
-		c.Events = faults.events("event_ids", req.GetEventIds())
-	}
+	c.Events = faults.events("event_ids", req.GetEventIds())
 	c.check(&faults)
 	if err := faults.err(); err != nil {
 		return nil, err
