@@ -102,7 +102,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))))
 	}
 	srv := grpc.NewServer(opts...)
-	grpc_health_v1.RegisterHealthServer(srv, o.Health)
+	grpc_health_v1.RegisterHealthServer(srv, healthServer{o.Health})
 	reflection.Register(srv)
 	return srv
 }
