@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"bufio"
+	"log/slog"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,6 @@ import (
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/testkit"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/test/harness"
 )
@@ -22,7 +22,7 @@ const eventLimit = 30 * time.Second
 
 func TestTheProgramThatFollowsEvents(t *testing.T) {
 	nats := harness.StartNATS(t, t.TempDir())
-	b, err := bus.Connect(t.Context(), bus.Config{URL: nats.URL()}, testkit.Log(t))
+	b, err := bus.Connect(t.Context(), bus.Config{URL: nats.URL()}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
