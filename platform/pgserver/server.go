@@ -75,11 +75,15 @@ type Server struct {
 // Start runs the server of opts.Dir and returns when it accepts connections.
 // On a new directory that takes about a second. It waits up to 30 s for a
 // server that is leaving the directory. The server goes on after ctx ends; a
-// ctx that ends before Start does leaves no process.
+// ctx that ends before Start does leaves no process. Start removes the variables
+// of PostgreSQL clients (PGHOST, PGSERVICE, …) from the environment of the process.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	opts, err := opts.complete()
 	if err != nil {
 		return nil, fmt.Errorf("private database: %w", err)
+	}
+	if err := forgetClientSettings(); err != nil {
+		return nil, err
 	}
 	s := &Server{opts: opts, freePort: freePort}
 	if err := s.start(ctx); err != nil {
