@@ -6,6 +6,7 @@ package bounds
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"unicode/utf8"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
@@ -72,6 +73,7 @@ func (b Bound) TooMany() string { return fmt.Sprintf("must have at most %d items
 type Checker struct {
 	validator protovalidate.Validator
 	failFast  protovalidate.ValidationOption
+	plans     sync.Map // *plan by the full name of a message
 }
 
 // NewChecker returns a checker for messages of any type.

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc"
@@ -91,7 +90,7 @@ func (s *serverStream) Context() context.Context { return s.ctx }
 
 // RecvMsg implements grpc.ServerStream.
 func (s *serverStream) RecvMsg(m any) error {
-	in := received{message: m, most: s.most}
+	in := received{message: m, most: s.most, bounds: s.bounds}
 	if err := s.ServerStream.RecvMsg(&in); err != nil {
 		if status.Code(err) == codes.Internal { // not one message, or not a frame of gRPC
 			return malformed(err)
@@ -101,10 +100,7 @@ func (s *serverStream) RecvMsg(m any) error {
 	if in.err != nil {
 		return in.err
 	}
-	if message, ok := m.(proto.Message); ok {
-		return s.bounds.Check(message)
-	}
-	return nil
+	return s.bounds.Check(m.(proto.Message)) // what was decoded is one
 }
 
 func malformed(cause error) error {
@@ -116,11 +112,12 @@ func malformed(cause error) error {
 type received struct {
 	message any
 	most    int // bytes
+	bounds  *bounds.Checker
 	err     error
 }
 
 // messages is the codec of protobuf. It decodes no message that is larger than its
-// method takes.
+// method takes, and none that has too long a list.
 type messages struct{ encoding.CodecV2 }
 
 // Unmarshal implements encoding.CodecV2.
@@ -133,8 +130,22 @@ func (c messages) Unmarshal(data mem.BufferSlice, v any) error {
 		in.err = fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, fmt.Sprintf("the request is larger than %d bytes", in.most))
 		return nil
 	}
-	if err := c.CodecV2.Unmarshal(data, in.message); err != nil {
-		in.err = malformed(errors.New("decode: " + err.Error()))
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	in.err = in.decode(whole.ReadOnlyData())
+	return nil
+}
+
+func (in *received) decode(encoded []byte) error {
+	m, ok := in.message.(proto.Message)
+	if !ok {
+		return fmt.Errorf("no message to decode into: %T", in.message)
+	}
+	if err := in.bounds.CheckLists(encoded, m.ProtoReflect().Descriptor()); err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(encoded, m); err != nil {
+		return malformed(err)
 	}
 	return nil
 }
