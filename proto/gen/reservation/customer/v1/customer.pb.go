@@ -1003,11 +1003,17 @@ type ListCustomersRequest struct {
 	Archived *bool `protobuf:"varint,6,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
 	// Only customers with this e-mail address, whatever its case.
 	Email string `protobuf:"bytes,7,opt,name=email,proto3" json:"email,omitempty"`
-	// Words separated by spaces, at most 5 and 100 characters: only customers of
-	// whom each word begins the first name, the last name or the e-mail address,
-	// whatever its case. Three and more digits, in groups or not, also find whose
-	// mobile number begins or ends with them; the country's code or the 0 in its
-	// place does not matter.
+	// At most 10 words in 100 characters. Finds customers of whom every word is a part
+	// of the name, the e-mail address or the digits of the mobile number. Accents,
+	// apostrophes and case do not matter, and a hyphen is a space. Three or more
+	// digits, in groups or not, are one number, of which the country code, or the 0 in
+	// its place, does not matter.
+	//
+	// The list has customers of whom every word is a whole word first, then those of
+	// whom every word begins one, then the others; each group is in the requested
+	// order. If the list would be empty, it has the customers who match with one typo in
+	// a word of 4 to 20 letters: a wrong, extra or missing letter, or two letters that
+	// are swapped. Such a list is empty too if more than 1000 customers match.
 	Query string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
 	// How far a total that is not kept is counted: one of so many is "so many or
 	// more". 0: to the end.
