@@ -96,18 +96,11 @@ func sumOf(n int64) *edgev1.NullableInt {
 }
 
 // faults collects what is wrong with a request before a service sees it.
-type faults []fault.Field
+type faults struct{ fault.Checks }
 
-func (f *faults) add(field, rule, phrase string) {
-	*f = append(*f, fault.Field{Field: field, Rule: rule, Message: phrase})
-}
+func (f *faults) add(field, rule, phrase string) { f.Add(field, rule, phrase) }
 
-func (f faults) err() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(f...)
-}
+func (f *faults) err() error { return f.Err() }
 
 // enum reads a name of a service's value; absent: its zero.
 func enum[T ~int32](f *faults, field string, value *string, names []string) T {
@@ -219,8 +212,8 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 		}
 		out.PricingOptions = append(out.PricingOptions, option)
 	}
-	if out.GetTitle() == "" && len(f) > 0 { // all that is missing is told at once
-		f = append(faults{{Field: "title", Rule: "required", Message: "is required"}}, f...)
+	if out.GetTitle() == "" && f.Len() > 0 { // all that is missing is told at once
+		f.AddFirst("title", "required", "is required")
 	}
 	return out, names, f.err()
 }

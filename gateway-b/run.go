@@ -118,7 +118,8 @@ func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, 
 	counted := &edge.Limits{Limiter: limiter, Usual: cfg.RateLimit}
 	e, err := edge.New(edge.Options{
 		Name: "b", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Kind: token.KindKey, Routes: routes(),
-		Limit: counted.Check, AppendFault: appendFault,
+		Service: edgebv1.File_reservation_edge_b_v1_interface_b_proto.Services().ByName("InterfaceBService"),
+		Limit:   counted.Check, AppendFault: appendFault,
 	})
 	if err != nil {
 		return nil, err

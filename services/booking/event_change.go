@@ -107,7 +107,7 @@ func (c *eventChange) check() error {
 			faults.add("only_date", "exclusive", "does not go with dates")
 		}
 	}
-	faults.count("pricing_options", len(c.options), 0, maxOptions)
+	changed := make(map[id.PricingOption]bool, len(c.options))
 	for i, o := range c.options {
 		if o.credits != nil && o.noCredits {
 			faults.add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "does not go with credits")
@@ -115,11 +115,10 @@ func (c *eventChange) check() error {
 		if o.ends && (o.adds || o.name != nil || o.price != nil || o.currency != nil || o.credits != nil || o.noCredits || o.taxRate != nil) {
 			faults.add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "does not go with other changes of the option")
 		}
-		for j := range i {
-			if !o.adds && c.options[j].id == o.id {
-				faults.add(fmt.Sprintf("pricing_options[%d].id", i), "unique", "is changed twice")
-			}
+		if !o.adds && changed[o.id] {
+			faults.add(fmt.Sprintf("pricing_options[%d].id", i), "unique", "is changed twice")
 		}
+		changed[o.id] = true
 	}
 	return faults.err()
 }

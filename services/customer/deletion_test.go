@@ -78,7 +78,7 @@ func wantFault(t *testing.T, err error, kind fault.Kind) *fault.Error {
 	return fault.From(err)
 }
 
-func TestDeletionIsConfirmed(t *testing.T) { // invariant 13
+func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 	t.Run("after its commit and before the answer", func(t *testing.T) {
 		d := open(t)
 		made := d.create("Ann")
@@ -183,7 +183,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 13
 	})
 }
 
-func TestErasureIsConfirmed(t *testing.T) { // invariant 13
+func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 	e := openErasing(t)
 	erase := func(customer string) (*privacyv1.EraseCustomerResponse, error) {
 		return e.erasures.EraseCustomer(e.ctx(), &privacyv1.EraseCustomerRequest{CustomerId: customer})

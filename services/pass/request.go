@@ -27,11 +27,9 @@ func currencies() []string { return []string{"GBP", "EUR", "USD"} }
 func eventTypes() []string { return []string{"class", "event", "workshop", "course", "appointment"} }
 
 // checks collects every fault of a request.
-type checks struct{ faults []fault.Field }
+type checks struct{ fault.Checks }
 
-func (c *checks) add(field, rule, phrase string) {
-	c.faults = append(c.faults, fault.Field{Field: field, Rule: rule, Message: phrase})
-}
+func (c *checks) add(field, rule, phrase string) { c.Add(field, rule, phrase) }
 
 func (c *checks) between(field string, v, low, high int64) {
 	if v < low || v > high {
@@ -82,12 +80,7 @@ func (c *checks) passType(t *PassType) {
 	}
 }
 
-func (c *checks) err() error {
-	if len(c.faults) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(c.faults...)
-}
+func (c *checks) err() error { return c.Err() }
 
 // newPassType checks a request and returns the pass type that it describes,
 // without its identifier and times. The currency defaults to the company's.

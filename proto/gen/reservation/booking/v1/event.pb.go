@@ -7,6 +7,7 @@
 package bookingv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -2365,7 +2366,7 @@ var File_reservation_booking_v1_event_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x05\n" +
+	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x05\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2386,14 +2387,14 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"recurrence\x18\x0e \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrenceB\x1c\n" +
-	"\x1a_free_cancellation_minutes\"a\n" +
+	"\x1a_free_cancellation_minutes\"\x85\x01\n" +
 	"\n" +
-	"Recurrence\x12\x12\n" +
-	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x1f\n" +
-	"\vlocal_start\x18\x02 \x01(\tR\n" +
-	"localStart\x12\x1e\n" +
+	"Recurrence\x12\x1c\n" +
+	"\x04rule\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04rule\x12(\n" +
+	"\vlocal_start\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\n" +
+	"localStart\x12/\n" +
 	"\n" +
-	"exceptions\x18\x03 \x03(\tR\n" +
+	"exceptions\x18\x03 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04r\x02\x18(R\n" +
 	"exceptions\"\xa2\x02\n" +
 	"\tEventDate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
@@ -2412,30 +2413,31 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\acredits\x18\x05 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
 	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPointsB\n" +
 	"\n" +
-	"\b_credits\"\xc1\x01\n" +
+	"\b_credits\"\xca\x01\n" +
 	"\fNewEventDate\x127\n" +
 	"\tstarts_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
 	"\x10duration_minutes\x18\x02 \x01(\x05R\x0fdurationMinutes\x12\x1f\n" +
-	"\bcapacity\x18\x03 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12\x1f\n" +
-	"\vlocal_start\x18\x04 \x01(\tR\n" +
+	"\bcapacity\x18\x03 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12(\n" +
+	"\vlocal_start\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(R\n" +
 	"localStartB\v\n" +
-	"\t_capacity\"\xa1\x02\n" +
-	"\x0fEventDateChange\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
-	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12$\n" +
-	"\vlocal_start\x18\x03 \x01(\tH\x00R\n" +
+	"\t_capacity\"\xb3\x02\n" +
+	"\x0fEventDateChange\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +
+	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12-\n" +
+	"\vlocal_start\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\n" +
 	"localStart\x88\x01\x01\x12.\n" +
 	"\x10duration_minutes\x18\x04 \x01(\x05H\x01R\x0fdurationMinutes\x88\x01\x01\x12\x1f\n" +
 	"\bcapacity\x18\x05 \x01(\x05H\x02R\bcapacity\x88\x01\x01\x12\x1c\n" +
 	"\tunlimited\x18\x06 \x01(\bR\tunlimitedB\x0e\n" +
 	"\f_local_startB\x13\n" +
 	"\x11_duration_minutesB\v\n" +
-	"\t_capacity\"\xcc\x02\n" +
-	"\x13PricingOptionChange\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x19\n" +
-	"\x05price\x18\x03 \x01(\x03H\x01R\x05price\x88\x01\x01\x12\x1f\n" +
-	"\bcurrency\x18\x04 \x01(\tH\x02R\bcurrency\x88\x01\x01\x12\x1d\n" +
+	"\t_capacity\"\xe8\x02\n" +
+	"\x13PricingOptionChange\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12!\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12\x19\n" +
+	"\x05price\x18\x03 \x01(\x03H\x01R\x05price\x88\x01\x01\x12(\n" +
+	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x02R\bcurrency\x88\x01\x01\x12\x1d\n" +
 	"\acredits\x18\x05 \x01(\x05H\x03R\acredits\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"no_credits\x18\x06 \x01(\bR\tnoCredits\x126\n" +
@@ -2446,24 +2448,25 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\t_currencyB\n" +
 	"\n" +
 	"\b_creditsB\x18\n" +
-	"\x16_tax_rate_basis_points\"\xb6\x01\n" +
-	"\x10NewPricingOption\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05price\x18\x02 \x01(\x03R\x05price\x12\x1a\n" +
-	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1d\n" +
+	"\x16_tax_rate_basis_points\"\xc9\x01\n" +
+	"\x10NewPricingOption\x12\x1c\n" +
+	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x14\n" +
+	"\x05price\x18\x02 \x01(\x03R\x05price\x12#\n" +
+	"\bcurrency\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bcurrency\x12\x1d\n" +
 	"\acredits\x18\x04 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
 	"\x15tax_rate_basis_points\x18\x05 \x01(\x05R\x12taxRateBasisPointsB\n" +
 	"\n" +
-	"\b_credits\"\xaa\x04\n" +
-	"\x12CreateEventRequest\x12\x14\n" +
-	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x125\n" +
+	"\b_credits\"\xe6\x04\n" +
+	"\x12CreateEventRequest\x12\x1e\n" +
+	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x125\n" +
 	"\x04type\x18\x03 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12;\n" +
-	"\x06status\x18\x04 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12\x1a\n" +
-	"\btimezone\x18\x05 \x01(\tR\btimezone\x12\x1a\n" +
-	"\blocation\x18\x06 \x01(\tR\blocation\x12:\n" +
-	"\x05dates\x18\a \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\x12Q\n" +
-	"\x0fpricing_options\x18\b \x03(\v2(.reservation.booking.v1.NewPricingOptionR\x0epricingOptions\x12B\n" +
+	"\x06status\x18\x04 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12#\n" +
+	"\btimezone\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12$\n" +
+	"\blocation\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\blocation\x12E\n" +
+	"\x05dates\x18\a \x03(\v2$.reservation.booking.v1.NewEventDateB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05dates\x12[\n" +
+	"\x0fpricing_options\x18\b \x03(\v2(.reservation.booking.v1.NewPricingOptionB\b\xbaH\x05\x92\x01\x02\x102R\x0epricingOptions\x12B\n" +
 	"\n" +
 	"recurrence\x18\t \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrence\x12?\n" +
@@ -2471,15 +2474,15 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	" \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01B\x1c\n" +
 	"\x1a_free_cancellation_minutes\"J\n" +
 	"\x13CreateEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"!\n" +
-	"\x0fGetEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"G\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"*\n" +
+	"\x0fGetEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"G\n" +
 	"\x10GetEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xf3\x03\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xfd\x03\n" +
 	"\x11ListEventsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x128\n" +
 	"\x05order\x18\x04 \x01(\x0e2\".reservation.booking.v1.EventOrderR\x05order\x12\x1d\n" +
 	"\n" +
@@ -2494,15 +2497,15 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x12ListEventsResponse\x125\n" +
 	"\x06events\x18\x01 \x03(\v2\x1d.reservation.booking.v1.EventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xec\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xff\x01\n" +
 	"\x15ListEventDatesRequest\x12;\n" +
 	"\vstarts_from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"startsFrom\x12?\n" +
-	"\rstarts_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12\x19\n" +
-	"\bevent_id\x18\x03 \x01(\tR\aeventId\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\rstarts_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12\"\n" +
+	"\bevent_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"\xc2\x02\n" +
+	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\xc2\x02\n" +
 	"\rScheduledDate\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1f\n" +
@@ -2515,19 +2518,19 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\awaiting\x18\a \x01(\x05R\awaiting\"}\n" +
 	"\x16ListEventDatesResponse\x12;\n" +
 	"\x05dates\x18\x01 \x03(\v2%.reservation.booking.v1.ScheduledDateR\x05dates\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcf\x05\n" +
-	"\x12UpdateEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
-	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x125\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x94\x06\n" +
+	"\x12UpdateEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12#\n" +
+	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x125\n" +
 	"\x04type\x18\x04 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12;\n" +
-	"\x06status\x18\x05 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12\x1f\n" +
-	"\btimezone\x18\x06 \x01(\tH\x02R\btimezone\x88\x01\x01\x12\x1f\n" +
-	"\blocation\x18\a \x01(\tH\x03R\blocation\x88\x01\x01\x12?\n" +
-	"\x19free_cancellation_minutes\x18\b \x01(\x05H\x04R\x17freeCancellationMinutes\x88\x01\x01\x12=\n" +
-	"\x05dates\x18\t \x03(\v2'.reservation.booking.v1.EventDateChangeR\x05dates\x12T\n" +
+	"\x06status\x18\x05 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12(\n" +
+	"\btimezone\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@H\x02R\btimezone\x88\x01\x01\x12)\n" +
+	"\blocation\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x03R\blocation\x88\x01\x01\x12?\n" +
+	"\x19free_cancellation_minutes\x18\b \x01(\x05H\x04R\x17freeCancellationMinutes\x88\x01\x01\x12H\n" +
+	"\x05dates\x18\t \x03(\v2'.reservation.booking.v1.EventDateChangeB\t\xbaH\x06\x92\x01\x03\x10\x88'R\x05dates\x12^\n" +
 	"\x0fpricing_options\x18\n" +
-	" \x03(\v2+.reservation.booking.v1.PricingOptionChangeR\x0epricingOptions\x12D\n" +
+	" \x03(\v2+.reservation.booking.v1.PricingOptionChangeB\b\xbaH\x05\x92\x01\x02\x102R\x0epricingOptions\x12D\n" +
 	"\tonly_date\x18\v \x01(\v2'.reservation.booking.v1.EventDateChangeR\bonlyDate\x12.\n" +
 	"\x10expected_version\x18\f \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01B\b\n" +
 	"\x06_titleB\x0e\n" +
@@ -2537,31 +2540,31 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x1a_free_cancellation_minutesB\x13\n" +
 	"\x11_expected_version\"J\n" +
 	"\x13UpdateEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"<\n" +
-	"\x12CancelEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"y\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"O\n" +
+	"\x12CancelEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"y\n" +
 	"\x13CancelEventResponse\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\x12-\n" +
-	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"i\n" +
-	"\x12DeleteEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"r\n" +
+	"\x12DeleteEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x15\n" +
 	"\x13DeleteEventResponse\"U\n" +
 	"\x16UpdateEventDateRequest\x12;\n" +
 	"\x04date\x18\x01 \x01(\v2'.reservation.booking.v1.EventDateChangeR\x04date\"P\n" +
 	"\x17UpdateEventDateResponse\x125\n" +
-	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\"@\n" +
-	"\x16CancelEventDateRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x7f\n" +
+	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\"S\n" +
+	"\x16CancelEventDateRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"\x7f\n" +
 	"\x17CancelEventDateResponse\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12-\n" +
-	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"\xb1\x01\n" +
-	"\x14AddEventDatesRequest\x12\x19\n" +
-	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12:\n" +
-	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\x12B\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"\xc5\x01\n" +
+	"\x14AddEventDatesRequest\x12\"\n" +
+	"\bevent_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12E\n" +
+	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05dates\x12B\n" +
 	"\n" +
 	"recurrence\x18\x03 \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrence\"P\n" +
