@@ -36,7 +36,8 @@ const (
 	RateLimited
 	// Unavailable is a dependency that is away; the same request may succeed later.
 	Unavailable
-	// TooLarge is a request beyond the size that is accepted.
+	// TooLarge is a request beyond the size that is accepted. Its reason is always
+	// PAYLOAD_TOO_LARGE, which tells it from RateLimited on the wire.
 	TooLarge
 
 	last = TooLarge

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +27,14 @@ var kinds = map[fault.Kind]codes.Code{
 	fault.Unavailable: codes.Unavailable, fault.TooLarge: codes.ResourceExhausted,
 }
 
+// reasonOf is a reason that faults of a kind have.
+func reasonOf(kind fault.Kind) string {
+	if kind == fault.TooLarge {
+		return fault.ReasonPayloadTooLarge
+	}
+	return "SOME_REASON"
+}
+
 // overTheWire sends err as a server does and reads it as a client does.
 func overTheWire(err error) *fault.Error { return fault.From(fault.Status(err).Err()) }
 
@@ -37,7 +47,7 @@ func TestWire(t *testing.T) {
 				continue
 			}
 			sent := &fault.Error{
-				Kind: kind, Reason: "SOME_REASON", Message: "a sentence", RetryAfter: 1500 * time.Millisecond,
+				Kind: kind, Reason: reasonOf(kind), Message: "a sentence", RetryAfter: 1500 * time.Millisecond,
 				Fields: []fault.Field{
 					{Field: "lines[0].spaces", Rule: "min", Message: "is below 1"},
 					{Field: "email", Rule: "required", Message: "is required"},
@@ -119,7 +129,36 @@ func TestWire(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a kind from a newer peer is taken by its code", func(t *testing.T) {
+	t.Run("the metadata holds the facts of the reason and nothing else", func(t *testing.T) {
+		t.Parallel()
+		for kind := range kinds {
+			for _, d := range fault.Status(fault.New(kind, reasonOf(kind), "a sentence").With("scope", "bookings:write")).Details() {
+				info, ok := d.(*errdetails.ErrorInfo)
+				if want := map[string]string{"scope": "bookings:write"}; ok && kind != fault.Internal && !maps.Equal(info.GetMetadata(), want) {
+					t.Errorf("kind %d: the metadata is %v, want %v", kind, info.GetMetadata(), want)
+				}
+			}
+		}
+	})
+	t.Run("a fault of the previous release, which put the kind into the metadata, is the same value", func(t *testing.T) {
+		t.Parallel()
+		for kind, code := range kinds {
+			if kind == fault.Internal {
+				continue
+			}
+			st, err := status.New(code, "a sentence").WithDetails(&errdetails.ErrorInfo{
+				Reason: reasonOf(kind), Domain: "reservation.dev", Metadata: map[string]string{"faultKind": strconv.Itoa(int(kind)), "left": "2"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fault.New(kind, reasonOf(kind), "a sentence").With("left", "2")
+			if got := fault.From(st.Err()); !reflect.DeepEqual(got, want) {
+				t.Errorf("kind %d: got %+v, want %+v", kind, got, want)
+			}
+		}
+	})
+	t.Run("the kind follows from the code and the reason, whatever an old peer says of it", func(t *testing.T) {
 		t.Parallel()
 		for _, kind := range []string{"99", "256", "-1", "x", "", "0"} {
 			st, err := status.New(codes.NotFound, "gone").WithDetails(&errdetails.ErrorInfo{
@@ -129,7 +168,7 @@ func TestWire(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := fault.From(st.Err())
-			if got.Kind != fault.NotFound || fault.Status(got).Code() != codes.NotFound {
+			if got.Kind != fault.NotFound || len(got.Meta) > 0 || fault.Status(got).Code() != codes.NotFound {
 				t.Errorf("kind %q: got %+v", kind, got)
 			}
 		}

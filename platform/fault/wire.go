@@ -17,9 +17,9 @@ import (
 // domain marks the ErrorInfo details that are ours.
 const domain = "reservation.dev"
 
-// kindKey is the metadata key under which the kind travels: gRPC has fewer
-// codes than we have kinds. No fact of a reason is named like it.
-const kindKey = "faultKind"
+// previousKind is the metadata key under which the previous release sends the
+// number of the kind. It is not a fact of the reason, so it is dropped.
+const previousKind = "faultKind"
 
 // moreKey is the metadata key of Error.More.
 const moreKey = "more"
@@ -50,9 +50,12 @@ func (k Kind) code() codes.Code {
 	return codes.Internal
 }
 
-// kindOf returns the nearest kind of a code, for faults of a peer that knows
-// kinds which this binary does not.
-func kindOf(c codes.Code) Kind {
+// kindOf returns the kind of a code and a reason. Two kinds share a code, of
+// which TooLarge is told by its one reason.
+func kindOf(c codes.Code, reason string) Kind {
+	if c == TooLarge.code() && reason == ReasonPayloadTooLarge {
+		return TooLarge
+	}
 	for k := Invalid; k <= last; k++ {
 		if k.code() == c {
 			return k
@@ -96,11 +99,10 @@ func Status(err error) *status.Status {
 }
 
 func (e *Error) info() *errdetails.ErrorInfo {
-	meta := make(map[string]string, len(e.Meta)+1)
+	meta := make(map[string]string, len(e.Meta))
 	for k, v := range e.Meta {
 		meta[k] = v
 	}
-	meta[kindKey] = strconv.Itoa(int(e.Kind))
 	if e.More > 0 {
 		meta[moreKey] = strconv.Itoa(e.More)
 	}
@@ -135,7 +137,7 @@ func fromStatus(err error) (*Error, bool) {
 	if !ok {
 		return nil, false
 	}
-	e := &Error{Kind: kindOf(st.Code()), Message: st.Message()}
+	e := &Error{Message: st.Message()}
 	for _, d := range st.Details() {
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
@@ -152,6 +154,7 @@ func fromStatus(err error) (*Error, bool) {
 		}
 	}
 	if e.Reason != "" {
+		e.Kind = kindOf(st.Code(), e.Reason)
 		return e, true
 	}
 	switch st.Code() {
@@ -168,15 +171,11 @@ func fromStatus(err error) (*Error, bool) {
 	return internal(err), true
 }
 
-// readInfo takes over the reason and its facts, and the kind where it is one
-// that goes with the code.
+// readInfo takes over the reason and its facts.
 func (e *Error) readInfo(d *errdetails.ErrorInfo) {
 	e.Reason = d.GetReason()
 	for k, v := range d.GetMetadata() {
-		if k == kindKey {
-			if n, err := strconv.ParseUint(v, 10, 8); err == nil && Kind(n) <= last && Kind(n).code() == e.Kind.code() {
-				e.Kind = Kind(n)
-			}
+		if k == previousKind {
 			continue
 		}
 		if n, err := strconv.Atoi(v); k == moreKey && err == nil && n > 0 {

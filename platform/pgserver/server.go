@@ -75,11 +75,15 @@ type Server struct {
 // Start runs the server of opts.Dir and returns when it accepts connections.
 // On a new directory that takes about a second. It waits up to 30 s for a
 // server that is leaving the directory. The server goes on after ctx ends; a
-// ctx that ends before Start does leaves no process.
+// ctx that ends before Start does leaves no process. Start removes the variables
+// of PostgreSQL clients (PGHOST, PGSERVICE, …) from the environment of the process.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	opts, err := opts.complete()
 	if err != nil {
 		return nil, fmt.Errorf("private database: %w", err)
+	}
+	if err := forgetClientSettings(); err != nil {
+		return nil, err
 	}
 	s := &Server{opts: opts, freePort: freePort}
 	if err := s.start(ctx); err != nil {
@@ -109,7 +113,10 @@ func (o Options) complete() (Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return o, err
+	}
+	if err := enterable(dir); err != nil {
 		return o, err
 	}
 	o.Dir, err = filepath.EvalSymlinks(dir)
@@ -125,6 +132,11 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	s.cluster = c
+	if c.away() {
+		if err := Protect(c.home, c.home); err != nil {
+			return err
+		}
+	}
 	if err := s.lockRoot(ctx); err != nil {
 		return err
 	}
@@ -243,7 +255,8 @@ func (s *Server) awaitReady(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	return conn.Close(ctx)
+	_, err = conn.Exec(ctx, `revoke connect on database postgres, template1 from public`)
+	return errors.Join(err, conn.Close(ctx))
 }
 
 // args are settings that hold whatever postgresql.conf or ALTER SYSTEM say.

@@ -124,7 +124,7 @@ func NewServer(o ServerOptions) *Server {
 		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))))
 	}
 	srv := &Server{unguarded: grpc.NewServer(opts...), guard: g}
-	grpc_health_v1.RegisterHealthServer(srv, o.Health)
+	grpc_health_v1.RegisterHealthServer(srv, healthServer{o.Health})
 	reflection.Register(srv)
 	return srv
 }

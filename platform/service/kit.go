@@ -89,7 +89,6 @@ func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
 		k.callers = base.Callers
 	}
 	k.Verifier.Log = h.Log
-	k.serving.SetServingStatus("", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	if err := errors.Join(db.Collect(h.Metrics, ""), k.Outbox.Collect(h.Metrics), k.Jobs.Collect(h.Metrics), b.Collect(h.Metrics)); err != nil {
 		k.Close()
 		return nil, err
@@ -148,6 +147,7 @@ func (k *Kit) ServeGRPC(srv *rpc.Server) func(ctx context.Context) error {
 		if err := k.policy.CheckServer(srv); err != nil {
 			return err
 		}
+		k.setHealth(srv, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 		ln, err := net.Listen("tcp", k.Base.GRPCAddr)
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (k *Kit) ServeGRPC(srv *rpc.Server) func(ctx context.Context) error {
 		unready := make(chan struct{})
 		go func() {
 			defer close(unready)
-			k.Host.Health.Announce(ctx, k.Host.Part, k.ready)
+			k.Host.Health.Announce(ctx, k.Host.Part, func(ctx context.Context) error { return k.ready(ctx, srv) })
 			k.serving.Shutdown()
 		}()
 		drained := make(chan struct{})
@@ -183,12 +183,21 @@ func (k *Kit) ServeGRPC(srv *rpc.Server) func(ctx context.Context) error {
 }
 
 // ready returns as soon as the verifier has caught up.
-func (k *Kit) ready(ctx context.Context) error {
+func (k *Kit) ready(ctx context.Context, srv *rpc.Server) error {
 	if err := k.Verifier.WaitReady(ctx); err != nil {
 		return err
 	}
-	k.serving.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING)
+	k.setHealth(srv, grpc_health_v1.HealthCheckResponse_SERVING)
 	return nil
+}
+
+// setHealth sets what grpc.health.v1 says of the process and of every service
+// that is registered on srv. Other names are unknown to it.
+func (k *Kit) setHealth(srv *rpc.Server, status grpc_health_v1.HealthCheckResponse_ServingStatus) {
+	k.serving.SetServingStatus("", status)
+	for name := range srv.GetServiceInfo() {
+		k.serving.SetServingStatus(name, status)
+	}
 }
 
 // drain lets requests in flight end, for at most the given time.

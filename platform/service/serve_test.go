@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
@@ -175,6 +177,53 @@ func TestThePartDrains(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 	})
+}
+
+func TestHealthOfNamedServices(t *testing.T) {
+	r := prepare(t)
+	r.start(newSample().part())
+	client := grpc_health_v1.NewHealthClient(r.conn)
+	named := func(name string, want grpc_health_v1.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		got, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: name})
+		if err != nil || got.GetStatus() != want {
+			t.Errorf("the health of %q is %s, %v, want %s", name, got.GetStatus(), err, want)
+		}
+	}
+	registered := []string{"", grpc_testing.TestService_ServiceDesc.ServiceName, grpc_health_v1.Health_ServiceDesc.ServiceName}
+
+	r.awaits("sample")
+	for _, name := range registered {
+		named(name, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	watch, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: registered[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := func(want grpc_health_v1.HealthCheckResponse_ServingStatus) {
+		t.Helper()
+		if got, err := watch.Recv(); err != nil || got.GetStatus() != want {
+			t.Errorf("the watched health is %s, %v, want %s", got.GetStatus(), err, want)
+		}
+	}
+	watched(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	r.publishKeys()
+	r.awaits()
+	watched(grpc_health_v1.HealthCheckResponse_SERVING)
+	for _, name := range registered {
+		named(name, grpc_health_v1.HealthCheckResponse_SERVING)
+	}
+	list, err := client.List(t.Context(), &grpc_health_v1.HealthListRequest{})
+	for _, name := range registered {
+		if got := list.GetStatuses()[name].GetStatus(); got != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("the list says that %q is %s, %v", name, got, err)
+		}
+	}
+	if _, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "no.such.Service"}); status.Code(err) != codes.NotFound {
+		t.Errorf("the health of an unknown service: %v", err)
+	}
 }
 
 func TestServeGRPCOfAStoppedServer(t *testing.T) {

@@ -29,9 +29,9 @@ func findChromium() string {
 	return ""
 }
 
-// startChromium starts a browser that ends with the test, and skips the test
-// where none is installed.
-func startChromium(t *testing.T) *chromium {
+// startChromium starts a browser that has the fonts of one set and ends with the
+// test, and skips the test where none is installed.
+func startChromium(t *testing.T, fonts fontSet) *chromium {
 	t.Helper()
 	path := findChromium()
 	if path == "" {
@@ -49,6 +49,7 @@ func startChromium(t *testing.T) *chromium {
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("disable-lcd-text", true), // pictures of text in shades of one colour
 		chromedp.Flag("lang", "en-GB"),
+		chromedp.Env("FONTCONFIG_FILE="+fonts.install(t), "LC_ALL=C.UTF-8", "LANGUAGE=en_GB", "TZ=UTC"),
 	)
 	ctx, end := chromedp.NewContext(allocator)
 	t.Cleanup(func() {

@@ -19,6 +19,7 @@ type world struct {
 	url      string // of the dashboard
 	email    string
 	password string
+	main     []place // what pages has returned
 }
 
 // TestDashboard is an owner's day.
@@ -32,11 +33,12 @@ func TestDashboard(t *testing.T) {
 	t.Run("changing events", w.testEditing)
 	t.Run("without JavaScript", w.testWithoutScript)
 	t.Run("pages", w.testPages)
+	t.Run("layout", w.testLayout)
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{chromium: startChromium(t), receiver: newReceiver(t)}
+	w := &world{chromium: startChromium(t, liberation()), receiver: newReceiver(t)}
 	w.postgres = harness.StartPostgres(t, filepath.Join(harness.TempDir(t), "postgres"), pgserver.Fast)
 	w.Standalone = harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
 		"DEMO": "on", "DATABASE_URL": w.postgres.AdminURL(),

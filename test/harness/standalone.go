@@ -111,7 +111,8 @@ func programFor(t testing.TB, account *syscall.Credential, name string, more ...
 		t.Fatal(err)
 	}
 	path = filepath.Join(TempDir(t), name)
-	if err := os.WriteFile(path, text, 0o755); err != nil {
+	// Chmod, because the umask of whoever runs the tests may close it to others.
+	if err := errors.Join(os.WriteFile(path, text, 0o755), os.Chmod(path, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -1,0 +1,92 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+)
+
+// widths are those of phones, tablets and windows on a desk, in pixels.
+var widths = []int64{320, 390, 640, 800, 980, 1152, 1280, 1600}
+
+// narrowest is the width of the narrowest window that the pages are for, as a
+// multiple of the size of its text.
+const narrowest = 12
+
+// textSizes are sizes of text that a person can set in the browser, in pixels:
+// the usual one, the next larger one and twice the usual one.
+var textSizes = []int64{16, 20, 32}
+
+// testLayout holds the pages to invariant 3 for fonts and sizes of text that
+// people have.
+func (w *world) testLayout(t *testing.T) {
+	pages := w.pages(t)
+	for _, fonts := range fontSets() {
+		t.Run("in "+fonts.family, func(t *testing.T) { w.layOut(t, fonts, pages) })
+	}
+}
+
+func (w *world) layOut(t *testing.T, fonts fontSet, pages []place) {
+	browser := startChromium(t, fonts)
+	browser.tab(t, w.url).uses(fonts)
+	b := browser.tab(t, w.url)
+	b.open("/sign-in")
+	b.signIn(w.email, w.password)
+	for _, p := range pages {
+		if status := b.open(p.path); status != 200 {
+			t.Fatalf("%s is answered %d", p.path, status)
+		}
+		for _, size := range textSizes {
+			b.fits(p, size)
+		}
+	}
+}
+
+// fits fails the test for whatever does not fit on the open page in letters of a
+// size, in any width.
+func (b *tab) fits(p place, size int64) {
+	b.t.Helper()
+	command(b, page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: size, Fixed: size}})
+	for _, width := range widths {
+		if width < narrowest*size {
+			continue
+		}
+		b.size(width, 900)
+		for _, fault := range b.misfits(width) {
+			b.t.Errorf("%s, text of %d pixels, %d wide: %s", p.name, size, width, fault)
+		}
+	}
+}
+
+// misfits returns what is wider than its card or than the window.
+func (b *tab) misfits(width int64) []string {
+	b.t.Helper()
+	return append(b.cut(), b.wide(width)...)
+}
+
+// wide returns what makes the page wider than the window, if it is.
+func (b *tab) wide(width int64) []string {
+	b.t.Helper()
+	return eval[[]string](b, fmt.Sprintf(`(() => {
+		if (document.scrollingElement.scrollWidth <= %[1]d) return [];
+		const wide = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > %[1]d + 0.5);
+		return wide.slice(0, 5).map(e => "it scrolls sideways for " + e.outerHTML.slice(0, 160)).concat("the page is " + document.scrollingElement.scrollWidth + " wide");
+	})()`, width))
+}
+
+// cut returns what is wider than the box that it is in, which hides the rest,
+// scrolls, or lets it stick out. What is made to scroll is left out.
+func (b *tab) cut() []string {
+	b.t.Helper()
+	return eval[[]string](b, `(() => {
+		const shown = [...document.querySelectorAll("main *")].filter(e => e.clientWidth > 1 && !e.closest(".vh, svg, .scroll") && e.checkVisibility());
+		const cut = shown.filter(e => getComputedStyle(e).overflowX !== "visible" && !e.matches("input, textarea, select") && e.scrollWidth > e.clientWidth + 1)
+			.map(e => "cut off: " + e.className + ": " + e.scrollWidth + " in " + e.clientWidth);
+		const out = shown.filter(e => {
+			const box = e.parentElement.closest(".card, .day, .slot, .note, .button, button, td, th, .choice, .pick");
+			return box && e.getBoundingClientRect().right > box.getBoundingClientRect().right + 1;
+		}).map(e => "sticks out of its box: " + e.outerHTML.slice(0, 160));
+		return cut.slice(0, 3).concat(out.slice(0, 3));
+	})()`)
+}
