@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
 )
 
 // Customer is a customer as a transaction shows it.
@@ -49,6 +50,9 @@ type BookedDate struct {
 	EventTitle string
 	EventType  EventType
 }
+
+// localDay returns the day of the date in its own zone, as YYYY-MM-DD.
+func (d *BookedDate) localDay() string { return zone.Day(d.StartsAt, d.Timezone) }
 
 // Method is how a booking was paid for. The value is what is stored.
 type Method string

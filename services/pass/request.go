@@ -64,6 +64,23 @@ func (c *checks) eventTypes(field string, in []string) []string {
 	return out
 }
 
+// days reads the days of event dates.
+func (c *checks) days(field string, in []string) []time.Time {
+	if len(in) > maxItems {
+		c.add(field, "items", fmt.Sprintf("must be at most %d", maxItems))
+		return nil
+	}
+	out := make([]time.Time, 0, len(in))
+	for i, text := range in {
+		day, ok := dayNamed(text)
+		if !ok || text == "" {
+			c.add(fmt.Sprintf("%s[%d]", field, i), "format", "must be a date as in 2026-03-29")
+		}
+		out = append(out, day)
+	}
+	return out
+}
+
 // passType checks what every pass type must be.
 func (c *checks) passType(t *PassType) {
 	if t.Title == "" {

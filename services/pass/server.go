@@ -261,27 +261,17 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 	if err != nil {
 		return nil, err
 	}
-	var customer id.Customer
-	if req.GetCustomerId() != "" {
-		if customer, err = id.Parse[id.Customer](req.GetCustomerId()); err != nil {
-			return nil, fault.Missing("customer")
-		}
-	}
 	l, err := newList(req.GetOrder(), req.GetPageToken(), req.GetOffset(), req.GetPageSize())
 	if err != nil {
 		return nil, err
 	}
 	now := s.now()
 	l.where = of(company.ID)
-	if !customer.IsZero() {
-		l.where.add("customer_id = %s", customer)
+	if customer := id.Filter[id.Customer](req.GetCustomerId()); customer != nil {
+		l.where.add("customer_id = %s", *customer)
 	}
-	if req.GetPassTypeId() != "" {
-		passType, err := id.Parse[id.PassType](req.GetPassTypeId())
-		if err != nil {
-			return nil, fault.Missing("pass type")
-		}
-		l.where.add("pass_type_id = %s", passType)
+	if passType := id.Filter[id.PassType](req.GetPassTypeId()); passType != nil {
+		l.where.add("pass_type_id = %s", *passType)
 	}
 	if err := l.where.statusNow(req.GetStatus(), dayOf(now, company.Zone)); err != nil {
 		return nil, err

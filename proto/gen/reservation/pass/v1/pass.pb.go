@@ -1885,7 +1885,10 @@ type ListEligiblePassesRequest struct {
 	// class, event, workshop, course, appointment.
 	EventTypes []string `protobuf:"bytes,2,rep,name=event_types,json=eventTypes,proto3" json:"event_types,omitempty"`
 	// 0 and more.
-	Credits       int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	// YYYY-MM-DD: the local days of the event dates that are paid, at most 50. The
+	// pass must be valid on each. Empty: today in the company's zone.
+	Days          []string `protobuf:"bytes,4,rep,name=days,proto3" json:"days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1941,6 +1944,13 @@ func (x *ListEligiblePassesRequest) GetCredits() int32 {
 	return 0
 }
 
+func (x *ListEligiblePassesRequest) GetDays() []string {
+	if x != nil {
+		return x.Days
+	}
+	return nil
+}
+
 type ListEligiblePassesResponse struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPasses []*CustomerPass        `protobuf:"bytes,1,rep,name=customer_passes,json=customerPasses,proto3" json:"customer_passes,omitempty"`
@@ -1991,7 +2001,7 @@ type RedeemCreditsRequest struct {
 	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
 	// cust_ identifier of the purchaser, whose pass it must be.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// cp_ identifier; empty: the pass that fits and expires first, of several the
+	// cp_ identifier; empty: the pass that fits every item and expires first, of several the
 	// one with the fewest uses left, of several the oldest.
 	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// What is paid, all of it from one pass; 1 to 50.
@@ -2066,7 +2076,10 @@ type RedemptionItem struct {
 	// class, event, workshop, course, appointment.
 	EventType string `protobuf:"bytes,2,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
 	// 0 and more.
-	Credits       int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	// YYYY-MM-DD: the local day of the event date, in its own zone. The pass must be
+	// valid on it. Empty: today in the company's zone.
+	Day           string `protobuf:"bytes,4,opt,name=day,proto3" json:"day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2120,6 +2133,13 @@ func (x *RedemptionItem) GetCredits() int32 {
 		return x.Credits
 	}
 	return 0
+}
+
+func (x *RedemptionItem) GetDay() string {
+	if x != nil {
+		return x.Day
+	}
+	return ""
 }
 
 type RedeemCreditsResponse struct {
@@ -3094,13 +3114,14 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"_\n" +
 	"\x15AdjustCreditsResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"w\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\x8b\x01\n" +
 	"\x19ListEligiblePassesRequest\x12\x1f\n" +
 	"\vcustomer_id\x18\x01 \x01(\tR\n" +
 	"customerId\x12\x1f\n" +
 	"\vevent_types\x18\x02 \x03(\tR\n" +
 	"eventTypes\x12\x18\n" +
-	"\acredits\x18\x03 \x01(\x05R\acredits\"h\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\x12\x12\n" +
+	"\x04days\x18\x04 \x03(\tR\x04days\"h\n" +
 	"\x1aListEligiblePassesResponse\x12J\n" +
 	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\"\xc1\x01\n" +
 	"\x14RedeemCreditsRequest\x12#\n" +
@@ -3108,12 +3129,13 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
 	"customerId\x12(\n" +
 	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x129\n" +
-	"\x05items\x18\x04 \x03(\v2#.reservation.pass.v1.RedemptionItemR\x05items\"b\n" +
+	"\x05items\x18\x04 \x03(\v2#.reservation.pass.v1.RedemptionItemR\x05items\"t\n" +
 	"\x0eRedemptionItem\x12\x17\n" +
 	"\aitem_id\x18\x01 \x01(\tR\x06itemId\x12\x1d\n" +
 	"\n" +
 	"event_type\x18\x02 \x01(\tR\teventType\x12\x18\n" +
-	"\acredits\x18\x03 \x01(\x05R\acredits\"\x82\x01\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\x12\x10\n" +
+	"\x03day\x18\x04 \x01(\tR\x03day\"\x82\x01\n" +
 	"\x15RedeemCreditsResponse\x12(\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12%\n" +

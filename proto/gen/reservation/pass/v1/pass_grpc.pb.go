@@ -77,7 +77,9 @@ type PassServiceClient interface {
 	// order in which RedeemCredits would choose. Scope: customer-passes:read.
 	ListEligiblePasses(ctx context.Context, in *ListEligiblePassesRequest, opts ...grpc.CallOption) (*ListEligiblePassesResponse, error)
 	// RedeemCredits takes the credits of one redemption from one pass, once: a
-	// repeat answers what the first one did. Refusals: PASS_NOT_ACTIVE,
+	// repeat answers what the first one did. The pass must be valid on the day of
+	// every item, which may be later than today; it must not be paused, cancelled
+	// or exhausted at the moment of the call. Refusals: PASS_NOT_ACTIVE,
 	// PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(ctx context.Context, in *RedeemCreditsRequest, opts ...grpc.CallOption) (*RedeemCreditsResponse, error)
@@ -324,7 +326,9 @@ type PassServiceServer interface {
 	// order in which RedeemCredits would choose. Scope: customer-passes:read.
 	ListEligiblePasses(context.Context, *ListEligiblePassesRequest) (*ListEligiblePassesResponse, error)
 	// RedeemCredits takes the credits of one redemption from one pass, once: a
-	// repeat answers what the first one did. Refusals: PASS_NOT_ACTIVE,
+	// repeat answers what the first one did. The pass must be valid on the day of
+	// every item, which may be later than today; it must not be paused, cancelled
+	// or exhausted at the moment of the call. Refusals: PASS_NOT_ACTIVE,
 	// PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error)
