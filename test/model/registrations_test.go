@@ -95,7 +95,7 @@ func (m *machine) bookTooMuch(t *rapid.T) {
 	})
 	who := m.anyCustomer(t, "who")
 	body := object{"customerId": who.id, "spots": 1000, "payment": object{"method": "PASS"}}
-	_, why := m.payer(who, nil, e.kind, 1000*credits)
+	_, why := m.payer(who, nil, e.kind, 1000*credits, e.localDay(e.dates[0]))
 	want := refuse(why)
 	if who.deleted {
 		want = missing
@@ -213,7 +213,7 @@ func (m *machine) predictPass(r *registration, payer *customer, o *option) refus
 		return refuse("PASS_NOT_APPLICABLE")
 	}
 	r.currency, r.credits = "GBP", *o.credits*r.spots
-	pass, why := m.payer(payer, r.pass, r.event.kind, r.credits)
+	pass, why := m.payer(payer, r.pass, r.event.kind, r.credits, r.event.localDay(r.date))
 	if why != "" {
 		return refuse(why)
 	}
