@@ -16,6 +16,11 @@ func customerPassStatuses() []string {
 	return []string{"active", "pending", "exhausted", "expired", "paused", "cancelled"}
 }
 
+// passPaymentMethods are the ways in which a pass can be paid.
+func passPaymentMethods() []string {
+	return []string{"CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"}
+}
+
 // ListPasses is GET /passes.
 func (f *facade) ListPasses(ctx context.Context, req *edgebv1.ListPassesRequest) (*edgebv1.ListPassesResponse, error) {
 	p, err := newPage(parameters{req.Page, req.PerPage, req.Cursor, req.Sort, req.UpdatedSince}, 4)
@@ -159,6 +164,9 @@ func (f *facade) CreateCustomerPass(ctx context.Context, req *edgebv1.CreateCust
 		if field.value == "" {
 			wrong.add(field.name, "required", "is required")
 		}
+	}
+	if payment := in.GetPayment(); payment != nil {
+		enum[int32](&wrong, "payment.method", payment.Method, passPaymentMethods())
 	}
 	if err := wrong.err(); err != nil {
 		return nil, err

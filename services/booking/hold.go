@@ -241,7 +241,7 @@ func (s *Server) holdByPass(ctx context.Context, tx *pg.Tx, company id.Company, 
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		if b.Payment.Code != "" {
-			return fault.Refuse(ReasonDiscountInvalid, "a hold with a discount is paid by card").With("why", "method")
+			return discountWithPass()
 		}
 		price := perSpace[b.ID]
 		if price == nil {

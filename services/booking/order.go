@@ -64,10 +64,13 @@ func (o *order) check() error {
 			}
 		}
 	}
-	if o.code != "" && o.payment.method == Pass {
-		faults.add("discount_code", "method", "is for payments by card")
+	if err := faults.err(); err != nil {
+		return err
 	}
-	return faults.err()
+	if o.code != "" && o.payment.method == Pass {
+		return discountWithPass()
+	}
+	return nil
 }
 
 // customers lists everyone an order names, the purchaser first, each once.

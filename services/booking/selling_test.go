@@ -565,6 +565,40 @@ func TestDiscounts(t *testing.T) { // invariant 17
 	w.verify()
 }
 
+func TestDiscountWithAPass(t *testing.T) {
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 5)
+	code := w.code(percent("TENTH", 1000))
+	lines := []*bookingv1.TransactionLine{{EventId: w.passEvent(nil, time.Hour, nil).GetId()}}
+	refused := func(t *testing.T, err error) {
+		t.Helper()
+		if f := wantFault(t, err, fault.Refused, ReasonDiscountInvalid); f.Meta["why"] != "method" {
+			t.Errorf("got %v", f)
+		}
+		if w.passes.credits(pass) != 5 {
+			t.Errorf("%d credits are left", w.passes.credits(pass))
+		}
+	}
+	t.Run("is refused at a purchase", func(t *testing.T) {
+		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: mia.String(), Lines: lines, PaymentMethod: byPass, DiscountCode: code.GetCode(),
+		})
+		refused(t, err)
+	})
+	t.Run("is refused when a hold is confirmed, which can still be paid by card", func(t *testing.T) {
+		res, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: lines, DiscountCode: code.GetCode()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: res.GetHold().GetId(), PaymentMethod: byPass})
+		refused(t, err)
+		if _, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: res.GetHold().GetId()}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestIdentifiersThatAreAllZeros(t *testing.T) {
 	const zeros = "00000000000000000000000000"
 	w := newWorld(t)

@@ -524,6 +524,7 @@ func TestBoughtPass(t *testing.T) {
 	}{
 		"at the type's price": {&passv1.PassPurchase{}, `gross:11000 method:"CARD" currency:"GBP"`},
 		"at another price":    {&passv1.PassPurchase{Gross: &gross, Method: "CASH", Reference: "r1"}, `gross:9900 method:"CASH" reference:"r1" currency:"GBP"`},
+		"given away":          {&passv1.PassPurchase{Method: "FREE"}, `gross:0 method:"FREE" currency:"GBP"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId(), Purchase: c.in})
@@ -537,6 +538,20 @@ func TestBoughtPass(t *testing.T) {
 			}
 			if got += fmt.Sprintf(" currency:%q", read.GetCurrency()); got != c.want {
 				t.Errorf("got %s", got)
+			}
+		})
+	}
+	for name, in := range map[string]*passv1.PassPurchase{
+		"purchase.method:enum of a method that is not documented": {Method: "Bitcoin"},
+		"purchase.method:enum of a pass, which buys no pass":      {Method: "PASS"},
+		"purchase.method:enum in lower case":                      {Method: "card"},
+		"purchase.gross:method of a pass given away for money":    {Method: "FREE", Gross: &gross},
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			_, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId(), Purchase: in})
+			f := fault.From(err)
+			if f == nil || len(f.Fields) != 1 || !strings.HasPrefix(name, f.Fields[0].Field+":"+f.Fields[0].Rule+" ") {
+				t.Errorf("got %+v", f)
 			}
 		})
 	}

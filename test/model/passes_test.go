@@ -133,9 +133,17 @@ func (m *machine) assignPass(t *rapid.T) {
 	start := choose(t, "start", today().AddDate(0, 0, -5), today().AddDate(0, 0, 5), time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC),
 		eventDay(-3), eventDay(-10), eventDay(0), eventDay(1), eventDay(6))
 	body := object{"customerId": c.id, "passId": p.id, "startDate": start.Format(time.DateOnly)}
-	optional(t, "paid", body, "payment", object{"method": "CARD"}, object{"amount": 1.5, "reference": "ch_1"})
+	method := choose(t, "paid by", "", "", "", "CARD", "CASH", "FREE", "PASS", "card")
+	switch {
+	case method != "":
+		body["payment"] = object{"method": method}
+	case rapid.Bool().Draw(t, "paid"):
+		body["payment"] = object{"amount": 1.5, "reference": "ch_1"}
+	}
 	want := fine
 	switch {
+	case method == "PASS" || method == "card":
+		want = invalid("payment.method")
 	case p.status == "archived":
 		want = refuse("PASS_NOT_ACTIVE")
 	case c.deleted:
@@ -157,7 +165,10 @@ func (m *machine) updateHeld(t *rapid.T) {
 		t.Skip("no customer pass")
 	}
 	body := object{}
-	after := *h
+	if rapid.IntRange(0, 2).Draw(t, "as it was read") == 0 { // with what is changed below
+		body = h.view()
+	}
+	after, status := *h, h.status()
 	if v, ok := optional(t, "with uses", body, "remainingUses", 0, 1, 5, 300); ok {
 		after.remaining = v
 	}
@@ -166,16 +177,21 @@ func (m *machine) updateHeld(t *rapid.T) {
 		after.expiry = end
 		body["expiryDate"] = after.expiry.Format(time.DateOnly)
 	}
-	if v, ok := optional(t, "with status", body, "status", "active", "active", "paused", "cancelled"); ok {
-		after.stored = v
+	derived := false
+	if v, ok := optional(t, "with status", body, "status", "active", "active", "paused", "cancelled", "pending", "exhausted", "expired"); ok && v != status {
+		if derived = !slices.Contains([]string{"active", "paused", "cancelled"}, v); !derived {
+			after.stored = v
+		}
 	}
 	optional(t, "with reason", body, "reason", "goodwill")
 	want := fine
 	switch {
+	case derived:
+		want = invalid("status")
+	case !after.expiry.Equal(h.expiry) && after.expiry.Before(h.start):
+		want = invalid("expiryDate")
 	case h.stored == "cancelled" && after != *h:
 		want = refuse("PASS_NOT_ACTIVE")
-	case body["expiryDate"] != nil && after.expiry.Before(h.start):
-		want = invalid("expiryDate")
 	}
 	a, ok := m.write(t, http.StatusOK, want, choose(t, "method", http.MethodPut, http.MethodPatch), h.path(), body)
 	if ok {

@@ -78,6 +78,9 @@ func (m *machine) bookByPass(t *rapid.T) {
 		if h := one(t, "named pass", m.held); h != nil && rapid.Bool().Draw(t, "naming a pass") {
 			payment["customerPassId"], r.pass = h.id, h
 		}
+		if rapid.IntRange(0, 7).Draw(t, "a code with a pass") == 0 {
+			r.code, _ = optional(t, "with code", body, "discountCode", "Tenth", "NOPE")
+		}
 		body["payment"], r.byPass = payment, true
 	})
 }
@@ -152,6 +155,9 @@ func (m *machine) book(t *rapid.T, pay func(*registration, object)) {
 // paid, by which pass, and the discount that is used.
 func (m *machine) predict(r *registration, payer *customer, o **option) (refusal, *discount) {
 	e := r.event
+	if r.byPass && r.code != "" {
+		return refuse("DISCOUNT_INVALID"), nil
+	}
 	if e.deleted {
 		return missing, nil
 	}

@@ -1267,12 +1267,12 @@ func (x *AssignCustomerPassRequest) GetPurchase() *PassPurchase {
 	return nil
 }
 
-// PassPurchase is money that an outside payment provider took for a pass.
+// PassPurchase is what was paid for a pass outside the platform.
 type PassPurchase struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minor units, tax included; unset: the pass type's price.
+	// Minor units, tax included; unset: the pass type's price, or 0 with FREE.
 	Gross *int64 `protobuf:"varint,1,opt,name=gross,proto3,oneof" json:"gross,omitempty"`
-	// "CARD" and the like, at most 40 characters; empty: "CARD".
+	// CARD, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE (given away); empty: CARD.
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
 	// The payment provider's reference, at most 200 characters.
 	Reference string `protobuf:"bytes,3,opt,name=reference,proto3" json:"reference,omitempty"`
@@ -1647,7 +1647,8 @@ type UpdateCustomerPassRequest struct {
 	ExpiryDate *string `protobuf:"bytes,2,opt,name=expiry_date,json=expiryDate,proto3,oneof" json:"expiry_date,omitempty"`
 	// 0 or more.
 	RemainingUses *int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3,oneof" json:"remaining_uses,omitempty"`
-	// Active, paused or cancelled.
+	// Active, paused or cancelled. A status that follows from dates and uses is
+	// ignored if it is the present one, and INVALID_ARGUMENT if it is not.
 	Status CustomerPassStatus `protobuf:"varint,4,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
 	// Why the uses changed, at most 500 characters.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`

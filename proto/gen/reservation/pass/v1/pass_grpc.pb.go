@@ -66,7 +66,7 @@ type PassServiceClient interface {
 	// one customer. Scope: customer-passes:read.
 	ListCustomerPasses(ctx context.Context, in *ListCustomerPassesRequest, opts ...grpc.CallOption) (*ListCustomerPassesResponse, error)
 	// UpdateCustomerPass changes the expiry, the uses (as a recorded adjustment) or
-	// the status. Pausing stops the pass; resuming it (status active) moves its
+	// the status. A value that the pass already has changes nothing. Pausing stops the pass; resuming it (status active) moves its
 	// expiry by the days it was paused. A cancelled pass stays cancelled:
 	// PASS_NOT_ACTIVE. Scope: customer-passes:write.
 	UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error)
@@ -315,7 +315,7 @@ type PassServiceServer interface {
 	// one customer. Scope: customer-passes:read.
 	ListCustomerPasses(context.Context, *ListCustomerPassesRequest) (*ListCustomerPassesResponse, error)
 	// UpdateCustomerPass changes the expiry, the uses (as a recorded adjustment) or
-	// the status. Pausing stops the pass; resuming it (status active) moves its
+	// the status. A value that the pass already has changes nothing. Pausing stops the pass; resuming it (status active) moves its
 	// expiry by the days it was paused. A cancelled pass stays cancelled:
 	// PASS_NOT_ACTIVE. Scope: customer-passes:write.
 	UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error)
