@@ -87,6 +87,7 @@ func (o *order) customers() []id.Customer {
 // offer is what orders are decided on: the dates they name, locked against other
 // bookings, the pricing options of those dates' events, and the customers.
 type offer struct {
+	company   Company // as the copy has it; zero: it has none
 	dates     map[id.EventDate]*offeredDate
 	options   map[id.Event][]PricingOption
 	ended     map[id.Event][]PricingOption // sold no more

@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/pass/migrations"
@@ -17,7 +18,7 @@ func Part() service.Part {
 		Name:  "pass",
 		About: "pass types, the passes that customers hold, and the ledger of their credits",
 		// Booking to redeem credits and to give them back.
-		Callers:    []string{"booking", "admin", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "booking", "admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -47,7 +48,9 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer customerConn.Close()
 
 	srv := kit.GRPC(Policy())
-	passv1.RegisterPassServiceServer(srv, NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn))))
+	server := NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn)))
+	passv1.RegisterPassServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -20,6 +21,7 @@ import (
 // Server answers the RPCs of PassService.
 type Server struct {
 	passv1.UnimplementedPassServiceServer
+	authv1.UnimplementedCompanyCopyServiceServer
 
 	store  *store
 	outbox *outbox.Outbox
@@ -30,13 +32,15 @@ type Server struct {
 
 // NewServer returns a server on db, which appends its events to box.
 func NewServer(db *pg.DB, box *outbox.Outbox, others Others) *Server {
-	return &Server{store: &store{db: db}, outbox: box, others: others, now: time.Now, newID: id.NewUUID}
+	return &Server{store: newStore(db), outbox: box, others: others, now: time.Now, newID: id.NewUUID}
 }
 
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
+		authv1.CompanyCopyService_RefreshCompany_FullMethodName: "company:write",
 
 		passv1.PassService_CreatePassType_FullMethodName:     "passes:write",
 		passv1.PassService_GetPassType_FullMethodName:        "passes:read",
