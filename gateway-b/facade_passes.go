@@ -94,10 +94,8 @@ func (f *facade) UpdatePass(ctx context.Context, req *edgebv1.UpdatePassRequest)
 		Status: enum[passv1.PassTypeStatus](&wrong, "status", in.Status, passStatuses()), ExpectedVersion: edge.ExpectedVersion(ctx),
 	}
 	if err := wrong.err(); err != nil {
-		if _, missing := f.passes.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: req.GetId()}); missing != nil {
-			return nil, missing
-		}
-		return nil, err
+		_, look := f.passes.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: req.GetId()})
+		return nil, graver(look, err)
 	}
 	if in.GetPrice() != nil {
 		update.Price = &in.GetPrice().Minor
@@ -199,10 +197,8 @@ func (f *facade) UpdateCustomerPass(ctx context.Context, req *edgebv1.UpdateCust
 		Status: enum[passv1.CustomerPassStatus](&wrong, "status", in.Status, customerPassStatuses()),
 	}
 	if err := wrong.err(); err != nil {
-		if _, missing := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()}); missing != nil {
-			return nil, missing
-		}
-		return nil, err
+		_, look := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()})
+		return nil, graver(look, err)
 	}
 	res, err := f.passes.UpdateCustomerPass(ctx, update)
 	if err != nil {

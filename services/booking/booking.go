@@ -84,6 +84,7 @@ type change struct {
 	changed bool
 	frees   int32 // spaces to give back to the date
 	returns bool  // what a pass paid goes back to it
+	refused error // why nothing is changed
 }
 
 // cancel sets the flag, once, and says how many spaces become free.

@@ -57,6 +57,9 @@ func (o *outcome) toProto() *bookingv1.CancellationOutcome {
 func (s *Server) CancelBooking(ctx context.Context, req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
 	resp := &bookingv1.CancelBookingResponse{}
 	err := s.changeBooking(ctx, req, resp, req.GetBookingId(), func(b *Booking, freeMinutes *int32, now time.Time) change {
+		if event := req.GetEventId(); event != "" && event != b.Date.Event.String() {
+			return change{refused: fault.Missing("booking")}
+		}
 		o := outcomeOf(b, freeMinutes, req.GetWaivePolicy(), now)
 		done := b.cancel()
 		if done.changed {
@@ -141,8 +144,8 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, boo
 		b := &t.Bookings[0]
 		now := s.now()
 		done := decide(b, freeMinutes, now)
-		if !done.changed {
-			return nil
+		if done.refused != nil || !done.changed {
+			return done.refused
 		}
 		t.Version++
 		if err := s.store.saveBooking(ctx, tx, company.ID, t, done.frees, now); err != nil {

@@ -1242,7 +1242,9 @@ type CancelBookingRequest struct {
 	// booking_ identifier.
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
 	// Treats a late cancellation like one in time.
-	WaivePolicy   bool `protobuf:"varint,2,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
+	WaivePolicy bool `protobuf:"varint,2,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
+	// evt_ identifier: NOT_FOUND if the booking is of another event; empty: of any.
+	EventId       string `protobuf:"bytes,3,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1289,6 +1291,13 @@ func (x *CancelBookingRequest) GetWaivePolicy() bool {
 		return x.WaivePolicy
 	}
 	return false
+}
+
+func (x *CancelBookingRequest) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
 }
 
 type CancelBookingResponse struct {
@@ -3111,11 +3120,12 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"X\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"s\n" +
 	"\x14CancelBookingRequest\x12\x1d\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tR\tbookingId\x12!\n" +
-	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\"\xb3\x01\n" +
+	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\x12\x19\n" +
+	"\bevent_id\x18\x03 \x01(\tR\aeventId\"\xb3\x01\n" +
 	"\x15CancelBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x12E\n" +
