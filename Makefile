@@ -64,6 +64,19 @@ breaking: $(TOOLS)/generators ## the protos are compatible with those of AGAINST
 lint: vet $(TOOLS)/linters ## format, vet and the linters of .golangci.yml
 	golangci-lint run $(filter-out ./proto/...,$(PACKAGES))
 
+# The linters of OpenAPI, of the versions in tools/openapi; npm fetches them once.
+OPENAPI := .cache/openapi
+$(OPENAPI)/installed: $(wildcard tools/openapi/package*.json) tools/openapi/.npmrc
+	@mkdir -p $(OPENAPI)
+	@cp $^ $(OPENAPI)/
+	npm ci --prefix $(OPENAPI) --loglevel error
+	@touch $@
+
+.PHONY: lint-openapi
+lint-openapi: $(OPENAPI)/installed ## what Redocly CLI and Spectral find in both OpenAPI descriptions (needs npm)
+	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI)/node_modules/.bin/redocly lint --config tools/openapi/redocly.yaml gateway-a/openapi.yaml gateway-b/openapi.yaml
+	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml gateway-a/openapi.yaml gateway-b/openapi.yaml
+
 .PHONY: vet
 vet: ## format, and what go vet finds
 	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"

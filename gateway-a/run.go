@@ -108,7 +108,8 @@ func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, 
 	counted := &edge.Limits{Limiter: limiter}
 	e, err := edge.New(edge.Options{
 		Name: "a", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Kind: token.KindClient, Routes: routes(),
-		Limit: counted.Check, AppendFault: appendFault,
+		Service: edgeav1.File_reservation_edge_a_v1_interface_a_proto.Services().ByName("InterfaceAService"),
+		Limit:   counted.Check, AppendFault: appendFault,
 	})
 	if err != nil {
 		return nil, err

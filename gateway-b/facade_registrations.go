@@ -78,6 +78,7 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 	made := registration(&bookingv1.Registration{
 		Booking: t.GetBookings()[0], TransactionId: t.GetId(), Purchaser: t.GetPurchaser(), CreatedAt: t.GetBookings()[0].GetCreatedAt(),
 	}, companyCurrency(ctx))
+	edge.SetETag(ctx, t.GetVersion())
 	created(ctx, "events/"+req.GetId()+"/registrations", made.GetId())
 	return &edgebv1.CreateRegistrationResponse{Registration: made}, nil
 }
@@ -127,13 +128,14 @@ func (f *facade) GetRegistration(ctx context.Context, req *edgebv1.GetRegistrati
 	if err != nil {
 		return nil, err
 	}
+	edge.SetETag(ctx, found.GetVersion())
 	return &edgebv1.GetRegistrationResponse{Registration: registration(found, companyCurrency(ctx))}, nil
 }
 
 // DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegistrationRequest) (*edgebv1.DeleteRegistrationResponse, error) {
 	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{
-		BookingId: bookingID(req.GetRegistrationId()), EventId: req.GetId(),
+		BookingId: bookingID(req.GetRegistrationId()), EventId: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
 	})
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.Missing("registration")

@@ -118,7 +118,8 @@ func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, 
 	counted := &edge.Limits{Limiter: limiter, Usual: cfg.RateLimit}
 	e, err := edge.New(edge.Options{
 		Name: "b", Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Kind: token.KindKey, Routes: routes(),
-		Limit: counted.Check, AppendFault: appendFault,
+		Service: edgebv1.File_reservation_edge_b_v1_interface_b_proto.Services().ByName("InterfaceBService"),
+		Limit:   counted.Check, AppendFault: appendFault,
 	})
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, 
 	tokenHandler := &tokens{edge: e, client: s.tokens, proxies: cfg.Proxies, limits: counted}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
-			customers: s.customers, events: s.events, bookings: s.bookings, passes: s.passes,
+			customers: s.customers, events: s.events, bookings: s.bookings, passes: s.passes, now: time.Now,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokenHandler.serve),
 	)

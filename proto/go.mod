@@ -3,6 +3,7 @@ module reservation.dev/proto
 go 1.26.0
 
 require (
+	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.12-20260825204119-511051f7f437.1
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12

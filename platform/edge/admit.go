@@ -11,7 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
 )
@@ -53,13 +55,14 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *scope) (context.
 	if err != nil {
 		return nil, err
 	}
-	if err := readQuery(r, s.route.Query); err != nil {
+	if err := readQuery(r, s.route.Query, e.query); err != nil {
 		return nil, err
 	}
 	if !s.route.hasBody() {
 		return ctx, nil
 	}
-	if key := strings.Join(r.Header.Values("Idempotency-Key"), ","); key != "" {
+	if keys := r.Header.Values("Idempotency-Key"); len(keys) > 0 {
+		key := strings.Join(keys, ",")
 		if !sane(key, maxIdempotencyKey) {
 			return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 		}
@@ -128,9 +131,26 @@ func bearer(h http.Header) (string, error) {
 	return raw, nil
 }
 
-// readQuery leaves in r.Form just the named parameters, each given once and in
-// characters that text may have.
-func readQuery(r *http.Request, names []string) error {
+// queryBounds returns the bounds of a service's texts by their JSON names.
+func queryBounds(service protoreflect.ServiceDescriptor) map[string]bounds.Bound {
+	known := map[string]bounds.Bound{}
+	for i := 0; service != nil && i < service.Methods().Len(); i++ {
+		fields := service.Methods().Get(i).Input().Fields()
+		for j := range fields.Len() {
+			if fd := fields.Get(j); fd.Kind() == protoreflect.StringKind {
+				known[fd.JSONName()] = bounds.Of(fd)
+			}
+		}
+	}
+	return known
+}
+
+// usualParameter bounds a parameter that no message declares.
+const usualParameter = 100
+
+// readQuery leaves in r.Form just the named parameters, each given once, within its
+// bound and in characters that text may have.
+func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound) error {
 	form, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return fault.New(fault.Invalid, fault.ReasonInvalidParameter, "the query string is malformed").Because(err)
@@ -146,6 +166,13 @@ func readQuery(r *http.Request, names []string) error {
 		}
 		if !utf8.ValidString(values[0]) || strings.ContainsRune(values[0], 0) {
 			return fault.InvalidParameter(name, "characters", "contains characters that are not text")
+		}
+		bound, ok := declared[name]
+		if !ok {
+			bound.Characters = usualParameter
+		}
+		if rule, phrase := bound.Exceeds(values[0]); rule != "" {
+			return fault.InvalidParameter(name, rule, phrase)
 		}
 		known[name] = values
 	}

@@ -15,22 +15,24 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 )
 
 const (
 	// maxDepth bounds the nesting of a request body.
 	maxDepth = 32
-	// maxWrong bounds how many members of a wrong type are reported, so that a list
-	// of nonsense is not answered with many times its size.
-	maxWrong = 100
+	// maxMembers bounds the members of one object: many more than any object here
+	// has, because unknown ones are ignored.
+	maxMembers = 1000
 )
 
 // DecodeJSON fills m, an empty message, from the JSON object in body. Members
 // are named by json_name; unknown ones are ignored; null is like absent, but for
 // the nullable values of reservation.edge.v1. What is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
-// member of a wrong type is a VALIDATION_ERROR with the rule "type". All fields
-// of a wrong type are reported at once, the first hundred of them.
+// member of a wrong type is a VALIDATION_ERROR with the rule "type", and so is one
+// that exceeds the bound which its proto declares, with the rules of package bounds.
+// All such members are reported at once. Of a list that is too long nothing is kept.
 func DecodeJSON(body []byte, m proto.Message) error {
 	if !utf8.Valid(body) {
 		return invalidJSON("the body is not valid UTF-8")
@@ -56,10 +58,7 @@ func DecodeJSON(body []byte, m proto.Message) error {
 	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
 		return invalidJSON("there is something after the JSON object")
 	}
-	if len(d.fields) > 0 {
-		return fault.InvalidFields(d.fields...)
-	}
-	return nil
+	return d.wrong.Err()
 }
 
 // loneSurrogate reports whether an escape in body is half a character, as
@@ -112,7 +111,21 @@ func syntaxFault(err error) error {
 
 type decoder struct {
 	dec    *json.Decoder
-	fields []fault.Field
+	wrong  fault.Checks
+	bounds map[protoreflect.FieldDescriptor]bounds.Bound // those that were looked up
+}
+
+// bound returns the declared bound of a field.
+func (d *decoder) bound(fd protoreflect.FieldDescriptor) bounds.Bound {
+	b, known := d.bounds[fd]
+	if !known {
+		if d.bounds == nil {
+			d.bounds = map[protoreflect.FieldDescriptor]bounds.Bound{}
+		}
+		b = bounds.Of(fd)
+		d.bounds[fd] = b
+	}
+	return b
 }
 
 // object reads the members up to the closing brace; the opening one is read. A
@@ -130,6 +143,9 @@ func (d *decoder) object(m protoreflect.Message, path string, depth int) error {
 		name := tok.(string) // the decoder accepts nothing else as a member's name
 		if seen[name] {
 			return invalidJSON("the member " + quoteShort(name) + " is given twice")
+		}
+		if len(seen) == maxMembers {
+			return invalidJSON(fmt.Sprintf("an object has more than %d members", maxMembers))
 		}
 		seen[name] = true
 		var fd protoreflect.FieldDescriptor
@@ -173,7 +189,12 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 		return d.rest(tok, depth)
 	}
 	list := m.NewField(fd).List()
+	bound := d.bound(fd)
 	for i := 0; d.dec.More(); i++ {
+		if bound.Items > 0 && i == bound.Items {
+			d.wrong.Add(path, bounds.RuleItems, bound.TooMany())
+			return d.array(depth + 1)
+		}
 		tok, err := d.dec.Token()
 		if err != nil {
 			return syntaxFault(err)
@@ -211,7 +232,11 @@ func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh f
 		return v, true, d.object(v.Message(), path, depth+1)
 	case protoreflect.StringKind:
 		if s, is := tok.(string); is {
-			return protoreflect.ValueOfString(s), true, nil
+			rule, phrase := d.bound(fd).Exceeds(s)
+			if rule != "" {
+				d.wrong.Add(path, rule, phrase)
+			}
+			return protoreflect.ValueOfString(s), rule == "", nil
 		}
 		d.wrongType(path, "must be a string")
 	case protoreflect.BoolKind:
@@ -298,13 +323,7 @@ func (d *decoder) array(depth int) error {
 }
 
 func (d *decoder) wrongType(path, phrase string) {
-	d.note(path, ruleType, phrase)
-}
-
-func (d *decoder) note(path, rule, phrase string) {
-	if len(d.fields) < maxWrong {
-		d.fields = append(d.fields, fault.Field{Field: path, Rule: rule, Message: phrase})
-	}
+	d.wrong.Add(path, ruleType, phrase)
 }
 
 func join(path, name string) string {

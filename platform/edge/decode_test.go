@@ -3,6 +3,8 @@ package edge
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -122,14 +124,83 @@ func FuzzDecodeJSON(f *testing.F) {
 	})
 }
 
-func TestDecodeJSONReportsAHundred(t *testing.T) {
-	body := `{"pricingOptions":[` + strings.Repeat("0,", 5000) + `0],"title":"after them"}`
+func TestDecodeJSONReportsFifty(t *testing.T) {
+	body := `{"dates":[` + strings.Repeat("0,", 4999) + `0],"title":"after them"}`
 	got := &edgebv1.EventWrite{}
 	f := fault.From(DecodeJSON([]byte(body), got))
-	if f == nil || f.Reason != fault.ReasonValidation || len(f.Fields) != 100 || f.Fields[99].Field != "pricingOptions[99]" {
+	if f == nil || f.Reason != fault.ReasonValidation || len(f.Fields) != 50 || f.Fields[49].Field != "dates[49]" || f.More != 4950 {
 		t.Fatalf("got %v", f)
 	}
 	if got.GetTitle() != "after them" {
 		t.Errorf("it stopped to read: %v", got)
 	}
+}
+
+func TestDecodeJSONHoldsTheBoundsOfTheProto(t *testing.T) {
+	x := func(n int) string { return strings.Repeat("x", n) }
+	items := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
+	for name, tt := range map[string]struct {
+		body string
+		want []string // field and rule of each failed check
+	}{
+		"texts and lists within their bounds": {`{"title":"` + x(200) + `","dates":` + items("{}", 5000) + `}`, nil},
+		"characters, not bytes":               {`{"title":"` + strings.Repeat("é", 200) + `"}`, nil},
+		"a text":                              {`{"title":"` + x(201) + `"}`, []string{"title max_length"}},
+		"a text in a list":                    {`{"pricingOptions":[{},{"name":"` + x(201) + `"}]}`, []string{"pricingOptions[1].name max_length"}},
+		"an item of a list":                   {`{"recurrence":{"exceptions":["a","` + x(41) + `"]}}`, []string{"recurrence.exceptions[1] max_length"}},
+		"a list":                              {`{"pricingOptions":` + items("{}", 51) + `}`, []string{"pricingOptions max_items"}},
+		"a list of nonsense":                  {`{"recurrence":{"exceptions":` + items("[{}]", 1001) + `},"title":1}`, nil},
+		"all at once": {
+			`{"title":"` + x(201) + `","pricingOptions":` + items("{}", 51) + `,"location":7}`,
+			[]string{"title max_length", "pricingOptions max_items", "location type"},
+		},
+		"the longest list of a request": {`{"pricingOptions":` + items("{}", 340_000) + `}`, []string{"pricingOptions max_items"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &edgebv1.EventWrite{}
+			err := DecodeJSON([]byte(tt.body), m)
+			if len(m.GetPricingOptions()) > 50 || len(m.GetDates()) > 5000 || len(m.GetTitle()) > 400 {
+				t.Errorf("keeps %d options", len(m.GetPricingOptions()))
+			}
+			if tt.want == nil {
+				if err != nil && len(fault.From(err).Fields) != 50 {
+					t.Error(err)
+				}
+				return
+			}
+			var got []string
+			for _, f := range fault.From(err).Fields {
+				got = append(got, f.Field+" "+f.Rule)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("a list that is one value", func(t *testing.T) {
+		for body, rule := range map[string]string{
+			`{"eligibleEventTypes":` + items(`"class"`, 20) + `}`:      "",
+			`{"eligibleEventTypes":` + items(`"class"`, 340_000) + `}`: "max_items",
+			`{"eligibleEventTypes":["` + x(41) + `"]}`:                 "max_length",
+		} {
+			m := &edgebv1.PassWrite{}
+			err := DecodeJSON([]byte(body), m)
+			if rule == "" && err != nil || rule != "" && (err == nil || fault.From(err).Fields[0].Rule != rule) {
+				t.Errorf("%.60s: %v", body, err)
+			}
+			if len(m.GetEligibleEventTypes().GetValues()) > 20 {
+				t.Errorf("%.60s: kept", body)
+			}
+		}
+	})
+	t.Run("an object with too many unknown members", func(t *testing.T) {
+		var b strings.Builder
+		for i := range 1001 {
+			fmt.Fprintf(&b, `"x%d":0,`, i)
+		}
+		err := DecodeJSON([]byte("{"+b.String()+`"title":"x"}`), &edgebv1.EventWrite{})
+		if f := fault.From(err); f == nil || f.Reason != fault.ReasonInvalidJSON {
+			t.Errorf("got %v", err)
+		}
+	})
 }

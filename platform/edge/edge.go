@@ -18,7 +18,9 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/token"
 )
@@ -57,6 +59,9 @@ type Options struct {
 	// Kind is whose tokens are taken: token.KindClient, token.KindKey.
 	Kind   string
 	Routes []Route
+	// Service is the facade's. The texts of its requests bound the query parameters
+	// of the same names.
+	Service protoreflect.ServiceDescriptor
 	// Limit, when not nil, counts a request of a verified token. It may set
 	// headers; its error ends the request.
 	Limit func(ctx context.Context, h http.Header, c *token.Claims) error
@@ -69,13 +74,14 @@ type Edge struct {
 	opts   Options
 	mux    *runtime.ServeMux
 	routes map[string]*Route // "METHOD pattern"
+	query  map[string]bounds.Bound
 	timing *prometheus.HistogramVec
 }
 
 // New returns an edge without operations: the facade is registered on Mux, and
 // handlers of the gateway's own with Handle. Every operation needs a route.
 func New(o Options) (*Edge, error) {
-	e := &Edge{opts: o, routes: map[string]*Route{}}
+	e := &Edge{opts: o, routes: map[string]*Route{}, query: queryBounds(o.Service)}
 	for i := range o.Routes {
 		r := &o.Routes[i]
 		e.routes[r.Method+" "+r.Path] = r

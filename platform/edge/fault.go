@@ -60,8 +60,8 @@ func faultOf(s *scope, err error) *fault.Error {
 }
 
 // Details returns the public details of f as both interfaces write them:
-// "field" and "rule" of the first failure, "errors" for all, and the facts of
-// the reason. It is never nil.
+// "field" and "rule" of the first failure, "errors" for all that the fault lists,
+// "more" for the number of the others, and the facts of the reason. It is never nil.
 func Details(f *fault.Error) map[string]any {
 	details := map[string]any{}
 	for k, v := range f.Meta {
@@ -76,6 +76,9 @@ func Details(f *fault.Error) map[string]any {
 			})
 		}
 		details["errors"] = all
+	}
+	if f.More > 0 {
+		details["more"] = f.More
 	}
 	return details
 }

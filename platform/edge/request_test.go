@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 )
 
@@ -119,12 +120,14 @@ func TestClientAddress(t *testing.T) {
 
 func TestReadQuery(t *testing.T) {
 	for raw, ok := range map[string]bool{
-		"": true, "page=1": true, "other=1&other=2": true, "page=": true,
+		"": true, "page=1": true, "another=1&another=2": true, "page=": true,
 		"page=1&page=2": false, "page=%zz": false, "page=%ff": false, "page=%00": false, "page=1;x=2": false,
+		"page=" + strings.Repeat("1", 5): true, "page=" + strings.Repeat("1", 6): false,
+		"other=" + strings.Repeat("1", 100): true, "other=" + strings.Repeat("1", 101): false,
 	} {
 		t.Run(raw, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/?"+raw, nil)
-			if err := readQuery(r, []string{"page"}); (err == nil) != ok {
+			if err := readQuery(r, []string{"page", "other"}, map[string]bounds.Bound{"page": {Characters: 5}}); (err == nil) != ok {
 				t.Fatalf("got %v", err)
 			}
 		})
@@ -162,7 +165,7 @@ func FuzzReadQuery(f *testing.F) {
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL.RawQuery = raw
-		if err := readQuery(r, []string{"page", "startDate"}); err != nil {
+		if err := readQuery(r, []string{"page", "startDate"}, nil); err != nil {
 			if !fault.Is(err, fault.Invalid) {
 				t.Fatalf("%q: %v", raw, err)
 			}

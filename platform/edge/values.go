@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/jsontext"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
@@ -112,7 +113,11 @@ func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule,
 		return ruleType, "must be an array", d.rest(tok, depth)
 	}
 	list := m.(*edgev1.TextList)
+	bound := d.bound(m.ProtoReflect().Descriptor().Fields().ByName("values"))
 	for d.dec.More() {
+		if len(list.Values) == bound.Items {
+			return bounds.RuleItems, bound.TooMany(), d.array(depth + 1)
+		}
 		tok, err := d.dec.Token()
 		if err != nil {
 			return "", "", syntaxFault(err)
@@ -123,6 +128,10 @@ func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule,
 			if err := d.rest(tok, depth+1); err != nil {
 				return "", "", err
 			}
+			continue
+		}
+		if tooLong, phrase := bound.Exceeds(s); tooLong != "" {
+			rule, problem = tooLong, "has an item that is too long: each "+phrase
 			continue
 		}
 		list.Values = append(list.Values, s)
@@ -213,7 +222,7 @@ func appendDecimal(b []byte, n int64) []byte {
 func (d *decoder) valueOf(v *value, tok json.Token, m proto.Message, path string, depth int) (ok bool, err error) {
 	rule, problem, err := v.read(d, tok, m, depth)
 	if err == nil && problem != "" {
-		d.note(path, rule, problem)
+		d.wrong.Add(path, rule, problem)
 	}
 	return err == nil && problem == "", err
 }

@@ -83,6 +83,8 @@ type Error struct {
 	Reason  string // UPPER_SNAKE_CASE, stable, for programs
 	Message string // a sentence for people
 	Fields  []Field
+	// More counts the failed checks that Fields does not list.
+	More int
 	// Meta carries further facts of the reason, as strings: "scope" of
 	// INSUFFICIENT_SCOPE, for one.
 	Meta map[string]string
@@ -143,12 +145,13 @@ func New(k Kind, reason, message string) *Error {
 }
 
 // InvalidFields returns a VALIDATION_ERROR; the message speaks of the first field.
+// Of more fields than a fault carries, it keeps the first.
 func InvalidFields(fields ...Field) *Error {
 	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is not valid", Fields: fields}
 	if len(fields) > 0 {
 		e.Message = fields[0].sentence()
 	}
-	return e
+	return e.limited()
 }
 
 // InvalidParameter returns an INVALID_PARAMETER fault about a query or path

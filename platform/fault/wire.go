@@ -21,6 +21,9 @@ const domain = "reservation.dev"
 // codes than we have kinds. No fact of a reason is named like it.
 const kindKey = "faultKind"
 
+// moreKey is the metadata key of Error.More.
+const moreKey = "more"
+
 // code returns the gRPC code of a kind; one that this binary does not know is
 // Internal, never OK.
 func (k Kind) code() codes.Code {
@@ -77,6 +80,7 @@ func Status(err error) *status.Status {
 	if e.Kind.code() == codes.Internal {
 		e = internal(nil)
 	}
+	e = e.limited()
 	details := []protoadapt.MessageV1{e.info()}
 	if len(e.Fields) > 0 {
 		details = append(details, e.badRequest())
@@ -84,7 +88,7 @@ func Status(err error) *status.Status {
 	if e.RetryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
 	}
-	st, detailErr := status.New(e.Kind.code(), text(e.Message)).WithDetails(details...)
+	st, detailErr := status.New(e.Kind.code(), e.Message).WithDetails(details...)
 	if detailErr != nil { // cannot be: the code is not OK and all text is UTF-8
 		return status.New(codes.Internal, "internal error")
 	}
@@ -94,25 +98,24 @@ func Status(err error) *status.Status {
 func (e *Error) info() *errdetails.ErrorInfo {
 	meta := make(map[string]string, len(e.Meta)+1)
 	for k, v := range e.Meta {
-		meta[text(k)] = text(v)
+		meta[k] = v
 	}
 	meta[kindKey] = strconv.Itoa(int(e.Kind))
-	return &errdetails.ErrorInfo{Reason: text(e.Reason), Domain: domain, Metadata: meta}
+	if e.More > 0 {
+		meta[moreKey] = strconv.Itoa(e.More)
+	}
+	return &errdetails.ErrorInfo{Reason: e.Reason, Domain: domain, Metadata: meta}
 }
 
 func (e *Error) badRequest() *errdetails.BadRequest {
 	bad := &errdetails.BadRequest{FieldViolations: make([]*errdetails.BadRequest_FieldViolation, 0, len(e.Fields))}
 	for _, f := range e.Fields {
 		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
-			Field: text(f.Field), Reason: text(f.Rule), Description: text(f.Message),
+			Field: f.Field, Reason: f.Rule, Description: f.Message,
 		})
 	}
 	return bad
 }
-
-// text makes s fit for protobuf, which takes no string that is not UTF-8: what
-// a caller sent may be quoted in a fault.
-func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // statusOf returns the gRPC status in err's chain itself. status.FromError
 // would put the text of the wrapping errors into its message.
@@ -174,6 +177,10 @@ func (e *Error) readInfo(d *errdetails.ErrorInfo) {
 			if n, err := strconv.ParseUint(v, 10, 8); err == nil && Kind(n) <= last && Kind(n).code() == e.Kind.code() {
 				e.Kind = Kind(n)
 			}
+			continue
+		}
+		if n, err := strconv.Atoi(v); k == moreKey && err == nil && n > 0 {
+			e.More = n
 			continue
 		}
 		if e.Meta == nil {

@@ -70,7 +70,8 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 		// Nor is another one looked for: a network without a way out may leave the
 		// question for a TXT record without an answer, and calls would wait for it.
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxRequest)),
+		grpc.WithMaxHeaderListSize(maxHeaders),
 		grpc.WithInitialWindowSize(window),
 		grpc.WithInitialConnWindowSize(window),
 		grpc.WithConnectParams(grpc.ConnectParams{

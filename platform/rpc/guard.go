@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/token"
@@ -41,47 +42,32 @@ type guard struct {
 	idempotency func(ctx context.Context, key, caller string) context.Context
 	durations   *prometheus.HistogramVec
 	callers     *callers // nil: anybody
+	bounds      *bounds.Checker
 }
 
-func (g *guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
-	began := time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			err = newPanic(p)
-		}
-		if err = g.finish(ctx, info.FullMethod, began, err); err != nil {
-			resp = nil
-		}
-	}()
-	ctx, err = g.admit(ctx, info.FullMethod)
-	if err != nil {
-		return nil, err
+// before returns a handler that lets a call through to next, the handler of method,
+// if the caller may make it. It recovers a panic, and answers every failure.
+func (g *guard) before(method string, next grpc.StreamHandler) grpc.StreamHandler {
+	most := MaxRequest
+	if g.policy[method] == Public {
+		most = maxPublicRequest
 	}
-	return handler(ctx, req)
-}
-
-func (g *guard) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
-	began := time.Now()
-	ctx := ss.Context()
-	defer func() {
-		if p := recover(); p != nil {
-			err = newPanic(p)
+	return func(srv any, ss grpc.ServerStream) (err error) {
+		began := time.Now()
+		ctx := ss.Context()
+		defer func() {
+			if p := recover(); p != nil {
+				err = newPanic(p)
+			}
+			err = g.finish(ctx, method, began, err)
+		}()
+		ctx, err = g.admit(ctx, method)
+		if err != nil {
+			return err
 		}
-		err = g.finish(ctx, info.FullMethod, began, err)
-	}()
-	ctx, err = g.admit(ctx, info.FullMethod)
-	if err != nil {
-		return err
+		return next(srv, &serverStream{ServerStream: ss, ctx: ctx, bounds: g.bounds, most: most})
 	}
-	return handler(srv, &serverStream{ServerStream: ss, ctx: ctx})
 }
-
-type serverStream struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-func (s *serverStream) Context() context.Context { return s.ctx }
 
 // hasOne reports whether the token has one of the scopes, joined by "|".
 func hasOne(claims *token.Claims, scopes string) bool {

@@ -40,7 +40,7 @@ type part struct {
 	company id.Company
 	log     *logBuffer
 	addr    string
-	srv     *grpc.Server
+	srv     *rpc.Server
 	conn    *grpc.ClientConn
 	client  grpc_testing.TestServiceClient
 
@@ -161,6 +161,13 @@ func (p *part) as(raw string) context.Context {
 // reader returns ctx of a caller that may call UnaryCall and StreamingOutputCall.
 func (p *part) reader() context.Context {
 	return p.as(p.issuer.Client(p.company, "customers:read", "bookings:read"))
+}
+
+// signed returns ctx for a client without our interceptors, with the token of reader.
+func (p *part) signed() context.Context {
+	p.t.Helper()
+	raw := p.issuer.Client(p.company, "customers:read", "bookings:read")
+	return metadata.AppendToOutgoingContext(p.t.Context(), "authorization", "Bearer "+raw)
 }
 
 // raw calls method beside the client's interceptors, with the metadata alone.

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 )
@@ -54,7 +55,7 @@ func (p Policy) Check(descs ...*grpc.ServiceDesc) error {
 
 // CheckServer lists the methods that are registered on srv and have no entry:
 // each would be denied to everybody.
-func (p Policy) CheckServer(srv *grpc.Server) error {
+func (p Policy) CheckServer(srv reflection.ServiceInfoProvider) error {
 	var missing []string
 	all := p.complete()
 	for service, info := range srv.GetServiceInfo() {

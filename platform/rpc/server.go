@@ -9,18 +9,37 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/mtls"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/platform/token"
 )
 
-// MaxMessage is the largest message that servers and clients take, in bytes.
-const MaxMessage = 16 << 20
+// The largest messages, in bytes. What a server takes is decoded from them only
+// after the caller is admitted.
+const (
+	// MaxMessage is that of an answer, or of one message of a stream of answers.
+	MaxMessage = 16 << 20
+	// MaxRequest is that of a request: a batch of an import, which are the largest.
+	MaxRequest = 5 << 20
+	// maxPublicRequest is that of a request which needs no token.
+	maxPublicRequest = 16 << 10
+)
+
+// maxStreams is how many calls of one connection a server works at. A gateway has
+// one connection to each process of a service: further calls wait on its side.
+const maxStreams = 1024
+
+// maxHeaders is the most that the headers and trailers of a call may have, in bytes:
+// the largest token, and with room to spare the largest fault (fault.MaxWire).
+const maxHeaders = 64 << 10
 
 // window is how much of a stream may be under way, in bytes: enough for a
 // document of many chunks to flow without waiting for each.
@@ -58,7 +77,7 @@ type ServerOptions struct {
 
 // NewServer returns a server with health and reflection, on which the part
 // registers its services.
-func NewServer(o ServerOptions) *grpc.Server {
+func NewServer(o ServerOptions) *Server {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -76,17 +95,20 @@ func NewServer(o ServerOptions) *grpc.Server {
 		log: o.Log, verifier: o.Verifier, policy: o.Policy.complete(),
 		idempotency: o.Idempotency, durations: durations,
 	}
+	if g.bounds, err = bounds.NewChecker(); err != nil {
+		panic(err) // cannot be: it depends on no setting
+	}
 	if o.TLS != nil {
 		g.callers = newCallers(o.Callers, o.Log)
 	}
 	opts := []grpc.ServerOption{
-		grpc.UnaryInterceptor(g.unary),
-		grpc.StreamInterceptor(g.stream),
-		grpc.MaxRecvMsgSize(MaxMessage),
+		grpc.ForceServerCodecV2(messages{encoding.GetCodecV2(proto.Name)}),
+		grpc.MaxRecvMsgSize(MaxRequest),
 		grpc.MaxSendMsgSize(MaxMessage),
 		grpc.InitialWindowSize(window),
 		grpc.InitialConnWindowSize(window),
-		grpc.MaxConcurrentStreams(4096),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: 30 * time.Second, Timeout: 10 * time.Second,
 			// Clients look up our addresses anew, and so find new replicas; and both
@@ -101,7 +123,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 	if telemetry.IsTracing() {
 		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))))
 	}
-	srv := grpc.NewServer(opts...)
+	srv := &Server{unguarded: grpc.NewServer(opts...), guard: g}
 	grpc_health_v1.RegisterHealthServer(srv, o.Health)
 	reflection.Register(srv)
 	return srv

@@ -7,7 +7,6 @@ import (
 	"net"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
@@ -108,7 +107,7 @@ func (k *Kit) Close() {
 }
 
 // GRPC returns the server on which the part registers its services.
-func (k *Kit) GRPC(policy rpc.Policy) *grpc.Server {
+func (k *Kit) GRPC(policy rpc.Policy) *rpc.Server {
 	k.policy = policy
 	return rpc.NewServer(rpc.ServerOptions{
 		Log: k.Host.Log, Verifier: k.Verifier, Policy: policy, Metrics: k.Host.Metrics, Idempotency: idem.WithKey,
@@ -144,7 +143,7 @@ func (k *Kit) pruneOnce(ctx context.Context, now time.Time) error {
 // ready when connections are taken and the verifier knows keys and revocations.
 // At the end it is unready first, and then lets requests in flight end. A server
 // with a method that the policy does not name does not start.
-func (k *Kit) ServeGRPC(srv *grpc.Server) func(ctx context.Context) error {
+func (k *Kit) ServeGRPC(srv *rpc.Server) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		if err := k.policy.CheckServer(srv); err != nil {
 			return err
@@ -193,7 +192,7 @@ func (k *Kit) ready(ctx context.Context) error {
 }
 
 // drain lets requests in flight end, for at most the given time.
-func drain(srv *grpc.Server, most time.Duration) {
+func drain(srv *rpc.Server, most time.Duration) {
 	done := make(chan struct{})
 	go func() {
 		srv.GracefulStop()

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,16 +42,24 @@ func (v *visit) forgetCookie(name string) {
 	})
 }
 
+// longestCookie is the longest that a browser keeps, in bytes. No service takes a
+// longer token.
+const longestCookie = 4096
+
 func (v *visit) cookie(name string) string {
 	c, err := v.r.Cookie(v.web.cookieName(name))
-	if err != nil {
+	if err != nil || len(c.Value) > longestCookie {
 		return ""
 	}
 	return c.Value
 }
 
-// mostDevices are sent to auth, which looks at no more.
-const mostDevices = 8
+// At most mostDevices tokens of at most longestDevice bytes are sent to auth, which
+// takes no others.
+const (
+	mostDevices   = 8
+	longestDevice = 500
+)
 
 // deviceKept is how long a browser keeps what it is known by.
 const deviceKept = 180 * 24 * time.Hour
@@ -61,7 +70,8 @@ func (v *visit) devices() []string {
 	if value == "" {
 		return nil
 	}
-	return strings.SplitN(value, ".", mostDevices+1)[:min(strings.Count(value, ".")+1, mostDevices)]
+	tokens := strings.SplitN(value, ".", mostDevices+1)[:min(strings.Count(value, ".")+1, mostDevices)]
+	return slices.DeleteFunc(tokens, func(token string) bool { return len(token) > longestDevice })
 }
 
 // keepDevices keeps what auth has answered with; nothing leaves what there is.

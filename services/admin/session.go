@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"log/slog"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -92,6 +93,15 @@ func (v *visit) begin(raw string, identity *authv1.Identity) {
 
 // address returns where the browser is, as auth throttles and lists it.
 func (v *visit) address() string { return v.web.cfg.Proxies.ClientAddress(v.r) }
+
+// longestUserAgent is as much of a browser's name as auth keeps, in bytes.
+const longestUserAgent = 300
+
+// userAgent returns the name that the browser gives itself.
+func (v *visit) userAgent() string {
+	name := v.r.UserAgent()
+	return strings.ToValidUTF8(name[:min(len(name), longestUserAgent)], "")
+}
 
 // detail is one fact of a change, for the audit log.
 func detail(field, before, after string) *authv1.AuditDetail {

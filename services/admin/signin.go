@@ -47,7 +47,7 @@ func (v *visit) signIn() error {
 		return v.again("sign-in", page)
 	}
 	res, err := v.web.services.admins.SignIn(v.ctx, &authv1.SignInRequest{
-		Email: email, Password: password, Address: v.address(), UserAgent: v.r.UserAgent(), DeviceTokens: v.devices(),
+		Email: email, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil && res.GetTotpRequired():
@@ -93,7 +93,7 @@ func (v *visit) sendCode() error {
 		return v.again("code", page)
 	}
 	res, err := v.web.services.admins.FinishSignIn(v.ctx, &authv1.FinishSignInRequest{
-		PendingToken: v.cookie(pendingCookie), TotpCode: code, Address: v.address(), UserAgent: v.r.UserAgent(), DeviceTokens: v.devices(),
+		PendingToken: v.cookie(pendingCookie), TotpCode: code, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil:
@@ -218,7 +218,7 @@ func (v *visit) acceptInvitation() error {
 		return v.again("invitation", p)
 	}
 	res, err := v.web.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
-		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.r.UserAgent(), DeviceTokens: v.devices(),
+		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
 	})
 	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
 		p.Form.Summary = emailTaken

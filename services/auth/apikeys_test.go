@@ -213,8 +213,11 @@ func TestKeys(t *testing.T) {
 				Name: " ", Description: "\x00", Permissions: []string{"events:read", "profile:read"}, ExpiresAfterDays: ptr(int32(0)), RateLimit: ptr(int32(0)),
 			}, "name description permissions[1] expires_after_days rate_limit"},
 			"too much of everything": {&authv1.CreateApiKeyRequest{
-				Name: strings.Repeat("n", 101), Description: strings.Repeat("d", 1001), Permissions: []string{""}, ExpiresAfterDays: ptr(int32(3651)), RateLimit: ptr(int32(10001)),
-			}, "name description permissions[0] expires_after_days rate_limit"},
+				Name: "x", Permissions: []string{""}, ExpiresAfterDays: ptr(int32(3651)), RateLimit: ptr(int32(10001)),
+			}, "permissions[0] expires_after_days rate_limit"},
+			"texts that are too long": {&authv1.CreateApiKeyRequest{
+				Name: strings.Repeat("n", 101), Description: strings.Repeat("d", 1001), Permissions: []string{strings.Repeat("p", 101)},
+			}, "name description permissions[0]"},
 			"less than nothing": {&authv1.CreateApiKeyRequest{Name: "x", ExpiresAfterDays: ptr(int32(-1)), RateLimit: ptr(int32(-1))}, "expires_after_days rate_limit"},
 		} {
 			_, err := r.apiKeys.CreateApiKey(r.as(company), tt.req)

@@ -201,7 +201,6 @@ func (s *Server) names(ctx context.Context, company id.Company, subjects []strin
 const (
 	maxAction      = 64
 	maxTarget      = 100
-	maxDetails     = 50
 	maxDetailField = 64
 	maxDetailText  = 1000
 )
@@ -249,10 +248,6 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 }
 
 func (c *checks) details(in []*authv1.AuditDetail) []Detail {
-	if len(in) > maxDetails {
-		c.add("details", "max_items", fmt.Sprintf("must have at most %d entries", maxDetails))
-		return nil
-	}
 	out := make([]Detail, len(in))
 	for i, d := range in {
 		path := fmt.Sprintf("details[%d]", i)

@@ -173,18 +173,11 @@ const (
 )
 
 // checks collects the faults of a request, in the order in which they are found.
-type checks struct{ faults []fault.Field }
+type checks struct{ fault.Checks }
 
-func (c *checks) add(field, rule, phrase string) {
-	c.faults = append(c.faults, fault.Field{Field: field, Rule: rule, Message: phrase})
-}
+func (c *checks) add(field, rule, phrase string) { c.Add(field, rule, phrase) }
 
-func (c *checks) err() error {
-	if len(c.faults) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(c.faults...)
-}
+func (c *checks) err() error { return c.Err() }
 
 func (c *checks) text(field, s string, least, most int) string {
 	s = strings.TrimSpace(s)

@@ -224,7 +224,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}); reason(err) != ReasonAdministratorDisabled {
 			t.Errorf("a disabled one: %v", err)
 		}
-		for _, token := range []string{"", "unknown", strings.Repeat("x", 100_000), "a\x00b", ada.session} {
+		for _, token := range []string{"", "unknown", strings.Repeat("x", 200), "a\x00b", ada.session} {
 			if _, err := use(token, another); !fault.Is(err, fault.NotFound) {
 				t.Errorf("an unknown link: %v", err)
 			}

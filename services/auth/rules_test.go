@@ -236,7 +236,7 @@ func TestScopes(t *testing.T) {
 	}
 	c.scopes("scopes", nil, interfaceAScopes())
 	c.scopes("scopes", []string{"customers:read", "customers:write"}, interfaceAScopes())
-	if len(c.faults) != 2 || c.faults[0].Rule != "required" || c.faults[1].Field != "scopes[1]" || c.faults[1].Rule != "scope" {
-		t.Errorf("got %v", c.faults)
+	if got := c.List(); len(got) != 2 || got[0].Rule != "required" || got[1].Field != "scopes[1]" || got[1].Rule != "scope" {
+		t.Errorf("got %v", got)
 	}
 }

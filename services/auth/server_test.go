@@ -106,7 +106,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 		var answers []string
 		for _, c := range [][2]string{
 			{clientID, "wrong"}, {clientID, strings.ToUpper(secret)}, {clientID, secret + "0"}, {id.New[id.APIClient]().String(), secret},
-			{"nonsense", secret}, {strings.Repeat("m", 10_000), secret}, {asClient, service.GetSecret()}, {asKey, secret},
+			{"nonsense", secret}, {strings.Repeat("m", 100), secret}, {asClient, service.GetSecret()}, {asKey, secret},
 		} {
 			_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: c[0], ClientSecret: c[1], ClientAddress: c[0]})
 			answers = append(answers, fmt.Sprint(fault.From(err).Kind, fault.From(err).Reason, fault.From(err).Message))
@@ -309,7 +309,7 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 	} {
 		t.Run(name+" finds nothing", func(t *testing.T) {
 			asKey := "key_" + strings.TrimPrefix(clientID, "m2m_")
-			for _, k := range []string{keyID, asKey, clientID, "", "x", "key_'--", strings.Repeat("k", 10_000)} {
+			for _, k := range []string{keyID, asKey, clientID, "", "x", "key_'--", strings.Repeat("k", 100)} {
 				if err := call(k); !fault.Is(err, fault.NotFound) {
 					t.Errorf("%.40q: got %v", k, err)
 				}
@@ -363,7 +363,7 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 			if err := call(clientID, service.GetServiceCredential().GetId(), mine); !fault.Is(err, fault.NotFound) {
 				t.Errorf("got %v", err)
 			}
-			for _, bad := range []string{"x", "m2m_'--", strings.Repeat("s", 10_000)} {
+			for _, bad := range []string{"x", "m2m_'--", strings.Repeat("s", 100)} {
 				if err := call(bad, bad, bad); !fault.Is(err, fault.NotFound) {
 					t.Errorf("%.10q: got %v", bad, err)
 				}

@@ -12,6 +12,9 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
+// maxImportBatch is the most transactions of one batch, by the proto.
+const maxImportBatch = 5000
+
 // BenchmarkImport imports through gRPC, 5000 purchases a batch; each has one
 // booking on one of 1000 dates, by one of 20000 customers.
 func BenchmarkImport(b *testing.B) {

@@ -17,8 +17,6 @@ import (
 // says which condition it fails.
 const ReasonDiscountInvalid = "DISCOUNT_INVALID"
 
-const maxDiscountEvents = 100
-
 // discountCode lowers the price of a transaction, by a share of every line or by
 // an amount off all of them together.
 type discountCode struct {
@@ -58,9 +56,6 @@ func (c *discountCode) check() error {
 	}
 	if c.Amount != nil && !isCurrency(c.Currency) {
 		faults.add("currency", "enum", "must be GBP, EUR or USD")
-	}
-	if len(c.Events) > maxDiscountEvents {
-		faults.add("event_ids", "items", "must be at most 100")
 	}
 	c.checkUse(&faults)
 	return faults.err()

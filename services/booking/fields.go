@@ -11,19 +11,12 @@ import (
 )
 
 // fields collects the faults of a request, in the order in which they are found.
-type fields struct{ list []fault.Field }
+type fields struct{ fault.Checks }
 
-func (f *fields) add(field, rule, phrase string) {
-	f.list = append(f.list, fault.Field{Field: field, Rule: rule, Message: phrase})
-}
+func (f *fields) add(field, rule, phrase string) { f.Add(field, rule, phrase) }
 
 // err is a VALIDATION_ERROR with all faults, or nil.
-func (f *fields) err() error {
-	if len(f.list) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(f.list...)
-}
+func (f *fields) err() error { return f.Err() }
 
 // text checks one line of text, which was trimmed before.
 func (f *fields) text(field, s string, low, high int) {

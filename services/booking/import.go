@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// maxImportBatch bounds the transactions that one commit of an import stores.
-	maxImportBatch = 5000
 	// maxImportBookings bounds the bookings of one imported transaction.
 	maxImportBookings = 100
 	maxReference      = 200
@@ -79,12 +77,15 @@ func (t *imported) check() *refusal {
 	if faults.count("bookings", len(t.bookings), 1, maxImportBookings) {
 		for i := range t.bookings {
 			t.bookings[i].check(&faults, fmt.Sprintf("bookings[%d].", i))
+			if faults.Len() > 0 {
+				break // the first one is said
+			}
 		}
 	}
-	if len(faults.list) == 0 {
+	if faults.Len() == 0 {
 		return nil
 	}
-	first := faults.list[0]
+	first := faults.List()[0]
 	return refuse(first.Field, first.Rule, first.Message)
 }
 

@@ -32,8 +32,8 @@ const (
 // recurrence checks a rule and returns the instants at which it takes place in
 // the zone, by time. Its texts are put into their normal form.
 func (f *fields) recurrence(r *Recurrence, timezone string) []time.Time {
-	r.Rule = strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(r.Rule)), "RRULE:")
-	before := len(f.list)
+	r.Rule = normalRule(r.Rule)
+	before := f.Len()
 	f.text("recurrence.rule", r.Rule, 1, maxRule)
 	start, ok := parseWall(r.Start)
 	switch {
@@ -46,7 +46,7 @@ func (f *fields) recurrence(r *Recurrence, timezone string) []time.Time {
 	}
 	except := f.exceptions(r)
 	loc, err := zone.Load(timezone)
-	if err != nil || len(f.list) > before {
+	if err != nil || f.Len() > before {
 		return nil // a wrong zone is reported where it stands
 	}
 	r.Start = start.Format(wallLayout)

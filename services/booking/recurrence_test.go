@@ -230,13 +230,13 @@ func TestRecurrenceAgainstAnother(t *testing.T) {
 				slices.SortFunc(want, time.Time.Compare)
 				want = slices.CompactFunc(want, time.Time.Equal)
 				if n.count > 0 && len(walls) < n.count || len(want) > maxDates || len(want) == 0 {
-					if len(faults.list) == 0 && n.count == 0 {
+					if faults.Len() == 0 && n.count == 0 {
 						t.Fatalf("%s from %s gives %d dates, not %d", n, start, len(got), len(want))
 					}
 					continue // it needs longer than the naive one looks, or is too long
 				}
-				if len(faults.list) > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
-					t.Fatalf("%s from %s gives %v %v\nwant %v", n, start, got, faults.list, want)
+				if faults.Len() > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
+					t.Fatalf("%s from %s gives %v %v\nwant %v", n, start, got, faults.List(), want)
 				}
 				compared++
 			}
@@ -252,8 +252,8 @@ func expanded(t *testing.T, timezone, start, rule string, except ...string) []st
 	t.Helper()
 	var faults fields
 	dates := faults.recurrence(&Recurrence{Rule: rule, Start: start, Exceptions: except}, timezone)
-	if len(faults.list) > 0 {
-		t.Fatalf("%s: %v", rule, faults.list)
+	if faults.Len() > 0 {
+		t.Fatalf("%s: %v", rule, faults.List())
 	}
 	loc, err := zone.Load(timezone)
 	if err != nil {
@@ -397,8 +397,8 @@ func TestRecurrenceRefusals(t *testing.T) {
 		t.Run(tt.behaviour+" is refused (invariant 12)", func(t *testing.T) {
 			var faults fields
 			dates := faults.recurrence(&tt.r, "Europe/London")
-			if len(faults.list) != 1 || faults.list[0].Field != tt.field || faults.list[0].Rule != tt.fault {
-				t.Errorf("got %v and %d dates", faults.list, len(dates))
+			if faults.Len() != 1 || faults.List()[0].Field != tt.field || faults.List()[0].Rule != tt.fault {
+				t.Errorf("got %v and %d dates", faults.List(), len(dates))
 			}
 		})
 	}
@@ -430,8 +430,8 @@ func FuzzRecurrence(f *testing.F) {
 		if _, err := zone.Load(timezone); err != nil {
 			return
 		}
-		if (len(dates) == 0) == (len(faults.list) == 0) || len(dates) > maxDates {
-			t.Fatalf("%d dates, %v", len(dates), faults.list)
+		if (len(dates) == 0) == (faults.Len() == 0) || len(dates) > maxDates {
+			t.Fatalf("%d dates, %v", len(dates), faults.List())
 		}
 		for i := 1; i < len(dates); i++ {
 			if !dates[i-1].Before(dates[i]) {

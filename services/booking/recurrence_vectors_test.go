@@ -39,8 +39,8 @@ func TestRecurrenceVectors(t *testing.T) {
 		asked := r
 		var faults fields
 		got := faults.recurrence(&r, timezone)
-		if len(faults.list) > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
-			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", asked.Rule, timezone, asked.Start, asked.Exceptions, got, faults.list, want)
+		if faults.Len() > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
+			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", asked.Rule, timezone, asked.Start, asked.Exceptions, got, faults.List(), want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -82,11 +83,12 @@ func (s *Server) nextBatch(stream importStream, company Company) (b *importBatch
 	if err != nil {
 		return nil, err
 	}
-	var faults fields
-	if !faults.count("transactions", len(req.GetTransactions()), 1, maxImportBatch) {
-		return nil, faults.err()
+	if len(req.GetTransactions()) == 0 {
+		return nil, fault.InvalidFields(fault.Field{Field: "transactions", Rule: "required", Message: "must have at least 1"})
 	}
-	b = newImportBatch(company, req.GetTransactions())
+	if b, err = newImportBatch(stream.Context(), company, req.GetTransactions()); err != nil {
+		return nil, err
+	}
 	return b, s.know(stream.Context(), b)
 }
 
@@ -100,18 +102,21 @@ type importBatch struct {
 }
 
 // newImportBatch reads lines and refuses those that are wrong in themselves.
-func newImportBatch(company Company, in []*bookingv1.ImportedTransaction) *importBatch {
+func newImportBatch(ctx context.Context, company Company, in []*bookingv1.ImportedTransaction) (*importBatch, error) {
 	b := &importBatch{
 		company: company, lines: make([]imported, len(in)), customers: map[string]id.Customer{},
 		results: make([]*bookingv1.ImportTransactionResult, len(in)),
 	}
 	for i, t := range in {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		b.lines[i] = importedOf(t, company.Timezone)
 		if why := b.lines[i].check(); why != nil {
 			b.results[i] = refusedResult(b.lines[i].reference, why)
 		}
 	}
-	return b
+	return b, nil
 }
 
 // open calls do for each line that has no result yet.

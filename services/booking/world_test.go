@@ -52,7 +52,7 @@ type world struct {
 func schema() pg.Migrations { return pg.Migrations{Part: "booking", FS: migrations.FS} }
 
 // serveOn registers srv on a server of its own and returns a connection to it.
-func serveOn(t testing.TB, srv *grpc.Server) *grpc.ClientConn {
+func serveOn(t testing.TB, srv *rpc.Server) *grpc.ClientConn {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -76,7 +76,8 @@ func listOf(req *customerv1.ListCustomersRequest) (list, error) {
 	if l.most = req.GetTotalLimit(); l.most < 0 {
 		return l, fault.InvalidParameter("total_limit", "range", "must be 0 or more")
 	}
-	if err := l.filter.search(req.GetQuery()); err != nil {
+	var err error
+	if l.filter.query, err = parseQuery(req.GetQuery()); err != nil {
 		return l, err
 	}
 	var known bool
@@ -87,7 +88,6 @@ func listOf(req *customerv1.ListCustomersRequest) (list, error) {
 	if err := l.filter.check(); err != nil {
 		return l, err
 	}
-	var err error
 	if l.filter.since, err = since(req.GetUpdatedSince()); err != nil || req.GetPageToken() == "" {
 		return l, err
 	}

@@ -41,19 +41,12 @@ const (
 )
 
 // checks collects the faults of a request, in the order in which they are found.
-type checks struct{ faults []fault.Field }
+type checks struct{ fault.Checks }
 
-func (c *checks) add(field, rule, phrase string) {
-	c.faults = append(c.faults, fault.Field{Field: field, Rule: rule, Message: phrase})
-}
+func (c *checks) add(field, rule, phrase string) { c.Add(field, rule, phrase) }
 
 // err is a VALIDATION_ERROR with all faults, or nil.
-func (c *checks) err() error {
-	if len(c.faults) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(c.faults...)
-}
+func (c *checks) err() error { return c.Err() }
 
 // text trims a line of text and checks it.
 func (c *checks) text(field, s string, least, most int) string {
@@ -72,9 +65,9 @@ func (c *checks) text(field, s string, least, most int) string {
 
 // email trims an address and checks that it is one address and nothing else.
 func (c *checks) email(field, s string) string {
-	before := len(c.faults)
+	before := c.Len()
 	s = c.text(field, s, 1, maxEmail)
-	if len(c.faults) > before {
+	if c.Len() > before {
 		return s
 	}
 	if len(s) > maxEmail {

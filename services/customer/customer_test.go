@@ -46,8 +46,8 @@ func TestText(t *testing.T) {
 			var c checks
 			c.text("first_name", tt.in, 1, maxName)
 			got := ""
-			if len(c.faults) > 0 {
-				got = c.faults[0].Rule
+			if c.Len() > 0 {
+				got = c.List()[0].Rule
 			}
 			if got != tt.rule {
 				t.Errorf("got the rule %q, want %q", got, tt.rule)

@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// maxMembers is the most members of an exported object.
-	maxMembers = 20
-
 	// chunkSize is about how much JSON one message carries, in bytes.
 	chunkSize = 256 << 10
 	// firstWindow is how many customers are read before it is known how much they
@@ -202,8 +199,8 @@ type part struct {
 }
 
 func shapeOf(members []*customerv1.ExportMember) (shape, error) {
-	if len(members) == 0 || len(members) > maxMembers {
-		return shape{}, fault.InvalidFields(fault.Field{Field: "members", Rule: "items", Message: fmt.Sprintf("must be 1 to %d", maxMembers)})
+	if len(members) == 0 {
+		return shape{}, fault.InvalidFields(fault.Field{Field: "members", Rule: "items", Message: "must be 1 to 20"})
 	}
 	var s shape
 	text := []byte{'{'}

@@ -3,7 +3,6 @@ package customer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -18,9 +17,6 @@ import (
 	"reservation.dev/platform/pg"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
-
-// maxImport is the most customers of one batch.
-const maxImport = 5000
 
 // ImportCustomers implements CustomerService: each batch is one commit and one
 // answer.
@@ -37,8 +33,8 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 		if err != nil {
 			return err
 		}
-		if n := len(req.GetCustomers()); n == 0 || n > maxImport {
-			return fault.InvalidFields(fault.Field{Field: "customers", Rule: "items", Message: fmt.Sprintf("must be 1 to %d", maxImport)})
+		if len(req.GetCustomers()) == 0 {
+			return fault.InvalidFields(fault.Field{Field: "customers", Rule: "items", Message: "must be 1 to 5000"})
 		}
 		results, err := s.importBatch(stream.Context(), company, req.GetCustomers())
 		if err != nil {
@@ -57,6 +53,9 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	var references []string
 	seen := map[string]bool{}
 	for i, line := range in {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		results[i] = &customerv1.ImportCustomerResult{Reference: line.GetReference()}
 		c, err := s.imported(line, now)
 		if err != nil {

@@ -45,32 +45,13 @@ const (
 type filter struct {
 	archived *bool
 	email    string
-	terms    []term    // each begins a name or the address, or is of the number
+	query    []string  // the words and numbers of a search
 	since    time.Time // of the last change
+	match    *match    // what a search has looked up; nil: there is none
 }
 
 func (f filter) isZero() bool {
-	return f.archived == nil && f.email == "" && len(f.terms) == 0 && f.since.IsZero()
-}
-
-// What a search may be: a person's name, address and number are no more words.
-const (
-	maxQuery = 100
-	maxWords = 5
-)
-
-// search sets the terms of a query.
-func (f *filter) search(query string) error {
-	switch {
-	case utf8.RuneCountInString(query) > maxQuery:
-		return fault.InvalidParameter("query", "max_length", fmt.Sprintf("must be at most %d characters", maxQuery))
-	case !utf8.ValidString(query) || strings.ContainsRune(query, 0):
-		return fault.InvalidParameter("query", "characters", "must not contain control characters")
-	}
-	if f.terms = terms(query); len(f.terms) > maxWords {
-		return fault.InvalidParameter("query", "max_items", fmt.Sprintf("must have at most %d words", maxWords))
-	}
-	return nil
+	return f.archived == nil && f.email == "" && len(f.query) == 0 && f.match == nil && f.since.IsZero()
 }
 
 // check trims the filter and refuses what no customer can have and PostgreSQL
@@ -96,19 +77,31 @@ type list struct {
 	most   int64 // to which a total is counted; 0: to the end
 }
 
+// tier returns the tier of the customers in the list.
+func (l list) tier() tier {
+	if l.filter.match == nil {
+		return noTier
+	}
+	return l.filter.match.tier
+}
+
 // cursor is where a page ends: the list goes on behind it. It is a place in the
 // order, not a customer, so that it stays good when the customer goes.
 type cursor struct {
-	at time.Time
-	id id.UUID
+	tier tier
+	at   time.Time
+	id   id.UUID
 }
 
-// cursorLen is that of an order, microseconds since 1970 and an identifier.
+// cursorLen is that of a tier and an order, microseconds since 1970 and an identifier.
 const cursorLen = 1 + 8 + 16
 
-// token writes the cursor behind a customer.
-func (o order) token(c Customer) string {
-	raw := append(make([]byte, 0, cursorLen), o.code)
+// tierBits is by how much the tier is shifted beside the code of an order.
+const tierBits = 4
+
+// token writes the cursor behind a customer of a tier.
+func (o order) token(t tier, c Customer) string {
+	raw := append(make([]byte, 0, cursorLen), byte(t)<<tierBits|o.code)
 	raw = binary.BigEndian.AppendUint64(raw, uint64(o.at(c).UnixMicro()))
 	customer := c.ID.UUID()
 	return base64.RawURLEncoding.EncodeToString(append(raw, customer[:]...))
@@ -134,10 +127,11 @@ func (o order) cursor(token string) (cursor, error) {
 	if err != nil || len(raw) != cursorLen {
 		return cursor{}, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
 	}
-	if raw[0] != o.code {
+	t := tier(raw[0] >> tierBits)
+	if raw[0]&(1<<tierBits-1) != o.code || t > oneTypo {
 		return cursor{}, fault.InvalidParameter("page_token", "order", "is of a list in another order")
 	}
-	c := cursor{at: time.UnixMicro(int64(binary.BigEndian.Uint64(raw[1:9]))), id: id.UUID(raw[9:])}
+	c := cursor{tier: t, at: time.UnixMicro(int64(binary.BigEndian.Uint64(raw[1:9]))), id: id.UUID(raw[9:])}
 	if year := c.at.UTC().Year(); year < 1 || year > 9999 {
 		return c, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
 	}
@@ -198,29 +192,13 @@ func (f filter) where(company id.Company) *conditions {
 	if f.email != "" {
 		w.add("email_key = lower(%s)", f.email)
 	}
-	for _, t := range f.terms {
-		w.begins(t)
+	if f.match != nil {
+		f.match.where(w)
 	}
 	if !f.since.IsZero() {
 		w.add("updated_at >= %s", f.since)
 	}
 	return w
-}
-
-// begins adds that one of a term's columns begins so. A beginning is a range of
-// plain comparisons: row-level security keeps others from using an index.
-func (c *conditions) begins(t term) {
-	var ranges []string
-	places := map[string]string{}
-	for _, column := range t.columns() {
-		place, known := places[column[1]]
-		if !known {
-			place = c.place(column[1])
-			places[column[1]] = place
-		}
-		ranges = append(ranges, fmt.Sprintf("(%[1]s >= lower(%[2]s) and %[1]s < lower(%[2]s) || chr(1114111))", column[0], place))
-	}
-	c.sql += " and (" + strings.Join(ranges, " or ") + ")"
 }
 
 // conditions is the where clause of a statement, and its arguments.

@@ -263,16 +263,12 @@ func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomer
 	if err != nil {
 		return nil, err
 	}
-	page, total, err := s.store.page(ctx, company, l)
+	page, err := s.store.list(ctx, company, l)
 	if err != nil {
 		return nil, err
 	}
-	resp := &customerv1.ListCustomersResponse{Total: total}
-	if len(page) > l.size {
-		page = page[:l.size]
-		resp.NextPageToken = l.order.token(page[l.size-1])
-	}
-	for _, c := range page {
+	resp := &customerv1.ListCustomersResponse{Total: page.total, NextPageToken: page.next}
+	for _, c := range page.customers {
 		resp.Customers = append(resp.Customers, message(c))
 	}
 	return resp, nil

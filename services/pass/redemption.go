@@ -22,7 +22,6 @@ const (
 )
 
 const (
-	maxItems = 50
 	// maxCost is what one item can cost: a price of so many credits, for a thousand
 	// spaces. No pass ever has as many.
 	maxCost = 1000 * maxUses
@@ -101,34 +100,31 @@ func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
 			return r, fault.Missing("customer pass")
 		}
 	}
-	var faults []fault.Field
-	if n := len(req.GetItems()); n < 1 || n > maxItems {
-		faults = append(faults, fault.Field{Field: "items", Rule: "items", Message: fmt.Sprintf("must be 1 to %d", maxItems)})
+	var faults checks
+	if len(req.GetItems()) == 0 {
+		faults.add("items", "items", "must be 1 to 50")
 	}
 	seen := map[id.Booking]bool{}
 	for n, in := range req.GetItems() {
 		at := func(member string) string { return fmt.Sprintf("items[%d].%s", n, member) }
 		booking, err := id.Parse[id.Booking](in.GetItemId())
 		if err != nil || seen[booking] {
-			faults = append(faults, fault.Field{Field: at("item_id"), Rule: "format", Message: "must be a booking_ identifier, each once"})
+			faults.add(at("item_id"), "format", "must be a booking_ identifier, each once")
 		}
 		seen[booking] = true
 		if !slices.Contains(eventTypes(), in.GetEventType()) {
-			faults = append(faults, fault.Field{Field: at("event_type"), Rule: "enum", Message: "must be class, event, workshop, course or appointment"})
+			faults.add(at("event_type"), "enum", "must be class, event, workshop, course or appointment")
 		}
 		if in.GetCredits() < 0 || in.GetCredits() > maxCost {
-			faults = append(faults, fault.Field{Field: at("credits"), Rule: "range", Message: fmt.Sprintf("must be 0 to %d", maxCost)})
+			faults.add(at("credits"), "range", fmt.Sprintf("must be 0 to %d", maxCost))
 		}
 		day, ok := dayNamed(in.GetDay())
 		if !ok {
-			faults = append(faults, fault.Field{Field: at("day"), Rule: "format", Message: "must be a date as in 2026-03-29"})
+			faults.add(at("day"), "format", "must be a date as in 2026-03-29")
 		}
 		r.items = append(r.items, item{id: booking, eventType: in.GetEventType(), credits: in.GetCredits(), day: day})
 	}
-	if len(faults) > 0 {
-		return r, fault.InvalidFields(faults...)
-	}
-	return r, nil
+	return r, faults.err()
 }
 
 // candidate is a pass that might pay, with what its type is good for.

@@ -751,7 +751,7 @@ func TestExportRedemptions(t *testing.T) {
 // TestListPlans holds the lists to a walk along an index.
 
 func TestRedemptionCredits(t *testing.T) {
-	r := redemption{items: slices.Repeat([]item{{credits: maxCost}}, maxItems)}
+	r := redemption{items: slices.Repeat([]item{{credits: maxCost}}, 50)}
 	if got := r.credits(); got != math.MaxInt32 {
 		t.Errorf("what costs more than can be counted costs %d", got)
 	}

@@ -35,11 +35,9 @@ func paymentMethods() []string {
 func eventTypes() []string { return []string{"class", "event", "workshop", "course", "appointment"} }
 
 // checks collects every fault of a request.
-type checks struct{ faults []fault.Field }
+type checks struct{ fault.Checks }
 
-func (c *checks) add(field, rule, phrase string) {
-	c.faults = append(c.faults, fault.Field{Field: field, Rule: rule, Message: phrase})
-}
+func (c *checks) add(field, rule, phrase string) { c.Add(field, rule, phrase) }
 
 func (c *checks) between(field string, v, low, high int64) {
 	if v < low || v > high {
@@ -74,10 +72,6 @@ func (c *checks) eventTypes(field string, in []string) []string {
 
 // days reads the days of event dates.
 func (c *checks) days(field string, in []string) []time.Time {
-	if len(in) > maxItems {
-		c.add(field, "items", fmt.Sprintf("must be at most %d", maxItems))
-		return nil
-	}
 	out := make([]time.Time, 0, len(in))
 	for i, text := range in {
 		day, ok := dayNamed(text)
@@ -107,12 +101,7 @@ func (c *checks) passType(t *PassType) {
 	}
 }
 
-func (c *checks) err() error {
-	if len(c.faults) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(c.faults...)
-}
+func (c *checks) err() error { return c.Err() }
 
 // newPassType checks a request and returns the pass type that it describes,
 // without its identifier and times. The currency defaults to the company's.

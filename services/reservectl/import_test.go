@@ -249,12 +249,21 @@ func TestResuming(t *testing.T) {
 	t.Run("and of bytes, so that long lines fit into a message", func(t *testing.T) {
 		w := newWorld(t)
 		var long strings.Builder
-		for i := range 9 {
-			fmt.Fprintf(&long, `{"reference":"C-%d","firstname":%q,"lastname":"B","email":"a@x"}`+"\n", i, strings.Repeat("x", batchBytes/4))
+		for i := range 1000 {
+			fmt.Fprintf(&long, `{"reference":"C-%d","firstname":%q,"lastname":"B","email":"a@x"}`+"\n", i, strings.Repeat("x", 10_000))
 		}
 		ok(t, "customer", "import", w.write(t, "long.ndjson", long.String()))
-		if want := []int{3, 3, 3}; !slices.Equal(w.batches, want) || len(w.customers) != 9 {
+		if want := []int{418, 418, 164}; !slices.Equal(w.batches, want) || len(w.customers) != 1000 {
 			t.Errorf("got %v", w.batches)
+		}
+	})
+	t.Run("a line with a text that no message may have is refused by itself", func(t *testing.T) {
+		w := newWorld(t)
+		lines := fmt.Sprintf(`{"reference":"C-1","firstname":%q,"lastname":"B","email":"a@x"}`+"\n", strings.Repeat("x", 10_001)) +
+			`{"reference":"C-2","firstname":"A","lastname":"B","email":"a@x"}` + "\n"
+		r := run(t, "", "customer", "import", w.write(t, "long.ndjson", lines))
+		if sum := summed(t, r); sum.Created != 1 || sum.Refused != 1 || len(w.customers) != 1 {
+			t.Errorf("got %+v", r)
 		}
 	})
 	t.Run("Ctrl-C ends an import that waits for its input", func(t *testing.T) {

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bounds"
+	"reservation.dev/platform/fault"
 )
 
 // A batch travels in one message and is stored in one commit.
@@ -60,6 +63,11 @@ func (s summary) row() row {
 // The summary counts what was answered, also where there is an error. It returns
 // when ctx ends, and does not wait for next, which may wait for a person.
 func importAll[T proto.Message](ctx context.Context, next func() (item[T], error), x exchange[T], rep *report, p *progress) (summary, error) {
+	checker, err := bounds.NewChecker()
+	if err != nil {
+		return summary{}, err
+	}
+	next = withinBounds(checker, next)
 	sent := make(chan []item[T], inFlight)
 	sender := make(chan error, 1)
 	gone := make(chan struct{}) // closed when nobody receives any more
@@ -77,6 +85,21 @@ func importAll[T proto.Message](ctx context.Context, next func() (item[T], error
 	sum.refused, sum.report = rep.refusals(), rep.path()
 	sum.read = sum.created + sum.existed + sum.refused
 	return sum, errors.Join(err, rep.close())
+}
+
+// withinBounds refuses the items of next that the service would refuse together with
+// the rest of their batch: those with a text or a list that is too long.
+func withinBounds[T proto.Message](checker *bounds.Checker, next func() (item[T], error)) func() (item[T], error) {
+	return func() (item[T], error) {
+		it, err := next()
+		if err != nil {
+			return it, err
+		}
+		if f := fault.From(checker.Check(it.value)); f != nil {
+			return it, refusal{f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message}
+		}
+		return it, nil
+	}
 }
 
 // sendAll sends batches, each to the service and to those who await its answer.

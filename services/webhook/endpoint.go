@@ -69,18 +69,11 @@ func (e *Endpoint) enable() {
 }
 
 // checks collects the faults of a request's fields.
-type checks struct{ faults []fault.Field }
+type checks struct{ fault.Checks }
 
-func (c *checks) add(field, rule, message string) {
-	c.faults = append(c.faults, fault.Field{Field: field, Rule: rule, Message: message})
-}
+func (c *checks) add(field, rule, message string) { c.Add(field, rule, message) }
 
-func (c *checks) err() error {
-	if len(c.faults) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(c.faults...)
-}
+func (c *checks) err() error { return c.Err() }
 
 // url checks the form of an endpoint's address. What its name resolves to is
 // checked by the guard.

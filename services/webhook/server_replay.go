@@ -140,9 +140,6 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 
 // replayNamed replays those that are named, in one commit.
 func (s *Server) replayNamed(ctx context.Context, company id.Company, req *webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {
-	if len(req.GetIds()) > mostNamed {
-		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "max_items", Message: "must be at most 200"})
-	}
 	named := map[id.WebhookDelivery]bool{}
 	for _, text := range req.GetIds() {
 		// What is no identifier is one of nothing.

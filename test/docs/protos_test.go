@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	_ "reservation.dev/proto/gen/reservation/auth/v1"
 	_ "reservation.dev/proto/gen/reservation/booking/v1"
@@ -50,12 +51,26 @@ func TestGeneratedCode(t *testing.T) {
 			t.Errorf("%s is not generated: make generate", file.Path())
 			continue
 		}
-		want, got := protodesc.ToFileDescriptorProto(file), protodesc.ToFileDescriptorProto(generated)
+		want, got := readAgain(t, protodesc.ToFileDescriptorProto(file)), protodesc.ToFileDescriptorProto(generated)
 		want.Options, got.Options = nil, nil // go_package is the generators' setting
 		if !proto.Equal(want, got) {
 			t.Errorf("%s has changed since it was generated: make generate\n%s", file.Path(), firstDifference(prototext.Format(want), prototext.Format(got)))
 		}
 	}
+}
+
+// readAgain returns a file with its options in the Go types of their extensions.
+func readAgain(t *testing.T, file *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
+	t.Helper()
+	raw, err := proto.Marshal(file)
+	again := &descriptorpb.FileDescriptorProto{}
+	if err == nil {
+		err = proto.Unmarshal(raw, again)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
 }
 
 // firstDifference is the first line that two texts do not share.

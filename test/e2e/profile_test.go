@@ -185,14 +185,18 @@ func (w *world) testProfileRules(t *testing.T) {
 	}
 	t.Run("all failures are listed, in the order of the fields", func(t *testing.T) {
 		n := n.at(t, w)
-		f := n.put(t, profilePath(id), update("", "", "nonsense", strings.Repeat("1", 41))).Refused(t, http.StatusBadRequest, "VALIDATION_ERROR")
-		all, _ := f.Error.Details["errors"].([]any)
-		var fields []string
-		for _, e := range all {
-			e, _ := e.(map[string]any)
-			fields = append(fields, fmt.Sprint(e["field"]))
+		long := strings.Repeat("1", 300)
+		tooLong := fmt.Sprintf(`{"firstname":%q,"lastname":%q,"email":%q,"mobile":%q}`, long, long, long, long)
+		for _, body := range []string{update("", "", "nonsense", "\a"), tooLong} {
+			f := n.put(t, profilePath(id), body).Refused(t, http.StatusBadRequest, "VALIDATION_ERROR")
+			all, _ := f.Error.Details["errors"].([]any)
+			var fields []string
+			for _, e := range all {
+				e, _ := e.(map[string]any)
+				fields = append(fields, fmt.Sprint(e["field"]))
+			}
+			equal(t, "fields", fields, []string{"firstname", "lastname", "email", "mobile"})
 		}
-		equal(t, "fields", fields, []string{"firstname", "lastname", "email", "mobile"})
 	})
 	t.Run("what is no JSON object is 400", func(t *testing.T) {
 		n := n.at(t, w)

@@ -2,6 +2,10 @@
 // one must be of a described operation and status, of its media type, and valid
 // under its schema. OpenAPI 3.1 schemas are JSON Schema 2020-12, so a JSON
 // Schema library does the work.
+//
+// A description lets answers have members that it does not name, so that clients
+// ignore new ones. These tests are stricter: they refuse such a member, unless the
+// schema says additionalProperties: true.
 package openapitest
 
 import (
@@ -47,6 +51,9 @@ func Load(t testing.TB, text []byte, base string) *Contract {
 		t.Fatalf("openapi: %v", err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(plain))
+	if err == nil {
+		err = closeObjects(doc, "#")
+	}
 	if err != nil {
 		t.Fatalf("openapi: %v", err)
 	}
@@ -60,6 +67,33 @@ func Load(t testing.TB, text []byte, base string) *Contract {
 		t.Fatal("openapi: not an object")
 	}
 	return c
+}
+
+// closeObjects makes every schema with properties refuse others, and fails for one that
+// does so as it is published.
+func closeObjects(node any, pointer string) error {
+	switch node := node.(type) {
+	case map[string]any:
+		for key, child := range node {
+			if err := closeObjects(child, pointer+"/"+escape(key)); err != nil {
+				return err
+			}
+		}
+		if node["additionalProperties"] == false || node["unevaluatedProperties"] == false {
+			return fmt.Errorf("%s refuses members that may be added later", pointer)
+		}
+		_, hasProperties := node["properties"].(map[string]any)
+		if node["type"] == "object" && hasProperties && node["additionalProperties"] == nil {
+			node["unevaluatedProperties"] = false
+		}
+	case []any:
+		for i, child := range node {
+			if err := closeObjects(child, pointer+"/"+strconv.Itoa(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Operations returns every described operation as "GET /path/{id}".

@@ -20,6 +20,7 @@
 package authv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1647,11 +1648,10 @@ type SignInRequest struct {
 	// Six digits, or a recovery code: FinishSignIn in the same call, for callers
 	// who have it at hand. Empty: none yet.
 	TotpCode string `protobuf:"bytes,3,opt,name=totp_code,json=totpCode,proto3" json:"totp_code,omitempty"`
-	// The browser's address and User-Agent, cut to 64 and 300 characters.
+	// The browser's address and User-Agent, of which 64 and 300 characters are kept.
 	Address   string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
 	UserAgent string `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
-	// What the browser was given the last time, whoever signed in; at most 8 are
-	// looked at.
+	// What the browser was given the last time, whoever signed in.
 	DeviceTokens  []string `protobuf:"bytes,6,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4056,7 +4056,7 @@ var File_reservation_auth_v1_admin_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1freservation/auth/v1/admin.proto\x12\x13reservation.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ereservation/auth/v1/auth.proto\"\x97\x04\n" +
+	"\x1freservation/auth/v1/admin.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ereservation/auth/v1/auth.proto\"\x97\x04\n" +
 	"\rAdministrator\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4098,149 +4098,149 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\faccess_token\x18\x04 \x01(\tR\vaccessToken\x12Q\n" +
 	"\x17access_token_expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x14accessTokenExpiresAt\x12\x16\n" +
 	"\x06scopes\x18\x06 \x03(\tR\x06scopes\x125\n" +
-	"\anotices\x18\a \x03(\v2\x1b.reservation.auth.v1.NoticeR\anotices\"\x9e\x01\n" +
-	"\x1aCreateAdministratorRequest\x12\x14\n" +
-	"\x05email\x18\x01 \x01(\tR\x05email\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
-	"\bpassword\x18\x03 \x01(\tR\bpassword\x12:\n" +
+	"\anotices\x18\a \x03(\v2\x1b.reservation.auth.v1.NoticeR\anotices\"\xbb\x01\n" +
+	"\x1aCreateAdministratorRequest\x12\x1e\n" +
+	"\x05email\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\x05email\x12\x1b\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12$\n" +
+	"\bpassword\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\bpassword\x12:\n" +
 	"\x04role\x18\x04 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleR\x04role\"\x96\x01\n" +
 	"\x1bCreateAdministratorResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12-\n" +
-	"\x12generated_password\x18\x02 \x01(\tR\x11generatedPassword\"\x88\x01\n" +
-	"!ResetAdministratorPasswordRequest\x12$\n" +
-	"\radministrator\x18\x01 \x01(\tR\radministrator\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +
+	"\x12generated_password\x18\x02 \x01(\tR\x11generatedPassword\"\x9c\x01\n" +
+	"!ResetAdministratorPasswordRequest\x12.\n" +
+	"\radministrator\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\radministrator\x12$\n" +
+	"\bpassword\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\bpassword\x12!\n" +
 	"\fdisable_totp\x18\x03 \x01(\bR\vdisableTotp\"\x9d\x01\n" +
 	"\"ResetAdministratorPasswordResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12-\n" +
-	"\x12generated_password\x18\x02 \x01(\tR\x11generatedPassword\")\n" +
-	"\x17GetAdministratorRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xbb\x01\n" +
+	"\x12generated_password\x18\x02 \x01(\tR\x11generatedPassword\"2\n" +
+	"\x17GetAdministratorRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\xbb\x01\n" +
 	"\x18GetAdministratorResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12U\n" +
-	"\x19password_reset_expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x16passwordResetExpiresAt\"W\n" +
+	"\x19password_reset_expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x16passwordResetExpiresAt\"a\n" +
 	"\x19ListAdministratorsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\x90\x01\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x90\x01\n" +
 	"\x1aListAdministratorsResponse\x12J\n" +
 	"\x0eadministrators\x18\x01 \x03(\v2\".reservation.auth.v1.AdministratorR\x0eadministrators\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc6\x01\n" +
-	"\x1aUpdateAdministratorRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12?\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x01\n" +
+	"\x1aUpdateAdministratorRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12?\n" +
 	"\x04role\x18\x03 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleH\x01R\x04role\x88\x01\x01\x12\x1f\n" +
 	"\bdisabled\x18\x04 \x01(\bH\x02R\bdisabled\x88\x01\x01B\a\n" +
 	"\x05_nameB\a\n" +
 	"\x05_roleB\v\n" +
 	"\t_disabled\"g\n" +
 	"\x1bUpdateAdministratorResponse\x12H\n" +
-	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\"1\n" +
-	"\x1fDisableAdministratorTotpRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"l\n" +
+	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\":\n" +
+	"\x1fDisableAdministratorTotpRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"l\n" +
 	" DisableAdministratorTotpResponse\x12H\n" +
-	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\"1\n" +
-	"\x1fEndAdministratorSessionsRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"8\n" +
+	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\":\n" +
+	"\x1fEndAdministratorSessionsRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"8\n" +
 	" EndAdministratorSessionsResponse\x12\x14\n" +
-	"\x05ended\x18\x01 \x01(\x05R\x05ended\",\n" +
-	"\x1aCreatePasswordResetRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xb8\x01\n" +
+	"\x05ended\x18\x01 \x01(\x05R\x05ended\"5\n" +
+	"\x1aCreatePasswordResetRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\xb8\x01\n" +
 	"\x1bCreatePasswordResetResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x129\n" +
 	"\n" +
-	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\",\n" +
-	"\x1aRevokePasswordResetRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x1d\n" +
-	"\x1bRevokePasswordResetResponse\"/\n" +
-	"\x17GetPasswordResetRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"\x8e\x01\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"5\n" +
+	"\x1aRevokePasswordResetRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x1d\n" +
+	"\x1bRevokePasswordResetResponse\"9\n" +
+	"\x17GetPasswordResetRequest\x12\x1e\n" +
+	"\x05token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05token\"\x8e\x01\n" +
 	"\x18GetPasswordResetResponse\x12\x14\n" +
 	"\x05email\x18\x01 \x01(\tR\x05email\x12!\n" +
 	"\fcompany_name\x18\x02 \x01(\tR\vcompanyName\x129\n" +
 	"\n" +
-	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x8a\x01\n" +
-	"\x17UsePasswordResetRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\x12\x18\n" +
-	"\aaddress\x18\x03 \x01(\tR\aaddress\x12#\n" +
-	"\rdevice_tokens\x18\x04 \x03(\tR\fdeviceTokens\"?\n" +
+	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xb8\x01\n" +
+	"\x17UsePasswordResetRequest\x12\x1e\n" +
+	"\x05token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05token\x12$\n" +
+	"\bpassword\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\bpassword\x12!\n" +
+	"\aaddress\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\aaddress\x124\n" +
+	"\rdevice_tokens\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\b\"\x05r\x03\x18\xf4\x03R\fdeviceTokens\"?\n" +
 	"\x18UsePasswordResetResponse\x12#\n" +
-	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"\xbc\x01\n" +
-	"\rSignInRequest\x12\x14\n" +
-	"\x05email\x18\x01 \x01(\tR\x05email\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\x12\x1b\n" +
-	"\ttotp_code\x18\x03 \x01(\tR\btotpCode\x12\x18\n" +
-	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x1d\n" +
+	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"\xfd\x01\n" +
+	"\rSignInRequest\x12\x1e\n" +
+	"\x05email\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05email\x12$\n" +
+	"\bpassword\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\bpassword\x12$\n" +
+	"\ttotp_code\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\btotpCode\x12!\n" +
+	"\aaddress\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\aaddress\x12'\n" +
 	"\n" +
-	"user_agent\x18\x05 \x01(\tR\tuserAgent\x12#\n" +
-	"\rdevice_tokens\x18\x06 \x03(\tR\fdeviceTokens\"\xdf\x01\n" +
+	"user_agent\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\tuserAgent\x124\n" +
+	"\rdevice_tokens\x18\x06 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\b\"\x05r\x03\x18\xf4\x03R\fdeviceTokens\"\xdf\x01\n" +
 	"\x0eSignInResponse\x12#\n" +
 	"\rtotp_required\x18\x01 \x01(\bR\ftotpRequired\x12#\n" +
 	"\rsession_token\x18\x02 \x01(\tR\fsessionToken\x129\n" +
 	"\bidentity\x18\x03 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\x12#\n" +
 	"\rpending_token\x18\x04 \x01(\tR\fpendingToken\x12#\n" +
-	"\rdevice_tokens\x18\x05 \x03(\tR\fdeviceTokens\"\xb5\x01\n" +
-	"\x13FinishSignInRequest\x12#\n" +
-	"\rpending_token\x18\x01 \x01(\tR\fpendingToken\x12\x1b\n" +
-	"\ttotp_code\x18\x02 \x01(\tR\btotpCode\x12\x18\n" +
-	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1d\n" +
+	"\rdevice_tokens\x18\x05 \x03(\tR\fdeviceTokens\"\xec\x01\n" +
+	"\x13FinishSignInRequest\x12-\n" +
+	"\rpending_token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\fpendingToken\x12$\n" +
+	"\ttotp_code\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\btotpCode\x12!\n" +
+	"\aaddress\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\aaddress\x12'\n" +
 	"\n" +
-	"user_agent\x18\x04 \x01(\tR\tuserAgent\x12#\n" +
-	"\rdevice_tokens\x18\x05 \x03(\tR\fdeviceTokens\"\x9b\x01\n" +
+	"user_agent\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\tuserAgent\x124\n" +
+	"\rdevice_tokens\x18\x05 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\b\"\x05r\x03\x18\xf4\x03R\fdeviceTokens\"\x9b\x01\n" +
 	"\x14FinishSignInResponse\x12#\n" +
 	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\x129\n" +
 	"\bidentity\x18\x02 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\x12#\n" +
-	"\rdevice_tokens\x18\x03 \x03(\tR\fdeviceTokens\":\n" +
-	"\x13AuthenticateRequest\x12#\n" +
-	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\"Q\n" +
+	"\rdevice_tokens\x18\x03 \x03(\tR\fdeviceTokens\"D\n" +
+	"\x13AuthenticateRequest\x12-\n" +
+	"\rsession_token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\fsessionToken\"Q\n" +
 	"\x14AuthenticateResponse\x129\n" +
-	"\bidentity\x18\x01 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\"5\n" +
-	"\x0eSignOutRequest\x12#\n" +
-	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\"\x11\n" +
-	"\x0fSignOutResponse\"@\n" +
-	"\x13ListSessionsRequest\x12)\n" +
-	"\x10administrator_id\x18\x01 \x01(\tR\x0fadministratorId\"P\n" +
+	"\bidentity\x18\x01 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\"?\n" +
+	"\x0eSignOutRequest\x12-\n" +
+	"\rsession_token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\fsessionToken\"\x11\n" +
+	"\x0fSignOutResponse\"I\n" +
+	"\x13ListSessionsRequest\x122\n" +
+	"\x10administrator_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0fadministratorId\"P\n" +
 	"\x14ListSessionsResponse\x128\n" +
-	"\bsessions\x18\x01 \x03(\v2\x1c.reservation.auth.v1.SessionR\bsessions\"#\n" +
-	"\x11EndSessionRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x14\n" +
+	"\bsessions\x18\x01 \x03(\v2\x1c.reservation.auth.v1.SessionR\bsessions\",\n" +
+	"\x11EndSessionRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x14\n" +
 	"\x12EndSessionResponse\"\x19\n" +
 	"\x17EndOtherSessionsRequest\"0\n" +
 	"\x18EndOtherSessionsResponse\x12\x14\n" +
-	"\x05ended\x18\x01 \x01(\x05R\x05ended\"*\n" +
-	"\x14UpdateProfileRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"a\n" +
+	"\x05ended\x18\x01 \x01(\x05R\x05ended\"3\n" +
+	"\x14UpdateProfileRequest\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\"a\n" +
 	"\x15UpdateProfileResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\"I\n" +
 	"\x15DismissNoticesRequest\x120\n" +
 	"\x05until\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x18\n" +
-	"\x16DismissNoticesResponse\"\xa4\x01\n" +
-	"\x15ChangePasswordRequest\x12)\n" +
-	"\x10current_password\x18\x01 \x01(\tR\x0fcurrentPassword\x12!\n" +
-	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\x12\x18\n" +
-	"\aaddress\x18\x03 \x01(\tR\aaddress\x12#\n" +
-	"\rdevice_tokens\x18\x04 \x03(\tR\fdeviceTokens\"=\n" +
+	"\x16DismissNoticesResponse\"\xd2\x01\n" +
+	"\x15ChangePasswordRequest\x123\n" +
+	"\x10current_password\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x0fcurrentPassword\x12+\n" +
+	"\fnew_password\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\vnewPassword\x12!\n" +
+	"\aaddress\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\aaddress\x124\n" +
+	"\rdevice_tokens\x18\x04 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\b\"\x05r\x03\x18\xf4\x03R\fdeviceTokens\"=\n" +
 	"\x16ChangePasswordResponse\x12#\n" +
-	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"D\n" +
+	"\rdevice_tokens\x18\x01 \x03(\tR\fdeviceTokens\"N\n" +
 	"\x10SetupTotpRequest\x12\x14\n" +
-	"\x05again\x18\x01 \x01(\bR\x05again\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\"L\n" +
+	"\x05again\x18\x01 \x01(\bR\x05again\x12$\n" +
+	"\bpassword\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\bpassword\"L\n" +
 	"\x11SetupTotpResponse\x12\x1f\n" +
 	"\votpauth_uri\x18\x01 \x01(\tR\n" +
 	"otpauthUri\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"(\n" +
-	"\x12ConfirmTotpRequest\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\tR\x04code\"<\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"1\n" +
+	"\x12ConfirmTotpRequest\x12\x1b\n" +
+	"\x04code\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04code\"<\n" +
 	"\x13ConfirmTotpResponse\x12%\n" +
-	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"J\n" +
-	"\x12DisableTotpRequest\x12\x1a\n" +
-	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddress\"\x15\n" +
-	"\x13DisableTotpResponse\"7\n" +
-	"\x19RenewRecoveryCodesRequest\x12\x1a\n" +
-	"\bpassword\x18\x01 \x01(\tR\bpassword\"C\n" +
+	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"]\n" +
+	"\x12DisableTotpRequest\x12$\n" +
+	"\bpassword\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\bpassword\x12!\n" +
+	"\aaddress\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\aaddress\"\x15\n" +
+	"\x13DisableTotpResponse\"A\n" +
+	"\x19RenewRecoveryCodesRequest\x12$\n" +
+	"\bpassword\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\bpassword\"C\n" +
 	"\x1aRenewRecoveryCodesResponse\x12%\n" +
 	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"\xab\x02\n" +
 	"\n" +
@@ -4254,9 +4254,9 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"n\n" +
-	"\x1aInviteAdministratorRequest\x12\x14\n" +
-	"\x05email\x18\x01 \x01(\tR\x05email\x12:\n" +
+	"expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"x\n" +
+	"\x1aInviteAdministratorRequest\x12\x1e\n" +
+	"\x05email\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\x05email\x12:\n" +
 	"\x04role\x18\x02 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleR\x04role\"t\n" +
 	"\x1bInviteAdministratorResponse\x12?\n" +
 	"\n" +
@@ -4265,25 +4265,25 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x05token\x18\x02 \x01(\tR\x05token\"\x18\n" +
 	"\x16ListInvitationsRequest\"\\\n" +
 	"\x17ListInvitationsResponse\x12A\n" +
-	"\vinvitations\x18\x01 \x03(\v2\x1f.reservation.auth.v1.InvitationR\vinvitations\")\n" +
-	"\x17RevokeInvitationRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x1a\n" +
-	"\x18RevokeInvitationResponse\",\n" +
-	"\x14GetInvitationRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"{\n" +
+	"\vinvitations\x18\x01 \x03(\v2\x1f.reservation.auth.v1.InvitationR\vinvitations\"2\n" +
+	"\x17RevokeInvitationRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x1a\n" +
+	"\x18RevokeInvitationResponse\"6\n" +
+	"\x14GetInvitationRequest\x12\x1e\n" +
+	"\x05token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05token\"{\n" +
 	"\x15GetInvitationResponse\x12?\n" +
 	"\n" +
 	"invitation\x18\x01 \x01(\v2\x1f.reservation.auth.v1.InvitationR\n" +
 	"invitation\x12!\n" +
-	"\fcompany_name\x18\x02 \x01(\tR\vcompanyName\"\xbd\x01\n" +
-	"\x17AcceptInvitationRequest\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
-	"\bpassword\x18\x03 \x01(\tR\bpassword\x12\x18\n" +
-	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x1d\n" +
+	"\fcompany_name\x18\x02 \x01(\tR\vcompanyName\"\xfe\x01\n" +
+	"\x17AcceptInvitationRequest\x12\x1e\n" +
+	"\x05token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05token\x12\x1b\n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12$\n" +
+	"\bpassword\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\bpassword\x12!\n" +
+	"\aaddress\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\aaddress\x12'\n" +
 	"\n" +
-	"user_agent\x18\x05 \x01(\tR\tuserAgent\x12#\n" +
-	"\rdevice_tokens\x18\x06 \x03(\tR\fdeviceTokens\"\x9f\x01\n" +
+	"user_agent\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\tuserAgent\x124\n" +
+	"\rdevice_tokens\x18\x06 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\b\"\x05r\x03\x18\xf4\x03R\fdeviceTokens\"\x9f\x01\n" +
 	"\x18AcceptInvitationResponse\x12#\n" +
 	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\x129\n" +
 	"\bidentity\x18\x02 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\x12#\n" +
@@ -4297,27 +4297,27 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"actor_name\x18\x04 \x01(\tR\tactorName\x12\x16\n" +
 	"\x06action\x18\x05 \x01(\tR\x06action\x12\x16\n" +
 	"\x06target\x18\x06 \x01(\tR\x06target\x12:\n" +
-	"\adetails\x18\a \x03(\v2 .reservation.auth.v1.AuditDetailR\adetails\"Q\n" +
-	"\vAuditDetail\x12\x14\n" +
-	"\x05field\x18\x01 \x01(\tR\x05field\x12\x16\n" +
-	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +
-	"\x05after\x18\x03 \x01(\tR\x05after\"\xff\x01\n" +
+	"\adetails\x18\a \x03(\v2 .reservation.auth.v1.AuditDetailR\adetails\"n\n" +
+	"\vAuditDetail\x12\x1d\n" +
+	"\x05field\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05field\x12 \n" +
+	"\x06before\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x06before\x12\x1e\n" +
+	"\x05after\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05after\"\xa4\x02\n" +
 	"\x17ListAuditEntriesRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x14\n" +
-	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x16\n" +
-	"\x06action\x18\x04 \x01(\tR\x06action\x12\x16\n" +
-	"\x06target\x18\x05 \x01(\tR\x06target\x120\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x1d\n" +
+	"\x05actor\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x05actor\x12\x1f\n" +
+	"\x06action\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06action\x12\x1f\n" +
+	"\x06target\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06target\x120\n" +
 	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"}\n" +
 	"\x18ListAuditEntriesResponse\x129\n" +
 	"\aentries\x18\x01 \x03(\v2\x1f.reservation.auth.v1.AuditEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x85\x01\n" +
-	"\x17RecordAuditEntryRequest\x12\x16\n" +
-	"\x06action\x18\x01 \x01(\tR\x06action\x12\x16\n" +
-	"\x06target\x18\x02 \x01(\tR\x06target\x12:\n" +
-	"\adetails\x18\x03 \x03(\v2 .reservation.auth.v1.AuditDetailR\adetails\"Q\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa1\x01\n" +
+	"\x17RecordAuditEntryRequest\x12\x1f\n" +
+	"\x06action\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06action\x12\x1f\n" +
+	"\x06target\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06target\x12D\n" +
+	"\adetails\x18\x03 \x03(\v2 .reservation.auth.v1.AuditDetailB\b\xbaH\x05\x92\x01\x02\x102R\adetails\"Q\n" +
 	"\x18RecordAuditEntryResponse\x125\n" +
 	"\x05entry\x18\x01 \x01(\v2\x1f.reservation.auth.v1.AuditEntryR\x05entry*s\n" +
 	"\x11AdministratorRole\x12\"\n" +

@@ -17,6 +17,7 @@
 package authv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -3692,7 +3693,7 @@ var File_reservation_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xab\x02\n" +
+	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xab\x02\n" +
 	"\aCompany\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -3703,34 +3704,36 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
 	"\aversion\x18\a \x01(\x03R\aversion\x124\n" +
-	"\x16unique_customer_emails\x18\b \x01(\bR\x14uniqueCustomerEmails\"\x98\x01\n" +
-	"\x14CreateCompanyRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
-	"\btimezone\x18\x02 \x01(\tR\btimezone\x12\x1a\n" +
-	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x124\n" +
+	"\x16unique_customer_emails\x18\b \x01(\bR\x14uniqueCustomerEmails\"\xb3\x01\n" +
+	"\x14CreateCompanyRequest\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12#\n" +
+	"\btimezone\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12#\n" +
+	"\bcurrency\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bcurrency\x124\n" +
 	"\x16unique_customer_emails\x18\x04 \x01(\bR\x14uniqueCustomerEmails\"O\n" +
 	"\x15CreateCompanyResponse\x126\n" +
-	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"#\n" +
-	"\x11GetCompanyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"L\n" +
+	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\",\n" +
+	"\x11GetCompanyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"L\n" +
 	"\x12GetCompanyResponse\x126\n" +
-	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\xfa\x01\n" +
-	"\x14UpdateCompanyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1f\n" +
-	"\btimezone\x18\x03 \x01(\tH\x01R\btimezone\x88\x01\x01\x12\x1f\n" +
-	"\bcurrency\x18\x04 \x01(\tH\x02R\bcurrency\x88\x01\x01\x129\n" +
+	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\x9e\x02\n" +
+	"\x14UpdateCompanyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12(\n" +
+	"\btimezone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@H\x01R\btimezone\x88\x01\x01\x12(\n" +
+	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x02R\bcurrency\x88\x01\x01\x129\n" +
 	"\x16unique_customer_emails\x18\x05 \x01(\bH\x03R\x14uniqueCustomerEmails\x88\x01\x01B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_timezoneB\v\n" +
 	"\t_currencyB\x19\n" +
 	"\x17_unique_customer_emails\"O\n" +
 	"\x15UpdateCompanyResponse\x126\n" +
-	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"R\n" +
+	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\\\n" +
 	"\x14ListCompaniesRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"{\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"{\n" +
 	"\x15ListCompaniesResponse\x12:\n" +
 	"\tcompanies\x18\x01 \x03(\v2\x1c.reservation.auth.v1.CompanyR\tcompanies\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe1\x03\n" +
@@ -3752,11 +3755,11 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	" \x01(\x03R\aversion\x12\"\n" +
 	"\n" +
 	"rate_limit\x18\v \x01(\x05H\x00R\trateLimit\x88\x01\x01B\r\n" +
-	"\v_rate_limit\"\xe3\x01\n" +
-	"\x16CreateApiClientRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x16\n" +
-	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x121\n" +
+	"\v_rate_limit\"\x86\x02\n" +
+	"\x16CreateApiClientRequest\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12*\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\vdescription\x12&\n" +
+	"\x06scopes\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06scopes\x121\n" +
 	"\x12expires_after_days\x18\x04 \x01(\x05H\x00R\x10expiresAfterDays\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01B\x15\n" +
@@ -3765,25 +3768,25 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x17CreateApiClientResponse\x12=\n" +
 	"\n" +
 	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\x12#\n" +
-	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\"%\n" +
-	"\x13GetApiClientRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"U\n" +
+	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\".\n" +
+	"\x13GetApiClientRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"U\n" +
 	"\x14GetApiClientResponse\x12=\n" +
 	"\n" +
-	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"S\n" +
+	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"]\n" +
 	"\x15ListApiClientsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\x81\x01\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x81\x01\n" +
 	"\x16ListApiClientsResponse\x12?\n" +
 	"\vapi_clients\x18\x01 \x03(\v2\x1e.reservation.auth.v1.ApiClientR\n" +
 	"apiClients\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcc\x01\n" +
-	"\x16UpdateApiClientRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\x16\n" +
-	"\x06scopes\x18\x04 \x03(\tR\x06scopes\x12\"\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf8\x01\n" +
+	"\x16UpdateApiClientRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aH\x01R\vdescription\x88\x01\x01\x12&\n" +
+	"\x06scopes\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06scopes\x12\"\n" +
 	"\n" +
 	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01B\a\n" +
 	"\x05_nameB\x0e\n" +
@@ -3791,25 +3794,25 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\v_rate_limit\"X\n" +
 	"\x17UpdateApiClientResponse\x12=\n" +
 	"\n" +
-	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\".\n" +
-	"\x1cRotateApiClientSecretRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x83\x01\n" +
+	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"7\n" +
+	"\x1cRotateApiClientSecretRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x83\x01\n" +
 	"\x1dRotateApiClientSecretResponse\x12=\n" +
 	"\n" +
 	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\x12#\n" +
-	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\")\n" +
-	"\x17DisableApiClientRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"Y\n" +
+	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\"2\n" +
+	"\x17DisableApiClientRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"Y\n" +
 	"\x18DisableApiClientResponse\x12=\n" +
 	"\n" +
-	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"(\n" +
-	"\x16EnableApiClientRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"X\n" +
+	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"1\n" +
+	"\x16EnableApiClientRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"X\n" +
 	"\x17EnableApiClientResponse\x12=\n" +
 	"\n" +
-	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"(\n" +
-	"\x16DeleteApiClientRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x19\n" +
+	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"1\n" +
+	"\x16DeleteApiClientRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x19\n" +
 	"\x17DeleteApiClientResponse\"\xe8\x03\n" +
 	"\x06ApiKey\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -3829,11 +3832,11 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"rate_limit\x18\n" +
 	" \x01(\x05H\x00R\trateLimit\x88\x01\x01\x12\x18\n" +
 	"\aversion\x18\v \x01(\x03R\aversionB\r\n" +
-	"\v_rate_limit\"\xea\x01\n" +
-	"\x13CreateApiKeyRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x12 \n" +
-	"\vpermissions\x18\x03 \x03(\tR\vpermissions\x121\n" +
+	"\v_rate_limit\"\x8d\x02\n" +
+	"\x13CreateApiKeyRequest\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12*\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\vdescription\x120\n" +
+	"\vpermissions\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\vpermissions\x121\n" +
 	"\x12expires_after_days\x18\x04 \x01(\x05H\x00R\x10expiresAfterDays\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01B\x15\n" +
@@ -3842,46 +3845,46 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x14CreateApiKeyResponse\x124\n" +
 	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\x12\x1d\n" +
 	"\n" +
-	"api_secret\x18\x02 \x01(\tR\tapiSecret\"\"\n" +
-	"\x10GetApiKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"I\n" +
+	"api_secret\x18\x02 \x01(\tR\tapiSecret\"+\n" +
+	"\x10GetApiKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"I\n" +
 	"\x11GetApiKeyResponse\x124\n" +
-	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"P\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"Z\n" +
 	"\x12ListApiKeysRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"u\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"u\n" +
 	"\x13ListApiKeysResponse\x126\n" +
 	"\bapi_keys\x18\x01 \x03(\v2\x1b.reservation.auth.v1.ApiKeyR\aapiKeys\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd3\x01\n" +
-	"\x13UpdateApiKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12 \n" +
-	"\vpermissions\x18\x04 \x03(\tR\vpermissions\x12\"\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xff\x01\n" +
+	"\x13UpdateApiKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aH\x01R\vdescription\x88\x01\x01\x120\n" +
+	"\vpermissions\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\vpermissions\x12\"\n" +
 	"\n" +
 	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01B\a\n" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\r\n" +
 	"\v_rate_limit\"L\n" +
 	"\x14UpdateApiKeyResponse\x124\n" +
-	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"+\n" +
-	"\x19RotateApiKeySecretRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"q\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"4\n" +
+	"\x19RotateApiKeySecretRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"q\n" +
 	"\x1aRotateApiKeySecretResponse\x124\n" +
 	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\x12\x1d\n" +
 	"\n" +
-	"api_secret\x18\x02 \x01(\tR\tapiSecret\"&\n" +
-	"\x14DisableApiKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"M\n" +
+	"api_secret\x18\x02 \x01(\tR\tapiSecret\"/\n" +
+	"\x14DisableApiKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"M\n" +
 	"\x15DisableApiKeyResponse\x124\n" +
-	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"%\n" +
-	"\x13EnableApiKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"L\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\".\n" +
+	"\x13EnableApiKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"L\n" +
 	"\x14EnableApiKeyResponse\x124\n" +
-	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"%\n" +
-	"\x13DeleteApiKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x16\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\".\n" +
+	"\x13DeleteApiKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x16\n" +
 	"\x14DeleteApiKeyResponse\"\x9d\x02\n" +
 	"\x11ServiceCredential\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -3892,37 +3895,37 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"rotated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\trotatedAt\"h\n" +
-	"\x1eCreateServiceCredentialRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06scopes\x18\x02 \x03(\tR\x06scopes\x12\x1a\n" +
+	"rotated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\trotatedAt\"\x81\x01\n" +
+	"\x1eCreateServiceCredentialRequest\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12&\n" +
+	"\x06scopes\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06scopes\x12\x1a\n" +
 	"\bplatform\x18\x03 \x01(\bR\bplatform\"\x90\x01\n" +
 	"\x1fCreateServiceCredentialResponse\x12U\n" +
 	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"[\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"e\n" +
 	"\x1dListServiceCredentialsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\xa1\x01\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\xa1\x01\n" +
 	"\x1eListServiceCredentialsResponse\x12W\n" +
 	"\x13service_credentials\x18\x01 \x03(\v2&.reservation.auth.v1.ServiceCredentialR\x12serviceCredentials\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"0\n" +
-	"\x1eRotateServiceCredentialRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x90\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"9\n" +
+	"\x1eRotateServiceCredentialRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x90\x01\n" +
 	"\x1fRotateServiceCredentialResponse\x12U\n" +
 	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"1\n" +
-	"\x1fDisableServiceCredentialRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"y\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\":\n" +
+	"\x1fDisableServiceCredentialRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"y\n" +
 	" DisableServiceCredentialResponse\x12U\n" +
-	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\"\x95\x02\n" +
-	"\x11IssueTokenRequest\x12\x1b\n" +
-	"\tclient_id\x18\x01 \x01(\tR\bclientId\x12#\n" +
-	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\x12\x14\n" +
-	"\x05scope\x18\x03 \x01(\tR\x05scope\x12%\n" +
-	"\x0eclient_address\x18\x04 \x01(\tR\rclientAddress\x12\x1d\n" +
+	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\"\xc4\x02\n" +
+	"\x11IssueTokenRequest\x12$\n" +
+	"\tclient_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\bclientId\x12-\n" +
+	"\rclient_secret\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\fclientSecret\x12\x1e\n" +
+	"\x05scope\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x05scope\x12.\n" +
+	"\x0eclient_address\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\rclientAddress\x12&\n" +
 	"\n" +
-	"company_id\x18\x05 \x01(\tR\tcompanyId\x12)\n" +
+	"company_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\tcompanyId\x12)\n" +
 	"\x10lifetime_seconds\x18\x06 \x01(\x05R\x0flifetimeSeconds\x127\n" +
 	"\x04kind\x18\a \x01(\x0e2#.reservation.auth.v1.CredentialKindR\x04kind\"\x9f\x01\n" +
 	"\x12IssueTokenResponse\x12!\n" +

@@ -10,6 +10,7 @@
 package bookingv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1243,8 +1244,11 @@ type CancelBookingRequest struct {
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
 	// Treats a late cancellation like one in time.
 	WaivePolicy bool `protobuf:"varint,2,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
+	// The version of the registration the caller has seen; another one is ABORTED /
+	// VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	// evt_ identifier: NOT_FOUND if the booking is of another event; empty: of any.
-	EventId       string `protobuf:"bytes,3,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	EventId       string `protobuf:"bytes,4,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1291,6 +1295,13 @@ func (x *CancelBookingRequest) GetWaivePolicy() bool {
 		return x.WaivePolicy
 	}
 	return false
+}
+
+func (x *CancelBookingRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
 }
 
 func (x *CancelBookingRequest) GetEventId() string {
@@ -1367,7 +1378,8 @@ type CancellationOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// It is after free_until: what was paid is kept.
 	Late bool `protobuf:"varint,1,opt,name=late,proto3" json:"late,omitempty"`
-	// Until when cancelling is free; unset: always.
+	// Until when cancelling is free: the start of the date, unless the event has a
+	// policy that ends it earlier.
 	FreeUntil *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=free_until,json=freeUntil,proto3" json:"free_until,omitempty"`
 	// Credits that go back to the pass.
 	CreditsReturned int32 `protobuf:"varint,3,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
@@ -2033,7 +2045,7 @@ func (x *ReleaseHoldResponse) GetChanged() bool {
 	return false
 }
 
-// Registration is a booking as those see it who run the event.
+// Registration is a booking with its purchase, for those who run the event.
 type Registration struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
@@ -2539,7 +2551,9 @@ func (x *ImportTransactionsRequest) GetTransactions() []*ImportedTransaction {
 	return nil
 }
 
-// ImportedTransaction is a purchase that an earlier system recorded.
+// ImportedTransaction is a purchase that an earlier system recorded. Its texts may
+// be longer here than they are stored: one that is too long is refused by itself,
+// not with its batch.
 type ImportedTransaction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The purchase's key in the earlier system, 1 to 200 characters; unique in
@@ -3028,7 +3042,7 @@ var File_reservation_booking_v1_booking_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/booking/v1/booking.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/booking/v1/event.proto\"u\n" +
+	"$reservation/booking/v1/booking.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/booking/v1/event.proto\"u\n" +
 	"\x11CustomerReference\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -3069,48 +3083,48 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"attendance\x129\n" +
 	"\n" +
 	"created_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\t\n" +
-	"\apayment\"\xb0\x01\n" +
-	"\vCardPayment\x12\x1a\n" +
-	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x12\x14\n" +
+	"\apayment\"\xce\x01\n" +
+	"\vCardPayment\x12$\n" +
+	"\bcurrency\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcurrency\x12\x14\n" +
 	"\x05gross\x18\x02 \x01(\x03R\x05gross\x12\x10\n" +
-	"\x03net\x18\x03 \x01(\x03R\x03net\x12\x1c\n" +
-	"\treference\x18\x04 \x01(\tR\treference\x12\x1a\n" +
-	"\bdiscount\x18\x05 \x01(\x03R\bdiscount\x12#\n" +
-	"\rdiscount_code\x18\x06 \x01(\tR\fdiscountCode\"Z\n" +
+	"\x03net\x18\x03 \x01(\x03R\x03net\x12&\n" +
+	"\treference\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12\x1a\n" +
+	"\bdiscount\x18\x05 \x01(\x03R\bdiscount\x12-\n" +
+	"\rdiscount_code\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\fdiscountCode\"d\n" +
 	"\vPassPayment\x12!\n" +
-	"\fcredits_used\x18\x01 \x01(\x05R\vcreditsUsed\x12(\n" +
-	"\x10customer_pass_id\x18\x02 \x01(\tR\x0ecustomerPassId\"\xb8\x01\n" +
-	"\x0fTransactionLine\x12\"\n" +
-	"\revent_date_id\x18\x01 \x01(\tR\veventDateId\x12*\n" +
-	"\x11pricing_option_id\x18\x02 \x01(\tR\x0fpricingOptionId\x12\x16\n" +
-	"\x06spaces\x18\x03 \x01(\x05R\x06spaces\x12\"\n" +
-	"\rbought_for_id\x18\x04 \x01(\tR\vboughtForId\x12\x19\n" +
-	"\bevent_id\x18\x05 \x01(\tR\aeventId\"\xc6\x02\n" +
-	"\x18CreateTransactionRequest\x12!\n" +
-	"\fpurchaser_id\x18\x01 \x01(\tR\vpurchaserId\x12=\n" +
-	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineR\x05lines\x12+\n" +
-	"\x11payment_reference\x18\x03 \x01(\tR\x10paymentReference\x12L\n" +
-	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
-	"\x10customer_pass_id\x18\x05 \x01(\tR\x0ecustomerPassId\x12#\n" +
-	"\rdiscount_code\x18\x06 \x01(\tR\fdiscountCode\"b\n" +
+	"\fcredits_used\x18\x01 \x01(\x05R\vcreditsUsed\x122\n" +
+	"\x10customer_pass_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x0ecustomerPassId\"\xdc\x01\n" +
+	"\x0fTransactionLine\x12+\n" +
+	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x123\n" +
+	"\x11pricing_option_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0fpricingOptionId\x12\x16\n" +
+	"\x06spaces\x18\x03 \x01(\x05R\x06spaces\x12+\n" +
+	"\rbought_for_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\vboughtForId\x12\"\n" +
+	"\bevent_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\"\xf5\x02\n" +
+	"\x18CreateTransactionRequest\x12*\n" +
+	"\fpurchaser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12G\n" +
+	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x125\n" +
+	"\x11payment_reference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
+	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
+	"\x10customer_pass_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12,\n" +
+	"\rdiscount_code\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\"b\n" +
 	"\x19CreateTransactionResponse\x12E\n" +
-	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"_\n" +
-	"\x15GetTransactionRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
-	"customerId\x12%\n" +
-	"\x0etransaction_id\x18\x02 \x01(\tR\rtransactionId\"_\n" +
+	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"q\n" +
+	"\x15GetTransactionRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"customerId\x12.\n" +
+	"\x0etransaction_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\rtransactionId\"_\n" +
 	"\x16GetTransactionResponse\x12E\n" +
-	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"\x8d\x02\n" +
-	"\x17ListTransactionsRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"\xa8\x02\n" +
+	"\x17ListTransactionsRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12\x17\n" +
 	"\x04page\x18\x02 \x01(\x05H\x00R\x04page\x88\x01\x01\x12 \n" +
 	"\tpage_size\x18\x03 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12\x1f\n" +
 	"\vfuture_only\x18\x04 \x01(\bR\n" +
-	"futureOnly\x12\"\n" +
+	"futureOnly\x12+\n" +
 	"\n" +
-	"start_date\x18\x05 \x01(\tH\x02R\tstartDate\x88\x01\x01\x12\x1e\n" +
-	"\bend_date\x18\x06 \x01(\tH\x03R\aendDate\x88\x01\x01B\a\n" +
+	"start_date\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\tstartDate\x88\x01\x01\x12'\n" +
+	"\bend_date\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\aendDate\x88\x01\x01B\a\n" +
 	"\x05_pageB\f\n" +
 	"\n" +
 	"_page_sizeB\r\n" +
@@ -3120,12 +3134,14 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"s\n" +
-	"\x14CancelBookingRequest\x12\x1d\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xca\x01\n" +
+	"\x14CancelBookingRequest\x12&\n" +
 	"\n" +
-	"booking_id\x18\x01 \x01(\tR\tbookingId\x12!\n" +
-	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\x12\x19\n" +
-	"\bevent_id\x18\x03 \x01(\tR\aeventId\"\xb3\x01\n" +
+	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12!\n" +
+	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\x12.\n" +
+	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12\"\n" +
+	"\bevent_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventIdB\x13\n" +
+	"\x11_expected_version\"\xb3\x01\n" +
 	"\x15CancelBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x12E\n" +
@@ -3137,24 +3153,24 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x10credits_returned\x18\x03 \x01(\x05R\x0fcreditsReturned\x12\x1d\n" +
 	"\n" +
 	"refund_due\x18\x04 \x01(\x03R\trefundDue\x12\x1a\n" +
-	"\bcurrency\x18\x05 \x01(\tR\bcurrency\";\n" +
-	"\x1aPreviewCancellationRequest\x12\x1d\n" +
+	"\bcurrency\x18\x05 \x01(\tR\bcurrency\"D\n" +
+	"\x1aPreviewCancellationRequest\x12&\n" +
 	"\n" +
-	"booking_id\x18\x01 \x01(\tR\tbookingId\"\x91\x01\n" +
+	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\"\x91\x01\n" +
 	"\x1bPreviewCancellationResponse\x12E\n" +
 	"\aoutcome\x18\x01 \x01(\v2+.reservation.booking.v1.CancellationOutcomeR\aoutcome\x12+\n" +
-	"\x11already_cancelled\x18\x02 \x01(\bR\x10alreadyCancelled\"5\n" +
-	"\x14RefundBookingRequest\x12\x1d\n" +
+	"\x11already_cancelled\x18\x02 \x01(\bR\x10alreadyCancelled\">\n" +
+	"\x14RefundBookingRequest\x12&\n" +
 	"\n" +
-	"booking_id\x18\x01 \x01(\tR\tbookingId\"l\n" +
+	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\"l\n" +
 	"\x15RefundBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"\xb4\x01\n" +
-	"\x11HoldPlacesRequest\x12!\n" +
-	"\fpurchaser_id\x18\x01 \x01(\tR\vpurchaserId\x12=\n" +
-	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineR\x05lines\x12\x18\n" +
-	"\aminutes\x18\x03 \x01(\x05R\aminutes\x12#\n" +
-	"\rdiscount_code\x18\x04 \x01(\tR\fdiscountCode\"\xb1\x01\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xd0\x01\n" +
+	"\x11HoldPlacesRequest\x12*\n" +
+	"\fpurchaser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12G\n" +
+	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x12\x18\n" +
+	"\aminutes\x18\x03 \x01(\x05R\aminutes\x12,\n" +
+	"\rdiscount_code\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\"\xb1\x01\n" +
 	"\x04Hold\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fpurchaser_id\x18\x02 \x01(\tR\vpurchaserId\x129\n" +
@@ -3162,16 +3178,16 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12;\n" +
 	"\bbookings\x18\x04 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\"F\n" +
 	"\x12HoldPlacesResponse\x120\n" +
-	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xd2\x01\n" +
-	"\x12ConfirmHoldRequest\x12\x17\n" +
-	"\ahold_id\x18\x01 \x01(\tR\x06holdId\x12+\n" +
-	"\x11payment_reference\x18\x02 \x01(\tR\x10paymentReference\x12L\n" +
-	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
-	"\x10customer_pass_id\x18\x04 \x01(\tR\x0ecustomerPassId\"\\\n" +
+	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xee\x01\n" +
+	"\x12ConfirmHoldRequest\x12 \n" +
+	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\x125\n" +
+	"\x11payment_reference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
+	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
+	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\\\n" +
 	"\x13ConfirmHoldResponse\x12E\n" +
-	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"-\n" +
-	"\x12ReleaseHoldRequest\x12\x17\n" +
-	"\ahold_id\x18\x01 \x01(\tR\x06holdId\"/\n" +
+	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"6\n" +
+	"\x12ReleaseHoldRequest\x12 \n" +
+	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\"/\n" +
 	"\x13ReleaseHoldResponse\x12\x18\n" +
 	"\achanged\x18\x01 \x01(\bR\achanged\"\xc9\x02\n" +
 	"\fRegistration\x129\n" +
@@ -3182,17 +3198,17 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\x03R\aversion\"\x81\x03\n" +
-	"\x18ListRegistrationsRequest\x12\x19\n" +
-	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\"\xa6\x03\n" +
+	"\x18ListRegistrationsRequest\x12\"\n" +
+	"\bevent_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x16\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12?\n" +
-	"\x05order\x18\x05 \x01(\x0e2).reservation.booking.v1.RegistrationOrderR\x05order\x12\"\n" +
-	"\revent_date_id\x18\x06 \x01(\tR\veventDateId\x12!\n" +
-	"\tcancelled\x18\a \x01(\bH\x00R\tcancelled\x88\x01\x01\x12\x1f\n" +
-	"\vcustomer_id\x18\b \x01(\tR\n" +
+	"\x05order\x18\x05 \x01(\x0e2).reservation.booking.v1.RegistrationOrderR\x05order\x12+\n" +
+	"\revent_date_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x12!\n" +
+	"\tcancelled\x18\a \x01(\bH\x00R\tcancelled\x88\x01\x01\x12(\n" +
+	"\vcustomer_id\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12?\n" +
 	"\rupdated_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSinceB\f\n" +
 	"\n" +
@@ -3200,50 +3216,50 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x19ListRegistrationsResponse\x12J\n" +
 	"\rregistrations\x18\x01 \x03(\v2$.reservation.booking.v1.RegistrationR\rregistrations\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"7\n" +
-	"\x16GetRegistrationRequest\x12\x1d\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"@\n" +
+	"\x16GetRegistrationRequest\x12&\n" +
 	"\n" +
-	"booking_id\x18\x01 \x01(\tR\tbookingId\"c\n" +
+	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\"c\n" +
 	"\x17GetRegistrationResponse\x12H\n" +
-	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"|\n" +
-	"\x17RecordAttendanceRequest\x12\x1d\n" +
+	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"\x85\x01\n" +
+	"\x17RecordAttendanceRequest\x12&\n" +
 	"\n" +
-	"booking_id\x18\x01 \x01(\tR\tbookingId\x12B\n" +
+	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12B\n" +
 	"\n" +
 	"attendance\x18\x02 \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
 	"attendance\"o\n" +
 	"\x18RecordAttendanceResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"l\n" +
-	"\x19ImportTransactionsRequest\x12O\n" +
-	"\ftransactions\x18\x01 \x03(\v2+.reservation.booking.v1.ImportedTransactionR\ftransactions\"\xd3\x01\n" +
-	"\x13ImportedTransaction\x12\x1c\n" +
-	"\treference\x18\x01 \x01(\tR\treference\x12\x1a\n" +
-	"\bcustomer\x18\x02 \x01(\tR\bcustomer\x12=\n" +
-	"\fpurchased_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12C\n" +
-	"\bbookings\x18\x04 \x03(\v2'.reservation.booking.v1.ImportedBookingR\bbookings\"\xe4\x03\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"w\n" +
+	"\x19ImportTransactionsRequest\x12Z\n" +
+	"\ftransactions\x18\x01 \x03(\v2+.reservation.booking.v1.ImportedTransactionB\t\xbaH\x06\x92\x01\x03\x10\x88'R\ftransactions\"\xf1\x01\n" +
+	"\x13ImportedTransaction\x12&\n" +
+	"\treference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12$\n" +
+	"\bcustomer\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcustomer\x12=\n" +
+	"\fpurchased_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12M\n" +
+	"\bbookings\x18\x04 \x03(\v2'.reservation.booking.v1.ImportedBookingB\b\xbaH\x05\x92\x01\x02\x10dR\bbookings\"\x8c\x04\n" +
 	"\x0fImportedBooking\x12\x16\n" +
 	"\x06spaces\x18\x01 \x01(\x05R\x06spaces\x12!\n" +
 	"\fis_cancelled\x18\x02 \x01(\bR\visCancelled\x12\x1f\n" +
 	"\vis_refunded\x18\x03 \x01(\bR\n" +
-	"isRefunded\x12\x1d\n" +
+	"isRefunded\x12'\n" +
 	"\n" +
-	"bought_for\x18\x04 \x01(\tR\tboughtFor\x12$\n" +
-	"\revent_date_id\x18\x05 \x01(\tH\x00R\veventDateId\x12K\n" +
-	"\rimported_date\x18\x06 \x01(\v2$.reservation.booking.v1.ImportedDateH\x00R\fimportedDate\x12*\n" +
-	"\x11pricing_option_id\x18\a \x01(\tR\x0fpricingOptionId\x12.\n" +
-	"\x13pricing_option_name\x18\b \x01(\tR\x11pricingOptionName\x129\n" +
+	"bought_for\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\tboughtFor\x12.\n" +
+	"\revent_date_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x00R\veventDateId\x12K\n" +
+	"\rimported_date\x18\x06 \x01(\v2$.reservation.booking.v1.ImportedDateH\x00R\fimportedDate\x124\n" +
+	"\x11pricing_option_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x0fpricingOptionId\x128\n" +
+	"\x13pricing_option_name\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x11pricingOptionName\x129\n" +
 	"\x04card\x18\t \x01(\v2#.reservation.booking.v1.CardPaymentH\x01R\x04card\x129\n" +
 	"\x04pass\x18\n" +
 	" \x01(\v2#.reservation.booking.v1.PassPaymentH\x01R\x04passB\x06\n" +
 	"\x04dateB\t\n" +
-	"\apayment\"\xb2\x02\n" +
-	"\fImportedDate\x12'\n" +
-	"\x0fevent_reference\x18\x01 \x01(\tR\x0eeventReference\x12\x14\n" +
-	"\x05title\x18\x02 \x01(\tR\x05title\x125\n" +
+	"\apayment\"\xd0\x02\n" +
+	"\fImportedDate\x121\n" +
+	"\x0fevent_reference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x0eeventReference\x12\x1e\n" +
+	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x05title\x125\n" +
 	"\x04type\x18\x03 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x127\n" +
-	"\tstarts_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12\x1a\n" +
-	"\btimezone\x18\x05 \x01(\tR\btimezone\x12)\n" +
+	"\tstarts_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12$\n" +
+	"\btimezone\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\btimezone\x12)\n" +
 	"\x10duration_minutes\x18\x06 \x01(\x05R\x0fdurationMinutes\x12\x1f\n" +
 	"\bcapacity\x18\a \x01(\x05H\x00R\bcapacity\x88\x01\x01B\v\n" +
 	"\t_capacity\"g\n" +
@@ -3444,6 +3460,7 @@ func file_reservation_booking_v1_booking_proto_init() {
 		(*Booking_Pass)(nil),
 	}
 	file_reservation_booking_v1_booking_proto_msgTypes[10].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[12].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[27].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[35].OneofWrappers = []any{
 		(*ImportedBooking_EventDateId)(nil),

@@ -7,6 +7,7 @@
 package bookingv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -746,7 +747,7 @@ var File_reservation_booking_v1_discount_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\n" +
-	"%reservation/booking/v1/discount.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9c\x04\n" +
+	"%reservation/booking/v1/discount.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9c\x04\n" +
 	"\fDiscountCode\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12#\n" +
@@ -768,37 +769,38 @@ const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\aversion\x18\r \x01(\x03R\aversion\x12\x1b\n" +
 	"\tevent_ids\x18\x0e \x03(\tR\beventIdsB\v\n" +
 	"\treductionB\v\n" +
-	"\t_max_uses\"\xd9\x02\n" +
-	"\x19CreateDiscountCodeRequest\x12\x12\n" +
-	"\x04code\x18\x01 \x01(\tR\x04code\x12#\n" +
+	"\t_max_uses\"\xfb\x02\n" +
+	"\x19CreateDiscountCodeRequest\x12\x1b\n" +
+	"\x04code\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04code\x12#\n" +
 	"\fbasis_points\x18\x02 \x01(\x05H\x00R\vbasisPoints\x12\x18\n" +
-	"\x06amount\x18\x03 \x01(\x03H\x00R\x06amount\x12\x1a\n" +
-	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x129\n" +
+	"\x06amount\x18\x03 \x01(\x03H\x00R\x06amount\x12#\n" +
+	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bcurrency\x129\n" +
 	"\n" +
 	"valid_from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tvalidFrom\x12;\n" +
 	"\vvalid_until\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"validUntil\x12\x1e\n" +
-	"\bmax_uses\x18\a \x01(\x05H\x01R\amaxUses\x88\x01\x01\x12\x1b\n" +
-	"\tevent_ids\x18\b \x03(\tR\beventIdsB\v\n" +
+	"\bmax_uses\x18\a \x01(\x05H\x01R\amaxUses\x88\x01\x01\x12+\n" +
+	"\tevent_ids\x18\b \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\beventIdsB\v\n" +
 	"\treductionB\v\n" +
 	"\t_max_uses\"g\n" +
 	"\x1aCreateDiscountCodeResponse\x12I\n" +
-	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode\"<\n" +
-	"\x16GetDiscountCodeRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04code\x18\x02 \x01(\tR\x04code\"d\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode\"N\n" +
+	"\x16GetDiscountCodeRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12\x1b\n" +
+	"\x04code\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04code\"d\n" +
 	"\x17GetDiscountCodeResponse\x12I\n" +
-	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode\"V\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode\"`\n" +
 	"\x18ListDiscountCodesRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\xa6\x01\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\xa6\x01\n" +
 	"\x19ListDiscountCodesResponse\x12K\n" +
 	"\x0ediscount_codes\x18\x01 \x03(\v2$.reservation.booking.v1.DiscountCodeR\rdiscountCodes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xc8\x02\n" +
-	"\x19UpdateDiscountCodeRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xd1\x02\n" +
+	"\x19UpdateDiscountCodeRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x129\n" +
 	"\n" +
 	"valid_from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tvalidFrom\x12;\n" +
 	"\vvalid_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +

@@ -7,6 +7,7 @@
 package bookingv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -262,7 +263,7 @@ type Event struct {
 	UpdatedAt      *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version        int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
 	// A booking is cancelled free of charge until so many minutes before its date
-	// starts; unset: until the end of time.
+	// starts; unset: until it starts.
 	FreeCancellationMinutes *int32 `protobuf:"varint,13,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	// How its first dates were made; unset: they were named one by one.
 	Recurrence    *Recurrence `protobuf:"bytes,14,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
@@ -660,12 +661,19 @@ type NewEventDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A whole second.
 	StartsAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// 1 to 525600.
+	// 1 to 525600; 0: the end gives it.
 	DurationMinutes int32 `protobuf:"varint,2,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
 	// 0 or more; unset: unlimited.
 	Capacity *int32 `protobuf:"varint,3,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Instead of starts_at: wall time in the event's zone, YYYY-MM-DDTHH:MM:SS.
-	LocalStart    string `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
+	LocalStart string `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
+	// The end, whole minutes after the start. With duration_minutes the two must
+	// agree.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// Instead of ends_at, as local_start. With recurrence only this one: each date
+	// ends as much wall time after its start as local_end is after the rule's
+	// local_start.
+	LocalEnd      string `protobuf:"bytes,6,opt,name=local_end,json=localEnd,proto3" json:"local_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -728,6 +736,20 @@ func (x *NewEventDate) GetLocalStart() string {
 	return ""
 }
 
+func (x *NewEventDate) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *NewEventDate) GetLocalEnd() string {
+	if x != nil {
+		return x.LocalEnd
+	}
+	return ""
+}
+
 // EventDateChange changes a date of an event, or adds one.
 type EventDateChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -741,7 +763,11 @@ type EventDateChange struct {
 	// Not below what is booked.
 	Capacity *int32 `protobuf:"varint,5,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Takes the capacity away: any number of places.
-	Unlimited     bool `protobuf:"varint,6,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
+	Unlimited bool `protobuf:"varint,6,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
+	// The end, instead of duration_minutes; with both, the two must agree.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// Instead of ends_at, as in NewEventDate.
+	LocalEnd      *string `protobuf:"bytes,8,opt,name=local_end,json=localEnd,proto3,oneof" json:"local_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -816,6 +842,20 @@ func (x *EventDateChange) GetUnlimited() bool {
 		return x.Unlimited
 	}
 	return false
+}
+
+func (x *EventDateChange) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *EventDateChange) GetLocalEnd() string {
+	if x != nil && x.LocalEnd != nil {
+		return *x.LocalEnd
+	}
+	return ""
 }
 
 // PricingOptionChange changes a pricing option of an event, or adds one.
@@ -1025,7 +1065,7 @@ type CreateEventRequest struct {
 	PricingOptions []*NewPricingOption `protobuf:"bytes,8,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
 	// Instead of naming each date.
 	Recurrence *Recurrence `protobuf:"bytes,9,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
-	// 0 to 525600; unset: cancellation is always free.
+	// 0 to 525600; unset: cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	unknownFields           protoimpl.UnknownFields
 	sizeCache               protoimpl.SizeCache
@@ -1691,18 +1731,29 @@ type UpdateEventRequest struct {
 	// IANA zone in which its dates are shown from now on; their instants stay.
 	Timezone *string `protobuf:"bytes,6,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
 	Location *string `protobuf:"bytes,7,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// -1: cancellation is always free.
+	// -1: no policy, so cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,8,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
-	// Dates and options that are not named stay as they are.
+	// Dates and options that are not named stay as they are. At most 5000, of which
+	// at most 1000 are added.
 	Dates          []*EventDateChange     `protobuf:"bytes,9,rep,name=dates,proto3" json:"dates,omitempty"`
 	PricingOptions []*PricingOptionChange `protobuf:"bytes,10,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// Changes the event's only date; an event with several is INVALID_ARGUMENT.
-	// Its id is not used.
+	// What the caller says of the dates together, as Interface B shows them: the
+	// start and duration of the first date that takes place, the end of the last,
+	// and the sum of the capacities of the dates to come. A member that equals what
+	// is shown, before or after the changes in `dates`, changes nothing; with
+	// duration_minutes, so does an end. Any other member changes the event's only
+	// date. If the event has several dates, duration_minutes and capacity change
+	// each date to come that `dates` does not change itself, and a start or an end
+	// is INVALID_ARGUMENT. Its id is not used.
 	OnlyDate *EventDateChange `protobuf:"bytes,11,opt,name=only_date,json=onlyDate,proto3" json:"only_date,omitempty"`
 	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,12,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Accepted if it is the event's; another one is INVALID_ARGUMENT, because dates
+	// that exist are changed one by one. Without a local_start, rule and exceptions
+	// are compared.
+	Recurrence    *Recurrence `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateEventRequest) Reset() {
@@ -1817,6 +1868,13 @@ func (x *UpdateEventRequest) GetExpectedVersion() int64 {
 		return *x.ExpectedVersion
 	}
 	return 0
+}
+
+func (x *UpdateEventRequest) GetRecurrence() *Recurrence {
+	if x != nil {
+		return x.Recurrence
+	}
+	return nil
 }
 
 type UpdateEventResponse struct {
@@ -2365,7 +2423,7 @@ var File_reservation_booking_v1_event_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x05\n" +
+	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x05\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2386,14 +2444,14 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"recurrence\x18\x0e \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrenceB\x1c\n" +
-	"\x1a_free_cancellation_minutes\"a\n" +
+	"\x1a_free_cancellation_minutes\"\x85\x01\n" +
 	"\n" +
-	"Recurrence\x12\x12\n" +
-	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x1f\n" +
-	"\vlocal_start\x18\x02 \x01(\tR\n" +
-	"localStart\x12\x1e\n" +
+	"Recurrence\x12\x1c\n" +
+	"\x04rule\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04rule\x12(\n" +
+	"\vlocal_start\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\n" +
+	"localStart\x12/\n" +
 	"\n" +
-	"exceptions\x18\x03 \x03(\tR\n" +
+	"exceptions\x18\x03 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04r\x02\x18(R\n" +
 	"exceptions\"\xa2\x02\n" +
 	"\tEventDate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
@@ -2412,30 +2470,37 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\acredits\x18\x05 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
 	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPointsB\n" +
 	"\n" +
-	"\b_credits\"\xc1\x01\n" +
+	"\b_credits\"\xa5\x02\n" +
 	"\fNewEventDate\x127\n" +
 	"\tstarts_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
 	"\x10duration_minutes\x18\x02 \x01(\x05R\x0fdurationMinutes\x12\x1f\n" +
-	"\bcapacity\x18\x03 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12\x1f\n" +
-	"\vlocal_start\x18\x04 \x01(\tR\n" +
-	"localStartB\v\n" +
-	"\t_capacity\"\xa1\x02\n" +
-	"\x0fEventDateChange\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
-	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12$\n" +
-	"\vlocal_start\x18\x03 \x01(\tH\x00R\n" +
+	"\bcapacity\x18\x03 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12(\n" +
+	"\vlocal_start\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(R\n" +
+	"localStart\x123\n" +
+	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12$\n" +
+	"\tlocal_end\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(R\blocalEndB\v\n" +
+	"\t_capacity\"\xa1\x03\n" +
+	"\x0fEventDateChange\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +
+	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12-\n" +
+	"\vlocal_start\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\n" +
 	"localStart\x88\x01\x01\x12.\n" +
 	"\x10duration_minutes\x18\x04 \x01(\x05H\x01R\x0fdurationMinutes\x88\x01\x01\x12\x1f\n" +
 	"\bcapacity\x18\x05 \x01(\x05H\x02R\bcapacity\x88\x01\x01\x12\x1c\n" +
-	"\tunlimited\x18\x06 \x01(\bR\tunlimitedB\x0e\n" +
+	"\tunlimited\x18\x06 \x01(\bR\tunlimited\x123\n" +
+	"\aends_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12)\n" +
+	"\tlocal_end\x18\b \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\blocalEnd\x88\x01\x01B\x0e\n" +
 	"\f_local_startB\x13\n" +
 	"\x11_duration_minutesB\v\n" +
-	"\t_capacity\"\xcc\x02\n" +
-	"\x13PricingOptionChange\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x19\n" +
-	"\x05price\x18\x03 \x01(\x03H\x01R\x05price\x88\x01\x01\x12\x1f\n" +
-	"\bcurrency\x18\x04 \x01(\tH\x02R\bcurrency\x88\x01\x01\x12\x1d\n" +
+	"\t_capacityB\f\n" +
+	"\n" +
+	"_local_end\"\xe8\x02\n" +
+	"\x13PricingOptionChange\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12!\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12\x19\n" +
+	"\x05price\x18\x03 \x01(\x03H\x01R\x05price\x88\x01\x01\x12(\n" +
+	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x02R\bcurrency\x88\x01\x01\x12\x1d\n" +
 	"\acredits\x18\x05 \x01(\x05H\x03R\acredits\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"no_credits\x18\x06 \x01(\bR\tnoCredits\x126\n" +
@@ -2446,24 +2511,25 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\t_currencyB\n" +
 	"\n" +
 	"\b_creditsB\x18\n" +
-	"\x16_tax_rate_basis_points\"\xb6\x01\n" +
-	"\x10NewPricingOption\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05price\x18\x02 \x01(\x03R\x05price\x12\x1a\n" +
-	"\bcurrency\x18\x03 \x01(\tR\bcurrency\x12\x1d\n" +
+	"\x16_tax_rate_basis_points\"\xc9\x01\n" +
+	"\x10NewPricingOption\x12\x1c\n" +
+	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x14\n" +
+	"\x05price\x18\x02 \x01(\x03R\x05price\x12#\n" +
+	"\bcurrency\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bcurrency\x12\x1d\n" +
 	"\acredits\x18\x04 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
 	"\x15tax_rate_basis_points\x18\x05 \x01(\x05R\x12taxRateBasisPointsB\n" +
 	"\n" +
-	"\b_credits\"\xaa\x04\n" +
-	"\x12CreateEventRequest\x12\x14\n" +
-	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x125\n" +
+	"\b_credits\"\xe6\x04\n" +
+	"\x12CreateEventRequest\x12\x1e\n" +
+	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x125\n" +
 	"\x04type\x18\x03 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12;\n" +
-	"\x06status\x18\x04 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12\x1a\n" +
-	"\btimezone\x18\x05 \x01(\tR\btimezone\x12\x1a\n" +
-	"\blocation\x18\x06 \x01(\tR\blocation\x12:\n" +
-	"\x05dates\x18\a \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\x12Q\n" +
-	"\x0fpricing_options\x18\b \x03(\v2(.reservation.booking.v1.NewPricingOptionR\x0epricingOptions\x12B\n" +
+	"\x06status\x18\x04 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12#\n" +
+	"\btimezone\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12$\n" +
+	"\blocation\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\blocation\x12E\n" +
+	"\x05dates\x18\a \x03(\v2$.reservation.booking.v1.NewEventDateB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05dates\x12[\n" +
+	"\x0fpricing_options\x18\b \x03(\v2(.reservation.booking.v1.NewPricingOptionB\b\xbaH\x05\x92\x01\x02\x102R\x0epricingOptions\x12B\n" +
 	"\n" +
 	"recurrence\x18\t \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrence\x12?\n" +
@@ -2471,15 +2537,15 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	" \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01B\x1c\n" +
 	"\x1a_free_cancellation_minutes\"J\n" +
 	"\x13CreateEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"!\n" +
-	"\x0fGetEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"G\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"*\n" +
+	"\x0fGetEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"G\n" +
 	"\x10GetEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xf3\x03\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xfd\x03\n" +
 	"\x11ListEventsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x128\n" +
 	"\x05order\x18\x04 \x01(\x0e2\".reservation.booking.v1.EventOrderR\x05order\x12\x1d\n" +
 	"\n" +
@@ -2494,15 +2560,15 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x12ListEventsResponse\x125\n" +
 	"\x06events\x18\x01 \x03(\v2\x1d.reservation.booking.v1.EventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xec\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xff\x01\n" +
 	"\x15ListEventDatesRequest\x12;\n" +
 	"\vstarts_from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"startsFrom\x12?\n" +
-	"\rstarts_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12\x19\n" +
-	"\bevent_id\x18\x03 \x01(\tR\aeventId\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\rstarts_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12\"\n" +
+	"\bevent_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"\xc2\x02\n" +
+	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\xc2\x02\n" +
 	"\rScheduledDate\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1f\n" +
@@ -2515,21 +2581,24 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\awaiting\x18\a \x01(\x05R\awaiting\"}\n" +
 	"\x16ListEventDatesResponse\x12;\n" +
 	"\x05dates\x18\x01 \x03(\v2%.reservation.booking.v1.ScheduledDateR\x05dates\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcf\x05\n" +
-	"\x12UpdateEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
-	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x125\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x06\n" +
+	"\x12UpdateEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12#\n" +
+	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x125\n" +
 	"\x04type\x18\x04 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12;\n" +
-	"\x06status\x18\x05 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12\x1f\n" +
-	"\btimezone\x18\x06 \x01(\tH\x02R\btimezone\x88\x01\x01\x12\x1f\n" +
-	"\blocation\x18\a \x01(\tH\x03R\blocation\x88\x01\x01\x12?\n" +
-	"\x19free_cancellation_minutes\x18\b \x01(\x05H\x04R\x17freeCancellationMinutes\x88\x01\x01\x12=\n" +
-	"\x05dates\x18\t \x03(\v2'.reservation.booking.v1.EventDateChangeR\x05dates\x12T\n" +
+	"\x06status\x18\x05 \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12(\n" +
+	"\btimezone\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@H\x02R\btimezone\x88\x01\x01\x12)\n" +
+	"\blocation\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x03R\blocation\x88\x01\x01\x12?\n" +
+	"\x19free_cancellation_minutes\x18\b \x01(\x05H\x04R\x17freeCancellationMinutes\x88\x01\x01\x12H\n" +
+	"\x05dates\x18\t \x03(\v2'.reservation.booking.v1.EventDateChangeB\t\xbaH\x06\x92\x01\x03\x10\x88'R\x05dates\x12^\n" +
 	"\x0fpricing_options\x18\n" +
-	" \x03(\v2+.reservation.booking.v1.PricingOptionChangeR\x0epricingOptions\x12D\n" +
+	" \x03(\v2+.reservation.booking.v1.PricingOptionChangeB\b\xbaH\x05\x92\x01\x02\x102R\x0epricingOptions\x12D\n" +
 	"\tonly_date\x18\v \x01(\v2'.reservation.booking.v1.EventDateChangeR\bonlyDate\x12.\n" +
-	"\x10expected_version\x18\f \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01B\b\n" +
+	"\x10expected_version\x18\f \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01\x12B\n" +
+	"\n" +
+	"recurrence\x18\r \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
+	"recurrenceB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\v\n" +
 	"\t_timezoneB\v\n" +
@@ -2537,31 +2606,31 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x1a_free_cancellation_minutesB\x13\n" +
 	"\x11_expected_version\"J\n" +
 	"\x13UpdateEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"<\n" +
-	"\x12CancelEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"y\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"O\n" +
+	"\x12CancelEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"y\n" +
 	"\x13CancelEventResponse\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\x12-\n" +
-	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"i\n" +
-	"\x12DeleteEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"r\n" +
+	"\x12DeleteEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x15\n" +
 	"\x13DeleteEventResponse\"U\n" +
 	"\x16UpdateEventDateRequest\x12;\n" +
 	"\x04date\x18\x01 \x01(\v2'.reservation.booking.v1.EventDateChangeR\x04date\"P\n" +
 	"\x17UpdateEventDateResponse\x125\n" +
-	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\"@\n" +
-	"\x16CancelEventDateRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x7f\n" +
+	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\"S\n" +
+	"\x16CancelEventDateRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"\x7f\n" +
 	"\x17CancelEventDateResponse\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12-\n" +
-	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"\xb1\x01\n" +
-	"\x14AddEventDatesRequest\x12\x19\n" +
-	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12:\n" +
-	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateR\x05dates\x12B\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"\xc5\x01\n" +
+	"\x14AddEventDatesRequest\x12\"\n" +
+	"\bevent_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12E\n" +
+	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05dates\x12B\n" +
 	"\n" +
 	"recurrence\x18\x03 \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrence\"P\n" +
@@ -2664,65 +2733,68 @@ var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	33, // 7: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
 	2,  // 8: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
 	33, // 9: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
-	33, // 10: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
-	0,  // 11: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 12: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	8,  // 13: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	11, // 14: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
-	5,  // 15: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	4,  // 16: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 17: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
-	3,  // 18: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
-	0,  // 19: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 20: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
-	33, // 21: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	33, // 22: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	33, // 23: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	4,  // 24: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
-	33, // 25: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
-	33, // 26: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
-	6,  // 27: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
-	0,  // 28: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
-	1,  // 29: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
-	19, // 30: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
-	0,  // 31: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 32: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	9,  // 33: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
-	10, // 34: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
-	9,  // 35: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
-	4,  // 36: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 37: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
-	9,  // 38: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
-	6,  // 39: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	6,  // 40: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	8,  // 41: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	5,  // 42: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	6,  // 43: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	12, // 44: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	14, // 45: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	16, // 46: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	18, // 47: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
-	21, // 48: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
-	23, // 49: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
-	25, // 50: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
-	31, // 51: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	27, // 52: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
-	29, // 53: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
-	13, // 54: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	15, // 55: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	17, // 56: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	20, // 57: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
-	22, // 58: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
-	24, // 59: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
-	26, // 60: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
-	32, // 61: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	28, // 62: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
-	30, // 63: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
-	54, // [54:64] is the sub-list for method output_type
-	44, // [44:54] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	33, // 10: reservation.booking.v1.NewEventDate.ends_at:type_name -> google.protobuf.Timestamp
+	33, // 11: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
+	33, // 12: reservation.booking.v1.EventDateChange.ends_at:type_name -> google.protobuf.Timestamp
+	0,  // 13: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 14: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	8,  // 15: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	11, // 16: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
+	5,  // 17: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	4,  // 18: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 19: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
+	3,  // 20: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
+	0,  // 21: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 22: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
+	33, // 23: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	33, // 24: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	33, // 25: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	4,  // 26: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
+	33, // 27: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
+	33, // 28: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
+	6,  // 29: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
+	0,  // 30: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
+	1,  // 31: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
+	19, // 32: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
+	0,  // 33: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 34: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	9,  // 35: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
+	10, // 36: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
+	9,  // 37: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
+	5,  // 38: reservation.booking.v1.UpdateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	4,  // 39: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 40: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
+	9,  // 41: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
+	6,  // 42: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	6,  // 43: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	8,  // 44: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	5,  // 45: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	6,  // 46: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
+	12, // 47: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	14, // 48: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	16, // 49: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	18, // 50: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
+	21, // 51: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	23, // 52: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	25, // 53: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	31, // 54: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	27, // 55: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	29, // 56: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	13, // 57: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	15, // 58: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	17, // 59: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	20, // 60: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
+	22, // 61: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	24, // 62: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	26, // 63: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	32, // 64: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	28, // 65: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	30, // 66: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	57, // [57:67] is the sub-list for method output_type
+	47, // [47:57] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }

@@ -7,6 +7,7 @@
 package bookingv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -907,7 +908,7 @@ var File_reservation_booking_v1_waitlist_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\n" +
-	"%reservation/booking/v1/waitlist.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\"\xee\x05\n" +
+	"%reservation/booking/v1/waitlist.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\"\xee\x05\n" +
 	"\rWaitlistEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
 	"\revent_date_id\x18\x02 \x01(\tR\veventDateId\x12\x1f\n" +
@@ -926,43 +927,43 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x11pricing_option_id\x18\r \x01(\tR\x0fpricingOptionId\x12L\n" +
 	"\x0epayment_method\x18\x0e \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
 	"\x10customer_pass_id\x18\x0f \x01(\tR\x0ecustomerPassId\x12#\n" +
-	"\roffer_minutes\x18\x10 \x01(\x05R\fofferMinutes\"\xf5\x02\n" +
-	"\x13JoinWaitlistRequest\x12\"\n" +
-	"\revent_date_id\x18\x01 \x01(\tR\veventDateId\x12\x1f\n" +
-	"\vcustomer_id\x18\x02 \x01(\tR\n" +
+	"\roffer_minutes\x18\x10 \x01(\x05R\fofferMinutes\"\x99\x03\n" +
+	"\x13JoinWaitlistRequest\x12+\n" +
+	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x12(\n" +
+	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12\x16\n" +
 	"\x06spaces\x18\x03 \x01(\x05R\x06spaces\x128\n" +
-	"\x04mode\x18\x04 \x01(\x0e2$.reservation.booking.v1.WaitlistModeR\x04mode\x12*\n" +
-	"\x11pricing_option_id\x18\x05 \x01(\tR\x0fpricingOptionId\x12L\n" +
-	"\x0epayment_method\x18\x06 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
-	"\x10customer_pass_id\x18\a \x01(\tR\x0ecustomerPassId\x12#\n" +
+	"\x04mode\x18\x04 \x01(\x0e2$.reservation.booking.v1.WaitlistModeR\x04mode\x123\n" +
+	"\x11pricing_option_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0fpricingOptionId\x12L\n" +
+	"\x0epayment_method\x18\x06 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
+	"\x10customer_pass_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12#\n" +
 	"\roffer_minutes\x18\b \x01(\x05R\fofferMinutes\"S\n" +
 	"\x14JoinWaitlistResponse\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"&\n" +
-	"\x14LeaveWaitlistRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"n\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"/\n" +
+	"\x14LeaveWaitlistRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"n\n" +
 	"\x15LeaveWaitlistResponse\x12;\n" +
 	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\")\n" +
-	"\x17GetWaitlistEntryRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"W\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"2\n" +
+	"\x17GetWaitlistEntryRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"W\n" +
 	"\x18GetWaitlistEntryResponse\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\x9a\x01\n" +
-	"\x13ListWaitlistRequest\x12\"\n" +
-	"\revent_date_id\x18\x01 \x01(\tR\veventDateId\x12#\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\xad\x01\n" +
+	"\x13ListWaitlistRequest\x12+\n" +
+	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x12#\n" +
 	"\rinclude_ended\x18\x02 \x01(\bR\fincludeEnded\x12\x1b\n" +
-	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tR\tpageToken\"\x95\x01\n" +
+	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x95\x01\n" +
 	"\x14ListWaitlistResponse\x12?\n" +
 	"\aentries\x18\x01 \x03(\v2%.reservation.booking.v1.WaitlistEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xc9\x01\n" +
-	"\x12AcceptOfferRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
-	"\x11payment_reference\x18\x02 \x01(\tR\x10paymentReference\x12L\n" +
-	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
-	"\x10customer_pass_id\x18\x04 \x01(\tR\x0ecustomerPassId\"\\\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xe5\x01\n" +
+	"\x12AcceptOfferRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x125\n" +
+	"\x11payment_reference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
+	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
+	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\\\n" +
 	"\x13AcceptOfferResponse\x12E\n" +
 	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction*^\n" +
 	"\fWaitlistMode\x12\x1d\n" +

@@ -10,6 +10,7 @@
 package customerv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -346,9 +347,9 @@ func (x *Customer) GetReference() string {
 
 type CreateCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required, 1 to 100 characters after trimming.
+	// Required, 1 to 100 characters; spaces around it are not kept.
 	FirstName string `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
-	// Required, 1 to 100 characters after trimming.
+	// Required, 1 to 100 characters; spaces around it are not kept.
 	LastName string `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	// Required, one address of at most 254 bytes.
 	Email string `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
@@ -1002,11 +1003,17 @@ type ListCustomersRequest struct {
 	Archived *bool `protobuf:"varint,6,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
 	// Only customers with this e-mail address, whatever its case.
 	Email string `protobuf:"bytes,7,opt,name=email,proto3" json:"email,omitempty"`
-	// Words separated by spaces, at most 5 and 100 characters: only customers of
-	// whom each word begins the first name, the last name or the e-mail address,
-	// whatever its case. Three and more digits, in groups or not, also find whose
-	// mobile number begins or ends with them; the country's code or the 0 in its
-	// place does not matter.
+	// At most 10 words in 100 characters. Finds customers of whom every word is a part
+	// of the name, the e-mail address or the digits of the mobile number. Accents,
+	// apostrophes and case do not matter, and a hyphen is a space. Three or more
+	// digits, in groups or not, are one number, of which the country code, or the 0 in
+	// its place, does not matter.
+	//
+	// The list has customers of whom every word is a whole word first, then those of
+	// whom every word begins one, then the others; each group is in the requested
+	// order. If the list would be empty, it has the customers who match with one typo in
+	// a word of 4 to 20 letters: a wrong, extra or missing letter, or two letters that
+	// are swapped. Such a list is empty too if more than 1000 customers match.
 	Query string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
 	// How far a total that is not kept is counted: one of so many is "so many or
 	// more". 0: to the end.
@@ -1418,7 +1425,9 @@ func (x *ImportCustomersRequest) GetCustomers() []*ImportedCustomer {
 	return nil
 }
 
-// ImportedCustomer is a customer of an earlier system.
+// ImportedCustomer is a customer of an earlier system. Its texts may be longer here
+// than a customer's may be: one that is too long for a customer is refused by
+// itself, not with its batch.
 type ImportedCustomer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The customer's key in the earlier system, 1 to 200 characters; unique in
@@ -1649,7 +1658,7 @@ var File_reservation_customer_v1_customer_proto protoreflect.FileDescriptor
 
 const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"&reservation/customer/v1/customer.proto\x12\x17reservation.customer.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x03\n" +
+	"&reservation/customer/v1/customer.proto\x12\x17reservation.customer.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x03\n" +
 	"\bCustomer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1666,35 +1675,36 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\n" +
 	"deleted_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x1c\n" +
-	"\treference\x18\v \x01(\tR\treference\"\x9d\x01\n" +
-	"\x15CreateCustomerRequest\x12\x1d\n" +
+	"\treference\x18\v \x01(\tR\treference\"\xc2\x01\n" +
+	"\x15CreateCustomerRequest\x12&\n" +
 	"\n" +
-	"first_name\x18\x01 \x01(\tR\tfirstName\x12\x1b\n" +
-	"\tlast_name\x18\x02 \x01(\tR\blastName\x12\x14\n" +
-	"\x05email\x18\x03 \x01(\tR\x05email\x12\x16\n" +
-	"\x06mobile\x18\x04 \x01(\tR\x06mobile\x12\x1a\n" +
+	"first_name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tfirstName\x12$\n" +
+	"\tlast_name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\blastName\x12\x1e\n" +
+	"\x05email\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\x05email\x12\x1f\n" +
+	"\x06mobile\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06mobile\x12\x1a\n" +
 	"\barchived\x18\x05 \x01(\bR\barchived\"W\n" +
 	"\x16CreateCustomerResponse\x12=\n" +
-	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"$\n" +
-	"\x12GetCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"T\n" +
+	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"-\n" +
+	"\x12GetCustomerRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"T\n" +
 	"\x13GetCustomerResponse\x12=\n" +
-	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"u\n" +
-	"\x18BatchGetCustomersRequest\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\x12'\n" +
-	"\x0finclude_deleted\x18\x02 \x01(\bR\x0eincludeDeleted\x12\x1e\n" +
+	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"\x98\x01\n" +
+	"\x18BatchGetCustomersRequest\x12!\n" +
+	"\x03ids\x18\x01 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x88'\"\x04r\x02\x18dR\x03ids\x12'\n" +
+	"\x0finclude_deleted\x18\x02 \x01(\bR\x0eincludeDeleted\x120\n" +
 	"\n" +
-	"references\x18\x03 \x03(\tR\n" +
+	"references\x18\x03 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x88'\"\x05r\x03\x18\xc8\x01R\n" +
 	"references\"\\\n" +
 	"\x19BatchGetCustomersResponse\x12?\n" +
-	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\"\xca\x02\n" +
-	"\x15UpdateCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
+	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\"\xf8\x02\n" +
+	"\x15UpdateCustomerRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12+\n" +
 	"\n" +
-	"first_name\x18\x02 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12 \n" +
-	"\tlast_name\x18\x03 \x01(\tH\x01R\blastName\x88\x01\x01\x12\x19\n" +
-	"\x05email\x18\x04 \x01(\tH\x02R\x05email\x88\x01\x01\x12\x1b\n" +
-	"\x06mobile\x18\x05 \x01(\tH\x03R\x06mobile\x88\x01\x01\x12\x1f\n" +
+	"first_name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\tfirstName\x88\x01\x01\x12)\n" +
+	"\tlast_name\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\blastName\x88\x01\x01\x12#\n" +
+	"\x05email\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01H\x02R\x05email\x88\x01\x01\x12$\n" +
+	"\x06mobile\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06mobile\x88\x01\x01\x12\x1f\n" +
 	"\barchived\x18\x06 \x01(\bH\x04R\barchived\x88\x01\x01\x12.\n" +
 	"\x10expected_version\x18\a \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01B\r\n" +
 	"\v_first_nameB\f\n" +
@@ -1705,54 +1715,54 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\t_archivedB\x13\n" +
 	"\x11_expected_version\"W\n" +
 	"\x16UpdateCustomerResponse\x12=\n" +
-	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"D\n" +
-	"\x16ArchiveCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"M\n" +
+	"\x16ArchiveCustomerRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12\x1a\n" +
 	"\barchived\x18\x02 \x01(\bR\barchived\"X\n" +
 	"\x17ArchiveCustomerResponse\x12=\n" +
-	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"l\n" +
-	"\x15DeleteCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"u\n" +
+	"\x15DeleteCustomerRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x18\n" +
-	"\x16DeleteCustomerResponse\"\xe4\x02\n" +
+	"\x16DeleteCustomerResponse\"\x81\x03\n" +
 	"\x14ListCustomersRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12?\n" +
 	"\rupdated_since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12<\n" +
 	"\x05order\x18\x05 \x01(\x0e2&.reservation.customer.v1.CustomerOrderR\x05order\x12\x1f\n" +
-	"\barchived\x18\x06 \x01(\bH\x00R\barchived\x88\x01\x01\x12\x14\n" +
-	"\x05email\x18\a \x01(\tR\x05email\x12\x14\n" +
-	"\x05query\x18\b \x01(\tR\x05query\x12\x1f\n" +
+	"\barchived\x18\x06 \x01(\bH\x00R\barchived\x88\x01\x01\x12\x1e\n" +
+	"\x05email\x18\a \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\x05email\x12\x1d\n" +
+	"\x05query\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dR\x05query\x12\x1f\n" +
 	"\vtotal_limit\x18\t \x01(\x03R\n" +
 	"totalLimitB\v\n" +
 	"\t_archived\"\x96\x01\n" +
 	"\x15ListCustomersResponse\x12?\n" +
 	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\x89\x01\n" +
-	"\fExportMember\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
-	"\x05field\x18\x02 \x01(\x0e2&.reservation.customer.v1.CustomerFieldH\x00R\x05field\x12\x1c\n" +
-	"\bconstant\x18\x03 \x01(\tH\x00R\bconstantB\a\n" +
-	"\x05value\"\x9a\x01\n" +
-	"\x16ExportCustomersRequest\x12?\n" +
-	"\amembers\x18\x01 \x03(\v2%.reservation.customer.v1.ExportMemberR\amembers\x12?\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\x9c\x01\n" +
+	"\fExportMember\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12>\n" +
+	"\x05field\x18\x02 \x01(\x0e2&.reservation.customer.v1.CustomerFieldH\x00R\x05field\x12&\n" +
+	"\bconstant\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aH\x00R\bconstantB\a\n" +
+	"\x05value\"\xa4\x01\n" +
+	"\x16ExportCustomersRequest\x12I\n" +
+	"\amembers\x18\x01 \x03(\v2%.reservation.customer.v1.ExportMemberB\b\xbaH\x05\x92\x01\x02\x10\x14R\amembers\x12?\n" +
 	"\rupdated_since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"C\n" +
 	"\x17ExportCustomersResponse\x12\x12\n" +
 	"\x04json\x18\x01 \x01(\fR\x04json\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x05R\x05count\"a\n" +
-	"\x16ImportCustomersRequest\x12G\n" +
-	"\tcustomers\x18\x01 \x03(\v2).reservation.customer.v1.ImportedCustomerR\tcustomers\"\xf1\x01\n" +
-	"\x10ImportedCustomer\x12\x1c\n" +
-	"\treference\x18\x01 \x01(\tR\treference\x12\x1d\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\"l\n" +
+	"\x16ImportCustomersRequest\x12R\n" +
+	"\tcustomers\x18\x01 \x03(\v2).reservation.customer.v1.ImportedCustomerB\t\xbaH\x06\x92\x01\x03\x10\x88'R\tcustomers\"\xa3\x02\n" +
+	"\x10ImportedCustomer\x12&\n" +
+	"\treference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12'\n" +
 	"\n" +
-	"first_name\x18\x02 \x01(\tR\tfirstName\x12\x1b\n" +
-	"\tlast_name\x18\x03 \x01(\tR\blastName\x12\x14\n" +
-	"\x05email\x18\x04 \x01(\tR\x05email\x12\x16\n" +
-	"\x06mobile\x18\x05 \x01(\tR\x06mobile\x12\x1a\n" +
+	"first_name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\tfirstName\x12%\n" +
+	"\tlast_name\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\blastName\x12\x1e\n" +
+	"\x05email\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x05email\x12 \n" +
+	"\x06mobile\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x06mobile\x12\x1a\n" +
 	"\barchived\x18\x06 \x01(\bR\barchived\x129\n" +
 	"\n" +
 	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"b\n" +

@@ -10,6 +10,7 @@
 package edgev1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -255,7 +256,7 @@ var File_reservation_edge_v1_types_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_v1_types_proto_rawDesc = "" +
 	"\n" +
-	"\x1freservation/edge/v1/types.proto\x12\x13reservation.edge.v1\"\x1e\n" +
+	"\x1freservation/edge/v1/types.proto\x12\x13reservation.edge.v1\x1a\x1bbuf/validate/validate.proto\"\x1e\n" +
 	"\x06Amount\x12\x14\n" +
 	"\x05minor\x18\x01 \x01(\x03R\x05minor\"/\n" +
 	"\n" +
@@ -266,9 +267,9 @@ const file_reservation_edge_v1_types_proto_rawDesc = "" +
 	"\x06_value\"3\n" +
 	"\fNullableText\x12\x19\n" +
 	"\x05value\x18\x01 \x01(\tH\x00R\x05value\x88\x01\x01B\b\n" +
-	"\x06_value\"\"\n" +
-	"\bTextList\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\tR\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
+	"\x06_value\"2\n" +
+	"\bTextList\x12&\n" +
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
 
 var (
 	file_reservation_edge_v1_types_proto_rawDescOnce sync.Once

@@ -10,6 +10,7 @@
 package passv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -2968,7 +2969,7 @@ var File_reservation_pass_v1_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x04\n" +
+	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x04\n" +
 	"\bPassType\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -3005,27 +3006,28 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"updated_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
 	"\aversion\x18\n" +
 	" \x01(\x03R\aversion\x12=\n" +
-	"\bpurchase\x18\v \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"\xc1\x02\n" +
-	"\x15CreatePassTypeRequest\x12\x14\n" +
-	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1d\n" +
+	"\bpurchase\x18\v \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"\xee\x02\n" +
+	"\x15CreatePassTypeRequest\x12\x1e\n" +
+	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x12\x1d\n" +
 	"\n" +
 	"total_uses\x18\x03 \x01(\x05R\ttotalUses\x12%\n" +
 	"\x0evalidity_count\x18\x04 \x01(\x05R\rvalidityCount\x12F\n" +
 	"\rvalidity_unit\x18\x05 \x01(\x0e2!.reservation.pass.v1.ValidityUnitR\fvalidityUnit\x12\x14\n" +
-	"\x05price\x18\x06 \x01(\x03R\x05price\x12\x1a\n" +
-	"\bcurrency\x18\a \x01(\tR\bcurrency\x120\n" +
-	"\x14eligible_event_types\x18\b \x03(\tR\x12eligibleEventTypes\"T\n" +
+	"\x05price\x18\x06 \x01(\x03R\x05price\x12#\n" +
+	"\bcurrency\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bcurrency\x12@\n" +
+	"\x14eligible_event_types\x18\b \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x12eligibleEventTypes\"T\n" +
 	"\x16CreatePassTypeResponse\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"$\n" +
-	"\x12GetPassTypeRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"Q\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"-\n" +
+	"\x12GetPassTypeRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"Q\n" +
 	"\x13GetPassTypeResponse\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\x9e\x02\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xa8\x02\n" +
 	"\x14ListPassTypesRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x16\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x124\n" +
 	"\x05order\x18\x04 \x01(\x0e2\x1e.reservation.pass.v1.PassOrderR\x05order\x12;\n" +
 	"\x06status\x18\x05 \x01(\x0e2#.reservation.pass.v1.PassTypeStatusR\x06status\x12?\n" +
@@ -3034,17 +3036,18 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\n" +
 	"pass_types\x18\x01 \x03(\v2\x1d.reservation.pass.v1.PassTypeR\tpassTypes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xe5\x04\n" +
-	"\x15UpdatePassTypeRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
-	"\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\"\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\x8b\x05\n" +
+	"\x15UpdatePassTypeRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12#\n" +
+	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"total_uses\x18\x04 \x01(\x05H\x02R\ttotalUses\x88\x01\x01\x12*\n" +
 	"\x0evalidity_count\x18\x05 \x01(\x05H\x03R\rvalidityCount\x88\x01\x01\x12F\n" +
 	"\rvalidity_unit\x18\x06 \x01(\x0e2!.reservation.pass.v1.ValidityUnitR\fvalidityUnit\x12\x19\n" +
-	"\x05price\x18\a \x01(\x03H\x04R\x05price\x88\x01\x01\x12\x1f\n" +
-	"\bcurrency\x18\b \x01(\tH\x05R\bcurrency\x88\x01\x01\x12Q\n" +
+	"\x05price\x18\a \x01(\x03H\x04R\x05price\x88\x01\x01\x12(\n" +
+	"\bcurrency\x18\b \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x05R\bcurrency\x88\x01\x01\x12Q\n" +
 	"\x14eligible_event_types\x18\t \x01(\v2\x1f.reservation.pass.v1.EventTypesR\x12eligibleEventTypes\x12;\n" +
 	"\x06status\x18\n" +
 	" \x01(\x0e2#.reservation.pass.v1.PassTypeStatusR\x06status\x12.\n" +
@@ -3055,102 +3058,103 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x0f_validity_countB\b\n" +
 	"\x06_priceB\v\n" +
 	"\t_currencyB\x13\n" +
-	"\x11_expected_version\"\"\n" +
+	"\x11_expected_version\"2\n" +
 	"\n" +
-	"EventTypes\x12\x14\n" +
-	"\x05types\x18\x01 \x03(\tR\x05types\"T\n" +
+	"EventTypes\x12$\n" +
+	"\x05types\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x05types\"T\n" +
 	"\x16UpdatePassTypeResponse\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xbc\x01\n" +
-	"\x19AssignCustomerPassRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
-	"customerId\x12 \n" +
-	"\fpass_type_id\x18\x02 \x01(\tR\n" +
-	"passTypeId\x12\x1d\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xd7\x01\n" +
+	"\x19AssignCustomerPassRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"customerId\x12)\n" +
+	"\fpass_type_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"passTypeId\x12&\n" +
 	"\n" +
-	"start_date\x18\x03 \x01(\tR\tstartDate\x12=\n" +
-	"\bpurchase\x18\x04 \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"\x85\x01\n" +
+	"start_date\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(R\tstartDate\x12=\n" +
+	"\bpurchase\x18\x04 \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"\xa1\x01\n" +
 	"\fPassPurchase\x12\x19\n" +
-	"\x05gross\x18\x01 \x01(\x03H\x00R\x05gross\x88\x01\x01\x12\x16\n" +
-	"\x06method\x18\x02 \x01(\tR\x06method\x12\x1c\n" +
-	"\treference\x18\x03 \x01(\tR\treference\x12\x1a\n" +
-	"\bcurrency\x18\x04 \x01(\tR\bcurrencyB\b\n" +
+	"\x05gross\x18\x01 \x01(\x03H\x00R\x05gross\x88\x01\x01\x12\x1f\n" +
+	"\x06method\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06method\x12&\n" +
+	"\treference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\x12#\n" +
+	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bcurrencyB\b\n" +
 	"\x06_gross\"d\n" +
 	"\x1aAssignCustomerPassResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"(\n" +
-	"\x16GetCustomerPassRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"a\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"1\n" +
+	"\x16GetCustomerPassRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"a\n" +
 	"\x17GetCustomerPassResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\xea\x02\n" +
-	"\x19ListCustomerPassesRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\x86\x03\n" +
+	"\x19ListCustomerPassesRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x16\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\x03R\x06offset\x124\n" +
-	"\x05order\x18\x05 \x01(\x0e2\x1e.reservation.pass.v1.PassOrderR\x05order\x12 \n" +
-	"\fpass_type_id\x18\x06 \x01(\tR\n" +
+	"\x05order\x18\x05 \x01(\x0e2\x1e.reservation.pass.v1.PassOrderR\x05order\x12)\n" +
+	"\fpass_type_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"passTypeId\x12?\n" +
 	"\x06status\x18\a \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x12?\n" +
 	"\rupdated_since\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\xa6\x01\n" +
 	"\x1aListCustomerPassesResponse\x12J\n" +
 	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xbe\x02\n" +
-	"\x19UpdateCustomerPassRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12$\n" +
-	"\vexpiry_date\x18\x02 \x01(\tH\x00R\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xda\x02\n" +
+	"\x19UpdateCustomerPassRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12-\n" +
+	"\vexpiry_date\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\n" +
 	"expiryDate\x88\x01\x01\x12*\n" +
 	"\x0eremaining_uses\x18\x03 \x01(\x05H\x01R\rremainingUses\x88\x01\x01\x12?\n" +
-	"\x06status\x18\x04 \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
+	"\x06status\x18\x04 \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x12 \n" +
+	"\x06reason\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\x12.\n" +
 	"\x10expected_version\x18\x06 \x01(\x03H\x02R\x0fexpectedVersion\x88\x01\x01B\x0e\n" +
 	"\f_expiry_dateB\x11\n" +
 	"\x0f_remaining_usesB\x13\n" +
 	"\x11_expected_version\"d\n" +
 	"\x1aUpdateCustomerPassResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"r\n" +
-	"\x14AdjustCreditsRequest\x12(\n" +
-	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
-	"\acredits\x18\x02 \x01(\x05R\acredits\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"_\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\x85\x01\n" +
+	"\x14AdjustCreditsRequest\x121\n" +
+	"\x10customer_pass_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12\x18\n" +
+	"\acredits\x18\x02 \x01(\x05R\acredits\x12 \n" +
+	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"_\n" +
 	"\x15AdjustCreditsResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\x8b\x01\n" +
-	"\x19ListEligiblePassesRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
-	"customerId\x12\x1f\n" +
-	"\vevent_types\x18\x02 \x03(\tR\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\xb4\x01\n" +
+	"\x19ListEligiblePassesRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"customerId\x12/\n" +
+	"\vevent_types\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18(R\n" +
 	"eventTypes\x12\x18\n" +
-	"\acredits\x18\x03 \x01(\x05R\acredits\x12\x12\n" +
-	"\x04days\x18\x04 \x03(\tR\x04days\"h\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\x12\"\n" +
+	"\x04days\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18(R\x04days\"h\n" +
 	"\x1aListEligiblePassesResponse\x12J\n" +
-	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\"\xc1\x01\n" +
-	"\x14RedeemCreditsRequest\x12#\n" +
-	"\rredemption_id\x18\x01 \x01(\tR\fredemptionId\x12\x1f\n" +
-	"\vcustomer_id\x18\x02 \x01(\tR\n" +
-	"customerId\x12(\n" +
-	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x129\n" +
-	"\x05items\x18\x04 \x03(\v2#.reservation.pass.v1.RedemptionItemR\x05items\"t\n" +
-	"\x0eRedemptionItem\x12\x17\n" +
-	"\aitem_id\x18\x01 \x01(\tR\x06itemId\x12\x1d\n" +
+	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\"\xe6\x01\n" +
+	"\x14RedeemCreditsRequest\x12,\n" +
+	"\rredemption_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\x12(\n" +
+	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"customerId\x121\n" +
+	"\x10customer_pass_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12C\n" +
+	"\x05items\x18\x04 \x03(\v2#.reservation.pass.v1.RedemptionItemB\b\xbaH\x05\x92\x01\x02\x102R\x05items\"\x8f\x01\n" +
+	"\x0eRedemptionItem\x12 \n" +
+	"\aitem_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06itemId\x12&\n" +
 	"\n" +
-	"event_type\x18\x02 \x01(\tR\teventType\x12\x18\n" +
-	"\acredits\x18\x03 \x01(\x05R\acredits\x12\x10\n" +
-	"\x03day\x18\x04 \x01(\tR\x03day\"\x82\x01\n" +
+	"event_type\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\teventType\x12\x18\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\x12\x19\n" +
+	"\x03day\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(R\x03day\"\x82\x01\n" +
 	"\x15RedeemCreditsResponse\x12(\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12%\n" +
-	"\x0eremaining_uses\x18\x03 \x01(\x05R\rremainingUses\"\x9c\x01\n" +
-	"\x14ReturnCreditsRequest\x12\x1b\n" +
-	"\treturn_id\x18\x01 \x01(\tR\breturnId\x12#\n" +
-	"\rredemption_id\x18\x02 \x01(\tR\fredemptionId\x12(\n" +
-	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
+	"\x0eremaining_uses\x18\x03 \x01(\x05R\rremainingUses\"\xb7\x01\n" +
+	"\x14ReturnCreditsRequest\x12$\n" +
+	"\treturn_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\breturnId\x12,\n" +
+	"\rredemption_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\x121\n" +
+	"\x10customer_pass_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12\x18\n" +
 	"\acredits\x18\x04 \x01(\x05R\acredits\"X\n" +
 	"\x15ReturnCreditsResponse\x12%\n" +
 	"\x0eremaining_uses\x18\x01 \x01(\x05R\rremainingUses\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\">\n" +
-	"\x17CancelRedemptionRequest\x12#\n" +
-	"\rredemption_id\x18\x01 \x01(\tR\fredemptionId\"4\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"G\n" +
+	"\x17CancelRedemptionRequest\x12,\n" +
+	"\rredemption_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\"4\n" +
 	"\x18CancelRedemptionResponse\x12\x18\n" +
 	"\acredits\x18\x01 \x01(\x05R\acredits\"\x15\n" +
 	"\x13VerifyPassesRequest\"u\n" +
@@ -3182,12 +3186,12 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x05actor\x18\x06 \x01(\tR\x05actor\x12#\n" +
 	"\rredemption_id\x18\a \x01(\tR\fredemptionId\x12\x17\n" +
 	"\aitem_id\x18\b \x01(\tR\x06itemId\x12\x16\n" +
-	"\x06reason\x18\t \x01(\tR\x06reason\"\x80\x01\n" +
-	"\x18ListLedgerEntriesRequest\x12(\n" +
-	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\x06reason\x18\t \x01(\tR\x06reason\"\x93\x01\n" +
+	"\x18ListLedgerEntriesRequest\x121\n" +
+	"\x10customer_pass_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\x7f\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x7f\n" +
 	"\x19ListLedgerEntriesResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .reservation.pass.v1.LedgerEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\x8d\x01\n" +

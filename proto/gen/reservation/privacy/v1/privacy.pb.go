@@ -10,6 +10,7 @@
 package privacyv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -642,9 +643,9 @@ var File_reservation_privacy_v1_privacy_proto protoreflect.FileDescriptor
 
 const file_reservation_privacy_v1_privacy_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/privacy/v1/privacy.proto\x12\x16reservation.privacy.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"<\n" +
-	"\x19ExportPersonalDataRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"$reservation/privacy/v1/privacy.proto\x12\x16reservation.privacy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"E\n" +
+	"\x19ExportPersonalDataRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"\\\n" +
 	"\x1aExportPersonalDataResponse\x12>\n" +
 	"\x06record\x18\x01 \x01(\v2&.reservation.privacy.v1.PersonalRecordR\x06record\"b\n" +
@@ -652,22 +653,22 @@ const file_reservation_privacy_v1_privacy_proto_rawDesc = "" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
-	"\x04json\x18\x04 \x01(\tR\x04json\"O\n" +
-	"\x14EraseCustomerRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"\x04json\x18\x04 \x01(\tR\x04json\"X\n" +
+	"\x14EraseCustomerRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12\x16\n" +
 	"\x06repeat\x18\x02 \x01(\bR\x06repeat\"R\n" +
 	"\x15EraseCustomerResponse\x129\n" +
-	"\aerasure\x18\x01 \x01(\v2\x1f.reservation.privacy.v1.ErasureR\aerasure\"4\n" +
-	"\x11GetErasureRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"\aerasure\x18\x01 \x01(\v2\x1f.reservation.privacy.v1.ErasureR\aerasure\"=\n" +
+	"\x11GetErasureRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"O\n" +
 	"\x12GetErasureResponse\x129\n" +
-	"\aerasure\x18\x01 \x01(\v2\x1f.reservation.privacy.v1.ErasureR\aerasure\"Q\n" +
+	"\aerasure\x18\x01 \x01(\v2\x1f.reservation.privacy.v1.ErasureR\aerasure\"[\n" +
 	"\x13ListErasuresRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"{\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"{\n" +
 	"\x14ListErasuresResponse\x12;\n" +
 	"\berasures\x18\x01 \x03(\v2\x1f.reservation.privacy.v1.ErasureR\berasures\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x02\n" +

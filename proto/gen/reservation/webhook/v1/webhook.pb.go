@@ -10,6 +10,7 @@
 package webhookv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -2627,7 +2628,7 @@ var File_reservation_webhook_v1_webhook_proto protoreflect.FileDescriptor
 
 const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/webhook/v1/webhook.proto\x12\x16reservation.webhook.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x04\n" +
+	"$reservation/webhook/v1/webhook.proto\x12\x16reservation.webhook.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x04\n" +
 	"\bEndpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12 \n" +
@@ -2643,26 +2644,26 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\v \x01(\x03R\aversion\"\xa2\x01\n" +
-	"\x15CreateEndpointRequest\x12\x10\n" +
-	"\x03url\x18\x01 \x01(\tR\x03url\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x129\n" +
-	"\x06events\x18\x03 \x03(\x0e2!.reservation.webhook.v1.EventTypeR\x06events\x12\x1a\n" +
+	"\aversion\x18\v \x01(\x03R\aversion\"\xc0\x01\n" +
+	"\x15CreateEndpointRequest\x12\x1a\n" +
+	"\x03url\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x03url\x12*\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\vdescription\x12C\n" +
+	"\x06events\x18\x03 \x03(\x0e2!.reservation.webhook.v1.EventTypeB\b\xbaH\x05\x92\x01\x02\x10\x14R\x06events\x12\x1a\n" +
 	"\bdisabled\x18\x04 \x01(\bR\bdisabled\"n\n" +
 	"\x16CreateEndpointResponse\x12<\n" +
 	"\bendpoint\x18\x01 \x01(\v2 .reservation.webhook.v1.EndpointR\bendpoint\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"$\n" +
-	"\x12GetEndpointRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"S\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"-\n" +
+	"\x12GetEndpointRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"S\n" +
 	"\x13GetEndpointResponse\x12<\n" +
 	"\bendpoint\x18\x01 \x01(\v2 .reservation.webhook.v1.EndpointR\bendpoint\"\x16\n" +
 	"\x14ListEndpointsRequest\"W\n" +
 	"\x15ListEndpointsResponse\x12>\n" +
-	"\tendpoints\x18\x01 \x03(\v2 .reservation.webhook.v1.EndpointR\tendpoints\"\xa9\x02\n" +
-	"\x15UpdateEndpointRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
-	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12:\n" +
+	"\tendpoints\x18\x01 \x03(\v2 .reservation.webhook.v1.EndpointR\tendpoints\"\xc6\x02\n" +
+	"\x15UpdateEndpointRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12\x1f\n" +
+	"\x03url\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x00R\x03url\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x01R\vdescription\x88\x01\x01\x12:\n" +
 	"\x06events\x18\x04 \x01(\v2\".reservation.webhook.v1.EventTypesR\x06events\x12\x1d\n" +
 	"\aenabled\x18\x05 \x01(\bH\x02R\aenabled\x88\x01\x01\x12.\n" +
 	"\x10expected_version\x18\x06 \x01(\x03H\x03R\x0fexpectedVersion\x88\x01\x01B\x06\n" +
@@ -2670,17 +2671,17 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\f_descriptionB\n" +
 	"\n" +
 	"\b_enabledB\x13\n" +
-	"\x11_expected_version\"E\n" +
+	"\x11_expected_version\"O\n" +
 	"\n" +
-	"EventTypes\x127\n" +
-	"\x05types\x18\x01 \x03(\x0e2!.reservation.webhook.v1.EventTypeR\x05types\"V\n" +
+	"EventTypes\x12A\n" +
+	"\x05types\x18\x01 \x03(\x0e2!.reservation.webhook.v1.EventTypeB\b\xbaH\x05\x92\x01\x02\x10\x14R\x05types\"V\n" +
 	"\x16UpdateEndpointResponse\x12<\n" +
-	"\bendpoint\x18\x01 \x01(\v2 .reservation.webhook.v1.EndpointR\bendpoint\"'\n" +
-	"\x15DeleteEndpointRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x18\n" +
-	"\x16DeleteEndpointResponse\"3\n" +
-	"\x10GetSecretRequest\x12\x1f\n" +
-	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"\bendpoint\x18\x01 \x01(\v2 .reservation.webhook.v1.EndpointR\bendpoint\"0\n" +
+	"\x15DeleteEndpointRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x18\n" +
+	"\x16DeleteEndpointResponse\"<\n" +
+	"\x10GetSecretRequest\x12(\n" +
+	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\"\xad\x01\n" +
 	"\x06Secret\x12\x15\n" +
 	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x16\n" +
@@ -2690,9 +2691,9 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"M\n" +
 	"\x11GetSecretResponse\x128\n" +
-	"\asecrets\x18\x01 \x03(\v2\x1e.reservation.webhook.v1.SecretR\asecrets\"6\n" +
-	"\x13RotateSecretRequest\x12\x1f\n" +
-	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"\asecrets\x18\x01 \x03(\v2\x1e.reservation.webhook.v1.SecretR\asecrets\"?\n" +
+	"\x13RotateSecretRequest\x12(\n" +
+	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\"P\n" +
 	"\x14RotateSecretResponse\x128\n" +
 	"\asecrets\x18\x01 \x03(\v2\x1e.reservation.webhook.v1.SecretR\asecrets\"\xab\x03\n" +
@@ -2711,9 +2712,9 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	" \x01(\tR\x03url\"2\n" +
 	"\x06Header\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"k\n" +
-	"\x0fSendTestRequest\x12\x1f\n" +
-	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"t\n" +
+	"\x0fSendTestRequest\x12(\n" +
+	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x127\n" +
 	"\x05event\x18\x02 \x01(\x0e2!.reservation.webhook.v1.EventTypeR\x05event\"\x82\x01\n" +
 	"\x10SendTestResponse\x12\x1f\n" +
@@ -2739,41 +2740,41 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rnextAttemptAt\x12;\n" +
 	"\vfinished_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12\x12\n" +
-	"\x04test\x18\f \x01(\bR\x04test\"\xce\x02\n" +
-	"\x15ListDeliveriesRequest\x12\x1f\n" +
-	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"\x04test\x18\f \x01(\bR\x04test\"\xe1\x02\n" +
+	"\x15ListDeliveriesRequest\x12(\n" +
+	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x127\n" +
 	"\x05event\x18\x02 \x01(\x0e2!.reservation.webhook.v1.EventTypeR\x05event\x12;\n" +
 	"\x05state\x18\x03 \x01(\x0e2%.reservation.webhook.v1.DeliveryStateR\x05state\x120\n" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1b\n" +
-	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\a \x01(\tR\tpageToken\"\x82\x01\n" +
+	"page_token\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x82\x01\n" +
 	"\x16ListDeliveriesResponse\x12@\n" +
 	"\n" +
 	"deliveries\x18\x01 \x03(\v2 .reservation.webhook.v1.DeliveryR\n" +
 	"deliveries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"$\n" +
-	"\x12GetDeliveryRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xa4\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"-\n" +
+	"\x12GetDeliveryRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\xa4\x01\n" +
 	"\x13GetDeliveryResponse\x12<\n" +
 	"\bdelivery\x18\x01 \x01(\v2 .reservation.webhook.v1.DeliveryR\bdelivery\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\x12;\n" +
-	"\battempts\x18\x03 \x03(\v2\x1f.reservation.webhook.v1.AttemptR\battempts\"'\n" +
-	"\x15ReplayDeliveryRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"V\n" +
+	"\battempts\x18\x03 \x03(\v2\x1f.reservation.webhook.v1.AttemptR\battempts\"0\n" +
+	"\x15ReplayDeliveryRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"V\n" +
 	"\x16ReplayDeliveryResponse\x12<\n" +
-	"\bdelivery\x18\x01 \x01(\v2 .reservation.webhook.v1.DeliveryR\bdelivery\"h\n" +
-	"\x13ReplayFailedRequest\x12\x1f\n" +
-	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"\bdelivery\x18\x01 \x01(\v2 .reservation.webhook.v1.DeliveryR\bdelivery\"q\n" +
+	"\x13ReplayFailedRequest\x12(\n" +
+	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"H\n" +
 	"\x14ReplayFailedResponse\x12\x1a\n" +
 	"\breplayed\x18\x01 \x01(\x03R\breplayed\x12\x14\n" +
-	"\x05tests\x18\x02 \x01(\x03R\x05tests\"\x8b\x02\n" +
-	"\x0eDeliveryFilter\x12\x1f\n" +
-	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"\x05tests\x18\x02 \x01(\x03R\x05tests\"\x94\x02\n" +
+	"\x0eDeliveryFilter\x12(\n" +
+	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x127\n" +
 	"\x05event\x18\x02 \x01(\x0e2!.reservation.webhook.v1.EventTypeR\x05event\x12;\n" +
 	"\x05state\x18\x03 \x01(\x0e2%.reservation.webhook.v1.DeliveryStateR\x05state\x120\n" +
@@ -2785,16 +2786,16 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\x12/\n" +
 	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x14\n" +
-	"\x05tests\x18\x04 \x01(\x03R\x05tests\"\x9c\x01\n" +
-	"\x17ReplayDeliveriesRequest\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\x12>\n" +
+	"\x05tests\x18\x04 \x01(\x03R\x05tests\"\xad\x01\n" +
+	"\x17ReplayDeliveriesRequest\x12!\n" +
+	"\x03ids\x18\x01 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xc8\x01\"\x04r\x02\x18dR\x03ids\x12>\n" +
 	"\x06filter\x18\x02 \x01(\v2&.reservation.webhook.v1.DeliveryFilterR\x06filter\x12/\n" +
 	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"P\n" +
 	"\x18ReplayDeliveriesResponse\x12\x1a\n" +
 	"\breplayed\x18\x01 \x01(\x03R\breplayed\x12\x18\n" +
-	"\askipped\x18\x02 \x01(\x03R\askipped\"\xc2\x01\n" +
-	"\x14GetStatisticsRequest\x12\x1f\n" +
-	"\vendpoint_id\x18\x01 \x01(\tR\n" +
+	"\askipped\x18\x02 \x01(\x03R\askipped\"\xcb\x01\n" +
+	"\x14GetStatisticsRequest\x12(\n" +
+	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12%\n" +

@@ -14,6 +14,7 @@
 package edgeav1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -1441,11 +1442,11 @@ var File_reservation_edge_a_v1_interface_a_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\"\xa1\x01\n" +
-	"\fTokenRequest\x12!\n" +
-	"\tclient_id\x18\x01 \x01(\tH\x00R\tclient_id\x88\x01\x01\x12)\n" +
-	"\rclient_secret\x18\x02 \x01(\tH\x01R\rclient_secret\x88\x01\x01\x12\x19\n" +
-	"\x05scope\x18\x03 \x01(\tH\x02R\x05scope\x88\x01\x01B\f\n" +
+	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\x1a\x1bbuf/validate/validate.proto\"\xbe\x01\n" +
+	"\fTokenRequest\x12*\n" +
+	"\tclient_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\tclient_id\x88\x01\x01\x123\n" +
+	"\rclient_secret\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\rclient_secret\x88\x01\x01\x12#\n" +
+	"\x05scope\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fH\x02R\x05scope\x88\x01\x01B\f\n" +
 	"\n" +
 	"_client_idB\x10\n" +
 	"\x0e_client_secretB\b\n" +
@@ -1471,9 +1472,9 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\blastname\x18\x04 \x01(\tR\blastname\x12\x14\n" +
 	"\x05email\x18\x05 \x01(\tR\x05email\x12\x16\n" +
 	"\x06mobile\x18\x06 \x01(\tR\x06mobile\x12\x1a\n" +
-	"\barchived\x18\a \x01(\bR\barchived\"#\n" +
-	"\x11GetProfileRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"H\n" +
+	"\barchived\x18\a \x01(\bR\barchived\",\n" +
+	"\x11GetProfileRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"H\n" +
 	"\x12GetProfileResponse\x122\n" +
 	"\x04data\x18\x01 \x01(\v2\x1e.reservation.edge.a.v1.ProfileR\x04data\"\x95\x01\n" +
 	"\aProfile\x12\x0e\n" +
@@ -1482,30 +1483,30 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\tfirstname\x18\x03 \x01(\tR\tfirstname\x12\x1a\n" +
 	"\blastname\x18\x04 \x01(\tR\blastname\x12\x14\n" +
 	"\x05email\x18\x05 \x01(\tR\x05email\x12\x16\n" +
-	"\x06mobile\x18\x06 \x01(\tR\x06mobile\"f\n" +
-	"\x14UpdateProfileRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12>\n" +
-	"\aprofile\x18\x02 \x01(\v2$.reservation.edge.a.v1.ProfileUpdateR\aprofile\"\xbb\x01\n" +
-	"\rProfileUpdate\x12!\n" +
-	"\tfirstname\x18\x01 \x01(\tH\x00R\tfirstname\x88\x01\x01\x12\x1f\n" +
-	"\blastname\x18\x02 \x01(\tH\x01R\blastname\x88\x01\x01\x12\x19\n" +
-	"\x05email\x18\x03 \x01(\tH\x02R\x05email\x88\x01\x01\x12\x1b\n" +
-	"\x06mobile\x18\x04 \x01(\tH\x03R\x06mobile\x88\x01\x01B\f\n" +
+	"\x06mobile\x18\x06 \x01(\tR\x06mobile\"o\n" +
+	"\x14UpdateProfileRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12>\n" +
+	"\aprofile\x18\x02 \x01(\v2$.reservation.edge.a.v1.ProfileUpdateR\aprofile\"\xe0\x01\n" +
+	"\rProfileUpdate\x12*\n" +
+	"\tfirstname\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\tfirstname\x88\x01\x01\x12(\n" +
+	"\blastname\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\blastname\x88\x01\x01\x12#\n" +
+	"\x05email\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01H\x02R\x05email\x88\x01\x01\x12$\n" +
+	"\x06mobile\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06mobile\x88\x01\x01B\f\n" +
 	"\n" +
 	"_firstnameB\v\n" +
 	"\t_lastnameB\b\n" +
 	"\x06_emailB\t\n" +
 	"\a_mobile\"1\n" +
 	"\x15UpdateProfileResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage\"\x8e\x02\n" +
-	"\x13ListBookingsRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04page\x18\x02 \x01(\tH\x00R\x04page\x88\x01\x01\x12 \n" +
-	"\tpage_size\x18\x03 \x01(\tH\x01R\bpageSize\x88\x01\x01\x12%\n" +
-	"\vfuture_only\x18\x04 \x01(\tH\x02R\vfuture_only\x88\x01\x01\x12\"\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\"\xc4\x02\n" +
+	"\x13ListBookingsRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12)\n" +
+	"\tpage_size\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\bpageSize\x88\x01\x01\x12.\n" +
+	"\vfuture_only\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x02R\vfuture_only\x88\x01\x01\x12+\n" +
 	"\n" +
-	"start_date\x18\x05 \x01(\tH\x03R\tstartDate\x88\x01\x01\x12\x1e\n" +
-	"\bend_date\x18\x06 \x01(\tH\x04R\aendDate\x88\x01\x01B\a\n" +
+	"start_date\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\tstartDate\x88\x01\x01\x12'\n" +
+	"\bend_date\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\aendDate\x88\x01\x01B\a\n" +
 	"\x05_pageB\f\n" +
 	"\n" +
 	"_page_sizeB\x0e\n" +
@@ -1516,11 +1517,11 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x03(\v2\".reservation.edge.a.v1.TransactionR\x04data\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"B\n" +
-	"\x11GetBookingRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"T\n" +
+	"\x11GetBookingRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12&\n" +
 	"\n" +
-	"booking_id\x18\x02 \x01(\tR\tbookingId\"L\n" +
+	"booking_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\"L\n" +
 	"\x12GetBookingResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".reservation.edge.a.v1.TransactionR\x04data\"\x93\x01\n" +
 	"\vTransaction\x12\x0e\n" +

@@ -15,6 +15,7 @@
 package edgebv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -975,7 +976,7 @@ type Event struct {
 	Location       string                 `protobuf:"bytes,13,opt,name=location,proto3" json:"location,omitempty"`
 	Dates          []*EventDate           `protobuf:"bytes,14,rep,name=dates,proto3" json:"dates,omitempty"`
 	PricingOptions []*PricingOption       `protobuf:"bytes,15,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// null: cancellation is always free.
+	// null: cancellation is free until the start.
 	FreeCancellationMinutes *v1.NullableInt `protobuf:"bytes,16,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3" json:"free_cancellation_minutes,omitempty"`
 	Recurrence              *Recurrence     `protobuf:"bytes,17,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	CreatedAt               string          `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -1209,7 +1210,9 @@ type EventDateWrite struct {
 	StartsAt *string `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3,oneof" json:"starts_at,omitempty"`
 	Duration *int32  `protobuf:"varint,3,opt,name=duration,proto3,oneof" json:"duration,omitempty"`
 	// null: unlimited; absent: unchanged.
-	Capacity      *v1.NullableInt `protobuf:"bytes,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	Capacity *v1.NullableInt `protobuf:"bytes,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	// Instead of duration.
+	EndsAt        *string `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1270,6 +1273,13 @@ func (x *EventDateWrite) GetCapacity() *v1.NullableInt {
 		return x.Capacity
 	}
 	return nil
+}
+
+func (x *EventDateWrite) GetEndsAt() string {
+	if x != nil && x.EndsAt != nil {
+		return *x.EndsAt
+	}
+	return ""
 }
 
 type PricingOptionWrite struct {
@@ -4432,11 +4442,11 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1freservation/edge/v1/types.proto\"k\n" +
-	"\fTokenRequest\x12\x1c\n" +
-	"\aapi_key\x18\x01 \x01(\tH\x00R\x06apiKey\x88\x01\x01\x12\"\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"\fTokenRequest\x12%\n" +
+	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
-	"api_secret\x18\x02 \x01(\tH\x01R\tapiSecret\x88\x01\x01B\n" +
+	"api_secret\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\tapiSecret\x88\x01\x01B\n" +
 	"\n" +
 	"\b_api_keyB\r\n" +
 	"\v_api_secret\"D\n" +
@@ -4455,28 +4465,28 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\a \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\b \x01(\tR\tupdatedAt\"\xed\x01\n" +
-	"\rCustomerWrite\x12\"\n" +
+	"updated_at\x18\b \x01(\tR\tupdatedAt\"\x92\x02\n" +
+	"\rCustomerWrite\x12+\n" +
 	"\n" +
-	"first_name\x18\x01 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12 \n" +
-	"\tlast_name\x18\x02 \x01(\tH\x01R\blastName\x88\x01\x01\x12\x19\n" +
-	"\x05email\x18\x03 \x01(\tH\x02R\x05email\x88\x01\x01\x12\x1b\n" +
-	"\x06mobile\x18\x04 \x01(\tH\x03R\x06mobile\x88\x01\x01\x12\x1f\n" +
+	"first_name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\tfirstName\x88\x01\x01\x12)\n" +
+	"\tlast_name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\blastName\x88\x01\x01\x12#\n" +
+	"\x05email\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01H\x02R\x05email\x88\x01\x01\x12$\n" +
+	"\x06mobile\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06mobile\x88\x01\x01\x12\x1f\n" +
 	"\barchived\x18\x05 \x01(\bH\x04R\barchived\x88\x01\x01B\r\n" +
 	"\v_first_nameB\f\n" +
 	"\n" +
 	"_last_nameB\b\n" +
 	"\x06_emailB\t\n" +
 	"\a_mobileB\v\n" +
-	"\t_archived\"\xbe\x02\n" +
-	"\x14ListCustomersRequest\x12\x17\n" +
-	"\x04page\x18\x01 \x01(\tH\x00R\x04page\x88\x01\x01\x12\x1e\n" +
-	"\bper_page\x18\x02 \x01(\tH\x01R\aperPage\x88\x01\x01\x12\x1b\n" +
-	"\x06cursor\x18\x03 \x01(\tH\x02R\x06cursor\x88\x01\x01\x12\x17\n" +
-	"\x04sort\x18\x04 \x01(\tH\x03R\x04sort\x88\x01\x01\x12(\n" +
-	"\rupdated_since\x18\x05 \x01(\tH\x04R\fupdatedSince\x88\x01\x01\x12\x19\n" +
-	"\x05email\x18\x06 \x01(\tH\x05R\x05email\x88\x01\x01\x12\x1f\n" +
-	"\barchived\x18\a \x01(\tH\x06R\barchived\x88\x01\x01B\a\n" +
+	"\t_archived\"\xff\x02\n" +
+	"\x14ListCustomersRequest\x12 \n" +
+	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
+	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
+	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
+	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12#\n" +
+	"\x05email\x18\x06 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01H\x05R\x05email\x88\x01\x01\x12(\n" +
+	"\barchived\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\barchived\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\a\n" +
@@ -4491,16 +4501,16 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"$\n" +
-	"\x12GetCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"Y\n" +
+	"\f_next_cursor\"-\n" +
+	"\x12GetCustomerRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"Y\n" +
 	"\x15CreateCustomerRequest\x12@\n" +
-	"\bcustomer\x18\x01 \x01(\v2$.reservation.edge.b.v1.CustomerWriteR\bcustomer\"i\n" +
-	"\x15UpdateCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12@\n" +
-	"\bcustomer\x18\x02 \x01(\v2$.reservation.edge.b.v1.CustomerWriteR\bcustomer\"'\n" +
-	"\x15DeleteCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"B\n" +
+	"\bcustomer\x18\x01 \x01(\v2$.reservation.edge.b.v1.CustomerWriteR\bcustomer\"r\n" +
+	"\x15UpdateCustomerRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12@\n" +
+	"\bcustomer\x18\x02 \x01(\v2$.reservation.edge.b.v1.CustomerWriteR\bcustomer\"0\n" +
+	"\x15DeleteCustomerRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"B\n" +
 	"\x16DeleteCustomerResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\"?\n" +
@@ -4548,51 +4558,55 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x12 \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\x13 \x01(\tR\tupdatedAt\"@\n" +
+	"updated_at\x18\x13 \x01(\tR\tupdatedAt\"[\n" +
 	"\n" +
-	"Recurrence\x12\x12\n" +
-	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x1e\n" +
+	"Recurrence\x12\x1c\n" +
+	"\x04rule\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04rule\x12/\n" +
 	"\n" +
-	"exceptions\x18\x02 \x03(\tR\n" +
-	"exceptions\"\xc8\x01\n" +
-	"\x0eEventDateWrite\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12 \n" +
-	"\tstarts_at\x18\x02 \x01(\tH\x01R\bstartsAt\x88\x01\x01\x12\x1f\n" +
+	"exceptions\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04r\x02\x18(R\n" +
+	"exceptions\"\x8d\x02\n" +
+	"\x0eEventDateWrite\x12\x1c\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x02id\x88\x01\x01\x12)\n" +
+	"\tstarts_at\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(H\x01R\bstartsAt\x88\x01\x01\x12\x1f\n" +
 	"\bduration\x18\x03 \x01(\x05H\x02R\bduration\x88\x01\x01\x12<\n" +
-	"\bcapacity\x18\x04 \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacityB\x05\n" +
+	"\bcapacity\x18\x04 \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12%\n" +
+	"\aends_at\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06endsAt\x88\x01\x01B\x05\n" +
 	"\x03_idB\f\n" +
 	"\n" +
 	"_starts_atB\v\n" +
-	"\t_duration\"\xab\x02\n" +
-	"\x12PricingOptionWrite\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\tH\x00R\x02id\x88\x01\x01\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tH\x01R\x04name\x88\x01\x01\x121\n" +
-	"\x05price\x18\x03 \x01(\v2\x1b.reservation.edge.v1.AmountR\x05price\x12\x1f\n" +
-	"\bcurrency\x18\x04 \x01(\tH\x02R\bcurrency\x88\x01\x01\x12:\n" +
+	"\t_durationB\n" +
+	"\n" +
+	"\b_ends_at\"\xc7\x02\n" +
+	"\x12PricingOptionWrite\x12\x1c\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x02id\x88\x01\x01\x12!\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\x04name\x88\x01\x01\x121\n" +
+	"\x05price\x18\x03 \x01(\v2\x1b.reservation.edge.v1.AmountR\x05price\x12(\n" +
+	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x02R\bcurrency\x88\x01\x01\x12:\n" +
 	"\acredits\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\acredits\x12:\n" +
 	"\btax_rate\x18\x06 \x01(\v2\x1f.reservation.edge.v1.PercentageR\ataxRateB\x05\n" +
 	"\x03_idB\a\n" +
 	"\x05_nameB\v\n" +
-	"\t_currency\"\x86\x06\n" +
+	"\t_currency\"\xe6\x06\n" +
 	"\n" +
-	"EventWrite\x12\x19\n" +
-	"\x05title\x18\x01 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\x17\n" +
-	"\x04type\x18\x03 \x01(\tH\x02R\x04type\x88\x01\x01\x12\x1b\n" +
-	"\x06status\x18\x04 \x01(\tH\x03R\x06status\x88\x01\x01\x12\x1f\n" +
-	"\btimezone\x18\x05 \x01(\tH\x04R\btimezone\x88\x01\x01\x12 \n" +
-	"\tstarts_at\x18\x06 \x01(\tH\x05R\bstartsAt\x88\x01\x01\x12\x1f\n" +
+	"EventWrite\x12#\n" +
+	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x12 \n" +
+	"\x04type\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\x04type\x88\x01\x01\x12$\n" +
+	"\x06status\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06status\x88\x01\x01\x12(\n" +
+	"\btimezone\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@H\x04R\btimezone\x88\x01\x01\x12)\n" +
+	"\tstarts_at\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(H\x05R\bstartsAt\x88\x01\x01\x12\x1f\n" +
 	"\bduration\x18\a \x01(\x05H\x06R\bduration\x88\x01\x01\x12<\n" +
-	"\bcapacity\x18\b \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12\x1f\n" +
-	"\blocation\x18\t \x01(\tH\aR\blocation\x88\x01\x01\x12;\n" +
+	"\bcapacity\x18\b \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12)\n" +
+	"\blocation\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\aR\blocation\x88\x01\x01\x12F\n" +
 	"\x05dates\x18\n" +
-	" \x03(\v2%.reservation.edge.b.v1.EventDateWriteR\x05dates\x12R\n" +
-	"\x0fpricing_options\x18\v \x03(\v2).reservation.edge.b.v1.PricingOptionWriteR\x0epricingOptions\x12\\\n" +
+	" \x03(\v2%.reservation.edge.b.v1.EventDateWriteB\t\xbaH\x06\x92\x01\x03\x10\x88'R\x05dates\x12\\\n" +
+	"\x0fpricing_options\x18\v \x03(\v2).reservation.edge.b.v1.PricingOptionWriteB\b\xbaH\x05\x92\x01\x02\x102R\x0epricingOptions\x12\\\n" +
 	"\x19free_cancellation_minutes\x18\f \x01(\v2 .reservation.edge.v1.NullableIntR\x17freeCancellationMinutes\x12A\n" +
 	"\n" +
 	"recurrence\x18\r \x01(\v2!.reservation.edge.b.v1.RecurrenceR\n" +
-	"recurrence\x12\x1c\n" +
-	"\aends_at\x18\x0e \x01(\tH\bR\x06endsAt\x88\x01\x01B\b\n" +
+	"recurrence\x12%\n" +
+	"\aends_at\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18(H\bR\x06endsAt\x88\x01\x01B\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\a\n" +
 	"\x05_typeB\t\n" +
@@ -4603,18 +4617,18 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\t_durationB\v\n" +
 	"\t_locationB\n" +
 	"\n" +
-	"\b_ends_at\"\xa4\x03\n" +
-	"\x11ListEventsRequest\x12\x17\n" +
-	"\x04page\x18\x01 \x01(\tH\x00R\x04page\x88\x01\x01\x12\x1e\n" +
-	"\bper_page\x18\x02 \x01(\tH\x01R\aperPage\x88\x01\x01\x12\x1b\n" +
-	"\x06cursor\x18\x03 \x01(\tH\x02R\x06cursor\x88\x01\x01\x12\x17\n" +
-	"\x04sort\x18\x04 \x01(\tH\x03R\x04sort\x88\x01\x01\x12(\n" +
-	"\rupdated_since\x18\x05 \x01(\tH\x04R\fupdatedSince\x88\x01\x01\x12\x17\n" +
-	"\x04type\x18\x06 \x01(\tH\x05R\x04type\x88\x01\x01\x12\x1b\n" +
-	"\x06status\x18\a \x01(\tH\x06R\x06status\x88\x01\x01\x12$\n" +
-	"\vstarts_from\x18\b \x01(\tH\aR\n" +
-	"startsFrom\x88\x01\x01\x12(\n" +
-	"\rstarts_before\x18\t \x01(\tH\bR\fstartsBefore\x88\x01\x01B\a\n" +
+	"\b_ends_at\"\xf6\x03\n" +
+	"\x11ListEventsRequest\x12 \n" +
+	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
+	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
+	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
+	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12 \n" +
+	"\x04type\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\x04type\x88\x01\x01\x12$\n" +
+	"\x06status\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\x06status\x88\x01\x01\x12-\n" +
+	"\vstarts_from\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dH\aR\n" +
+	"startsFrom\x88\x01\x01\x121\n" +
+	"\rstarts_before\x18\t \x01(\tB\a\xbaH\x04r\x02\x18dH\bR\fstartsBefore\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\a\n" +
@@ -4631,15 +4645,15 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"!\n" +
-	"\x0fGetEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"$\n" +
-	"\x12DeleteEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"M\n" +
+	"\f_next_cursor\"*\n" +
+	"\x0fGetEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"-\n" +
+	"\x12DeleteEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"M\n" +
 	"\x12CreateEventRequest\x127\n" +
-	"\x05event\x18\x01 \x01(\v2!.reservation.edge.b.v1.EventWriteR\x05event\"]\n" +
-	"\x12UpdateEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
+	"\x05event\x18\x01 \x01(\v2!.reservation.edge.b.v1.EventWriteR\x05event\"f\n" +
+	"\x12UpdateEventRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +
 	"\x05event\x18\x02 \x01(\v2!.reservation.edge.b.v1.EventWriteR\x05event\"\x87\x06\n" +
 	"\fRegistration\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
@@ -4669,17 +4683,17 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"attendance\x18\x12 \x01(\tR\n" +
 	"attendance\x12F\n" +
 	"\rdiscount_code\x18\x13 \x01(\v2!.reservation.edge.v1.NullableTextR\fdiscountCode\x12\x1a\n" +
-	"\brefunded\x18\x14 \x01(\bR\brefunded\"\x98\x03\n" +
-	"\x18ListRegistrationsRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
-	"\x04page\x18\x02 \x01(\tH\x00R\x04page\x88\x01\x01\x12\x1e\n" +
-	"\bper_page\x18\x03 \x01(\tH\x01R\aperPage\x88\x01\x01\x12\x1b\n" +
-	"\x06cursor\x18\x04 \x01(\tH\x02R\x06cursor\x88\x01\x01\x12\x17\n" +
-	"\x04sort\x18\x05 \x01(\tH\x03R\x04sort\x88\x01\x01\x12(\n" +
-	"\rupdated_since\x18\x06 \x01(\tH\x04R\fupdatedSince\x88\x01\x01\x12'\n" +
-	"\revent_date_id\x18\a \x01(\tH\x05R\veventDateId\x88\x01\x01\x12\x1b\n" +
-	"\x06status\x18\b \x01(\tH\x06R\x06status\x88\x01\x01\x12$\n" +
-	"\vcustomer_id\x18\t \x01(\tH\aR\n" +
+	"\brefunded\x18\x14 \x01(\bR\brefunded\"\xea\x03\n" +
+	"\x18ListRegistrationsRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
+	"\bper_page\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
+	"\x04sort\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
+	"\rupdated_since\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x120\n" +
+	"\revent_date_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\veventDateId\x88\x01\x01\x12$\n" +
+	"\x06status\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\x06status\x88\x01\x01\x12-\n" +
+	"\vcustomer_id\x18\t \x01(\tB\a\xbaH\x04r\x02\x18dH\aR\n" +
 	"customerId\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
@@ -4696,41 +4710,41 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xab\x01\n" +
-	"\fPaymentWrite\x12\x1b\n" +
-	"\x06method\x18\x01 \x01(\tH\x00R\x06method\x88\x01\x01\x12-\n" +
-	"\x10customer_pass_id\x18\x02 \x01(\tH\x01R\x0ecustomerPassId\x88\x01\x01\x12!\n" +
-	"\treference\x18\x03 \x01(\tH\x02R\treference\x88\x01\x01B\t\n" +
+	"\f_next_cursor\"\xc7\x01\n" +
+	"\fPaymentWrite\x12$\n" +
+	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\x06method\x88\x01\x01\x126\n" +
+	"\x10customer_pass_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\x0ecustomerPassId\x88\x01\x01\x12+\n" +
+	"\treference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\treference\x88\x01\x01B\t\n" +
 	"\a_methodB\x13\n" +
 	"\x11_customer_pass_idB\f\n" +
 	"\n" +
-	"_reference\"\xac\x03\n" +
-	"\x11RegistrationWrite\x12$\n" +
-	"\vcustomer_id\x18\x01 \x01(\tH\x00R\n" +
-	"customerId\x88\x01\x01\x12'\n" +
-	"\revent_date_id\x18\x02 \x01(\tH\x01R\veventDateId\x88\x01\x01\x12\x19\n" +
-	"\x05spots\x18\x03 \x01(\x05H\x02R\x05spots\x88\x01\x01\x12/\n" +
-	"\x11pricing_option_id\x18\x04 \x01(\tH\x03R\x0fpricingOptionId\x88\x01\x01\x12=\n" +
-	"\apayment\x18\x05 \x01(\v2#.reservation.edge.b.v1.PaymentWriteR\apayment\x12(\n" +
-	"\rdiscount_code\x18\x06 \x01(\tH\x04R\fdiscountCode\x88\x01\x01\x12+\n" +
-	"\x0fpurchased_by_id\x18\a \x01(\tH\x05R\rpurchasedById\x88\x01\x01B\x0e\n" +
+	"_reference\"\xd9\x03\n" +
+	"\x11RegistrationWrite\x12-\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
+	"customerId\x88\x01\x01\x120\n" +
+	"\revent_date_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\veventDateId\x88\x01\x01\x12\x19\n" +
+	"\x05spots\x18\x03 \x01(\x05H\x02R\x05spots\x88\x01\x01\x128\n" +
+	"\x11pricing_option_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x0fpricingOptionId\x88\x01\x01\x12=\n" +
+	"\apayment\x18\x05 \x01(\v2#.reservation.edge.b.v1.PaymentWriteR\apayment\x121\n" +
+	"\rdiscount_code\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@H\x04R\fdiscountCode\x88\x01\x01\x124\n" +
+	"\x0fpurchased_by_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\rpurchasedById\x88\x01\x01B\x0e\n" +
 	"\f_customer_idB\x10\n" +
 	"\x0e_event_date_idB\b\n" +
 	"\x06_spotsB\x14\n" +
 	"\x12_pricing_option_idB\x10\n" +
 	"\x0e_discount_codeB\x12\n" +
-	"\x10_purchased_by_id\"y\n" +
-	"\x19CreateRegistrationRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12L\n" +
-	"\fregistration\x18\x02 \x01(\v2(.reservation.edge.b.v1.RegistrationWriteR\fregistration\"Q\n" +
-	"\x16GetRegistrationRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fregistration_id\x18\x02 \x01(\tR\x0eregistrationId\"b\n" +
+	"\x10_purchased_by_id\"\x82\x01\n" +
+	"\x19CreateRegistrationRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12L\n" +
+	"\fregistration\x18\x02 \x01(\v2(.reservation.edge.b.v1.RegistrationWriteR\fregistration\"c\n" +
+	"\x16GetRegistrationRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x120\n" +
+	"\x0fregistration_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0eregistrationId\"b\n" +
 	"\x17GetRegistrationResponse\x12G\n" +
-	"\fregistration\x18\x01 \x01(\v2#.reservation.edge.b.v1.RegistrationR\fregistration\"T\n" +
-	"\x19DeleteRegistrationRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fregistration_id\x18\x02 \x01(\tR\x0eregistrationId\"\xd9\x01\n" +
+	"\fregistration\x18\x01 \x01(\v2#.reservation.edge.b.v1.RegistrationR\fregistration\"f\n" +
+	"\x19DeleteRegistrationRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x120\n" +
+	"\x0fregistration_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0eregistrationId\"\xd9\x01\n" +
 	"\x1aDeleteRegistrationResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\bR\adeleted\x12\x16\n" +
@@ -4755,32 +4769,33 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\v \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\f \x01(\tR\tupdatedAt\"\xef\x03\n" +
-	"\tPassWrite\x12\x19\n" +
-	"\x05title\x18\x01 \x01(\tH\x00R\x05title\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\"\n" +
+	"updated_at\x18\f \x01(\tR\tupdatedAt\"\x9e\x04\n" +
+	"\tPassWrite\x12#\n" +
+	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
+	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"total_uses\x18\x03 \x01(\x05H\x02R\ttotalUses\x88\x01\x01\x12*\n" +
-	"\x0evalidity_count\x18\x04 \x01(\x05H\x03R\rvalidityCount\x88\x01\x01\x12(\n" +
-	"\rvalidity_unit\x18\x05 \x01(\tH\x04R\fvalidityUnit\x88\x01\x01\x121\n" +
-	"\x05price\x18\x06 \x01(\v2\x1b.reservation.edge.v1.AmountR\x05price\x12\x1f\n" +
-	"\bcurrency\x18\a \x01(\tH\x05R\bcurrency\x88\x01\x01\x12O\n" +
-	"\x14eligible_event_types\x18\b \x01(\v2\x1d.reservation.edge.v1.TextListR\x12eligibleEventTypes\x12\x1b\n" +
-	"\x06status\x18\t \x01(\tH\x06R\x06status\x88\x01\x01B\b\n" +
+	"\x0evalidity_count\x18\x04 \x01(\x05H\x03R\rvalidityCount\x88\x01\x01\x121\n" +
+	"\rvalidity_unit\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x04R\fvalidityUnit\x88\x01\x01\x121\n" +
+	"\x05price\x18\x06 \x01(\v2\x1b.reservation.edge.v1.AmountR\x05price\x12(\n" +
+	"\bcurrency\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x05R\bcurrency\x88\x01\x01\x12O\n" +
+	"\x14eligible_event_types\x18\b \x01(\v2\x1d.reservation.edge.v1.TextListR\x12eligibleEventTypes\x12$\n" +
+	"\x06status\x18\t \x01(\tB\a\xbaH\x04r\x02\x18(H\x06R\x06status\x88\x01\x01B\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\r\n" +
 	"\v_total_usesB\x11\n" +
 	"\x0f_validity_countB\x10\n" +
 	"\x0e_validity_unitB\v\n" +
 	"\t_currencyB\t\n" +
-	"\a_status\"\x90\x02\n" +
-	"\x11ListPassesRequest\x12\x17\n" +
-	"\x04page\x18\x01 \x01(\tH\x00R\x04page\x88\x01\x01\x12\x1e\n" +
-	"\bper_page\x18\x02 \x01(\tH\x01R\aperPage\x88\x01\x01\x12\x1b\n" +
-	"\x06cursor\x18\x03 \x01(\tH\x02R\x06cursor\x88\x01\x01\x12\x17\n" +
-	"\x04sort\x18\x04 \x01(\tH\x03R\x04sort\x88\x01\x01\x12(\n" +
-	"\rupdated_since\x18\x05 \x01(\tH\x04R\fupdatedSince\x88\x01\x01\x12\x1b\n" +
-	"\x06status\x18\x06 \x01(\tH\x05R\x06status\x88\x01\x01B\a\n" +
+	"\a_status\"\xc7\x02\n" +
+	"\x11ListPassesRequest\x12 \n" +
+	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
+	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
+	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
+	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12$\n" +
+	"\x06status\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\x06status\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\a\n" +
@@ -4794,13 +4809,13 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\" \n" +
-	"\x0eGetPassRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"I\n" +
+	"\f_next_cursor\")\n" +
+	"\x0eGetPassRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"I\n" +
 	"\x11CreatePassRequest\x124\n" +
-	"\x04pass\x18\x01 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"Y\n" +
-	"\x11UpdatePassRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x124\n" +
+	"\x04pass\x18\x01 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"b\n" +
+	"\x11UpdatePassRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x124\n" +
 	"\x04pass\x18\x02 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"\xd7\x01\n" +
 	"\fCustomerPass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
@@ -4812,45 +4827,45 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"start_date\x18\x05 \x01(\tR\tstartDate\x12\x1f\n" +
 	"\vexpiry_date\x18\x06 \x01(\tR\n" +
 	"expiryDate\x12\x16\n" +
-	"\x06status\x18\a \x01(\tR\x06status\"\xea\x01\n" +
-	"\x12CustomerPassCreate\x12$\n" +
-	"\vcustomer_id\x18\x01 \x01(\tH\x00R\n" +
-	"customerId\x88\x01\x01\x12\x1c\n" +
-	"\apass_id\x18\x02 \x01(\tH\x01R\x06passId\x88\x01\x01\x12\"\n" +
+	"\x06status\x18\a \x01(\tR\x06status\"\x85\x02\n" +
+	"\x12CustomerPassCreate\x12-\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
+	"customerId\x88\x01\x01\x12%\n" +
+	"\apass_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\x06passId\x88\x01\x01\x12+\n" +
 	"\n" +
-	"start_date\x18\x03 \x01(\tH\x02R\tstartDate\x88\x01\x01\x12A\n" +
+	"start_date\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\tstartDate\x88\x01\x01\x12A\n" +
 	"\apayment\x18\x04 \x01(\v2'.reservation.edge.b.v1.PassPaymentWriteR\apaymentB\x0e\n" +
 	"\f_customer_idB\n" +
 	"\n" +
 	"\b_pass_idB\r\n" +
-	"\v_start_date\"\xa0\x01\n" +
-	"\x10PassPaymentWrite\x12\x1b\n" +
-	"\x06method\x18\x01 \x01(\tH\x00R\x06method\x88\x01\x01\x123\n" +
-	"\x06amount\x18\x02 \x01(\v2\x1b.reservation.edge.v1.AmountR\x06amount\x12!\n" +
-	"\treference\x18\x03 \x01(\tH\x01R\treference\x88\x01\x01B\t\n" +
+	"\v_start_date\"\xb3\x01\n" +
+	"\x10PassPaymentWrite\x12$\n" +
+	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\x06method\x88\x01\x01\x123\n" +
+	"\x06amount\x18\x02 \x01(\v2\x1b.reservation.edge.v1.AmountR\x06amount\x12+\n" +
+	"\treference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\treference\x88\x01\x01B\t\n" +
 	"\a_methodB\f\n" +
 	"\n" +
-	"_reference\"\xd9\x01\n" +
-	"\x12CustomerPassUpdate\x12$\n" +
-	"\vexpiry_date\x18\x01 \x01(\tH\x00R\n" +
+	"_reference\"\xf5\x01\n" +
+	"\x12CustomerPassUpdate\x12-\n" +
+	"\vexpiry_date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\n" +
 	"expiryDate\x88\x01\x01\x12*\n" +
-	"\x0eremaining_uses\x18\x02 \x01(\x05H\x01R\rremainingUses\x88\x01\x01\x12\x1b\n" +
-	"\x06status\x18\x03 \x01(\tH\x02R\x06status\x88\x01\x01\x12\x1b\n" +
-	"\x06reason\x18\x04 \x01(\tH\x03R\x06reason\x88\x01\x01B\x0e\n" +
+	"\x0eremaining_uses\x18\x02 \x01(\x05H\x01R\rremainingUses\x88\x01\x01\x12$\n" +
+	"\x06status\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\x06status\x88\x01\x01\x12%\n" +
+	"\x06reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x03R\x06reason\x88\x01\x01B\x0e\n" +
 	"\f_expiry_dateB\x11\n" +
 	"\x0f_remaining_usesB\t\n" +
 	"\a_statusB\t\n" +
-	"\a_reason\"\xf8\x02\n" +
-	"\x19ListCustomerPassesRequest\x12\x17\n" +
-	"\x04page\x18\x01 \x01(\tH\x00R\x04page\x88\x01\x01\x12\x1e\n" +
-	"\bper_page\x18\x02 \x01(\tH\x01R\aperPage\x88\x01\x01\x12\x1b\n" +
-	"\x06cursor\x18\x03 \x01(\tH\x02R\x06cursor\x88\x01\x01\x12\x17\n" +
-	"\x04sort\x18\x04 \x01(\tH\x03R\x04sort\x88\x01\x01\x12(\n" +
-	"\rupdated_since\x18\x05 \x01(\tH\x04R\fupdatedSince\x88\x01\x01\x12$\n" +
-	"\vcustomer_id\x18\x06 \x01(\tH\x05R\n" +
-	"customerId\x88\x01\x01\x12\x1c\n" +
-	"\apass_id\x18\a \x01(\tH\x06R\x06passId\x88\x01\x01\x12\x1b\n" +
-	"\x06status\x18\b \x01(\tH\aR\x06status\x88\x01\x01B\a\n" +
+	"\a_reason\"\xc1\x03\n" +
+	"\x19ListCustomerPassesRequest\x12 \n" +
+	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
+	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
+	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
+	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12-\n" +
+	"\vcustomer_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\n" +
+	"customerId\x88\x01\x01\x12%\n" +
+	"\apass_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\x06passId\x88\x01\x01\x12$\n" +
+	"\x06status\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dH\aR\x06status\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\a\n" +
@@ -4867,13 +4882,13 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"(\n" +
-	"\x16GetCustomerPassRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"k\n" +
+	"\f_next_cursor\"1\n" +
+	"\x16GetCustomerPassRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"k\n" +
 	"\x19CreateCustomerPassRequest\x12N\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2).reservation.edge.b.v1.CustomerPassCreateR\fcustomerPass\"{\n" +
-	"\x19UpdateCustomerPassRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12N\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2).reservation.edge.b.v1.CustomerPassCreateR\fcustomerPass\"\x84\x01\n" +
+	"\x19UpdateCustomerPassRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12N\n" +
 	"\rcustomer_pass\x18\x02 \x01(\v2).reservation.edge.b.v1.CustomerPassUpdateR\fcustomerPass\"R\n" +
 	"\x13GetCustomerResponse\x12;\n" +
 	"\bcustomer\x18\x01 \x01(\v2\x1f.reservation.edge.b.v1.CustomerR\bcustomer\"U\n" +

@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"reservation.dev/platform/bounds"
+	"reservation.dev/platform/fault"
+)
+
+// Server is a gRPC server that admits a caller before it reads a request. grpc-go
+// reads the request of a unary method before any interceptor runs, so that a caller
+// without a token could make it read and decode the largest one. The server
+// therefore serves each unary method as a stream of one message each way, which is
+// the same on the wire, and puts the guard before the handler of every stream.
+type Server struct {
+	*unguarded
+	guard *guard
+}
+
+// unguarded is embedded under this name so that no other package can register a
+// service beside the guard.
+type unguarded = grpc.Server
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	s.guard.prepare(desc.ServiceName)
+	served := *desc
+	served.Methods, served.Streams = nil, nil
+	for _, m := range desc.Streams {
+		m.Handler = s.guard.before("/"+desc.ServiceName+"/"+m.StreamName, m.Handler)
+		served.Streams = append(served.Streams, m)
+	}
+	for _, m := range desc.Methods {
+		handler := s.guard.before("/"+desc.ServiceName+"/"+m.MethodName, unaryHandler(m.Handler))
+		served.Streams = append(served.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: handler})
+	}
+	s.unguarded.RegisterService(&served, impl)
+}
+
+// unaryHandler returns the handler of a stream that answers as a unary method.
+func unaryHandler(handle grpc.MethodHandler) grpc.StreamHandler {
+	return func(srv any, stream grpc.ServerStream) error {
+		answer, err := handle(srv, stream.Context(), stream.RecvMsg, nil)
+		if err != nil {
+			return err
+		}
+		return stream.SendMsg(answer)
+	}
+}
+
+// prepare reads the bounds of the requests of a service before the first one comes.
+func (g *guard) prepare(service string) {
+	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+	desc, ok := found.(protoreflect.ServiceDescriptor)
+	if !ok {
+		return
+	}
+	for i := range desc.Methods().Len() {
+		message, err := protoregistry.GlobalTypes.FindMessageByName(desc.Methods().Get(i).Input().FullName())
+		if err == nil {
+			err = g.bounds.Prepare(message)
+		}
+		if err != nil {
+			g.log.Error("the bounds of a request are not understood", "service", service, "error", err.Error())
+		}
+	}
+}
+
+// serverStream is a stream whose caller is admitted. It checks every message that
+// it receives against the bounds of its fields.
+type serverStream struct {
+	grpc.ServerStream
+	ctx    context.Context
+	bounds *bounds.Checker
+	most   int // bytes of a message
+}
+
+// Context implements grpc.ServerStream.
+func (s *serverStream) Context() context.Context { return s.ctx }
+
+// RecvMsg implements grpc.ServerStream.
+func (s *serverStream) RecvMsg(m any) error {
+	in := received{message: m, most: s.most, bounds: s.bounds}
+	if err := s.ServerStream.RecvMsg(&in); err != nil {
+		if status.Code(err) == codes.Internal { // not one message, or not a frame of gRPC
+			return malformed(err)
+		}
+		return err
+	}
+	if in.err != nil {
+		return in.err
+	}
+	return s.bounds.Check(m.(proto.Message)) // what was decoded is one
+}
+
+func malformed(cause error) error {
+	return fault.New(fault.Invalid, fault.ReasonValidation, "the message is malformed").Because(cause)
+}
+
+// received is a message to decode, and what is wrong with it. An error of the codec
+// would end the call before the guard can say why.
+type received struct {
+	message any
+	most    int // bytes
+	bounds  *bounds.Checker
+	err     error
+}
+
+// messages is the codec of protobuf. It decodes no message that is larger than its
+// method takes, and none that has too long a list.
+type messages struct{ encoding.CodecV2 }
+
+// Unmarshal implements encoding.CodecV2.
+func (c messages) Unmarshal(data mem.BufferSlice, v any) error {
+	in, ok := v.(*received)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	if data.Len() > in.most {
+		in.err = fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, fmt.Sprintf("the request is larger than %d bytes", in.most))
+		return nil
+	}
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	in.err = in.decode(whole.ReadOnlyData())
+	return nil
+}
+
+func (in *received) decode(encoded []byte) error {
+	m, ok := in.message.(proto.Message)
+	if !ok {
+		return fmt.Errorf("no message to decode into: %T", in.message)
+	}
+	if err := in.bounds.CheckLists(encoded, m.ProtoReflect().Descriptor()); err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(encoded, m); err != nil {
+		return malformed(err)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+
+-- Customers who existed before they had a search text, some at a time.
+-- +goose StatementBegin
+-- allow repeatable: rows that are filled in are passed over
+do $$
+declare
+    last record;
+    company uuid := '00000000-0000-0000-0000-000000000000';
+    customer uuid := company;
+begin
+    loop
+        with batch as materialized (
+            select company_id, id from customers
+                where (company_id, id) > (company, customer) order by company_id, id limit 5000
+        ), filled as (
+            update customers c set email = c.email from batch b
+                where c.company_id = b.company_id and c.id = b.id and c.search is null
+        )
+        select b.company_id, b.id into last from batch b order by b.company_id desc, b.id desc limit 1;
+        exit when not found;
+        company := last.company_id;
+        customer := last.id;
+        commit;
+    end loop;
+end
+$$;
+-- +goose StatementEnd
+
+-- An interrupted build leaves an invalid index, which must be built again.
+
+-- Patterns with at least three letters or digits in a row.
+drop index concurrently if exists customers_search;
+create index concurrently if not exists customers_search on customers using gin (company_id, search gin_trgm_ops)
+    where deleted_at is null and search is not null;
+
+-- Shorter ones, which have no trigram, are sought in this index alone, without the
+-- table.
+drop index concurrently if exists customers_search_short;
+create index concurrently if not exists customers_search_short on customers (company_id, id) include (search, archived)
+    where deleted_at is null and search is not null;

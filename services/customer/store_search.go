@@ -1,0 +1,166 @@
+package customer
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// maxFound is up to how many matches are looked up in an index and then sorted. If
+// there are more, a walk along the order of the list meets enough of them soon.
+const maxFound = 1000
+
+const (
+	foldSQL = `select coalesce(fold(word), '') from unnest($1::text[]) with ordinality as t(word, n) order by n`
+
+	findSQL = `select find_customers($1, $2, $3)`
+
+	findWithAnySQL = `select find_customers_with_any($1, $2, $3)`
+
+	// It reads customers_search_short alone.
+	findShortSQL = `select id from customers
+		where company_id = $1 and deleted_at is null and search is not null and search like all ($2)
+			and (cardinality($3::text[]) = 0 or not search like all ($3)) limit $4`
+)
+
+// match is what the customers of a tier have in common.
+type match struct {
+	tier tier
+	// ids are those that an index has found; nil: it was not asked, or found too many.
+	ids          []id.Customer
+	like, unlike []string
+}
+
+func (m match) where(w *conditions) {
+	if m.ids != nil {
+		w.add("id = any (%s)", m.ids)
+	}
+	if len(m.like) > 0 {
+		w.add("search is not null and search like all (%s)", m.like)
+	}
+	if len(m.unlike) > 0 {
+		w.add("not search like all (%s)", m.unlike)
+	}
+}
+
+// search returns the customers of a page of what a query finds, and how many match
+// in all.
+func (s *store) search(ctx context.Context, company id.Company, l list) (listed, error) {
+	words, err := s.fold(ctx, company, l.filter.query)
+	if err != nil {
+		return listed{}, err
+	}
+	l.filter.query = nil
+	if len(words) == 0 {
+		return s.page(ctx, company, l)
+	}
+	if l.after.tier == oneTypo {
+		return s.searchTypos(ctx, company, l, words)
+	}
+	all := match{tier: anywhere, like: anywhere.patterns(words)}
+	if all.ids, err = s.find(ctx, company, words, all); err != nil {
+		return listed{}, err
+	}
+	l.filter.match = &all
+	total, err := s.count(ctx, company, l)
+	switch {
+	case err != nil:
+		return listed{}, err
+	case total == 0 && l.after.tier == noTier:
+		return s.searchTypos(ctx, company, l, words)
+	}
+	out, err := s.searchTiers(ctx, company, l, words, all.ids)
+	out.total = total
+	return out, err
+}
+
+// searchTiers fills a page from one tier after the other; ids are all that match, if
+// they are few.
+func (s *store) searchTiers(ctx context.Context, company id.Company, l list, words []string, ids []id.Customer) (out listed, err error) {
+	size := l.size
+	for t := max(l.after.tier, firstTier(words)); t <= anywhere && out.next == ""; t++ {
+		m := match{tier: t, ids: ids, like: t.patterns(words), unlike: t.excluded(words)}
+		if ids == nil {
+			if m.ids, err = s.find(ctx, company, words, m); err != nil {
+				return out, err
+			}
+		}
+		l.filter.match, l.size = &m, size-len(out.customers)
+		page, err := s.rows(ctx, company, l)
+		if err != nil {
+			return out, err
+		}
+		out.add(l, page)
+		if l.offset, err = s.offsetBehind(ctx, company, l, len(page)); err != nil {
+			return out, err
+		}
+		l.after = l.order.start()
+	}
+	return out, nil
+}
+
+// offsetBehind returns what is left of a page's offset behind a tier, of which the page
+// had so many customers.
+func (s *store) offsetBehind(ctx context.Context, company id.Company, l list, found int) (int64, error) {
+	if l.offset == 0 || found > 0 {
+		return 0, nil
+	}
+	l.most = l.offset
+	skipped, err := s.count(ctx, company, l)
+	return l.offset - skipped, err
+}
+
+// searchTypos returns a page of the customers who match a query with one typo. If they
+// are too many, the typo tells nothing and nobody is found.
+func (s *store) searchTypos(ctx context.Context, company id.Company, l list, words []string) (listed, error) {
+	ids := []id.Customer{}
+	for i, word := range words[:min(len(words), maxTypoWords)] {
+		alternatives := typos(word)
+		if alternatives == nil {
+			continue
+		}
+		others := anywhere.patterns(slices.Delete(slices.Clone(words), i, i+1))
+		found, err := pg.Rows[id.Customer](ctx, s.db, pg.For(company), findWithAnySQL, alternatives, others, maxFound+1)
+		if err != nil {
+			return listed{}, pg.Fault(err, nil)
+		}
+		if ids = append(ids, found...); len(ids) > maxFound {
+			return listed{}, nil
+		}
+	}
+	l.filter.match = &match{tier: oneTypo, ids: ids}
+	return s.page(ctx, company, l)
+}
+
+// fold returns the words of a query as search texts have them, those that the trigram
+// index serves first.
+func (s *store) fold(ctx context.Context, company id.Company, query []string) ([]string, error) {
+	folded, err := pg.Rows[string](ctx, s.db, pg.For(company), foldSQL, query)
+	if err != nil {
+		return nil, pg.Fault(err, nil)
+	}
+	return distinct(strings.Fields(strings.Join(folded, " "))), nil
+}
+
+// find returns the identifiers of those who match; nil: they are more than maxFound.
+func (s *store) find(ctx context.Context, company id.Company, words []string, m match) ([]id.Customer, error) {
+	unlike := append([]string{}, m.unlike...)
+	sql, args := findSQL, []any{m.like, unlike, maxFound + 1}
+	if !slices.ContainsFunc(words, m.tier.isIndexed) {
+		sql, args = findShortSQL, []any{company, m.like, unlike, maxFound + 1}
+	}
+	ids := []id.Customer{}
+	err := s.db.Read(ctx, pg.For(company), planSearch(), pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
+		ids, err = pgx.AppendRows(ids, rows, pgx.RowTo[id.Customer])
+		return err
+	}})
+	if err != nil || len(ids) > maxFound {
+		return nil, pg.Fault(err, nil)
+	}
+	return ids, nil
+}

@@ -1,0 +1,93 @@
+package bounds
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/test/harness"
+)
+
+func TestRequestsBeyondTheirBounds(t *testing.T) {
+	w := newWorld(t)
+	before := w.memory(t)
+	t.Run("over gRPC", func(t *testing.T) { w.undisturbed(t, func() { w.testRPCs(t) }) })
+	t.Run("on both interfaces", func(t *testing.T) { w.undisturbed(t, func() { w.testInterfaces(t) }) })
+	t.Run("of lists that repeat themselves", func(t *testing.T) { w.undisturbed(t, func() { w.testRepeats(t) }) })
+	if grown := w.memory(t) - before; grown > 512<<20 {
+		t.Errorf("the platform took %d MiB", grown>>20)
+	}
+}
+
+// testRepeats makes the requests that once broke the connection that all companies
+// share, took gigabytes, and were answered with megabytes.
+func (w *world) testRepeats(t *testing.T) {
+	made, err := bookingv1.NewEventServiceClient(w.conns["booking"]).CreateEvent(w.attacker.company.Ctx(t.Context()), &bookingv1.CreateEventRequest{
+		Title: "Yoga", Dates: []*bookingv1.NewEventDate{{LocalStart: "2099-03-28T09:30:00", DurationMinutes: 60}},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := made.GetEvent()
+	path := "/events/" + event.GetId()
+	option := fmt.Sprintf(`{"id":%q}`, event.GetPricingOptions()[0].GetId())
+	list := func(item string, n int) string {
+		return `{"pricingOptions":[` + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + `]}`
+	}
+	for name, tt := range map[string]struct {
+		method, path, body string
+		rule               string
+		more               bool
+	}{
+		"an option 1,000 times":       {http.MethodPatch, path, list(option, 1000), "max_items", false},
+		"an option 24,000 times":      {http.MethodPatch, path, list(option, 837_000/(len(option)+1)), "max_items", false},
+		"340,000 empty options":       {http.MethodPost, "/events", list("{}", 340_000), "max_items", false},
+		"340,000 empty options again": {http.MethodPatch, path, list("{}", 340_000), "max_items", false},
+		"an option 50 times":          {http.MethodPatch, path, list(option, 50), "unique", false},
+		"5,000 wrong dates": {
+			http.MethodPatch, path, `{"dates":[` + strings.Repeat("0,", 4999) + `0]}`, "type", true,
+		},
+		"1,000 dates without a start": {
+			http.MethodPost, "/events", `{"title":"x","dates":[` + strings.Repeat("{},", 999) + `{}]}`, "required", true,
+		},
+	} {
+		details := w.refused(t, attempt{w.attacker.b, name, harness.Request{Method: tt.method, Path: tt.path, Body: tt.body}, []int{http.StatusBadRequest}})
+		if len(details.Errors) == 0 || details.Errors[0].Rule != tt.rule || len(details.Errors) > 50 || (details.More > 0) != tt.more {
+			t.Errorf("%s: %d errors, %d more, %v", name, len(details.Errors), details.More, details.Errors[:min(1, len(details.Errors))])
+		}
+	}
+	began := time.Now()
+	change := &bookingv1.UpdateEventRequest{Id: event.GetId()}
+	for range 100_000 {
+		change.PricingOptions = append(change.PricingOptions, &bookingv1.PricingOptionChange{Id: event.GetPricingOptions()[0].GetId()})
+	}
+	_, err = bookingv1.NewEventServiceClient(w.conns["booking"]).UpdateEvent(w.attacker.company.Ctx(t.Context()), change)
+	if err == nil || time.Since(began) > limit {
+		t.Errorf("100,000 options over gRPC: %v after %s", err, time.Since(began))
+	}
+}
+
+// memory returns what the platform has in memory at most so far, in bytes.
+func (w *world) memory(t *testing.T) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.PID()))
+	if err != nil {
+		t.Skip("no /proc: memory is not looked at")
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kilobytes << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,131 @@
+package docs
+
+import (
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/localca"
+	"reservation.dev/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// guides are the pages whose commands a reader follows against make run.
+func guides() []string {
+	return []string{"README.md", "docs/INTERFACE_A.md", "docs/INTERFACE_B.md", "docs/WEBHOOKS.md"}
+}
+
+// guideAddress is the address of the reader's own program in the guides.
+const guideAddress = "https://example.com/webhooks"
+
+// Every guide can be followed twice, before and after the others.
+func TestGuidesCanBeFollowedTwice(t *testing.T) {
+	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
+		// The guides explain the limit, and a reader does not follow four at once.
+		"DEMO": "on", "RATE_LIMIT": "1000",
+	}})
+	address := listen(t, filepath.Join(s.Dir, "webhook-ca.pem"))
+	dir := checkout(t, s)
+	again := guides()
+	slices.Reverse(again)
+	for _, guide := range append(guides(), again...) {
+		t.Run(guide, func(t *testing.T) {
+			script := strings.ReplaceAll(guideScript(page(t, guide)), guideAddress, address)
+			follow(t, dir, script)
+		})
+	}
+}
+
+// listen receives webhooks, with a certificate of the platform's local authority, and
+// returns its address.
+func listen(t *testing.T, authority string) string {
+	t.Helper()
+	ca, err := localca.Load(authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := ca.Issue(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	receiver := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
+	receiver.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	receiver.StartTLS()
+	t.Cleanup(receiver.Close)
+	return receiver.URL + "/webhooks"
+}
+
+// checkout makes a directory like that of a reader who has run make run.
+func checkout(t *testing.T, s *harness.Standalone) string {
+	t.Helper()
+	dir := harness.TempDir(t)
+	program := harness.Program(t, "reservectl", "standalone")
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"bin/reservectl": program, ".run": s.Dir} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// guideShell makes curl fail for an error, which -s does not, and gives make demo the
+// program that is already built.
+const guideShell = `set -eu -o pipefail
+curl() { command curl --fail-with-body --max-time 20 "$@"; }
+make() { case $1 in demo) bin/reservectl demo --credentials .run/credentials.json ;; *) return 1 ;; esac; }
+fails() { if "$@"; then echo "this should have failed: $*" >&2; exit 1; fi; }
+`
+
+var (
+	shellBlock = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```\n(?: *```json\n(.*?)^ *```)?")
+	// endless are the commands that start the platform, test it, or go on until Ctrl-C.
+	endless = regexp.MustCompile(`(?m)^(?:make (?:run|test)\b|bin/reservectl (?:--credentials \S+ )?listen\b|WEBHOOK_SECRETS=).*$`)
+)
+
+// guideScript returns all commands of a page, in their order. A command whose printed
+// answer is an error must fail.
+func guideScript(text string) string {
+	var script strings.Builder
+	for _, block := range shellBlock.FindAllStringSubmatch(text, -1) {
+		commands := endless.ReplaceAllString(block[1], "")
+		if strings.HasPrefix(block[2], `{"error":`) || strings.HasPrefix(block[2], `{"message":`) && strings.Contains(block[2], `"error":`) {
+			commands = "fails " + commands
+		}
+		script.WriteString(commands)
+	}
+	return script.String()
+}
+
+func follow(t *testing.T, dir, script string) {
+	t.Helper()
+	if len(strings.Fields(script)) < 10 {
+		t.Fatalf("the page has no commands: %q", script)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-x", "-c", guideShell+script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out[max(0, len(out)-3000):])
+	}
+}
+
+func TestGuideScript(t *testing.T) {
+	text := "# A guide\n```sh\nmake run\n```\nand\n```sh\nmake demo\ncurl -s x\n```\n```json\n{\"a\":1}\n```\nbut\n```sh\ncurl -s y\n```\n```json\n{\"error\":{}}\n```\n"
+	if got, want := guideScript(text), "\nmake demo\ncurl -s x\nfails curl -s y\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
