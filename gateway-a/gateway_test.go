@@ -459,6 +459,39 @@ func TestToken(t *testing.T) {
 			t.Errorf("got %d %s", a.code, a.body)
 		}
 	})
+	t.Run("takes HTTP Basic with a JSON body, or with none", func(t *testing.T) {
+		for _, tt := range []struct{ media, body, scope string }{
+			{jsonType, `{}`, ""}, {jsonType, `{"scope":"customers:read"}`, "customers:read"}, {jsonType, "", ""}, {"", "", ""},
+			{jsonType, `{"client_id":"m2m_x"}`, ""}, {jsonType, `{"client_id":"m2m_x","client_secret":"right"}`, ""},
+		} {
+			a := g.do(request{method: http.MethodPost, path: "/token", media: tt.media, body: tt.body, header: basic("m2m%5Fx", "right")})
+			if a.code != 200 || a.body != granted || g.auth.asked.GetClientId() != "m2m_x" || g.auth.asked.GetScope() != tt.scope {
+				t.Errorf("%s %q: got %d %s, asked %v", tt.media, tt.body, a.code, a.body, g.auth.asked)
+			}
+		}
+	})
+	t.Run("refuses a JSON body with other credentials than HTTP Basic, and wrong ones", func(t *testing.T) {
+		for _, tt := range []struct {
+			body     string
+			header   http.Header
+			code     int
+			scheme   string
+			contains string
+		}{
+			{`{"client_id":"m2m_y"}`, basic("m2m_x", "right"), 400, "", fault.ReasonInvalidParameter},
+			{`{"client_id":"m2m_x","client_secret":"no"}`, basic("m2m_x", "right"), 400, "", fault.ReasonInvalidParameter},
+			{`{"client_secret":"right"}`, basic("m2m_x", "no"), 400, "", fault.ReasonInvalidParameter},
+			{`{}`, basic("m2m%zz", "right"), 400, "", fault.ReasonInvalidParameter},
+			{`{`, basic("m2m_x", "right"), 400, "", "INVALID_JSON"},
+			{`{}`, basic("m2m_x", "no"), 401, "Basic", "INVALID_CREDENTIALS"},
+			{``, nil, 400, "", "INVALID_JSON"},
+		} {
+			a := g.do(request{method: http.MethodPost, path: "/token", body: tt.body, header: tt.header})
+			if a.code != tt.code || !strings.Contains(a.body, tt.contains) || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), tt.scheme) {
+				t.Errorf("%q: got %d %s", tt.body, a.code, a.body)
+			}
+		}
+	})
 	both := url.Values{"grant_type": {"client_credentials"}, "client_secret": {"right"}}
 	refusals := map[string]struct {
 		values url.Values

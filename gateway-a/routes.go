@@ -10,7 +10,7 @@ import (
 // and a test holds the two together.
 func routes() []edge.Route {
 	return []edge.Route{
-		{Method: http.MethodPost, Path: "/token", Media: []string{jsonType, formType}, Fail: failToken},
+		{Method: http.MethodPost, Path: "/token", Media: []string{jsonType, formType}, Bodiless: true, Fail: failToken},
 		{Method: http.MethodGet, Path: "/customers", Scope: "customers:read", Query: []string{"page", "pageSize", "updated_since"}},
 		{Method: http.MethodGet, Path: "/customer/{id}/profile", Scope: "profile:read"},
 		{Method: http.MethodPut, Path: "/customer/{id}/profile", Scope: "profile:write"},

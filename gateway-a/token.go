@@ -15,7 +15,8 @@ import (
 )
 
 // tokens answers POST /token: the JSON body of the interface, and the
-// client-credentials grant of RFC 6749, form-encoded or with HTTP Basic.
+// client-credentials grant of RFC 6749. Both take the credentials in the body or by
+// HTTP Basic.
 type tokens struct {
 	edge    *edge.Edge
 	client  authv1.TokenServiceClient
@@ -29,19 +30,73 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 		t.serveForm(w, r)
 		return
 	}
-	req := &edgeav1.TokenRequest{}
-	body, err := readAll(r)
+	req, basic, err := jsonRequest(r)
 	if err == nil {
-		err = edge.DecodeJSON(body, req)
-	}
-	if err == nil {
-		err = t.issue(w, r, &authv1.IssueTokenRequest{
-			ClientId: req.GetClientId(), ClientSecret: req.GetClientSecret(), Scope: req.GetScope(),
-		})
+		err = t.issue(w, r, req)
 	}
 	if err != nil {
-		t.edge.Fail(w, r, fault.From(err))
+		f := fault.From(err)
+		if basic {
+			challengeBasic(w, f)
+		}
+		t.edge.Fail(w, r, f)
 	}
+}
+
+// jsonRequest reads the JSON body of the interface. The credentials may also come
+// by HTTP Basic, and then the body may be empty. basic says whether they did.
+func jsonRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, err error) {
+	body, err := readAll(r)
+	if err != nil {
+		return nil, false, err
+	}
+	user, err := basicOf(r)
+	if err != nil {
+		return nil, true, err
+	}
+	in := &edgeav1.TokenRequest{}
+	if user == nil || len(body) > 0 {
+		if err := edge.DecodeJSON(body, in); err != nil {
+			return nil, user != nil, err
+		}
+	}
+	req = &authv1.IssueTokenRequest{ClientId: in.GetClientId(), ClientSecret: in.GetClientSecret(), Scope: in.GetScope()}
+	if user == nil {
+		return req, false, nil
+	}
+	if differs(req.GetClientId(), user.id) || differs(req.GetClientSecret(), user.secret) {
+		return nil, true, oauthInvalid("the credentials in the body are not those of HTTP Basic; send them in one place")
+	}
+	req.ClientId, req.ClientSecret = user.id, user.secret
+	return req, true, nil
+}
+
+// differs reports whether a member that is given has another value.
+func differs(given, value string) bool { return given != "" && given != value }
+
+// challengeBasic names the scheme by which a client was refused (RFC 6749, 5.2).
+func challengeBasic(w http.ResponseWriter, f *fault.Error) {
+	if f.Kind == fault.Unauthenticated {
+		w.Header().Set("WWW-Authenticate", `Basic realm="reservation", charset="UTF-8"`)
+	}
+}
+
+// basicCredentials are the parts of HTTP Basic.
+type basicCredentials struct{ id, secret string }
+
+// basicOf reads the credentials of HTTP Basic; nil: there are none. Both parts are
+// form-encoded before they are joined (RFC 6749, 2.3.1).
+func basicOf(r *http.Request) (*basicCredentials, error) {
+	user, password, ok := r.BasicAuth()
+	if !ok {
+		return nil, nil
+	}
+	id, idErr := url.QueryUnescape(user)
+	secret, secretErr := url.QueryUnescape(password)
+	if idErr != nil || secretErr != nil {
+		return nil, oauthInvalid("the HTTP Basic credentials are malformed")
+	}
+	return &basicCredentials{id: id, secret: secret}, nil
 }
 
 func isForm(r *http.Request) bool {
@@ -90,8 +145,8 @@ func (t *tokens) serveForm(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		f := fault.From(err)
-		if basic && f.Kind == fault.Unauthenticated { // RFC 6749, 5.2
-			w.Header().Set("WWW-Authenticate", `Basic realm="reservation", charset="UTF-8"`)
+		if basic {
+			challengeBasic(w, f)
 		}
 		t.edge.FailAs(w, r, f, appendOAuthFault)
 	}
@@ -123,23 +178,17 @@ func formRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, er
 	req = &authv1.IssueTokenRequest{
 		ClientId: form.Get("client_id"), ClientSecret: form.Get("client_secret"), Scope: form.Get("scope"),
 	}
-	user, password, basic := r.BasicAuth()
-	if !basic {
-		return req, false, nil
+	user, err := basicOf(r)
+	if user == nil {
+		return req, err != nil, err
 	}
 	if req.GetClientSecret() != "" {
 		return nil, true, oauthInvalid("the client authenticates twice, by HTTP Basic and in the form")
 	}
-	// RFC 6749, 2.3.1: both parts are form-encoded before they are joined.
-	id, idErr := url.QueryUnescape(user)
-	secret, secretErr := url.QueryUnescape(password)
-	if idErr != nil || secretErr != nil {
-		return nil, true, oauthInvalid("the HTTP Basic credentials are malformed")
-	}
-	if req.GetClientId() != "" && req.GetClientId() != id {
+	if differs(req.GetClientId(), user.id) {
 		return nil, true, oauthInvalid("the client_id of the form is not that of HTTP Basic")
 	}
-	req.ClientId, req.ClientSecret = id, secret
+	req.ClientId, req.ClientSecret = user.id, user.secret
 	return req, true, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
@@ -91,10 +92,18 @@ func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventReques
 // unlessMissing answers what is wrong with a request, unless the event that it
 // names does not exist, which is the greater fault.
 func (f *facade) unlessMissing(ctx context.Context, id string, wrong error) error {
-	if _, err := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id}); err != nil {
-		return err
+	_, err := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id})
+	return graver(err, wrong)
+}
+
+// graver returns the error of a look at the resource that a request names, or what
+// is wrong with the request if it exists. A caller who may change the resource and
+// not read it is told the latter: this interface asks for one permission a route.
+func graver(look, wrong error) error {
+	if look == nil || fault.Is(look, fault.Forbidden) {
+		return wrong
 	}
-	return wrong
+	return look
 }
 
 // DeleteEvent is DELETE /events/{id}.

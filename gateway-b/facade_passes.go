@@ -16,6 +16,11 @@ func customerPassStatuses() []string {
 	return []string{"active", "pending", "exhausted", "expired", "paused", "cancelled"}
 }
 
+// passPaymentMethods are the ways in which a pass can be paid.
+func passPaymentMethods() []string {
+	return []string{"CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"}
+}
+
 // ListPasses is GET /passes.
 func (f *facade) ListPasses(ctx context.Context, req *edgebv1.ListPassesRequest) (*edgebv1.ListPassesResponse, error) {
 	p, err := newPage(parameters{req.Page, req.PerPage, req.Cursor, req.Sort, req.UpdatedSince}, 4)
@@ -91,10 +96,8 @@ func (f *facade) UpdatePass(ctx context.Context, req *edgebv1.UpdatePassRequest)
 	}
 	wrong.notEmpty("currency", in.Currency)
 	if err := wrong.err(); err != nil {
-		if _, missing := f.passes.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: req.GetId()}); missing != nil {
-			return nil, missing
-		}
-		return nil, err
+		_, look := f.passes.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: req.GetId()})
+		return nil, graver(look, err)
 	}
 	if in.GetPrice() != nil {
 		update.Price = &in.GetPrice().Minor
@@ -162,6 +165,9 @@ func (f *facade) CreateCustomerPass(ctx context.Context, req *edgebv1.CreateCust
 			wrong.add(field.name, "required", "is required")
 		}
 	}
+	if payment := in.GetPayment(); payment != nil {
+		enum[int32](&wrong, "payment.method", payment.Method, passPaymentMethods())
+	}
 	if err := wrong.err(); err != nil {
 		return nil, err
 	}
@@ -193,10 +199,8 @@ func (f *facade) UpdateCustomerPass(ctx context.Context, req *edgebv1.UpdateCust
 		Status: enum[passv1.CustomerPassStatus](&wrong, "status", in.Status, customerPassStatuses()),
 	}
 	if err := wrong.err(); err != nil {
-		if _, missing := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()}); missing != nil {
-			return nil, missing
-		}
-		return nil, err
+		_, look := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()})
+		return nil, graver(look, err)
 	}
 	res, err := f.passes.UpdateCustomerPass(ctx, update)
 	if err != nil {

@@ -134,13 +134,12 @@ func (f *facade) GetRegistration(ctx context.Context, req *edgebv1.GetRegistrati
 
 // DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegistrationRequest) (*edgebv1.DeleteRegistrationResponse, error) {
-	found, err := f.find(ctx, req.GetId(), req.GetRegistrationId())
-	if err != nil {
-		return nil, err
-	}
 	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{
-		BookingId: found.GetBooking().GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
+		BookingId: bookingID(req.GetRegistrationId()), EventId: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
 	})
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.Missing("registration")
+	}
 	if err != nil {
 		return nil, err
 	}

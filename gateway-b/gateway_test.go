@@ -198,7 +198,8 @@ func TestOperations(t *testing.T) {
 		{"POST", registrations, `{"customerId":"cust_x","purchasedById":"cust_y","discountCode":"SPRING","payment":{"method":"CARD","reference":"pi_1"}}`, 201, nil,
 			`purchaser_id:"cust_y" lines:{spaces:1 bought_for_id:"cust_x" event_id:"evt_` + idOf + `"} payment_reference:"pi_1" payment_method:PAYMENT_METHOD_CARD discount_code:"SPRING"`},
 		{"GET", registrations + "/reg_" + idOf, "", 200, []string{`"id":"reg_` + idOf + `","eventId":"evt_` + idOf + `"`, `"status":"confirmed"`}, `booking_id:"booking_` + idOf + `"`},
-		{"DELETE", registrations + "/reg_" + idOf, "", 200, []string{`"deleted":true,"status":"cancelled","late":true,"creditsReturned":0,"refundDue":12.5`}, `booking_id:"booking_` + idOf + `"`},
+		{"DELETE", registrations + "/reg_" + idOf, "", 200, []string{`"deleted":true,"status":"cancelled","late":true,"creditsReturned":0,"refundDue":12.5`},
+			`booking_id:"booking_` + idOf + `" event_id:"evt_` + idOf + `"`},
 		{"GET", "/passes?status=archived", "", 200, []string{`"price":110,`, `"validityUnit":"month"`}, `page_size:25 order:PASS_ORDER_CREATED status:PASS_TYPE_STATUS_ARCHIVED`},
 		{"POST", "/passes", `{"title":"T","totalUses":10,"validityCount":3,"validityUnit":"month","price":99.9,"eligibleEventTypes":["class"]}`, 201, nil,
 			`title:"T" total_uses:10 validity_count:3 validity_unit:VALIDITY_UNIT_MONTH price:9990 eligible_event_types:"class"`},
@@ -288,8 +289,12 @@ func TestErrors(t *testing.T) { // invariant 4
 			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "range", Message: "must be 1 to 525600"}), 400, fault.ReasonValidation, "duration:range"},
 		"what the booking service says of a date": {request{method: "POST", path: events, body: `{"title":"A","dates":[{"startsAt":"2026-03-30T09:30:00Z","duration":0}]}`},
 			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "range", Message: "must be 1 to 525600"}, fault.Field{Field: "pricing_options[3].tax_rate_basis_points", Rule: "range", Message: "x"}), 400, fault.ReasonValidation, "dates[0].duration:range pricingOptions[3].taxRate:range"},
-		"a price with three decimals":          {request{method: "POST", path: "/passes", body: `{"price":1.001}`}, nil, 400, fault.ReasonValidation, "price:decimals"},
-		"an unknown validity unit":             {request{method: "POST", path: "/passes", body: `{"validityUnit":"decade"}`}, nil, 400, fault.ReasonValidation, "validityUnit:enum"},
+		"a price with three decimals": {request{method: "POST", path: "/passes", body: `{"price":1.001}`}, nil, 400, fault.ReasonValidation, "price:decimals"},
+		"an unknown validity unit":    {request{method: "POST", path: "/passes", body: `{"validityUnit":"decade"}`}, nil, 400, fault.ReasonValidation, "validityUnit:enum"},
+		"a customer pass paid in a way that is not documented": {request{method: "POST", path: "/customer-passes",
+			body: `{"customerId":"cust_x","passId":"pass_x","startDate":"2026-03-01","payment":{"method":"Bitcoin"}}`}, nil, 400, fault.ReasonValidation, "payment.method:enum"},
+		"a customer pass paid in an empty way": {request{method: "POST", path: "/customer-passes",
+			body: `{"customerId":"cust_x","passId":"pass_x","startDate":"2026-03-01","payment":{"method":""}}`}, nil, 400, fault.ReasonValidation, "payment.method:enum"},
 		"a customer pass without anything":     {request{method: "POST", path: "/customer-passes", body: `{}`}, nil, 400, fault.ReasonValidation, "customerId:required passId:required startDate:required"},
 		"a full event":                         {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.Refuse("EVENT_FULL", "full"), 400, "EVENT_FULL", ""},
 		"a pricing option that must be chosen": {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.InvalidFields(fault.Field{Field: "lines[0].pricing_option_id", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "pricingOptionId:required"},
@@ -343,12 +348,11 @@ func TestErrors(t *testing.T) { // invariant 4
 func TestCancellation(t *testing.T) {
 	g := newGateway(t, unlimited{})
 	const path = "/registrations/reg_" + idOf
-	found := &bookingv1.GetRegistrationResponse{Registration: aRegistration()}
-	t.Run("of a registration of another event is 404", func(t *testing.T) {
-		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{Changed: true})
+	t.Run("names the event, of which the registration must be", func(t *testing.T) {
+		g.services.prepare(nil, &bookingv1.CancelBookingResponse{Changed: true})
 		a := g.do(request{method: "DELETE", path: "/events/evt_" + strings.Repeat("0", 26) + path, token: g.token()})
-		if a.code != 404 || last[*bookingv1.CancelBookingRequest](g.services) != nil {
-			t.Errorf("got %d %s", a.code, a.body)
+		if req := last[*bookingv1.CancelBookingRequest](g.services); a.code != 200 || req.GetEventId() != "evt_"+strings.Repeat("0", 26) {
+			t.Errorf("got %d %s of %v", a.code, a.body, req)
 		}
 	})
 	t.Run("of what does not exist speaks of registrations", func(t *testing.T) {
@@ -366,7 +370,7 @@ func TestCancellation(t *testing.T) {
 		}
 	})
 	t.Run("asks for the version of If-Match", func(t *testing.T) {
-		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{Changed: true})
+		g.services.prepare(nil, &bookingv1.GetRegistrationResponse{Registration: aRegistration()}, &bookingv1.CancelBookingResponse{Changed: true})
 		a := g.do(request{method: "GET", path: "/events/evt_" + idOf + path, token: g.token()})
 		a = g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token(), header: http.Header{"If-Match": {a.header.Get("ETag")}}})
 		if got := last[*bookingv1.CancelBookingRequest](g.services); a.code != 200 || got.ExpectedVersion == nil || got.GetExpectedVersion() != 5 {
@@ -374,7 +378,7 @@ func TestCancellation(t *testing.T) {
 		}
 	})
 	t.Run("again is ALREADY_CANCELLED", func(t *testing.T) {
-		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{})
+		g.services.prepare(nil, &bookingv1.CancelBookingResponse{})
 		a := g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token()})
 		if a.code != 400 || !strings.Contains(a.body, reasonAlreadyCancelled) {
 			t.Errorf("got %d %s", a.code, a.body)

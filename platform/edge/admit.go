@@ -190,6 +190,9 @@ func readBody(w http.ResponseWriter, r *http.Request, s *scope) error {
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		media = ""
 	}
+	if s.route.Bodiless && r.ContentLength == 0 && len(r.Header.Values("Content-Type")) == 0 {
+		media = accepted[0]
+	}
 	charset := params["charset"]
 	if !slices.Contains(accepted, media) || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
 		return fault.New(fault.Invalid, fault.ReasonUnsupportedMediaType,

@@ -36,6 +36,9 @@ type Route struct {
 	Query []string
 	// Media are the media types that the body may have; empty: JSON.
 	Media []string
+	// Bodiless says that a request without a body needs no Content-Type: it is read as
+	// an empty body of the first media type.
+	Bodiless bool
 	// Fail answers what the edge itself refuses; nil: Edge.Fail.
 	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
 }

@@ -61,7 +61,8 @@ func ParseUUID(s string) (UUID, error) {
 type Kind interface{ Prefix() string }
 
 // ID is the identifier of one kind of resource. The zero value stands for
-// "none"; it is NULL in a database and "" as text.
+// "none"; it is NULL in a database and "" as text. No text other than "" reads as
+// the zero value: the identifier with 26 zeros is one that does not exist.
 type ID[K Kind] [16]byte
 
 // New returns a fresh identifier: id.New[id.Customer]().
@@ -78,6 +79,23 @@ func Parse[T any, P interface {
 	return v, err
 }
 
+// Filter reads the identifier that a list is narrowed to; it is nil if s is "",
+// which narrows nothing. A malformed identifier becomes the zero value: that is
+// NULL in a database and equals no row, like an identifier that does not exist.
+func Filter[T any, P interface {
+	*T
+	parse(s string) error
+}](s string) *T {
+	if s == "" {
+		return nil
+	}
+	v, err := Parse[T, P](s)
+	if err != nil {
+		v = *new(T)
+	}
+	return &v
+}
+
 func (i *ID[K]) parse(s string) error {
 	var k K
 	p := k.Prefix()
@@ -85,7 +103,7 @@ func (i *ID[K]) parse(s string) error {
 		return ErrMalformed
 	}
 	raw, ok := decode(s[len(p):])
-	if !ok {
+	if !ok || raw == [16]byte{} { // a caller who names one must never be taken for one who names none
 		return ErrMalformed
 	}
 	*i = raw

@@ -61,6 +61,32 @@ func TestParse(t *testing.T) {
 			}
 		}
 	})
+	t.Run("refuses the identifier that is all zeros, so that it is never taken for none", func(t *testing.T) {
+		t.Parallel()
+		const zeros = "cust_00000000000000000000000000"
+		if got, err := id.Parse[id.Customer](zeros); !errors.Is(err, id.ErrMalformed) {
+			t.Errorf("Parse gives %v, %v", got, err)
+		}
+		var c id.Customer
+		if err := c.UnmarshalText([]byte(zeros)); !errors.Is(err, id.ErrMalformed) {
+			t.Errorf("UnmarshalText gives %v", err)
+		}
+	})
+	t.Run("a filter tells an absent identifier from one that does not exist", func(t *testing.T) {
+		t.Parallel()
+		some := id.New[id.Customer]()
+		if got := id.Filter[id.Customer](""); got != nil {
+			t.Errorf("an absent identifier gives %v", got)
+		}
+		if got := id.Filter[id.Customer](some.String()); got == nil || *got != some {
+			t.Errorf("%s gives %v", some, got)
+		}
+		for _, text := range []string{"nonsense", "evt_" + sample, "cust_00000000000000000000000000"} {
+			if got := id.Filter[id.Customer](text); got == nil || !got.IsZero() {
+				t.Errorf("%q gives %v, want the zero identifier, which is NULL", text, got)
+			}
+		}
+	})
 	t.Run("no resource's identifier is taken for another's", func(t *testing.T) {
 		t.Parallel()
 		texts := []string{

@@ -44,6 +44,14 @@ func ClaimsFrom(ctx context.Context) *token.Claims { return identityOf(ctx).clai
 // that a platform credential named for this call. Zero: none.
 func Company(ctx context.Context) id.Company { return identityOf(ctx).company }
 
+// WithCompany returns ctx for calls with the caller's token about a company, which
+// a platform credential names at each call.
+func WithCompany(ctx context.Context, company id.Company) context.Context {
+	in := identityOf(ctx)
+	in.company = company
+	return withIdentity(ctx, in)
+}
+
 // Caller returns the credential that calls (m2m_…, svc_…); "": none.
 func Caller(ctx context.Context) string {
 	if c := ClaimsFrom(ctx); c != nil {

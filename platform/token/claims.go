@@ -47,7 +47,11 @@ type Claims struct {
 	// Zone is the company's IANA zone, Currency its ISO 4217 code.
 	Zone     string
 	Currency string
-	Scopes   []string
+	// CompanyVersion is the version of the company that Zone and Currency are of;
+	// 0: an earlier release issued the token. A service whose copy of the company is
+	// newer trusts its copy.
+	CompanyVersion int64
+	Scopes         []string
 	// RateLimit is how many requests the credential may make in any 60 seconds;
 	// 0: it has no limit of its own, the edge's default holds.
 	RateLimit int
@@ -82,6 +86,7 @@ type wire struct {
 	Company    string `json:"cid,omitempty"`
 	Zone       string `json:"tz,omitempty"`
 	Currency   string `json:"cur,omitempty"`
+	CompanyVer int64  `json:"cv,omitempty"`
 	Scope      string `json:"scope"`
 	RateLimit  int    `json:"rl,omitempty"`
 	Generation int64  `json:"gen"`
@@ -105,7 +110,8 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 	}
 	c := &Claims{
 		Subject: w.RegisteredClaims.Subject, Kind: w.Kind, Session: w.Session, Zone: w.Zone, Currency: w.Currency,
-		Scopes: strings.Fields(w.Scope), RateLimit: w.RateLimit, Generation: w.Generation,
+		CompanyVersion: w.CompanyVer,
+		Scopes:         strings.Fields(w.Scope), RateLimit: w.RateLimit, Generation: w.Generation,
 		ExpiresAt: w.RegisteredClaims.ExpiresAt.Time, ID: w.RegisteredClaims.ID,
 	}
 	if at := w.RegisteredClaims.IssuedAt; at != nil {
@@ -134,7 +140,8 @@ func Sign(key ed25519.PrivateKey, kid, issuer string, c Claims) (string, error) 
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.ExpiresAt),
 		},
 		Kind: c.Kind, Session: c.Session, Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
-		Scope: strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Generation: c.Generation,
+		CompanyVer: c.CompanyVersion,
+		Scope:      strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Generation: c.Generation,
 	}
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, w)
 	t.Header["kid"] = kid

@@ -31,6 +31,16 @@ func Load(name string) (*time.Location, error) {
 	return loc, nil
 }
 
+// Day returns the calendar day of an instant in the zone of an IANA name, as
+// YYYY-MM-DD. It is the day in UTC if the name is unknown.
+func Day(at time.Time, name string) string {
+	loc, err := Load(name)
+	if err != nil {
+		loc = time.UTC
+	}
+	return at.In(loc).Format(time.DateOnly)
+}
+
 // isIANA reports whether name can be one of IANA's: not one of the machine's own
 // zone ("localtime"), none of the copies that some machines keep (those below
 // "right" count leap seconds), and no other spelling of the path of a zone's file.

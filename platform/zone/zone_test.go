@@ -1,6 +1,22 @@
 package zone
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
+
+func TestDay(t *testing.T) {
+	at := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC)
+	for name, want := range map[string]string{
+		"UTC": "2026-03-28", "Europe/Paris": "2026-03-29", "America/New_York": "2026-03-28", "Mars/Olympus": "2026-03-28",
+	} {
+		t.Run("is the day that a calendar shows in "+name, func(t *testing.T) {
+			if got := Day(at, name); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
 
 func TestLoad(t *testing.T) {
 	for _, name := range []string{"Europe/London", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "UTC", "EST5EDT"} {

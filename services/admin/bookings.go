@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
@@ -87,14 +88,16 @@ func (v *visit) bookPage(wait bool, customer string) (bookPage, error) {
 	if !payable {
 		return page, nil
 	}
-	page.Passes, err = v.payingPasses(customer, e, least)
+	page.Passes, err = v.payingPasses(customer, page.Event, page.Slot, least)
 	return page, err
 }
 
-// payingPasses offers the passes of a customer that could pay so many credits.
-func (v *visit) payingPasses(customer string, e eventView, credits int32) (options []option, err error) {
+// payingPasses offers the passes of a customer that could pay so many credits for
+// a date.
+func (v *visit) payingPasses(customer string, e eventView, s slot, credits int32) (options []option, err error) {
+	day := zone.Day(s.GetDate().GetStartsAt().AsTime(), s.GetDate().GetTimezone())
 	passes, err := v.web.services.passes.ListEligiblePasses(v.ctx, &passv1.ListEligiblePassesRequest{
-		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: credits,
+		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: credits, Days: []string{day},
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
@@ -358,6 +360,9 @@ func TestAcceptingAnOffer(t *testing.T) {
 	on(w.backend, "ListEligiblePasses", func(req *passv1.ListEligiblePassesRequest) (*passv1.ListEligiblePassesResponse, error) {
 		if req.GetCredits() != credits {
 			return nil, fmt.Errorf("%d credits are asked for", req.GetCredits())
+		}
+		if day := zone.Day(event.GetDates()[0].GetStartsAt().AsTime(), "Europe/London"); !slices.Equal(req.GetDays(), []string{day}) {
+			return nil, fmt.Errorf("passes for %v, not %s, are asked for", req.GetDays(), day)
 		}
 		return &passv1.ListEligiblePassesResponse{CustomerPasses: []*passv1.CustomerPass{{Id: "cp_1", RemainingUses: 5, ExpiryDate: "2037-01-01"}}}, nil
 	})

@@ -108,7 +108,20 @@ func (v *visit) replayFailed() error {
 		target = "all endpoints"
 	}
 	v.record("webhook_delivery.replay_failed", target, detail("since", "", since.UTC().Format(time.RFC3339)), detail("count", "", fmt.Sprint(res.GetReplayed())))
+	if res.GetReplayed() == 0 {
+		return v.sayFailed("/settings/webhooks/deliveries", nothingToReplay(res.GetTests()))
+	}
 	return v.back("/settings/webhooks/deliveries", plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
+}
+
+// nothingToReplay says why nothing is sent again, of so many test deliveries.
+func nothingToReplay(tests int64) string {
+	said := "Nothing was sent again: no delivery of an enabled endpoint fits."
+	if tests > 0 {
+		said = "Nothing was sent again: only " + plural(tests, "test delivery fits", "test deliveries fit") +
+			", and tests are not replayed this way. Open one to replay it, or send a new test."
+	}
+	return said
 }
 
 // replaySelected sends those again that were ticked.
@@ -147,9 +160,7 @@ func (v *visit) confirmReplay() error {
 		v.redirect(back)
 		return nil
 	case res.GetCount() == 0:
-		v.flash("failed", "Nothing fits these filters that could be sent again. Tests are not replayed this way, and endpoints that are disabled or deleted get nothing.")
-		v.redirect(back)
-		return nil
+		return v.sayFailed(back, nothingToReplay(res.GetTests()))
 	}
 	number := plural(res.GetCount(), "delivery", "deliveries")
 	p := confirmPage{

@@ -99,7 +99,10 @@ func TestReplays(t *testing.T) {
 		w.get(list).must(t, "More than 100,000 deliveries fit")
 		counted = &webhookv1.CountDeliveriesResponse{AsOf: timestamppb.New(asOf)}
 		w.get("/settings/webhooks/deliveries/replay?state=failed")
-		w.get(list).must(t, "Nothing fits these filters")
+		w.get(list).must(t, "Nothing was sent again: no delivery of an enabled endpoint fits.")
+		counted = &webhookv1.CountDeliveriesResponse{AsOf: timestamppb.New(asOf), Tests: 2}
+		w.get("/settings/webhooks/deliveries/replay?state=failed")
+		w.get(list).must(t, "only 2 test deliveries fit, and tests are not replayed this way")
 	})
 	t.Run("a count of long ago is made anew", func(t *testing.T) {
 		on(w.backend, "ReplayDeliveries", func(*webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {

@@ -195,6 +195,13 @@ func TestWebhooks(t *testing.T) {
 		}
 		w.get(a.to()).must(t, "3 deliveries are being sent again.")
 	})
+	t.Run("it is said when only tests have failed", func(t *testing.T) {
+		on(w.backend, "ReplayFailed", func(*webhookv1.ReplayFailedRequest) (*webhookv1.ReplayFailedResponse, error) {
+			return &webhookv1.ReplayFailedResponse{Tests: 1}, nil
+		})
+		a := w.post("/settings/webhooks/replay", "since", "2026-07-01T10:00")
+		w.get(a.to()).must(t, "only 1 test delivery fits, and tests are not replayed this way")
+	})
 	t.Run("the overview has the charts, and the numbers as a table", func(t *testing.T) {
 		for _, s := range spans {
 			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "The numbers as a table", " delivered")

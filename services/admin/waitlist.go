@@ -99,7 +99,7 @@ func (v *visit) priceOffer(p *offerPage) (err error) {
 		}
 		p.Price = money(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
 		if o.Credits != nil {
-			p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, o.GetCredits()*p.Entry.GetSpaces())
+			p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, o.GetCredits()*p.Entry.GetSpaces())
 			p.Price += " or " + plural(o.GetCredits()*p.Entry.GetSpaces(), "credit", "credits")
 		}
 		return err
@@ -107,7 +107,7 @@ func (v *visit) priceOffer(p *offerPage) (err error) {
 	// A price that has ended is in no event, but who waited at it is served at it.
 	// Whether a pass is enough, the service knows.
 	p.Price = "at a price that is sold to others no more"
-	p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, 1)
+	p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, 1)
 	return err
 }
 

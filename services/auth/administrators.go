@@ -288,7 +288,7 @@ func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Cl
 	}
 	return token.Claims{
 		Subject: a.ID.String(), Kind: token.KindAdministrator, Session: s.ID.String(), Company: a.Company,
-		Zone: c.Timezone, Currency: c.Currency, Scopes: roleScopes(a.Role), Generation: a.Generation,
+		Zone: c.Timezone, Currency: c.Currency, CompanyVersion: c.Version, Scopes: roleScopes(a.Role), Generation: a.Generation,
 		IssuedAt: now.Truncate(time.Second), ExpiresAt: expires,
 	}
 }

@@ -11,14 +11,17 @@ import (
 
 // Config holds the settings of the auth service.
 type Config struct {
-	Base      service.Base
-	Seal      seal.Config
-	Bootstrap config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to make or bring up to date at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
-	Rotation  time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which the key that signs tokens is replaced"`
-	Delay     time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new key is published before it signs"`
-	Idle      time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator who does nothing stays signed in"`
-	Lifetime  time.Duration `env:"SESSION_LIFETIME" envDefault:"336h" doc:"how long an administrator stays signed in at most"`
-	Retention Retention
+	Base         service.Base
+	Seal         seal.Config
+	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service's gRPC, separated by commas"`
+	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service's gRPC, separated by commas"`
+	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service's gRPC, separated by commas"`
+	Bootstrap    config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to make or bring up to date at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
+	Rotation     time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which the key that signs tokens is replaced"`
+	Delay        time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new key is published before it signs"`
+	Idle         time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator who does nothing stays signed in"`
+	Lifetime     time.Duration `env:"SESSION_LIFETIME" envDefault:"336h" doc:"how long an administrator stays signed in at most"`
+	Retention    Retention
 }
 
 // Retention is how long the auth service keeps what has served its purpose.

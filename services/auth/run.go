@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/service"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -50,6 +51,14 @@ func Run(ctx context.Context, h *service.Host) error {
 		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
+	for _, to := range []struct{ part, addr string }{{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr}} {
+		conn, err := h.Dial(to.part, to.addr, rpc.DialOptions{})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		server.copies = append(server.copies, newCopies(conn)...)
+	}
 	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
 	raised, err := words.adopt(ctx, server, kit.Bus)
 	if err != nil {

@@ -34,6 +34,7 @@ type Server struct {
 	store     *store
 	outbox    *outbox.Outbox
 	keys      *keyring
+	copies    copies
 	throttle  *throttle
 	passwords *passwords
 	sealer    *seal.Sealer
@@ -174,8 +175,9 @@ func (s *Server) GetCompany(ctx context.Context, req *authv1.GetCompanyRequest) 
 	return &authv1.GetCompanyResponse{Company: companyMessage(c)}, nil
 }
 
-// UpdateCompany implements CompanyService. Tokens issued before keep the zone
-// and currency of their issue, for their hour at most.
+// UpdateCompany implements CompanyService. It answers once every copy of the company
+// is the present one. A repetition refreshes the copies again, though it changes
+// nothing: the first attempt may have failed there.
 func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyRequest) (*authv1.UpdateCompanyResponse, error) {
 	company, err := ownOrAny(ctx, req.GetId())
 	if err != nil {
@@ -229,6 +231,12 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 				s.outbox.Append(ctx, tx, companyUpdated(c)))
 		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	if req.Timezone != nil || req.Currency != nil || req.UniqueCustomerEmails != nil {
+		err = s.copies.refresh(ctx, company)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
@@ -433,6 +436,26 @@ func TestServiceCredentials(t *testing.T) {
 	})
 }
 
+// fakeCopies is a service that keeps a copy of companies.
+type fakeCopies struct {
+	mu    sync.Mutex
+	err   error
+	calls chan id.Company
+}
+
+func (f *fakeCopies) fails(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+func (f *fakeCopies) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest, _ ...grpc.CallOption) (*authv1.RefreshCompanyResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls <- rpc.Company(ctx)
+	return &authv1.RefreshCompanyResponse{}, f.err
+}
+
 func TestCompanies(t *testing.T) {
 	r := newWorld(t).start()
 	t.Run("are refused with every fault named", func(t *testing.T) {
@@ -456,6 +479,38 @@ func TestCompanies(t *testing.T) {
 		res, err = r.companies.UpdateCompany(r.as(""), &authv1.UpdateCompanyRequest{Id: company, Timezone: ptr("Asia/Tokyo")})
 		if err != nil || res.GetCompany().GetVersion() != 2 {
 			t.Errorf("got %v, %v", res, err)
+		}
+	})
+	t.Run("are changed in every copy before the answer, and again by a repetition", func(t *testing.T) {
+		company := r.company()
+		two := &fakeCopies{calls: make(chan id.Company, 10)}
+		r.server.copies = copies{two, two}
+		defer func() { r.server.copies = nil }()
+		two.fails(fault.Status(fault.Away(errors.New("booking is away"))).Err())
+		req := &authv1.UpdateCompanyRequest{Id: company, Timezone: ptr("Asia/Tokyo")}
+		ctx := rpc.WithIdempotencyKey(r.as(""), "move")
+		if _, err := r.companies.UpdateCompany(ctx, req); !fault.Is(err, fault.Unavailable) {
+			t.Fatalf("got %v", err)
+		}
+		two.fails(nil)
+		for range 2 {
+			res, err := r.companies.UpdateCompany(ctx, req)
+			if err != nil || res.GetCompany().GetVersion() != 2 || res.GetCompany().GetTimezone() != "Asia/Tokyo" {
+				t.Fatalf("got %v, %v", res, err)
+			}
+		}
+		for range 6 { // two copies, three attempts
+			if got := <-two.calls; got.String() != company {
+				t.Errorf("a copy of %s was refreshed, not of %s", got, company)
+			}
+		}
+		two.fails(status.Error(codes.Unimplemented, "an earlier release"))
+		if _, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Currency: ptr("EUR")}); err != nil {
+			t.Errorf("with an earlier release: %v", err)
+		}
+		two.fails(fault.Status(fault.Away(nil)).Err())
+		if _, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Name: ptr("Riverside")}); err != nil {
+			t.Errorf("a name, of which there are no copies: %v", err)
 		}
 	})
 	t.Run("tell whether the addresses of their customers are unique", func(t *testing.T) {

@@ -162,7 +162,7 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		if err != nil {
 			return token.Claims{}, err
 		}
-		claims.Zone, claims.Currency = tenant.Timezone, tenant.Currency
+		claims.Zone, claims.Currency, claims.CompanyVersion = tenant.Timezone, tenant.Currency, tenant.Version
 	}
 	return claims, nil
 }

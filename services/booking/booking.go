@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
 )
 
 // Customer is a customer as a transaction shows it.
@@ -50,6 +51,9 @@ type BookedDate struct {
 	EventType  EventType
 }
 
+// localDay returns the day of the date in its own zone, as YYYY-MM-DD.
+func (d *BookedDate) localDay() string { return zone.Day(d.StartsAt, d.Timezone) }
+
 // Method is how a booking was paid for. The value is what is stored.
 type Method string
 
@@ -80,6 +84,7 @@ type change struct {
 	changed bool
 	frees   int32 // spaces to give back to the date
 	returns bool  // what a pass paid goes back to it
+	refused error // why nothing is changed
 }
 
 // cancel sets the flag, once, and says how many spaces become free.

@@ -56,6 +56,9 @@ func (s *Server) CancelBooking(ctx context.Context, req *bookingv1.CancelBooking
 	resp := &bookingv1.CancelBookingResponse{}
 	which := registrationVersion{req.GetBookingId(), req.ExpectedVersion}
 	err := s.changeBooking(ctx, req, resp, which, func(b *Booking, freeMinutes *int32, now time.Time) change {
+		if event := req.GetEventId(); event != "" && event != b.Date.Event.String() {
+			return change{refused: fault.Missing("booking")}
+		}
 		o := outcomeOf(b, freeMinutes, req.GetWaivePolicy(), now)
 		done := b.cancel()
 		if done.changed {
@@ -150,8 +153,8 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 		b := &t.Bookings[0]
 		now := s.now()
 		done := decide(b, freeMinutes, now)
-		if !done.changed {
-			return nil
+		if done.refused != nil || !done.changed {
+			return done.refused
 		}
 		t.Version++
 		if err := s.store.saveBooking(ctx, tx, company.ID, t, done.frees, now); err != nil {

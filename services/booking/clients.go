@@ -96,7 +96,7 @@ func (c *PassClient) Redeem(ctx context.Context, company id.Company, t *Transact
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		req.Items = append(req.Items, &passv1.RedemptionItem{
-			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits,
+			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.localDay(),
 		})
 	}
 	resp, err := c.client.RedeemCredits(rpc.As(ctx, c.source, company), req)

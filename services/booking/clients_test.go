@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,17 +14,20 @@ import (
 	"reservation.dev/platform/token/tokentest"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // neighbours are the other services, as far as this one calls them.
 type neighbours struct {
 	customerv1.UnimplementedCustomerServiceServer
 	authv1.UnimplementedCompanyServiceServer
+	passv1.UnimplementedPassServiceServer
 
-	company id.Company
-	asked   *customerv1.BatchGetCustomersRequest
-	answer  []*customerv1.Customer
-	err     error
+	redeemed *passv1.RedeemCreditsRequest
+	company  id.Company
+	asked    *customerv1.BatchGetCustomersRequest
+	answer   []*customerv1.Customer
+	err      error
 }
 
 func (n *neighbours) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
@@ -36,15 +40,22 @@ func (n *neighbours) GetCompany(ctx context.Context, req *authv1.GetCompanyReque
 	return &authv1.GetCompanyResponse{Company: &authv1.Company{Id: req.GetId(), Timezone: "Europe/Paris", Currency: "EUR", Version: 4}}, n.err
 }
 
+func (n *neighbours) RedeemCredits(_ context.Context, req *passv1.RedeemCreditsRequest) (*passv1.RedeemCreditsResponse, error) {
+	n.redeemed = req
+	return &passv1.RedeemCreditsResponse{CustomerPassId: req.GetCustomerPassId()}, n.err
+}
+
 func TestClients(t *testing.T) {
 	issuer := tokentest.New(t)
 	n := &neighbours{}
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: issuer.Verifier, Policy: rpc.Policy{
 		customerv1.CustomerService_BatchGetCustomers_FullMethodName: "customers:read",
 		authv1.CompanyService_GetCompany_FullMethodName:             rpc.AnyToken,
+		passv1.PassService_RedeemCredits_FullMethodName:             "redemptions:write",
 	}})
 	customerv1.RegisterCustomerServiceServer(srv, n)
 	authv1.RegisterCompanyServiceServer(srv, n)
+	passv1.RegisterPassServiceServer(srv, n)
 	target := serveOn(t, srv).Target()
 	conn, err := rpc.Dial(target, rpc.DialOptions{})
 	if err != nil {
@@ -75,6 +86,24 @@ func TestClients(t *testing.T) {
 		want := companyRecord{Company: Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR"}, version: 4}
 		if err != nil || got != want || n.company != company {
 			t.Errorf("got %+v, %v for %s", got, err, n.company)
+		}
+	})
+	t.Run("a pass must be valid on the local day of each date", func(t *testing.T) {
+		starts := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC)
+		bought := &Transaction{ID: id.New[id.Transaction](), Purchaser: Customer{ID: ann}, Bookings: []Booking{
+			{ID: id.New[id.Booking](), Date: BookedDate{StartsAt: starts, Timezone: "Europe/Paris", EventType: Class}, Payment: Payment{Credits: 2}},
+			{ID: id.New[id.Booking](), Date: BookedDate{StartsAt: starts, Timezone: "America/New_York", EventType: Class}, Payment: Payment{Credits: 1}},
+		}}
+		pass := id.New[id.CustomerPass]()
+		if got, err := NewPassClient(conn, source).Redeem(t.Context(), company, bought, pass); err != nil || got != pass {
+			t.Fatalf("got %v, %v", got, err)
+		}
+		var days []string
+		for _, i := range n.redeemed.GetItems() {
+			days = append(days, i.GetDay())
+		}
+		if want := []string{"2026-03-29", "2026-03-28"}; !slices.Equal(days, want) {
+			t.Errorf("got %v, want %v", days, want)
 		}
 	})
 	t.Run("a company that does not exist is not found", func(t *testing.T) {

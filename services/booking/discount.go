@@ -88,6 +88,11 @@ func invalidDiscount(why, message string) *fault.Error {
 	return fault.Refuse(ReasonDiscountInvalid, message).With("why", why)
 }
 
+// discountWithPass refuses a code for what is paid with credits.
+func discountWithPass() *fault.Error {
+	return invalidDiscount("method", "a discount code lowers prices, not credits; pay by card or omit the code")
+}
+
 // discount lowers the prices of an order's bookings by its code, and counts a use.
 //
 // A share is taken of every line, rounded half up to the minor unit. An amount is

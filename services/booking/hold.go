@@ -162,13 +162,14 @@ func (s *Server) confirmHold(ctx context.Context, company Company, which id.Tran
 		case h.status == released || !now.Before(h.expiresAt):
 			return fault.Refuse(ReasonHoldExpired, "the hold has expired, its places are given back")
 		}
-		if err := tx.Pipeline(ctx, takesPlace(company.ID, which), namesCustomers(company.ID, which)); err != nil {
+		var known Company
+		if err := tx.Pipeline(ctx, takesPlace(company.ID, which), namesCustomers(company.ID, which), known.query(company.ID)); err != nil {
 			return err
 		}
 		if t, err = s.store.unconfirmed(ctx, tx, company.ID, which, held); err != nil {
 			return err
 		}
-		t.PurchasedAt = now.Truncate(time.Second)
+		t.PurchasedAt, t.Timezone = now.Truncate(time.Second), company.newest(known).Timezone
 		if how.method == Pass {
 			needsCredits = true
 			return s.holdByPass(ctx, tx, company.ID, t, now)
@@ -176,7 +177,7 @@ func (s *Server) confirmHold(ctx context.Context, company Company, which id.Tran
 		for i := range t.Bookings {
 			t.Bookings[i].Payment.Reference = how.reference
 		}
-		if _, err := tx.Exec(ctx, confirmHeldSQL, company.ID, t.ID, t.PurchasedAt, orNull(how.reference)); err != nil {
+		if _, err := tx.Exec(ctx, confirmHeldSQL, company.ID, t.ID, t.PurchasedAt, orNull(how.reference), t.Timezone); err != nil {
 			return err
 		}
 		return s.appendConfirmed(ctx, tx, company.ID, t)
@@ -193,7 +194,7 @@ const (
 
 	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4 where company_id = $1 and transaction_id = $2),
 			waited as (` + bookWaiterSQL + `)
-		update transactions set status = 'confirmed', expires_at = null, purchased_at = $3 where company_id = $1 and id = $2`
+		update transactions set status = 'confirmed', expires_at = null, purchased_at = $3, timezone = $5 where company_id = $1 and id = $2`
 
 	heldCreditsSQL = `select b.id, o.credits from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
 		where b.company_id = $1 and b.transaction_id = $2`
@@ -201,7 +202,7 @@ const (
 	heldToPassSQL = `with paid as (update bookings b set method = 'PASS', credits_used = n.credits, currency = null, gross = null, net = null,
 				payment_reference = null from unnest($5::uuid[], $6::integer[]) n(id, credits)
 			where b.company_id = $1 and b.transaction_id = $2 and b.id = n.id)
-		update transactions set status = 'pending', held_until = expires_at, expires_at = $3, purchased_at = $4, held_prices = (
+		update transactions set status = 'pending', held_until = expires_at, expires_at = $3, purchased_at = $4, timezone = $7, held_prices = (
 				select jsonb_agg(jsonb_build_object('id', b.id, 'currency', b.currency, 'gross', b.gross, 'net', b.net))
 				from bookings b where b.company_id = $1 and b.transaction_id = $2)
 			where company_id = $1 and id = $2`
@@ -241,7 +242,7 @@ func (s *Server) holdByPass(ctx context.Context, tx *pg.Tx, company id.Company, 
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		if b.Payment.Code != "" {
-			return fault.Refuse(ReasonDiscountInvalid, "a hold with a discount is paid by card").With("why", "method")
+			return discountWithPass()
 		}
 		price := perSpace[b.ID]
 		if price == nil {
@@ -250,6 +251,6 @@ func (s *Server) holdByPass(ctx context.Context, tx *pg.Tx, company id.Company, 
 		b.Payment = Payment{Method: Pass, Credits: *price * b.Spaces}
 		ids, credits = append(ids, b.ID), append(credits, b.Payment.Credits)
 	}
-	_, err = tx.Exec(ctx, heldToPassSQL, company, t.ID, now.Add(pendingTime), t.PurchasedAt, ids, credits)
+	_, err = tx.Exec(ctx, heldToPassSQL, company, t.ID, now.Add(pendingTime), t.PurchasedAt, ids, credits, t.Timezone)
 	return err
 }

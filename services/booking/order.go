@@ -64,10 +64,13 @@ func (o *order) check() error {
 			}
 		}
 	}
-	if o.code != "" && o.payment.method == Pass {
-		faults.add("discount_code", "method", "is for payments by card")
+	if err := faults.err(); err != nil {
+		return err
 	}
-	return faults.err()
+	if o.code != "" && o.payment.method == Pass {
+		return discountWithPass()
+	}
+	return nil
 }
 
 // customers lists everyone an order names, the purchaser first, each once.
@@ -84,6 +87,7 @@ func (o *order) customers() []id.Customer {
 // offer is what orders are decided on: the dates they name, locked against other
 // bookings, the pricing options of those dates' events, and the customers.
 type offer struct {
+	company   Company // as the copy has it; zero: it has none
 	dates     map[id.EventDate]*offeredDate
 	options   map[id.Event][]PricingOption
 	ended     map[id.Event][]PricingOption // sold no more

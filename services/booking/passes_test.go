@@ -83,6 +83,11 @@ func (f *fakePasses) Redeem(_ context.Context, _ id.Company, t *Transaction, pas
 			pass = had
 			return nil
 		}
+		for _, b := range t.Bookings { // the pass service needs the local day of each date
+			if b.Date.StartsAt.IsZero() || b.Date.Timezone == "" {
+				return fault.InvalidFields(fault.Field{Field: "items.day", Rule: "required", Message: "is required"})
+			}
+		}
 		if pass.IsZero() {
 			pass = f.owner[t.Purchaser.ID]
 		}

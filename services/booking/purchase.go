@@ -134,7 +134,7 @@ func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purc
 func (s *Server) confirm(p *purchase, of *offer, bookings []Booking, now time.Time) *Transaction {
 	t := &Transaction{
 		ID: id.Transaction(s.newID()), Purchaser: of.customers[p.order.purchaser].Customer,
-		PurchasedAt: now.Truncate(time.Second), Timezone: p.company.Timezone, Version: 1, Bookings: bookings,
+		PurchasedAt: now.Truncate(time.Second), Timezone: p.company.newest(of.company).Timezone, Version: 1, Bookings: bookings,
 	}
 	for i := range t.Bookings {
 		t.Bookings[i].ID = id.Booking(s.newID())

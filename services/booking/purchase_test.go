@@ -176,6 +176,27 @@ func idOf[T any, P interface {
 	return v
 }
 
+func TestCancellingABookingOfAnEvent(t *testing.T) {
+	w := newWorld(t)
+	ann, e := w.customer(w.company, "ann"), w.event(w.ctx, ptr[int32](5))
+	booking := w.mustBook(w.ctx, ann, e, 1).GetBookings()[0].GetId()
+	cancel := func(event string) (*bookingv1.CancelBookingResponse, error) {
+		return w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, EventId: event})
+	}
+	for _, event := range []string{w.event(w.ctx, nil).GetId(), "evt_x", "evt_00000000000000000000000000"} {
+		t.Run("is refused for another event: "+event, func(t *testing.T) {
+			_, err := cancel(event)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			if w.booked(e) != 1 {
+				t.Errorf("%d are booked", w.booked(e))
+			}
+		})
+	}
+	if res, err := cancel(e.GetId()); err != nil || !res.GetChanged() || w.booked(e) != 0 {
+		t.Errorf("got %v, %v", res, err)
+	}
+}
+
 func TestCancelAndRefund(t *testing.T) {
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")

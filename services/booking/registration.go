@@ -55,7 +55,7 @@ type registrationsQuery struct {
 	paging
 	event     id.Event
 	date      id.EventDate // zero: of all
-	customer  id.Customer  // zero: for all
+	customer  *id.Customer // nil: for all
 	cancelled *bool        // nil: both
 	since     time.Time    // zero: none
 }
@@ -86,10 +86,8 @@ func registrationsQueryOf(r *bookingv1.ListRegistrationsRequest) (*registrations
 			return nil, fault.Missing("event date")
 		}
 	}
-	if r.GetCustomerId() != "" {
-		q.customer, err = customerOf(r.GetCustomerId())
-	}
-	return q, err
+	q.customer = id.Filter[id.Customer](r.GetCustomerId())
+	return q, nil
 }
 
 // ListRegistrations implements BookingService.

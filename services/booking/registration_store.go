@@ -49,10 +49,10 @@ const (
 
 // from begins a statement on the bookings that q is about.
 func (q *registrationsQuery) from(company id.Company) statement {
-	if q.customer.IsZero() {
+	if q.customer == nil {
 		return statement{sql: ofEventSQL, args: []any{company, q.event}}
 	}
-	return statement{sql: ofCustomerSQL, args: []any{company, q.event, q.customer}}
+	return statement{sql: ofCustomerSQL, args: []any{company, q.event, *q.customer}}
 }
 
 // filter adds the conditions that stand in the indexes.
@@ -76,7 +76,7 @@ func (q *registrationsQuery) changed(s *statement) {
 func (q *registrationsQuery) total(company id.Company) statement {
 	s := q.from(company)
 	q.filter(&s)
-	if q.customer.IsZero() && q.since.IsZero() {
+	if q.customer == nil && q.since.IsZero() {
 		s.sql = "select (select count(*)" + s.sql + ")" + unconfirmedSQL
 		q.filter(&s)
 		s.sql += ")"

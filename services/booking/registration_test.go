@@ -171,11 +171,19 @@ func TestRegistrations(t *testing.T) {
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
 		for _, req := range []*bookingv1.ListRegistrationsRequest{
-			{}, {EventId: "evt_x"}, {EventId: id.New[id.Event]().String()}, {EventId: e.GetId(), CustomerId: "cust_x"},
-			{EventId: e.GetId(), EventDateId: "date_x"}, {EventId: e.GetId(), EventDateId: other.GetDates()[0].GetId()},
+			{}, {EventId: "evt_x"}, {EventId: id.New[id.Event]().String()}, {EventId: "evt_00000000000000000000000000"},
+			{EventId: e.GetId(), EventDateId: "date_x"}, {EventId: e.GetId(), EventDateId: "date_00000000000000000000000000"}, {EventId: e.GetId(), EventDateId: other.GetDates()[0].GetId()},
 		} {
 			_, err := w.bookings.ListRegistrations(w.ctx, req)
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+	})
+	t.Run("a customer who does not exist has none, however the identifier is written", func(t *testing.T) {
+		for _, customer := range []string{id.New[id.Customer]().String(), "cust_x", "cust_00000000000000000000000000"} {
+			res, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: e.GetId(), CustomerId: customer})
+			if err != nil || res.GetTotal() != 0 || len(res.GetRegistrations()) != 0 {
+				t.Errorf("%s: got %v, %v", customer, res, err)
+			}
 		}
 	})
 	t.Run("a wrong page is refused", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -17,8 +18,8 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "booking",
 		About: "events, their dates and capacity, and the transactions in which customers book them",
-		// Customer to have deletions confirmed.
-		Callers:    []string{"customer", "admin", "gateway-a", "gateway-b", "reservectl"},
+		// Auth to refresh its copies of companies, customer to have deletions confirmed.
+		Callers:    []string{"auth", "customer", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -64,6 +65,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterDiscountServiceServer(srv, server)
 	bookingv1.RegisterWaitlistServiceServer(srv, server)
 	bookingv1.RegisterVerificationServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, server)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 

@@ -30,10 +30,10 @@ const listDatesSQL = `select ` + dateColumns + `, e.title, e.type, e.status, e.l
 	where d.company_id = $1`
 
 // scheduled reads a page of dates in the order of their start, and one more.
-func (s *store) scheduled(ctx context.Context, company id.Company, p paging, event id.Event, from, before time.Time) ([]scheduledDate, error) {
+func (s *store) scheduled(ctx context.Context, company id.Company, p paging, event *id.Event, from, before time.Time) ([]scheduledDate, error) {
 	q := statement{sql: listDatesSQL, args: []any{company}}
-	if !event.IsZero() {
-		q.where("d.event_id = %s", event)
+	if event != nil {
+		q.where("d.event_id = %s", *event)
 	}
 	if !from.IsZero() {
 		q.where("d.starts_at >= %s", from)
@@ -67,12 +67,6 @@ func (s *Server) ListEventDates(ctx context.Context, req *bookingv1.ListEventDat
 	if err != nil {
 		return nil, err
 	}
-	var event id.Event
-	if text := req.GetEventId(); text != "" {
-		if event, err = eventIDOf(text); err != nil {
-			return nil, err
-		}
-	}
 	from, err := boundOf("starts_from", req.GetStartsFrom())
 	if err != nil {
 		return nil, err
@@ -81,7 +75,7 @@ func (s *Server) ListEventDates(ctx context.Context, req *bookingv1.ListEventDat
 	if err != nil {
 		return nil, err
 	}
-	dates, err := s.store.scheduled(ctx, company.ID, p, event, from, before)
+	dates, err := s.store.scheduled(ctx, company.ID, p, id.Filter[id.Event](req.GetEventId()), from, before)
 	if err != nil {
 		return nil, err
 	}

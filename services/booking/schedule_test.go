@@ -74,6 +74,13 @@ func TestListEventDates(t *testing.T) {
 			}
 		}
 	})
+	t.Run("an event that does not exist has no dates, however the identifier is written", func(t *testing.T) {
+		for _, event := range []string{id.New[id.Event]().String(), "evt_x", "evt_00000000000000000000000000"} {
+			if res := list(&bookingv1.ListEventDatesRequest{EventId: event}); len(res.GetDates()) != 0 {
+				t.Errorf("%s: got %v", event, res)
+			}
+		}
+	})
 	t.Run("a forged token and an impossible bound are refused", func(t *testing.T) {
 		for _, req := range []*bookingv1.ListEventDatesRequest{
 			{PageToken: "forged"}, {PageSize: 201}, {StartsFrom: &timestamppb.Timestamp{Nanos: -1}},

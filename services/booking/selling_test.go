@@ -568,6 +568,69 @@ func TestDiscounts(t *testing.T) { // invariant 17
 	w.verify()
 }
 
+func TestDiscountWithAPass(t *testing.T) {
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 5)
+	code := w.code(percent("TENTH", 1000))
+	lines := []*bookingv1.TransactionLine{{EventId: w.passEvent(nil, time.Hour, nil).GetId()}}
+	refused := func(t *testing.T, err error) {
+		t.Helper()
+		if f := wantFault(t, err, fault.Refused, ReasonDiscountInvalid); f.Meta["why"] != "method" {
+			t.Errorf("got %v", f)
+		}
+		if w.passes.credits(pass) != 5 {
+			t.Errorf("%d credits are left", w.passes.credits(pass))
+		}
+	}
+	t.Run("is refused at a purchase", func(t *testing.T) {
+		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: mia.String(), Lines: lines, PaymentMethod: byPass, DiscountCode: code.GetCode(),
+		})
+		refused(t, err)
+	})
+	t.Run("is refused when a hold is confirmed, which can still be paid by card", func(t *testing.T) {
+		res, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: lines, DiscountCode: code.GetCode()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: res.GetHold().GetId(), PaymentMethod: byPass})
+		refused(t, err)
+		if _, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: res.GetHold().GetId()}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestIdentifiersThatAreAllZeros(t *testing.T) {
+	const zeros = "00000000000000000000000000"
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 5)
+	e := w.passEvent(nil, time.Hour, nil)
+	for name, change := range map[string]func(*bookingv1.CreateTransactionRequest){
+		"the customer pass":  func(r *bookingv1.CreateTransactionRequest) { r.CustomerPassId = "cp_" + zeros },
+		"the purchaser":      func(r *bookingv1.CreateTransactionRequest) { r.PurchaserId = "cust_" + zeros },
+		"whom it is for":     func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].BoughtForId = "cust_" + zeros },
+		"the event":          func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].EventId = "evt_" + zeros },
+		"the event date":     func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].EventDateId = "date_" + zeros },
+		"the pricing option": func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].PricingOptionId = "po-" + zeros },
+	} {
+		t.Run("name nothing: "+name, func(t *testing.T) {
+			req := &bookingv1.CreateTransactionRequest{
+				PurchaserId: mia.String(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_PASS,
+				Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1}},
+			}
+			change(req)
+			_, err := w.bookings.CreateTransaction(w.ctx, req)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			if w.booked(e) != 0 || w.passes.credits(pass) != 5 {
+				t.Errorf("%d are booked, %d credits are left", w.booked(e), w.passes.credits(pass))
+			}
+		})
+	}
+}
+
 func TestLinesByEvent(t *testing.T) {
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/zone"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -25,6 +26,7 @@ type Server struct {
 	bookingv1.UnimplementedDiscountServiceServer
 	bookingv1.UnimplementedWaitlistServiceServer
 	bookingv1.UnimplementedVerificationServiceServer
+	authv1.UnimplementedCompanyCopyServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store
@@ -89,6 +91,7 @@ func Policy() rpc.Policy {
 		bookingv1.BookingService_ListRegistrations_FullMethodName:       "bookings:read|registrations:read",
 		bookingv1.BookingService_GetRegistration_FullMethodName:         "bookings:read|registrations:read",
 		bookingv1.BookingService_RecordAttendance_FullMethodName:        "bookings:write",
+		authv1.CompanyCopyService_RefreshCompany_FullMethodName:         "company:write",
 		bookingv1.EventService_CreateEvent_FullMethodName:               "events:write",
 		bookingv1.EventService_GetEvent_FullMethodName:                  "events:read",
 		bookingv1.EventService_ListEvents_FullMethodName:                "events:read",

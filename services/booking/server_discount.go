@@ -33,7 +33,7 @@ const (
 
 // CreateDiscountCode implements DiscountService.
 func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDiscountCodeRequest) (*bookingv1.CreateDiscountCodeResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.currentTenant(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ const (
 
 // CreateEvent implements EventService.
 func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequest) (*bookingv1.CreateEventResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.currentTenant(ctx)
 	if err != nil {
 		return nil, err
 	}

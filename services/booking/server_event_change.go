@@ -13,7 +13,7 @@ import (
 
 // UpdateEvent implements EventService.
 func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequest) (*bookingv1.UpdateEventResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.currentTenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Server) carryOut(ctx context.Context, tx *pg.Tx, company id.Company, p 
 
 // AddEventDates implements EventService.
 func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDatesRequest) (*bookingv1.AddEventDatesResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.currentTenant(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // ImportTransactions implements BookingService. While one batch is stored the
 // next one is read and its customers are looked up.
 func (s *Server) ImportTransactions(stream grpc.BidiStreamingServer[bookingv1.ImportTransactionsRequest, bookingv1.ImportTransactionsResponse]) error {
-	company, err := s.tenant(stream.Context())
+	company, err := s.currentTenant(stream.Context())
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, da
 		customers: map[id.Customer]knownCustomer{}, codes: map[string]*discountCode{},
 	}
 	queries := []pg.Query{
+		of.company.query(company),
 		{SQL: knownCustomersSQL, Args: []any{company, customers}, Scan: each(func(rows pgx.Rows) error {
 			var c knownCustomer
 			if err := c.scan(rows); err != nil {

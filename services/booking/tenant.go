@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // Company is what the booking service needs to know of a tenant.
@@ -17,6 +18,7 @@ type Company struct {
 	ID       id.Company
 	Timezone string // IANA
 	Currency string // ISO 4217
+	asOf     int64  // the version of the company that this is of; 0: not known
 }
 
 // companyRecord is a company as the copy keeps it.
@@ -40,24 +42,65 @@ func (s *Server) tenant(ctx context.Context) (Company, error) {
 	}
 	claims := rpc.ClaimsFrom(ctx)
 	if claims != nil && claims.Company == company && claims.Zone != "" && claims.Currency != "" {
-		return Company{ID: company, Timezone: claims.Zone, Currency: claims.Currency}, nil
+		return Company{ID: company, Timezone: claims.Zone, Currency: claims.Currency, asOf: claims.CompanyVersion}, nil
 	}
 	known, err := s.store.company(ctx, company)
 	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
 		return known, err
 	}
+	return s.fetchCompany(ctx, company)
+}
+
+// currentTenant returns the company as it is now, for what takes its zone or its
+// currency from it: a token may have been issued before the company changed.
+func (s *Server) currentTenant(ctx context.Context) (Company, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return Company{}, err
+	}
+	known, err := s.store.company(ctx, company.ID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return company, nil
+	}
+	return company.newest(known), err
+}
+
+// newest returns the newer one of what a token and what the copy says. The copy is
+// older after a restore, and for as long as its event is on its way.
+func (c Company) newest(known Company) Company {
+	if known.ID != c.ID || known.asOf < c.asOf {
+		return c
+	}
+	return known
+}
+
+// fetchCompany fetches a company and keeps it.
+func (s *Server) fetchCompany(ctx context.Context, company id.Company) (Company, error) {
 	fetched, err := s.companies.Company(ctx, company)
 	if err != nil {
 		return Company{}, err
 	}
-	fetched.ID = company
+	fetched.ID, fetched.asOf = company, fetched.version
 	return fetched.Company, s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return keepCompanies(ctx, tx, []companyRecord{fetched})
 	})
 }
 
+// RefreshCompany implements CompanyCopyService.
+func (s *Server) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest) (*authv1.RefreshCompanyResponse, error) {
+	company := rpc.Company(ctx)
+	if company.IsZero() {
+		return nil, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	}
+	fetched, err := s.fetchCompany(ctx, company)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.RefreshCompanyResponse{Version: fetched.asOf}, nil
+}
+
 const (
-	companySQL = `select company_id, timezone, currency from companies where company_id = $1`
+	companySQL = `select company_id, timezone, currency, version from companies where company_id = $1`
 
 	// What is older than the copy changes nothing, in whatever order news comes.
 	keepCompaniesSQL = `insert into companies as c (company_id, timezone, currency, version)
@@ -71,13 +114,19 @@ const (
 // company reads the copy; pgx.ErrNoRows where it has none.
 func (s *store) company(ctx context.Context, company id.Company) (Company, error) {
 	var c Company
-	err := s.read(ctx, company, pg.Query{SQL: companySQL, Args: []any{company}, Scan: func(rows pgx.Rows) error {
-		if !rows.Next() {
-			return pgx.ErrNoRows
-		}
-		return rows.Scan(&c.ID, &c.Timezone, &c.Currency)
-	}})
+	err := s.read(ctx, company, c.query(company))
+	if err == nil && c.ID.IsZero() {
+		err = pgx.ErrNoRows
+	}
 	return c, err
+}
+
+// query returns the query that reads the copy of a company into c, which stays as
+// it is if there is no copy.
+func (c *Company) query(company id.Company) pg.Query {
+	return pg.Query{SQL: companySQL, Args: []any{company}, Scan: each(func(rows pgx.Rows) error {
+		return rows.Scan(&c.ID, &c.Timezone, &c.Currency, &c.asOf)
+	})}
 }
 
 // keepCompanies stores news about companies.

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -222,6 +223,94 @@ func TestTenancy(t *testing.T) {
 		_, err = w.events.ListEvents(bearer(t.Context(), w.issuer.Admin()), &bookingv1.ListEventsRequest{})
 		wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)
 	})
+}
+
+func TestCompanyMoves(t *testing.T) { // invariant 11
+	w := newWorld(t)
+	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
+	w.passes.give(ann, 10)
+	signed := func(version int64, scopes ...string) context.Context { // by a token of before the move
+		return bearer(t.Context(), w.issuer.Sign(token.Claims{
+			Company: w.company, Zone: "UTC", Currency: "GBP", CompanyVersion: version, Scopes: scopes,
+		}))
+	}
+	before := signed(1, "bookings:read", "bookings:write", "events:write")
+	wantZone := func(t *testing.T, bought *bookingv1.Transaction, err error, zone string) {
+		t.Helper()
+		if err != nil || bought.GetTimezone() != zone {
+			t.Fatalf("got %v, %v, want the zone %s", bought, err, zone)
+		}
+		read, err := w.bookings.GetTransaction(before, &bookingv1.GetTransactionRequest{CustomerId: bought.GetPurchaser().GetId(), TransactionId: bought.GetId()})
+		if err != nil || read.GetTransaction().GetTimezone() != zone {
+			t.Errorf("read as %v, %v", read, err)
+		}
+	}
+	e := w.passEvent(nil, time.Hour, nil)
+	lines := []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1}}
+	held := map[bookingv1.PaymentMethod]string{}
+	for _, method := range []bookingv1.PaymentMethod{bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, byPass} {
+		res, err := w.bookings.HoldPlaces(before, &bookingv1.HoldPlacesRequest{PurchaserId: ann.String(), Lines: lines})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held[method] = res.GetHold().GetId()
+	}
+	full := w.event(w.ctx, ptr[int32](1))
+	taken := w.mustBook(before, ann, full, 1)
+	wantZone(t, taken, nil, "UTC")
+	joined, err := w.join(&bookingv1.JoinWaitlistRequest{Mode: bookingv1.WaitlistMode_WAITLIST_MODE_BOOK}, ben, full)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	copies := authv1.NewCompanyCopyServiceClient(w.conn)
+	w.companies.add(companyRecord{Company: Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR"}, version: 3})
+	if _, err := copies.RefreshCompany(signed(1, "company:write"), &authv1.RefreshCompanyRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("a purchase by a token of before the move is dated in the new zone", func(t *testing.T) {
+		for _, ctx := range []context.Context{before, withKey(before, "key")} {
+			bought, err := w.book(ctx, ann, e, 1)
+			wantZone(t, bought, err, "Asia/Tokyo")
+		}
+	})
+	t.Run("so is a purchase by pass", func(t *testing.T) {
+		bought, err := w.byPass(before, ann, e, 1)
+		wantZone(t, bought, err, "Asia/Tokyo")
+	})
+	t.Run("so is a hold that is confirmed after the move", func(t *testing.T) {
+		for method, hold := range held {
+			res, err := w.bookings.ConfirmHold(before, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: method})
+			wantZone(t, res.GetTransaction(), err, "Asia/Tokyo")
+		}
+	})
+	t.Run("so is a booking for somebody who waited since before the move", func(t *testing.T) {
+		if _, err := w.bookings.CancelBooking(before, &bookingv1.CancelBookingRequest{BookingId: taken.GetBookings()[0].GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := w.bookings.ListTransactions(before, &bookingv1.ListTransactionsRequest{CustomerId: ben.String()})
+		if err != nil || len(list.GetTransactions()) != 1 {
+			t.Fatalf("%s: got %v, %v", joined.GetId(), list, err)
+		}
+		wantZone(t, list.GetTransactions()[0], nil, "Asia/Tokyo")
+	})
+	t.Run("a new event is in the new zone and currency", func(t *testing.T) {
+		res, err := w.events.CreateEvent(before, &bookingv1.CreateEventRequest{Title: "Sushi", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
+		if got := res.GetEvent(); err != nil || got.GetTimezone() != "Asia/Tokyo" || got.GetPricingOptions()[0].GetCurrency() != "EUR" {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("a token that is newer than the copy counts, as after a restore", func(t *testing.T) {
+		bought, err := w.book(signed(4, "bookings:write"), ann, e, 1)
+		wantZone(t, bought, err, "UTC")
+	})
+	t.Run("a copy is not refreshed without the right to change the company, nor of a company that does not exist", func(t *testing.T) {
+		_, err := copies.RefreshCompany(before, &authv1.RefreshCompanyRequest{})
+		wantFault(t, err, fault.Forbidden, fault.ReasonInsufficientScope)
+		_, err = copies.RefreshCompany(w.asPlatform(id.New[id.Company]()), &authv1.RefreshCompanyRequest{})
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+	})
+	w.verify()
 }
 
 func TestScopes(t *testing.T) {

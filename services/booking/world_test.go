@@ -23,6 +23,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token/tokentest"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -90,6 +91,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
+	authv1.RegisterCompanyCopyServiceServer(srv, w.server)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(w.db))
 	w.conn = serveOn(t, srv)

@@ -6,6 +6,7 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // Company is what the customer service needs to know of a tenant, as of a
@@ -32,16 +33,34 @@ func (s *Server) inCompany(ctx context.Context, company id.Company, fn func(ctx 
 	if !errors.Is(err, errNewCompany) {
 		return err
 	}
-	fetched, err := s.companies.Company(ctx, company)
-	if err != nil {
-		return err
-	}
-	if err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return s.store.keepCompanies(ctx, tx, []Company{fetched})
-	}); err != nil {
+	if _, err := s.fetchCompany(ctx, company); err != nil {
 		return err
 	}
 	return s.store.inTx(ctx, company, fn)
+}
+
+// fetchCompany fetches a company and keeps it.
+func (s *Server) fetchCompany(ctx context.Context, company id.Company) (Company, error) {
+	fetched, err := s.companies.Company(ctx, company)
+	if err != nil {
+		return Company{}, err
+	}
+	return fetched, s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return s.store.keepCompanies(ctx, tx, []Company{fetched})
+	})
+}
+
+// RefreshCompany implements CompanyCopyService.
+func (s *Server) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest) (*authv1.RefreshCompanyResponse, error) {
+	company, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fetched, err := s.fetchCompany(ctx, company)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.RefreshCompanyResponse{Version: fetched.Version}, nil
 }
 
 // What is older than the copy changes nothing, in whatever order news comes.

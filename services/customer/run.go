@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/customer/migrations"
@@ -16,8 +17,8 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "customer",
 		About: "a company's customers: profile, archive and deletion",
-		// Booking, pass and webhook for names; the edges and the dashboard for customers themselves.
-		Callers:    []string{"booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		// Auth to refresh copies of companies; booking, pass and webhook for names; the edges and the dashboard for customers themselves.
+		Callers:    []string{"auth", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -56,6 +57,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	confirmations := ConfirmationClient{customerv1.NewCustomerDeletionServiceClient(bookingConn), customerv1.NewCustomerDeletionServiceClient(passConn)}
 	server := NewServer(kit.DB, kit.Outbox, companies, confirmations)
 	customerv1.RegisterCustomerServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, server)
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 	forgetting := NewForgetting(kit.DB, kit.Outbox, kit.Bus, cfg.Settle, h.Log)

@@ -11,6 +11,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -19,6 +20,7 @@ import (
 // streams.
 type Server struct {
 	customerv1.UnimplementedCustomerServiceServer
+	authv1.UnimplementedCompanyCopyServiceServer
 
 	store     *store
 	outbox    *outbox.Outbox
@@ -48,6 +50,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies, confirmer Con
 func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
+		authv1.CompanyCopyService_RefreshCompany_FullMethodName: "company:write",
 
 		privacyv1.ErasureService_EraseCustomer_FullMethodName:       "privacy:write",
 		privacyv1.ErasureService_GetErasure_FullMethodName:          "privacy:read",

@@ -29,6 +29,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token/tokentest"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/customer/migrations"
@@ -57,6 +58,7 @@ func open(t testing.TB) *desk {
 	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.companies, d.others)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	customerv1.RegisterCustomerServiceServer(srv, d.server)
+	authv1.RegisterCompanyCopyServiceServer(srv, d.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -2,16 +2,14 @@ package pass
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/zone"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // Company is what the pass service needs to know of a tenant.
@@ -29,31 +27,48 @@ type companyRecord struct {
 	Version   int64
 }
 
-// tenant returns the company that a request is for. The caller's token says all
-// about its own; a platform credential that speaks for another one needs the
-// copy, and auth is asked only for a company that the copy does not know yet.
+// tenant returns the company that a request is for, by the newer one of the copy
+// and the caller's token: a token may have been issued before the company moved to
+// another zone, and the copy is older after a restore. Auth is asked only by a
+// platform credential, for a company that the copy does not know yet.
 func (s *Server) tenant(ctx context.Context) (Company, error) {
 	company := rpc.Company(ctx)
 	if company.IsZero() {
 		return Company{}, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
 	}
-	if claims := rpc.ClaimsFrom(ctx); claims != nil && claims.Company == company && claims.Zone != "" && claims.Currency != "" {
-		loc, err := zone.Load(claims.Zone)
-		return Company{ID: company, Zone: loc, Currency: claims.Currency}, err
-	}
-	known, err := s.store.company(ctx, company)
-	if errors.Is(err, pgx.ErrNoRows) {
-		known, err = s.meet(ctx, company)
-	}
+	known, found, err := s.store.companies.Get(ctx, company, company)
 	if err != nil {
-		return Company{}, err
+		return Company{}, pg.Fault(err, nil)
+	}
+	claims := rpc.ClaimsFrom(ctx)
+	inToken := claims != nil && claims.Company == company && claims.Zone != "" && claims.Currency != ""
+	switch {
+	case inToken && (!found || known.Version < claims.CompanyVersion):
+		known.Timezone, known.Currency = claims.Zone, claims.Currency
+	case !found:
+		if known, err = s.fetchCompany(ctx, company); err != nil {
+			return Company{}, err
+		}
 	}
 	loc, err := zone.Load(known.Timezone)
 	return Company{ID: company, Zone: loc, Currency: known.Currency}, err
 }
 
-// meet fetches a company that is new here, and keeps it.
-func (s *Server) meet(ctx context.Context, company id.Company) (companyRecord, error) {
+// RefreshCompany implements CompanyCopyService.
+func (s *Server) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest) (*authv1.RefreshCompanyResponse, error) {
+	company := rpc.Company(ctx)
+	if company.IsZero() {
+		return nil, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	}
+	fetched, err := s.fetchCompany(ctx, company)
+	if err != nil {
+		return nil, err
+	}
+	return &authv1.RefreshCompanyResponse{Version: fetched.Version}, nil
+}
+
+// fetchCompany fetches a company and keeps it.
+func (s *Server) fetchCompany(ctx context.Context, company id.Company) (companyRecord, error) {
 	fetched, err := s.others.Company(ctx, company)
 	if err != nil {
 		return companyRecord{}, err
@@ -76,13 +91,14 @@ const (
 			where c.version < excluded.version`
 )
 
-// company reads the copy; pgx.ErrNoRows where it has none.
-func (s *store) company(ctx context.Context, company id.Company) (companyRecord, error) {
-	c, err := pg.One[companyRecord](ctx, s.db, pg.For(company), companySQL, company)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, err
+// readCompanies reads the copy.
+func (s *store) readCompanies(ctx context.Context, company id.Company, _ []id.Company) (map[id.Company]companyRecord, error) {
+	rows, err := pg.Rows[companyRecord](ctx, s.db, pg.For(company), companySQL, company)
+	found := make(map[id.Company]companyRecord, len(rows))
+	for _, c := range rows {
+		found[c.CompanyID] = c
 	}
-	return c, pg.Fault(err, nil)
+	return found, err
 }
 
 // keepCompanies stores news about companies.

@@ -50,19 +50,24 @@ func customerPassMessage(p CustomerPass, now time.Time, zone *time.Location) *pa
 }
 
 func statusMessage(status string) passv1.CustomerPassStatus {
-	switch status {
-	case statusActive:
-		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
-	case statusPending:
-		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING
-	case statusExhausted:
-		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED
-	case statusExpired:
-		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED
-	case statusPaused:
-		return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
+	for message, name := range customerPassStatuses() {
+		if name == status {
+			return message
+		}
 	}
-	return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED
+	return passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED
+}
+
+// customerPassStatuses are the statuses of a customer pass by their numbers.
+func customerPassStatuses() map[passv1.CustomerPassStatus]string {
+	return map[passv1.CustomerPassStatus]string{
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE:    statusActive,
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING:   statusPending,
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED: statusExhausted,
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED:   statusExpired,
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:    statusPaused,
+		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED: statusCancelled,
+	}
 }
 
 func ledgerMessage(e LedgerEntry) *passv1.LedgerEntry {

@@ -47,7 +47,7 @@ func TestCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := d.server.store.company(t.Context(), d.company)
+		got, _, err := d.server.store.companies.Get(t.Context(), d.company, d.company)
 		if err != nil || got.Timezone != "Europe/Berlin" || got.Currency != "EUR" || got.Version != 3 {
 			t.Errorf("the copy is %v, %v", got, err)
 		}
@@ -60,7 +60,7 @@ func TestCopies(t *testing.T) {
 		if err := NewCopies(d.db).handle(t.Context(), []bus.Message{good, bad}); err == nil {
 			t.Error("it was taken")
 		}
-		if _, err := d.server.store.company(t.Context(), d.company); err == nil {
+		if _, kept, err := d.server.store.companies.Get(t.Context(), d.company, d.company); kept || err != nil {
 			t.Error("half of the batch was kept")
 		}
 	})
@@ -74,7 +74,7 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, 20*time.Second, func() error {
-			got, err := d.server.store.company(t.Context(), d.company)
+			got, _, err := d.server.store.companies.Get(t.Context(), d.company, d.company)
 			if err == nil && got.Timezone != "Asia/Tokyo" {
 				err = fmt.Errorf("the copy is %v", got)
 			}
@@ -83,6 +83,69 @@ func TestCopies(t *testing.T) {
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// signed is a context of a caller whose token says a zone, as of a version of the
+// company.
+func (d *desk) signed(zone string, version int64, scopes ...string) context.Context {
+	d.t.Helper()
+	claims, err := d.issuer.Verifier.Verify(d.t.Context(), d.issuer.Sign(token.Claims{
+		Company: d.company, Zone: zone, Currency: "GBP", CompanyVersion: version, Scopes: scopes,
+	}))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return rpc.WithClaims(d.t.Context(), claims)
+}
+
+func TestCompanyMoves(t *testing.T) {
+	d := open(t)
+	passType, customer := d.passType().GetId(), d.customer()
+	now := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC) // the next day in Tokyo
+	d.server.now = func() time.Time { return now }
+	assign := func(t *testing.T, ctx context.Context) *passv1.CustomerPass {
+		t.Helper()
+		res, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: passType})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := d.client.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: res.GetCustomerPass().GetId()})
+		if err != nil || read.GetCustomerPass().GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE {
+			t.Errorf("read as %v, %v", read, err)
+		}
+		return res.GetCustomerPass()
+	}
+	before := d.signed("UTC", 1, "customer-passes:write", "customer-passes:read")
+	if p := assign(t, before); p.GetStartDate() != "2026-03-28" {
+		t.Fatalf("before: %v", p)
+	}
+	refresh := func(t *testing.T, zone string, version int64) {
+		t.Helper()
+		d.others.moved = &companyRecord{Timezone: zone, Currency: "EUR", Version: version}
+		res, err := d.copies.RefreshCompany(d.signed("UTC", 1, "company:write"), &authv1.RefreshCompanyRequest{})
+		if err != nil || res.GetVersion() != version {
+			t.Fatalf("got %v, %v", res, err)
+		}
+	}
+	refresh(t, "Asia/Tokyo", 3)
+	t.Run("a token of before the move does not keep the old zone", func(t *testing.T) {
+		if p := assign(t, before); p.GetStartDate() != "2026-03-29" || p.GetExpiryDate() != "2026-04-29" {
+			t.Errorf("got %v", p)
+		}
+	})
+	t.Run("a token that is newer than the copy counts, as after a restore", func(t *testing.T) {
+		if p := assign(t, d.signed("UTC", 4, "customer-passes:write", "customer-passes:read")); p.GetStartDate() != "2026-03-28" {
+			t.Errorf("got %v", p)
+		}
+	})
+	t.Run("a repeated refresh changes nothing, and while auth is away it is refused", func(t *testing.T) {
+		refresh(t, "Asia/Tokyo", 3)
+		d.others.down = fault.Away(errors.New("auth is away"))
+		defer func() { d.others.down = nil }()
+		if _, err := d.copies.RefreshCompany(d.signed("UTC", 1, "company:write"), &authv1.RefreshCompanyRequest{}); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("got %v", err)
 		}
 	})
 }

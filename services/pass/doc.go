@@ -22,7 +22,9 @@
 //     calendar with month ends clamped, and is valid through the end of that day
 //     in the company's zone.
 //  4. A pass is given only to a customer who exists, of a type that is on offer.
-//  5. A redemption takes its credits from one pass and once, a booking's credits
+//  5. A pass pays for an event date if it is valid on that date's local day and is
+//     not paused, cancelled or exhausted at the moment of booking; it may start
+//     later than that moment. A redemption takes its credits from one pass and once, a booking's credits
 //     go back once and never more than were taken, and what was cancelled before
 //     it came never takes any.
 //  6. A company sees its own data only: an identifier of another company is

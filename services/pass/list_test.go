@@ -92,6 +92,23 @@ func TestPassLists(t *testing.T) {
 			}
 		})
 	}
+	t.Run("filter by an identifier that does not exist, however it is written", func(t *testing.T) {
+		for _, req := range []*passv1.ListCustomerPassesRequest{
+			{CustomerId: d.customer()}, {CustomerId: "cust_x"}, {CustomerId: "cust_00000000000000000000000000"},
+			{PassTypeId: "pass_x"}, {PassTypeId: "pass_00000000000000000000000000"},
+		} {
+			res, err := d.client.ListCustomerPasses(ctx, req)
+			if err != nil || res.GetTotal() != 0 || len(res.GetCustomerPasses()) != 0 {
+				t.Errorf("%v: got %v, %v", req, res, err)
+			}
+		}
+		for _, customer := range []string{"cust_x", "cust_00000000000000000000000000"} {
+			res, err := d.client.ListEligiblePasses(ctx, &passv1.ListEligiblePassesRequest{CustomerId: customer})
+			if err != nil || len(res.GetCustomerPasses()) != 0 {
+				t.Errorf("%s: got %v, %v", customer, res, err)
+			}
+		}
+	})
 	t.Run("filter by type, customer and change", func(t *testing.T) {
 		p := d.get(byStatus[passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED])
 		res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PassTypeId: p.GetPassTypeId(), CustomerId: customer, UpdatedSince: p.GetUpdatedAt()})

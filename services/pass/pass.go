@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"fmt"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -86,7 +87,11 @@ const (
 // StatusAt is what a pass can be used for at an instant, in the company's zone.
 // What somebody decided comes first, then the days, then the uses.
 func (p CustomerPass) StatusAt(now time.Time, zone *time.Location) string {
-	today := dayOf(now, zone)
+	return p.statusOn(dayOf(now, zone))
+}
+
+// statusOn is StatusAt on a day of the company's zone.
+func (p CustomerPass) statusOn(today time.Time) string {
 	switch {
 	case p.Status != statusActive:
 		return p.Status
@@ -107,17 +112,50 @@ type passChange struct {
 	status string // "": stays
 }
 
+// isDerived reports whether a status follows from dates and uses.
+func isDerived(status string) bool {
+	return status == statusPending || status == statusExhausted || status == statusExpired
+}
+
+// differing returns what of a change differs from the pass, and checks that. A
+// caller may send back what a read returned, with the status of that day.
+func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, error) {
+	if c.status == p.Status || c.status == p.statusOn(today) {
+		c.status = ""
+	}
+	if c.expiry != nil && c.expiry.Equal(p.ExpiryDate) {
+		c.expiry = nil
+	}
+	if c.uses != nil && *c.uses == p.RemainingUses {
+		c.uses = nil
+	}
+	var wrong checks
+	if isDerived(c.status) {
+		wrong.add("status", "enum", fmt.Sprintf("must be active, paused or cancelled: the pass is %s, and %s follows from its dates and uses",
+			p.statusOn(today), c.status))
+	}
+	if c.uses != nil {
+		wrong.between("remaining_uses", int64(*c.uses), 0, maxUses)
+	}
+	if c.expiry != nil && c.expiry.Before(p.StartDate) {
+		wrong.add("expiry_date", "min", "must not be before the start date")
+	}
+	return c, wrong.err()
+}
+
 // apply makes a change, on a day of the company's zone, and reports whether there
 // was any, and by how much the uses changed. A cancelled pass stays as it is, and
 // only what would change it is refused.
 func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credits int32, err error) {
 	before := *p
-	if p.Status == statusCancelled && (c.status != "" && c.status != statusCancelled ||
-		c.expiry != nil && !c.expiry.Equal(p.ExpiryDate) || c.uses != nil && *c.uses != p.RemainingUses) {
+	if c, err = p.differing(c, today); err != nil {
+		return false, 0, err
+	}
+	if p.Status == statusCancelled && (c.status != "" || c.expiry != nil || c.uses != nil) {
 		return false, 0, fault.Refuse(ReasonPassNotActive, "the pass is cancelled").With("status", p.Status)
 	}
 	switch c.status {
-	case "", p.Status:
+	case "":
 	case statusPaused:
 		p.PausedOn = &today
 		p.Status = statusPaused
@@ -129,9 +167,6 @@ func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credi
 		p.Status, p.PausedOn = c.status, nil
 	}
 	if c.expiry != nil {
-		if c.expiry.Before(p.StartDate) {
-			return false, 0, fault.InvalidFields(fault.Field{Field: "expiry_date", Rule: "min", Message: "must not be before the start date"})
-		}
 		p.ExpiryDate = *c.expiry
 	}
 	if c.uses != nil {

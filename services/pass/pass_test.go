@@ -84,6 +84,71 @@ func TestStatusAt(t *testing.T) {
 	}
 }
 
+func TestUnchangedMembersAreIgnored(t *testing.T) {
+	start, end, later := day("2026-03-10"), day("2026-03-29"), day("2026-04-29")
+	for name, tt := range map[string]struct {
+		stored string
+		uses   int32
+		today  string
+		status string // that a read returns
+		paused string
+	}{
+		"active":    {statusActive, 3, "2026-03-15", statusActive, ""},
+		"pending":   {statusActive, 3, "2026-03-09", statusPending, ""},
+		"exhausted": {statusActive, 0, "2026-03-15", statusExhausted, ""},
+		"expired":   {statusActive, 3, "2026-03-30", statusExpired, ""},
+		"paused":    {statusPaused, 3, "2026-03-15", statusPaused, "2026-03-12"},
+		"over full": {statusActive, maxUses + 7, "2026-03-15", statusActive, ""}, // of credits that went back
+	} {
+		pass := func() CustomerPass {
+			p := CustomerPass{Status: tt.stored, RemainingUses: tt.uses, StartDate: start, ExpiryDate: end}
+			if tt.paused != "" {
+				p.PausedOn = new(day(tt.paused))
+			}
+			return p
+		}
+		read := func() passChange { return passChange{status: tt.status, expiry: &end, uses: &tt.uses} }
+		t.Run(name+": what was read changes nothing", func(t *testing.T) {
+			p := pass()
+			changed, credits, err := p.apply(read(), day(tt.today))
+			if changed || credits != 0 || err != nil {
+				t.Errorf("got %v, %d, %v and %v", changed, credits, err, p)
+			}
+		})
+		t.Run(name+": one member is changed", func(t *testing.T) {
+			p, c := pass(), read()
+			c.expiry = &later
+			if changed, credits, err := p.apply(c, day(tt.today)); !changed || credits != 0 || err != nil || !p.ExpiryDate.Equal(later) || p.Status != tt.stored {
+				t.Errorf("the last day: got %v, %d, %v and %v", changed, credits, err, p)
+			}
+			p, c = pass(), read()
+			c.uses = new(int32(9))
+			if changed, credits, err := p.apply(c, day(tt.today)); !changed || credits != 9-tt.uses || err != nil || p.Status != tt.stored {
+				t.Errorf("the uses: got %v, %d, %v and %v", changed, credits, err, p)
+			}
+		})
+		t.Run(name+": another derived status is refused", func(t *testing.T) {
+			for _, other := range []string{statusPending, statusExhausted, statusExpired} {
+				if other == tt.status {
+					continue
+				}
+				p := pass()
+				_, _, err := p.apply(passChange{status: other}, day(tt.today))
+				if !fault.Is(err, fault.Invalid) || fault.From(err).Fields[0].Field != "status" {
+					t.Errorf("%s: got %v", other, err)
+				}
+			}
+		})
+	}
+	t.Run("resuming moves the last day, though the one that was read comes with it", func(t *testing.T) {
+		p := CustomerPass{Status: statusPaused, PausedOn: new(day("2026-03-12")), RemainingUses: 3, StartDate: start, ExpiryDate: end}
+		_, _, err := p.apply(passChange{status: statusActive, expiry: &end}, day("2026-03-15"))
+		if err != nil || !p.ExpiryDate.Equal(day("2026-04-01")) {
+			t.Errorf("got %v and %v", err, p)
+		}
+	})
+}
+
 func TestCancelledPassStays(t *testing.T) {
 	expiry, later, uses, more := day("2026-03-29"), day("2026-04-29"), int32(3), int32(4)
 	for name, tt := range map[string]struct {

@@ -40,6 +40,7 @@ type item struct {
 	id        id.Booking
 	eventType string
 	credits   int32
+	day       time.Time // of the event date, at midnight UTC; zero: today
 }
 
 // credits is what all items cost together, or more than any pass has.
@@ -49,6 +50,39 @@ func (r *redemption) credits() int32 {
 		sum += int64(i.credits)
 	}
 	return int32(min(sum, math.MaxInt32))
+}
+
+// period returns the first and the last day on which the pass of a redemption
+// must be valid.
+func (r *redemption) period(today time.Time) period {
+	days := make([]time.Time, 0, len(r.items))
+	for _, i := range r.items {
+		if i.day.IsZero() {
+			i.day = today
+		}
+		days = append(days, i.day)
+	}
+	return periodOf(days, today)
+}
+
+// period is the span of days for which a pass is to pay.
+type period struct{ first, last time.Time }
+
+// periodOf returns the span of days; none is today.
+func periodOf(days []time.Time, today time.Time) period {
+	if len(days) == 0 {
+		return period{first: today, last: today}
+	}
+	return period{first: slices.MinFunc(days, time.Time.Compare), last: slices.MaxFunc(days, time.Time.Compare)}
+}
+
+// dayNamed reads the day of an event date; "" is the zero time.
+func dayNamed(s string) (time.Time, bool) {
+	if s == "" {
+		return time.Time{}, true
+	}
+	day, err := time.Parse(time.DateOnly, s)
+	return day, err == nil && day.Year() >= 1
 }
 
 // newRedemption checks a request.
@@ -84,7 +118,11 @@ func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
 		if in.GetCredits() < 0 || in.GetCredits() > maxCost {
 			faults.add(at("credits"), "range", fmt.Sprintf("must be 0 to %d", maxCost))
 		}
-		r.items = append(r.items, item{id: booking, eventType: in.GetEventType(), credits: in.GetCredits()})
+		day, ok := dayNamed(in.GetDay())
+		if !ok {
+			faults.add(at("day"), "format", "must be a date as in 2026-03-29")
+		}
+		r.items = append(r.items, item{id: booking, eventType: in.GetEventType(), credits: in.GetCredits(), day: day})
 	}
 	return r, faults.err()
 }
@@ -95,16 +133,18 @@ type candidate struct {
 	EligibleEventTypes []string `db:"eligible_event_types"`
 }
 
-// refuses says why a pass cannot pay for kinds of events with so many credits on
-// a day; nil: it can.
-func (c *candidate) refuses(eventTypes []string, credits int32, today time.Time) *fault.Error {
+// refuses says why a pass cannot pay for kinds of events with so many credits in
+// a period; nil: it can.
+func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fault.Error {
 	switch {
 	case c.Status != statusActive:
 		return fault.Refuse(ReasonPassNotActive, "the pass is "+c.Status).With("status", c.Status)
-	case today.After(c.ExpiryDate):
-		return fault.Refuse(ReasonPassExpired, "the pass has expired").With("expiry_date", c.ExpiryDate.Format(time.DateOnly))
-	case today.Before(c.StartDate):
-		return fault.Refuse(ReasonPassNotActive, "the pass starts later").With("start_date", c.StartDate.Format(time.DateOnly))
+	case when.last.After(c.ExpiryDate):
+		return fault.Refuse(ReasonPassExpired, "the pass expires before the day of the event date").
+			With("expiry_date", c.ExpiryDate.Format(time.DateOnly)).With("day", when.last.Format(time.DateOnly))
+	case when.first.Before(c.StartDate):
+		return fault.Refuse(ReasonPassNotActive, "the pass starts after the day of the event date").
+			With("start_date", c.StartDate.Format(time.DateOnly)).With("day", when.first.Format(time.DateOnly))
 	}
 	for _, kind := range eventTypes {
 		if len(c.EligibleEventTypes) > 0 && !slices.Contains(c.EligibleEventTypes, kind) {
@@ -128,11 +168,11 @@ func choose(passes []candidate) {
 }
 
 // pick returns the pass that pays, or the refusal that is nearest to a yes.
-func pick(passes []candidate, eventTypes []string, credits int32, today time.Time) (*candidate, *fault.Error) {
+func pick(passes []candidate, eventTypes []string, credits int32, when period) (*candidate, *fault.Error) {
 	choose(passes)
 	nearest := fault.Refuse(ReasonPassNotApplicable, "the customer has no pass that could pay")
 	for i := range passes {
-		refusal := passes[i].refuses(eventTypes, credits, today)
+		refusal := passes[i].refuses(eventTypes, credits, when)
 		if refusal == nil {
 			return &passes[i], nil
 		}

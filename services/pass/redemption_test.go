@@ -221,6 +221,10 @@ func TestRedeem(t *testing.T) { // invariants 1 and 5
 			{"another customer's", ReasonPassNotApplicable, func(string) string { return d.give(d.customer(), nil).GetId() }, 1},
 			{"one that does not exist", fault.ReasonNotFound, func(string) string { return id.New[id.CustomerPass]().String() }, 1},
 			{"no identifier", fault.ReasonNotFound, func(string) string { return "cp_'" }, 1},
+			{"the identifier that is all zeros, with a pass that could pay", fault.ReasonNotFound, func(c string) string {
+				d.give(c, nil)
+				return "cp_00000000000000000000000000"
+			}, 1},
 		}
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -237,6 +241,94 @@ func TestRedeem(t *testing.T) { // invariants 1 and 5
 				}
 			})
 		}
+	})
+	t.Run("pays for a day on which the pass is valid, whatever the day of the booking", func(t *testing.T) {
+		today := dayOf(time.Now(), time.UTC)
+		on := func(days ...int) *passv1.RedeemCreditsRequest {
+			req := redeemRequest("", "", slices.Repeat([]int32{1}, len(days))...)
+			for i, n := range days {
+				req.Items[i].Day = today.AddDate(0, 0, n).Format(time.DateOnly)
+			}
+			return req
+		}
+		from := func(customer string, day int) string {
+			res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
+				CustomerId: customer, PassTypeId: d.passType().GetId(), StartDate: today.AddDate(0, 0, day).Format(time.DateOnly)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.GetCustomerPass().GetId()
+		}
+		expiry := func(pass string) int {
+			end, err := time.Parse(time.DateOnly, d.get(pass).GetExpiryDate())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return daysBetween(today, end)
+		}
+		for name, c := range map[string]struct {
+			starts int
+			days   func(expiry int) []int
+			want   string
+		}{
+			"its first day, before it has started":      {5, func(int) []int { return []int{5} }, ""},
+			"the day before it starts":                  {5, func(int) []int { return []int{4} }, ReasonPassNotActive},
+			"its last day":                              {0, func(end int) []int { return []int{end} }, ""},
+			"the day after it expires":                  {0, func(end int) []int { return []int{end + 1} }, ReasonPassExpired},
+			"several days, all of them valid":           {5, func(end int) []int { return []int{end, 5, 9} }, ""},
+			"several days, one of them before it":       {5, func(end int) []int { return []int{end, 4} }, ReasonPassNotActive},
+			"several days, one of them after its last":  {5, func(end int) []int { return []int{5, end + 1} }, ReasonPassExpired},
+			"a day that is over where the company is":   {-60, func(end int) []int { return []int{end} }, ""},
+			"a pass that starts on a day and not today": {1, func(int) []int { return []int{1} }, ""},
+		} {
+			t.Run(name, func(t *testing.T) {
+				customer := d.customer()
+				pass := from(customer, c.starts)
+				req := on(c.days(expiry(pass))...)
+				req.CustomerId, req.CustomerPassId = customer, pass
+				if _, err := d.redeem(req); reason(err) != c.want {
+					t.Errorf("named: got %v, want %q", err, c.want)
+				}
+				req.RedemptionId, req.CustomerPassId = newTransaction(), ""
+				for i := range req.GetItems() {
+					req.Items[i].ItemId = id.New[id.Booking]().String()
+				}
+				if _, err := d.redeem(req); reason(err) != c.want {
+					t.Errorf("chosen: got %v, want %q", err, c.want)
+				}
+			})
+		}
+		t.Run("the pass that fits and expires first is chosen", func(t *testing.T) {
+			customer := d.customer()
+			soon, later := from(customer, 0), from(customer, 20)
+			day := expiry(soon) + 1
+			eligible, err := d.client.ListEligiblePasses(d.as(d.company), &passv1.ListEligiblePassesRequest{
+				CustomerId: customer, Days: []string{today.AddDate(0, 0, day).Format(time.DateOnly)}})
+			if err != nil || len(eligible.GetCustomerPasses()) != 1 || eligible.GetCustomerPasses()[0].GetId() != later {
+				t.Errorf("eligible: %v, %v", eligible, err)
+			}
+			for _, want := range []struct {
+				day  int
+				pass string
+			}{{25, soon}, {day, later}} {
+				req := on(want.day)
+				req.CustomerId = customer
+				if res := d.mustRedeem(req); res.GetCustomerPassId() != want.pass {
+					t.Errorf("day %d: got %s, want %s", want.day, res.GetCustomerPassId(), want.pass)
+				}
+			}
+		})
+		t.Run("a day that is no date is refused", func(t *testing.T) {
+			req := on(0)
+			req.CustomerId, req.Items[0].Day = customer, "2026-02-30"
+			if _, err := d.redeem(req); !fault.Is(err, fault.Invalid) {
+				t.Errorf("got %v", err)
+			}
+			_, err := d.client.ListEligiblePasses(d.as(d.company), &passv1.ListEligiblePassesRequest{CustomerId: customer, Days: []string{""}})
+			if !fault.Is(err, fault.Invalid) {
+				t.Errorf("got %v", err)
+			}
+		})
 	})
 	t.Run("of more than any pass has is refused like one of too much", func(t *testing.T) {
 		customer := d.customer()
@@ -432,6 +524,7 @@ func TestBoughtPass(t *testing.T) {
 	}{
 		"at the type's price": {&passv1.PassPurchase{}, `gross:11000 method:"CARD" currency:"GBP"`},
 		"at another price":    {&passv1.PassPurchase{Gross: &gross, Method: "CASH", Reference: "r1"}, `gross:9900 method:"CASH" reference:"r1" currency:"GBP"`},
+		"given away":          {&passv1.PassPurchase{Method: "FREE"}, `gross:0 method:"FREE" currency:"GBP"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId(), Purchase: c.in})
@@ -445,6 +538,20 @@ func TestBoughtPass(t *testing.T) {
 			}
 			if got += fmt.Sprintf(" currency:%q", read.GetCurrency()); got != c.want {
 				t.Errorf("got %s", got)
+			}
+		})
+	}
+	for name, in := range map[string]*passv1.PassPurchase{
+		"purchase.method:enum of a method that is not documented": {Method: "Bitcoin"},
+		"purchase.method:enum of a pass, which buys no pass":      {Method: "PASS"},
+		"purchase.method:enum in lower case":                      {Method: "card"},
+		"purchase.gross:method of a pass given away for money":    {Method: "FREE", Gross: &gross},
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			_, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId(), Purchase: in})
+			f := fault.From(err)
+			if f == nil || len(f.Fields) != 1 || !strings.HasPrefix(name, f.Fields[0].Field+":"+f.Fields[0].Rule+" ") {
+				t.Errorf("got %+v", f)
 			}
 		})
 	}

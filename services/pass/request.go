@@ -24,6 +24,14 @@ const (
 // currencies are the ones that a price can be in.
 func currencies() []string { return []string{"GBP", "EUR", "USD"} }
 
+// methodFree is how a pass that is given away is paid.
+const methodFree = "FREE"
+
+// paymentMethods are the ways in which a pass can be paid, the usual one first.
+func paymentMethods() []string {
+	return []string{"CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", methodFree}
+}
+
 func eventTypes() []string { return []string{"class", "event", "workshop", "course", "appointment"} }
 
 // checks collects every fault of a request.
@@ -58,6 +66,19 @@ func (c *checks) eventTypes(field string, in []string) []string {
 		if !slices.Contains(out, kind) {
 			out = append(out, kind)
 		}
+	}
+	return out
+}
+
+// days reads the days of event dates.
+func (c *checks) days(field string, in []string) []time.Time {
+	out := make([]time.Time, 0, len(in))
+	for i, text := range in {
+		day, ok := dayNamed(text)
+		if !ok || text == "" {
+			c.add(fmt.Sprintf("%s[%d]", field, i), "format", "must be a date as in 2026-03-29")
+		}
+		out = append(out, day)
 	}
 	return out
 }
@@ -154,19 +175,12 @@ func newPassChange(req *passv1.UpdateCustomerPassRequest) (passChange, error) {
 		change.expiry = &day
 	}
 	if req.RemainingUses != nil {
-		c.between("remaining_uses", int64(*req.RemainingUses), 0, maxUses)
 		change.uses = req.RemainingUses
 	}
-	switch req.GetStatus() {
-	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED:
-	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE:
-		change.status = statusActive
-	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
-		change.status = statusPaused
-	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED:
-		change.status = statusCancelled
-	default:
-		c.add("status", "enum", "must be active, paused or cancelled; the others follow from dates and uses")
+	if status := req.GetStatus(); status != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED {
+		if change.status = customerPassStatuses()[status]; change.status == "" {
+			c.add("status", "enum", "must be active, paused or cancelled; the others follow from dates and uses")
+		}
 	}
 	c.text("reason", req.GetReason(), maxReason)
 	return change, c.err()
@@ -178,16 +192,25 @@ func newPurchase(req *passv1.PassPurchase, t PassType) (p CustomerPass, err erro
 		return p, nil
 	}
 	var c checks
+	method := req.GetMethod()
+	if method == "" {
+		method = paymentMethods()[0]
+	}
+	if !slices.Contains(paymentMethods(), method) {
+		c.add("purchase.method", "enum", "must be CARD, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE")
+	}
 	gross := t.Price
-	if req.Gross != nil {
+	if method == methodFree {
+		gross = 0
+	}
+	switch {
+	case req.Gross == nil:
+	case method == methodFree && *req.Gross != 0:
+		c.add("purchase.gross", "method", "must be 0 with FREE")
+	default:
 		gross = *req.Gross
 		c.between("purchase.gross", gross, 0, maxPrice)
 	}
-	method := req.GetMethod()
-	if method == "" {
-		method = "CARD"
-	}
-	c.text("purchase.method", method, 40)
 	c.text("purchase.reference", req.GetReference(), 200)
 	p.PaidGross, p.PaidCurrency, p.PaidMethod = &gross, &t.Currency, &method
 	if reference := req.GetReference(); reference != "" {

@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -17,8 +18,9 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "pass",
 		About: "pass types, the passes that customers hold, and the ledger of their credits",
-		// Booking to redeem credits and to give them back, customer to have deletions confirmed.
-		Callers:    []string{"customer", "booking", "admin", "gateway-b", "reservectl"},
+		// Auth to refresh its copies of companies, customer to have deletions confirmed,
+		// booking to redeem credits and to give them back.
+		Callers:    []string{"auth", "customer", "booking", "admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -50,6 +52,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	srv := kit.GRPC(Policy())
 	server := NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn)))
 	passv1.RegisterPassServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, server)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -21,6 +22,7 @@ import (
 // Server answers the RPCs of PassService.
 type Server struct {
 	passv1.UnimplementedPassServiceServer
+	authv1.UnimplementedCompanyCopyServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store  *store
@@ -32,7 +34,7 @@ type Server struct {
 
 // NewServer returns a server on db, which appends its events to box.
 func NewServer(db *pg.DB, box *outbox.Outbox, others Others) *Server {
-	return &Server{store: &store{db: db}, outbox: box, others: others, now: time.Now, newID: id.NewUUID}
+	return &Server{store: newStore(db), outbox: box, others: others, now: time.Now, newID: id.NewUUID}
 }
 
 // Policy is the scope that each RPC needs.
@@ -40,6 +42,7 @@ func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
 
+		authv1.CompanyCopyService_RefreshCompany_FullMethodName:                   "company:write",
 		customerv1.CustomerDeletionService_ConfirmCustomerDeletion_FullMethodName: "customers:write|privacy:write",
 
 		passv1.PassService_CreatePassType_FullMethodName:     "passes:write",
@@ -269,27 +272,17 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 	if err != nil {
 		return nil, err
 	}
-	var customer id.Customer
-	if req.GetCustomerId() != "" {
-		if customer, err = id.Parse[id.Customer](req.GetCustomerId()); err != nil {
-			return nil, fault.Missing("customer")
-		}
-	}
 	l, err := newList(req.GetOrder(), req.GetPageToken(), req.GetOffset(), req.GetPageSize())
 	if err != nil {
 		return nil, err
 	}
 	now := s.now()
 	l.where = of(company.ID)
-	if !customer.IsZero() {
-		l.where.add("customer_id = %s", customer)
+	if customer := id.Filter[id.Customer](req.GetCustomerId()); customer != nil {
+		l.where.add("customer_id = %s", *customer)
 	}
-	if req.GetPassTypeId() != "" {
-		passType, err := id.Parse[id.PassType](req.GetPassTypeId())
-		if err != nil {
-			return nil, fault.Missing("pass type")
-		}
-		l.where.add("pass_type_id = %s", passType)
+	if passType := id.Filter[id.PassType](req.GetPassTypeId()); passType != nil {
+		l.where.add("pass_type_id = %s", *passType)
 	}
 	if err := l.where.statusNow(req.GetStatus(), dayOf(now, company.Zone)); err != nil {
 		return nil, err

@@ -19,15 +19,16 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 	if err != nil {
 		return nil, err
 	}
-	customer, err := id.Parse[id.Customer](req.GetCustomerId())
-	if err != nil {
-		return nil, fault.Missing("customer")
-	}
 	var c checks
 	kinds := c.eventTypes("event_types", req.GetEventTypes())
 	c.between("credits", int64(req.GetCredits()), 0, maxUses)
+	days := c.days("days", req.GetDays())
 	if err := c.err(); err != nil {
 		return nil, err
+	}
+	customer, err := id.Parse[id.Customer](req.GetCustomerId())
+	if err != nil { // it has no passes, like one that does not exist
+		return &passv1.ListEligiblePassesResponse{}, nil
 	}
 	passes, err := s.store.candidates(ctx, company.ID, customer)
 	if err != nil {
@@ -35,9 +36,10 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 	}
 	choose(passes)
 	now := s.now()
+	when := periodOf(days, dayOf(now, company.Zone))
 	resp := &passv1.ListEligiblePassesResponse{}
 	for i := range passes {
-		if passes[i].refuses(kinds, req.GetCredits(), dayOf(now, company.Zone)) == nil {
+		if passes[i].refuses(kinds, req.GetCredits(), when) == nil {
 			resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(passes[i].CustomerPass, now, company.Zone))
 		}
 	}
@@ -84,12 +86,12 @@ func (s *Server) RedeemCredits(ctx context.Context, req *passv1.RedeemCreditsReq
 
 // redeem takes the credits of a redemption that was claimed.
 func (s *Server) redeem(ctx context.Context, tx *pg.Tx, company Company, r *redemption) (storedRedemption, error) {
-	today := dayOf(s.now(), company.Zone)
-	passes, err := s.store.lockCandidates(ctx, tx, company.ID, r, today)
+	when := r.period(dayOf(s.now(), company.Zone))
+	passes, err := s.store.lockCandidates(ctx, tx, company.ID, r, when)
 	if err != nil {
 		return storedRedemption{}, err
 	}
-	p, refusal := pick(passes, r.eventTypes(), r.credits(), today)
+	p, refusal := pick(passes, r.eventTypes(), r.credits(), when)
 	if refusal != nil {
 		return storedRedemption{}, s.refusal(ctx, tx, company, r)
 	}
@@ -121,7 +123,7 @@ func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company Company, r *red
 			return fault.Refuse(ReasonPassNotApplicable, "the pass is another customer's")
 		}
 	}
-	_, refusal := pick(passes, r.eventTypes(), r.credits(), dayOf(s.now(), company.Zone))
+	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(dayOf(s.now(), company.Zone)))
 	if refusal == nil {
 		// It could pay by now: somebody gave credits back since it was looked at.
 		refusal = fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")

@@ -25,6 +25,7 @@ import (
 	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token"
 	"reservation.dev/platform/token/tokentest"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	"reservation.dev/services/pass/migrations"
@@ -39,6 +40,7 @@ type fakeOthers struct {
 	deleted   map[id.Customer]id.Company
 	err       error
 	down      error // of auth, which knows companies
+	moved     *companyRecord
 }
 
 func (f *fakeOthers) CustomerExists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
@@ -74,6 +76,11 @@ func (f *fakeOthers) Company(_ context.Context, company id.Company) (companyReco
 	if f.down != nil {
 		return companyRecord{}, ours("auth", fault.Away(f.down))
 	}
+	if f.moved != nil {
+		moved := *f.moved
+		moved.CompanyID = company
+		return moved, nil
+	}
 	return companyRecord{CompanyID: company, Timezone: "America/New_York", Currency: "USD", Version: 1}, nil
 }
 
@@ -83,6 +90,7 @@ type desk struct {
 	db        *pg.DB
 	server    *Server
 	client    passv1.PassServiceClient
+	copies    authv1.CompanyCopyServiceClient
 	deletions customerv1.CustomerDeletionServiceClient
 	issuer    *tokentest.Issuer
 	others    *fakeOthers
@@ -98,6 +106,7 @@ func open(t *testing.T) *desk {
 	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.others)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	passv1.RegisterPassServiceServer(srv, d.server)
+	authv1.RegisterCompanyCopyServiceServer(srv, d.server)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, d.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -110,7 +119,8 @@ func open(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	d.client, d.deletions = passv1.NewPassServiceClient(conn), customerv1.NewCustomerDeletionServiceClient(conn)
+	d.client, d.copies = passv1.NewPassServiceClient(conn), authv1.NewCompanyCopyServiceClient(conn)
+	d.deletions = customerv1.NewCustomerDeletionServiceClient(conn)
 	return d
 }
 
@@ -166,7 +176,7 @@ func (d *desk) assign(start string) *passv1.CustomerPass {
 }
 
 func TestPolicyCoversEveryMethod(t *testing.T) {
-	if err := Policy().Check(&passv1.PassService_ServiceDesc); err != nil {
+	if err := Policy().Check(&passv1.PassService_ServiceDesc, &authv1.CompanyCopyService_ServiceDesc); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/combine"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -14,7 +15,18 @@ import (
 
 // store is every SQL statement of the service. Its methods with a tx run in the
 // caller's transaction; the others make one round trip of their own.
-type store struct{ db *pg.DB }
+type store struct {
+	db *pg.DB
+	// companies reads the copy of companies, which every request needs: those that
+	// come together share a round trip.
+	companies *combine.Reads[id.Company, companyRecord]
+}
+
+func newStore(db *pg.DB) *store {
+	s := &store{db: db}
+	s.companies = combine.New(s.readCompanies)
+	return s
+}
 
 // inTx runs fn in one transaction of the company; fn must be repeatable.
 func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {

@@ -123,8 +123,8 @@ const (
 	lockCandidatesSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.customer_id = $2 and ($3::uuid is null or p.id = $3)
-			and p.status = 'active' and p.expiry_date >= $4 and p.start_date <= $4 and p.remaining_uses >= $5
-			and (cardinality(t.eligible_event_types) = 0 or t.eligible_event_types @> $6)
+			and p.status = 'active' and p.start_date <= $4 and p.expiry_date >= $5 and p.remaining_uses >= $6
+			and (cardinality(t.eligible_event_types) = 0 or t.eligible_event_types @> $7)
 		order by p.id for no key update of p`
 
 	namedCandidateSQL = `select ` + candidateColumns + `
@@ -170,10 +170,10 @@ func returnItems(company id.Company, redemption id.Transaction, items []id.Booki
 }
 
 // lockCandidates reads the passes of a customer, or the one named, that can pay.
-func (s *store) lockCandidates(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption, today time.Time) ([]candidate, error) {
+func (s *store) lockCandidates(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption, when period) ([]candidate, error) {
 	var list []candidate
 	err := tx.Pipeline(ctx, append(presentCustomer(company, r.customer), pg.Query{
-		SQL: lockCandidatesSQL, Args: []any{company, r.customer, r.pass, today, r.credits(), r.eventTypes()}, Scan: collect(&list),
+		SQL: lockCandidatesSQL, Args: []any{company, r.customer, r.pass, when.first, when.last, r.credits(), r.eventTypes()}, Scan: collect(&list),
 	})...)
 	return list, err
 }

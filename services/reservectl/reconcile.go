@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -239,6 +240,7 @@ func (r *reconciliation) redeem(t *bookingv1.Transaction, pass string) error {
 		}
 		req.Items = append(req.Items, &passv1.RedemptionItem{
 			ItemId: b.GetId(), EventType: strings.ToLower(strings.TrimPrefix(b.GetEventType().String(), "EVENT_TYPE_")), Credits: paid.GetCreditsUsed(),
+			Day: zone.Day(b.GetStartsAt().AsTime(), b.GetTimezone()),
 		})
 	}
 	_, err := r.passes.RedeemCredits(r.passCtx, req)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -49,7 +50,7 @@ func (r *restored) GetTransaction(_ context.Context, req *bookingv1.GetTransacti
 
 func (r *restored) RedeemCredits(_ context.Context, req *passv1.RedeemCreditsRequest) (*passv1.RedeemCreditsResponse, error) {
 	for _, i := range req.GetItems() {
-		r.did("redeem %s %s %s %s %d", req.GetRedemptionId(), req.GetCustomerPassId(), i.GetItemId(), i.GetEventType(), i.GetCredits())
+		r.did("redeem %s %s %s %s %d on %s", req.GetRedemptionId(), req.GetCustomerPassId(), i.GetItemId(), i.GetEventType(), i.GetCredits(), i.GetDay())
 	}
 	if r.refuses {
 		return nil, fault.Status(fault.Refuse("PASS_EXHAUSTED", "none left")).Err()
@@ -91,6 +92,7 @@ func TestReconcile(t *testing.T) {
 	}
 	paid := func(b string, credits int32, refunded bool) *bookingv1.Booking {
 		return &bookingv1.Booking{Id: "booking_" + b, IsRefunded: refunded, EventType: bookingv1.EventType_EVENT_TYPE_CLASS,
+			StartsAt: timestamppb.New(time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC)), Timezone: "Europe/Paris",
 			Payment: &bookingv1.Booking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: credits, CustomerPassId: "cp_1"}}}
 	}
 	one := func(bookings ...*bookingv1.Booking) map[string]*bookingv1.Transaction {
@@ -106,9 +108,9 @@ func TestReconcile(t *testing.T) {
 		"credits of a purchase that is not there":   {restored{books: books{given: given("a", 2)}}, []string{"cancel txn_1"}, false},
 		"credits of a refunded booking":             {restored{books: books{held: held("a", 0), given: given("a", 2)}, transactions: one(paid("a", 2, true))}, []string{"return txn_1 booking_a 2"}, false},
 		"credits that went back to the pass":        {restored{books: books{held: held("a", 2), given: given("a", 0)}, transactions: one(paid("a", 2, false))}, []string{"refund booking_a"}, false},
-		"a purchase whose credits nobody took":      {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false))}, []string{"redeem txn_1 cp_1 booking_a class 2"}, false},
-		"one of several bookings, taken once":       {restored{books: books{held: two(held("a", 2), held("b", 1))}, transactions: one(paid("a", 2, false), paid("b", 1, false), paid("c", 1, true))}, []string{"redeem txn_1 cp_1 booking_a class 2", "redeem txn_1 cp_1 booking_b class 1"}, false},
-		"a purchase that the pass cannot pay":       {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false)), refuses: true}, []string{"redeem txn_1 cp_1 booking_a class 2"}, true},
+		"a purchase whose credits nobody took":      {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, false},
+		"one of several bookings, taken once":       {restored{books: books{held: two(held("a", 2), held("b", 1))}, transactions: one(paid("a", 2, false), paid("b", 1, false), paid("c", 1, true))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29", "redeem txn_1 cp_1 booking_b class 1 on 2026-03-29"}, false},
+		"a purchase that the pass cannot pay":       {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false)), refuses: true}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, true},
 		"a pass that is not there":                  {restored{books: books{held: []*bookingv1.BookedCredits{{TransactionId: "txn_1", BookingId: "booking_a", CustomerPassId: "cp_gone", Credits: 1}}}}, nil, true},
 		"a copy that differs":                       {restored{copies: []*bookingv1.CustomerDifference{{CustomerId: "cust_1", CopiedVersion: 3, Version: 2}}}, nil, false},
 		"a customer whom the service does not know": {restored{copies: []*bookingv1.CustomerDifference{{CustomerId: "cust_1", CopiedVersion: 3}}}, nil, true},

@@ -192,7 +192,10 @@ func (a *app) webhookReplay() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printOne(row{{"replayed", res.GetReplayed()}})
+				if res.GetReplayed() == 0 && res.GetTests() > 0 {
+					fmt.Fprintln(a.errOut, "only test deliveries have failed; replay one by its identifier, or send a new test: reservectl webhook test")
+				}
+				return a.printOne(row{{"replayed", res.GetReplayed()}, {"tests", res.GetTests()}})
 			})
 		},
 	}

@@ -116,6 +116,9 @@ func (w *webhookWorld) ReplayDelivery(_ context.Context, req *webhookv1.ReplayDe
 
 func (w *webhookWorld) ReplayFailed(_ context.Context, req *webhookv1.ReplayFailedRequest) (*webhookv1.ReplayFailedResponse, error) {
 	w.replayed = req
+	if req.GetEndpointId() == "whe_tests" {
+		return &webhookv1.ReplayFailedResponse{Tests: 2}, nil
+	}
 	return &webhookv1.ReplayFailedResponse{Replayed: 7}, nil
 }
 
@@ -202,6 +205,10 @@ func TestWebhook(t *testing.T) {
 		out := ok(t, "webhook", "replay", "--failed-since", "2026-03-29T09:30:00Z", "--endpoint", "whe_1")
 		if w.replayed.GetEndpointId() != "whe_1" || w.replayed.GetSince().AsTime().Unix() != 1774776600 || !strings.Contains(out, `"replayed": 7`) {
 			t.Errorf("sent %v, printed %s", w.replayed, out)
+		}
+		r := run(t, "", "webhook", "replay", "--failed-since", "24h", "--endpoint", "whe_tests")
+		if r.code != 0 || !strings.Contains(r.out, `"tests": 2`) || !strings.Contains(r.errOut, "only test deliveries have failed") {
+			t.Errorf("exit status %d, %s: %s", r.code, r.out, r.errOut)
 		}
 	})
 	for typed, want := range map[string]string{

@@ -253,6 +253,24 @@ func TestReplay(t *testing.T) {
 		r.wait(t, 10)
 		w.delivery(e, failed)
 	})
+	t.Run("it is said when only tests have failed", func(t *testing.T) {
+		tested := time.Now()
+		if _, err := w.client.SendTest(w.as(w.company), &webhookv1.SendTestRequest{EndpointId: e, Event: webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}); err != nil {
+			t.Fatal(err)
+		}
+		for endpoint, want := range map[string]int64{"": 1, e: 1} {
+			res, err := w.client.ReplayFailed(w.as(w.company), &webhookv1.ReplayFailedRequest{EndpointId: endpoint, Since: timestamp(tested)})
+			if err != nil || res.GetReplayed() != 0 || res.GetTests() != want {
+				t.Errorf("%q: %v %v", endpoint, res, err)
+			}
+		}
+		for state, want := range map[webhookv1.DeliveryState]int64{webhookv1.DeliveryState_DELIVERY_STATE_FAILED: 1, webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED: 0} {
+			res, err := w.client.CountDeliveries(w.as(w.company), &webhookv1.CountDeliveriesRequest{Filter: &webhookv1.DeliveryFilter{State: state, Since: timestamp(tested)}})
+			if err != nil || res.GetCount() != 0 || res.GetTests() != want {
+				t.Errorf("%s: %v %v", state, res, err)
+			}
+		}
+	})
 	t.Run("of an endpoint that is disabled it is refused", func(t *testing.T) {
 		off := false
 		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e, Enabled: &off}); err != nil {

@@ -16,6 +16,7 @@ import (
 // Payment methods, as payloads have them.
 const (
 	methodCard = "CARD"
+	methodFree = "FREE"
 	methodPass = "PASS"
 )
 
@@ -210,10 +211,10 @@ func eventPurchased(s *bookingv1.BookingSnapshot) []byte {
 	return o.end()
 }
 
-// passPurchased is the data of pass.purchased. A pass that was assigned free
-// cost 0 by card, as a free booking does.
+// passPurchased is the data of pass.purchased. A pass that is given away costs 0
+// and is paid by the method FREE.
 func passPurchased(p *passv1.CustomerPass, t *passv1.PassType, who person) []byte {
-	paid, currency, method := int64(0), t.GetCurrency(), methodCard
+	paid, currency, method := int64(0), t.GetCurrency(), methodFree
 	if bought := p.GetPurchase(); bought != nil {
 		paid, currency, method = bought.GetGross(), bought.GetCurrency(), bought.GetMethod()
 	}

@@ -116,7 +116,7 @@ func TestPayloads(t *testing.T) {
 		}
 		assigned.GetCustomerPass().Purchase = nil
 		e.Payload, _ = proto.Marshal(&assigned)
-		if got := made(e)[eventPassPurchased]; !strings.HasSuffix(got, `"totalPaid":0,"currency":"GBP","paymentMethod":"CARD"}}`) {
+		if got := made(e)[eventPassPurchased]; !strings.HasSuffix(got, `"totalPaid":0,"currency":"GBP","paymentMethod":"FREE"}}`) {
 			t.Errorf("got %s", got)
 		}
 	})

@@ -137,6 +137,8 @@ func TestReplayOfAFilter(t *testing.T) {
 			{&webhookv1.DeliveryFilter{Until: timestamp(time.Now().Add(-time.Hour)), EndpointId: first}, 0},
 			{&webhookv1.DeliveryFilter{Since: timestamp(time.Now().Add(-time.Hour)), EndpointId: first}, 11},
 			{&webhookv1.DeliveryFilter{Event: webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED}, 0},
+			{&webhookv1.DeliveryFilter{EndpointId: "whe_1"}, 0},
+			{&webhookv1.DeliveryFilter{EndpointId: "whe_00000000000000000000000000"}, 0},
 		} {
 			if got := w.countReplays(t, try.f).GetCount(); got != try.want {
 				t.Errorf("%v: %d, want %d", try.f, got, try.want)
@@ -149,7 +151,7 @@ func TestReplayOfAFilter(t *testing.T) {
 				t.Errorf("%v: %v", asOf, err)
 			}
 		}
-		for _, f := range []*webhookv1.DeliveryFilter{{EndpointId: "whe_1"}, {Event: 99}, {State: 99}} {
+		for _, f := range []*webhookv1.DeliveryFilter{{Event: 99}, {State: 99}} {
 			if _, err := w.replayAll(who, "d", f, timestamppb.Now()); err == nil {
 				t.Errorf("%v is taken", f)
 			}

@@ -71,7 +71,7 @@ func (s *Server) ListDeliveries(ctx context.Context, req *webhookv1.ListDeliveri
 	if len(page) > q.size {
 		page = page[:q.size]
 		last := page[q.size-1].ID.UUID()
-		if !q.endpoint.IsZero() {
+		if q.endpoint != nil {
 			last = page[q.size-1].MessageID.UUID()
 		}
 		resp.NextPageToken = pageToken(q.endpoint, last)
@@ -106,12 +106,8 @@ func logQueryOf(req *webhookv1.ListDeliveriesRequest) (logQuery, error) {
 // filterOf reads what narrows a list.
 func filterOf(req *webhookv1.DeliveryFilter) (logQuery, error) {
 	q := logQuery{size: 50, event: eventNames()[req.GetEvent()], state: stateNames()[req.GetState()]}
+	q.endpoint = id.Filter[id.WebhookEndpoint](req.GetEndpointId())
 	var err error
-	if req.GetEndpointId() != "" {
-		if q.endpoint, err = id.Parse[id.WebhookEndpoint](req.GetEndpointId()); err != nil {
-			return q, fault.Missing("endpoint")
-		}
-	}
 	if q.event == "" && req.GetEvent() != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return q, fault.InvalidParameter("event", "enum", "is not an event")
 	}
@@ -137,14 +133,21 @@ func boundOf(name string, t *timestamppb.Timestamp) (time.Time, error) {
 	return at, nil
 }
 
-// pageToken is the last row of a page, behind the endpoint whose list it is of.
-func pageToken(endpoint id.WebhookEndpoint, last id.UUID) string {
+// pageToken is the last row of a page, behind the endpoint whose list it is of; nil
+// is the list of all.
+func pageToken(endpoint *id.WebhookEndpoint, last id.UUID) string {
+	if endpoint == nil {
+		endpoint = &id.WebhookEndpoint{}
+	}
 	return base64.RawURLEncoding.EncodeToString(append(append(make([]byte, 0, 32), endpoint[:]...), last[:]...))
 }
 
-func afterToken(token string, endpoint id.WebhookEndpoint) (id.UUID, error) {
+func afterToken(token string, endpoint *id.WebhookEndpoint) (id.UUID, error) {
+	if endpoint == nil {
+		endpoint = &id.WebhookEndpoint{}
+	}
 	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(raw) != 32 || id.WebhookEndpoint(raw[:16]) != endpoint {
+	if err != nil || len(raw) != 32 || id.WebhookEndpoint(raw[:16]) != *endpoint {
 		return id.UUID{}, fault.InvalidParameter("page_token", "format", "is not one that this list returned")
 	}
 	return id.UUID(raw[16:]), nil

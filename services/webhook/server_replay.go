@@ -69,9 +69,13 @@ func (s *Server) ReplayFailed(ctx context.Context, req *webhookv1.ReplayFailedRe
 		s.wake(company, whose)
 		resp.Replayed += int64(n)
 		if n < replayBatch {
-			return resp, nil
+			break
 		}
 	}
+	if resp.GetReplayed() == 0 {
+		resp.Tests, err = s.store.countFailedTests(ctx, company, endpoint, since, mostReplayed)
+	}
+	return resp, err
 }
 
 const (
@@ -98,7 +102,11 @@ func (s *Server) CountDeliveries(ctx context.Context, req *webhookv1.CountDelive
 	if err != nil {
 		return nil, err
 	}
-	return &webhookv1.CountDeliveriesResponse{Count: min(n, mostReplayed), More: n > mostReplayed, AsOf: timestamppb.New(now)}, nil
+	resp := &webhookv1.CountDeliveriesResponse{Count: min(n, mostReplayed), More: n > mostReplayed, AsOf: timestamppb.New(now)}
+	if n == 0 {
+		resp.Tests, err = s.store.countTests(ctx, company, q, now, mostReplayed)
+	}
+	return resp, err
 }
 
 // ReplayDeliveries implements WebhookService.

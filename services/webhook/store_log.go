@@ -78,16 +78,16 @@ func (s *store) delivery(ctx context.Context, company id.Company, delivery id.We
 
 // logQuery says which deliveries a list is to hold, newest first.
 type logQuery struct {
-	endpoint     id.WebhookEndpoint // zero: of all
-	event, state string             // "": all
-	since, until time.Time          // of the message; zero: no bound
-	after        id.UUID            // the last one of the page before: its message if endpoint is set; zero: none
+	endpoint     *id.WebhookEndpoint // nil: of all
+	event, state string              // "": all
+	since, until time.Time           // of the message; zero: no bound
+	after        id.UUID             // the last one of the page before: its message if endpoint is set; zero: none
 	size         int
 }
 
 // key is the column that the list is ordered by.
 func (q logQuery) key() string {
-	if q.endpoint.IsZero() {
+	if q.endpoint == nil {
 		return "id"
 	}
 	return "message_id"
@@ -103,8 +103,8 @@ func (q logQuery) where(alias string, company id.Company) (condition string, arg
 		args = append(args, arg)
 		fmt.Fprintf(&b, " and "+alias+condition, len(args))
 	}
-	if !q.endpoint.IsZero() {
-		add("endpoint_id = $%d", q.endpoint)
+	if q.endpoint != nil {
+		add("endpoint_id = $%d", *q.endpoint)
 	}
 	if q.event != "" {
 		add("event = $%d", q.event)

@@ -26,6 +26,11 @@ const (
 	countReplaysSQL = `select count(*) from (
 		select from deliveries f join endpoints e on e.company_id = f.company_id and e.id = f.endpoint_id and e.enabled
 		where %s limit %s) replays`
+
+	countTestsSQL = `select count(*) from (select from deliveries f where %s limit %s) tests`
+
+	failedTestsCondition = `f.company_id = $1 and f.state = 'failed' and f.test and f.finished_at >= $2
+		and ($3::uuid is null or f.endpoint_id = $3)`
 )
 
 // replays is the condition of what a filter held at an instant, and was not
@@ -42,6 +47,23 @@ func (s *store) countReplays(ctx context.Context, company id.Company, q logQuery
 	condition, args := q.replays(company, asOf)
 	args = append(args, most)
 	n, err := pg.One[int64](ctx, s.db, pg.For(company), fmt.Sprintf(countReplaysSQL, condition, fmt.Sprintf("$%d", len(args))), args...)
+	return n, pg.Fault(err, nil)
+}
+
+// countTests counts the test deliveries that a filter held at an instant, up to a
+// number.
+func (s *store) countTests(ctx context.Context, company id.Company, q logQuery, asOf time.Time, most int) (int64, error) {
+	condition, args := q.where("f.", company)
+	args = append(args, asOf, most)
+	condition += fmt.Sprintf(" and f.test and f.created_at <= $%d", len(args)-1)
+	n, err := pg.One[int64](ctx, s.db, pg.For(company), fmt.Sprintf(countTestsSQL, condition, fmt.Sprintf("$%d", len(args))), args...)
+	return n, pg.Fault(err, nil)
+}
+
+// countFailedTests counts the test deliveries that failed since an instant, of an
+// endpoint or, if it is zero, of all, up to a number.
+func (s *store) countFailedTests(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since time.Time, most int) (int64, error) {
+	n, err := pg.One[int64](ctx, s.db, pg.For(company), fmt.Sprintf(countTestsSQL, failedTestsCondition, "$4"), company, since, endpoint, most)
 	return n, pg.Fault(err, nil)
 }
 

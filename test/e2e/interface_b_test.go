@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	"reservation.dev/platform/testkit/openapitest"
 	"reservation.dev/test/harness"
@@ -89,14 +90,18 @@ func TestInterfaceB(t *testing.T) {
 		t.Fatal(err)
 	}
 	op := operator{s: s}
-	c := &caller{base: s.Credentials.InterfaceB.BaseURL, contract: openapitest.Load(t, text, "/api/v1")}
-	signIn := func(name string) *caller {
-		company := decode[struct {
+	anybody := &caller{base: s.Credentials.InterfaceB.BaseURL, contract: openapitest.Load(t, text, "/api/v1")}
+	signInto := func(name, zone string) (company string, c *caller) {
+		made := decode[struct {
 			ID string `json:"id"`
-		}](t, op.ok(t, "company", "create", "--name", name, "--timezone", "Europe/London", "--currency", "GBP"))
-		k := decode[apiKey](t, op.ok(t, "key", "create", "--company", company.ID, "--name", name))
-		token := c.do(t, http.StatusOK, http.MethodPost, "/auth/token", object{"apiKey": k.ID, "apiSecret": k.Secret})["token"]
-		return &caller{base: c.base, token: token.(string), contract: c.contract}
+		}](t, op.ok(t, "company", "create", "--name", name, "--timezone", zone, "--currency", "GBP"))
+		k := decode[apiKey](t, op.ok(t, "key", "create", "--company", made.ID, "--name", name))
+		token := anybody.do(t, http.StatusOK, http.MethodPost, "/auth/token", object{"apiKey": k.ID, "apiSecret": k.Secret})["token"]
+		return made.ID, &caller{base: anybody.base, token: token.(string), contract: anybody.contract}
+	}
+	signIn := func(name string) *caller {
+		_, c := signInto(name, "Europe/London")
+		return c
 	}
 	own := signIn("Own")
 
@@ -128,6 +133,67 @@ func TestInterfaceB(t *testing.T) {
 		}
 		other.do(t, 404, http.MethodGet, event+"/registrations", nil)
 		other.do(t, 404, http.MethodPost, event+"/registrations", booking)
+	})
+	t.Run("an identifier that is all zeros, or malformed, is one that does not exist", func(t *testing.T) {
+		for _, id := range []string{"00000000000000000000000000", "x"} {
+			for _, path := range []string{"/customers/cust_" + id, "/events/evt_" + id, "/passes/pass_" + id, "/customer-passes/cp_" + id} {
+				own.do(t, 404, http.MethodGet, path, nil)
+				own.do(t, 404, http.MethodPut, path, object{})
+			}
+			for _, path := range []string{"/customers/cust_" + id, "/events/evt_" + id, event + "/registrations/reg_" + id, "/events/evt_" + id + registration[len(event):]} {
+				own.do(t, 404, http.MethodDelete, path, nil)
+			}
+			own.do(t, 404, http.MethodGet, event+"/registrations?eventDateId=date_"+id, nil)
+			for _, list := range []string{event + "/registrations?customerId=cust_" + id, "/customer-passes?customerId=cust_" + id, "/customer-passes?passId=pass_" + id} {
+				if got := own.do(t, 200, http.MethodGet, list, nil); got["total"] != 0.0 {
+					t.Errorf("%s: got %v", list, got)
+				}
+			}
+			for member, value := range (object{
+				"customerId": "cust_" + id, "purchasedById": "cust_" + id, "eventDateId": "date_" + id, "pricingOptionId": "po-" + id,
+				"payment": object{"method": "PASS", "customerPassId": "cp_" + id},
+			}) {
+				body := object{"customerId": customerID, "payment": object{"method": "CARD"}}
+				body[member] = value
+				own.do(t, 404, http.MethodPost, event+"/registrations", body)
+			}
+			for member, value := range (object{"customerId": "cust_" + id, "passId": "pass_" + id}) {
+				body := object{"customerId": customerID, "passId": pass[len("/passes/"):], "startDate": "2025-01-31"}
+				body[member] = value
+				own.do(t, 404, http.MethodPost, "/customer-passes", body)
+			}
+		}
+		if got := own.do(t, 200, http.MethodGet, event+"/registrations", nil); got["total"] != 1.0 {
+			t.Errorf("something was booked: %v", got)
+		}
+	})
+	t.Run("a company that moves is in its new zone at once, for tokens of before the move too", func(t *testing.T) {
+		// A zone in which it is another day than in UTC.
+		zone, day, before, after := "Pacific/Kiritimati", 1, "pending", "active"
+		if time.Now().UTC().Hour() < 10 {
+			zone, day, before, after = "Pacific/Pago_Pago", 0, "active", "pending"
+		}
+		company, moving := signInto("Moving", "UTC")
+		who := moving.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})
+		kind := moving.create(t, "/passes", object{"title": "Five", "totalUses": 5, "validityCount": 1, "validityUnit": "month"})
+		body := object{
+			"customerId": who[len("/customers/"):], "passId": kind[len("/passes/"):],
+			"startDate": time.Now().UTC().AddDate(0, 0, day).Format(time.DateOnly),
+		}
+		status := func() any {
+			return moving.do(t, http.StatusCreated, http.MethodPost, "/customer-passes", body)["status"]
+		}
+		if got := status(); got != before {
+			t.Errorf("before the move a pass is %v, not %s", got, before)
+		}
+		op.ok(t, "company", "update", "--company", company, "--timezone", zone)
+		if got := status(); got != after {
+			t.Errorf("after the move a pass is %v, not %s", got, after)
+		}
+		made := moving.create(t, "/events", object{"title": "Clay", "startsAt": "2099-03-28T09:30:00", "duration": 60})
+		if got := moving.do(t, 200, http.MethodGet, made, nil)["timezone"]; got != zone {
+			t.Errorf("a new event is in %v, not %s", got, zone)
+		}
 	})
 	t.Run("a full event refuses, and is not deleted while it has registrations", func(t *testing.T) {
 		full := own.do(t, 400, http.MethodPost, event+"/registrations", booking)["error"].(object)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
+	"reservation.dev/platform/id"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/test/harness"
 )
@@ -86,6 +87,19 @@ func (w *world) testToken(t *testing.T) {
 	t.Run("HTTP Basic gives the same", func(t *testing.T) {
 		answer := w.client(t).Do(t, harness.Request{Path: "/token", Media: form, Body: grant(), Header: basic(client.ID, client.Secret)})
 		usable(t, answer, harness.AllScopes()...)
+	})
+	t.Run("so does HTTP Basic with a JSON body", func(t *testing.T) {
+		for _, body := range []string{`{}`, `{"scope":"customers:read"}`} {
+			answer := w.client(t).Do(t, harness.Request{Path: "/token", Body: body, Header: basic(client.ID, client.Secret)})
+			scopes := harness.AllScopes()
+			if body != `{}` {
+				scopes = []string{"customers:read"}
+			}
+			usable(t, answer, scopes...)
+		}
+		other := fmt.Sprintf(`{"client_id":%q}`, id.New[id.APIClient]().String())
+		w.client(t).Do(t, harness.Request{Path: "/token", Body: other, Header: basic(client.ID, client.Secret)}).
+			Refused(t, http.StatusBadRequest, "INVALID_PARAMETER")
 	})
 	t.Run("scope narrows the grant", func(t *testing.T) {
 		body := fmt.Sprintf(`{"client_id":%q,"client_secret":%q,"scope":"customers:read  profile:read"}`, client.ID, client.Secret)

@@ -200,6 +200,19 @@ func (o *option) body() object {
 	return object{"name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate}
 }
 
+// eventDay is the day of an event's dates to come, or some days from it.
+func eventDay(n int) time.Time { return time.Date(2098, 6, 1+n, 0, 0, 0, 0, time.UTC) }
+
+// localDay is the day of a date in the event's zone, at midnight UTC.
+func (e *event) localDay(d *date) time.Time {
+	loc, err := time.LoadLocation(e.zone)
+	if err != nil {
+		panic(err) // the model draws zones that exist
+	}
+	y, m, day := d.start.In(loc).Date()
+	return time.Date(y, m, day, 0, 0, 0, 0, time.UTC)
+}
+
 // drawDates gives an event its dates in one of the ways there are.
 func (m *machine) drawDates(t *rapid.T, e *event, body object) {
 	duration := choose(t, "duration", 1, 60, 90)
@@ -208,7 +221,10 @@ func (m *machine) drawDates(t *rapid.T, e *event, body object) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	day := func(n int) time.Time { return time.Date(2098, 6, 1+n, 12, 0, 0, 0, loc) }
+	day := func(n int) time.Time {
+		y, m, d := eventDay(n).Date()
+		return time.Date(y, m, d, 12, 0, 0, 0, loc)
+	}
 	add := func(at time.Time, minutes int, places *int) {
 		e.dates = append(e.dates, &date{start: at, duration: minutes, capacity: places})
 	}

@@ -129,11 +129,21 @@ func (m *machine) assignPass(t *rapid.T) {
 	if p == nil {
 		t.Skip("no pass")
 	}
-	start := choose(t, "start", today().AddDate(0, 0, -5), today().AddDate(0, 0, -5), today().AddDate(0, 0, 5), time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC))
+	// Most begin before, between and after the days of the events' dates.
+	start := choose(t, "start", today().AddDate(0, 0, -5), today().AddDate(0, 0, 5), time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC),
+		eventDay(-3), eventDay(-10), eventDay(0), eventDay(1), eventDay(6))
 	body := object{"customerId": c.id, "passId": p.id, "startDate": start.Format(time.DateOnly)}
-	optional(t, "paid", body, "payment", object{"method": "CARD"}, object{"amount": 1.5, "reference": "ch_1"})
+	method := choose(t, "paid by", "", "", "", "CARD", "CASH", "FREE", "PASS", "card")
+	switch {
+	case method != "":
+		body["payment"] = object{"method": method}
+	case rapid.Bool().Draw(t, "paid"):
+		body["payment"] = object{"amount": 1.5, "reference": "ch_1"}
+	}
 	want := fine
 	switch {
+	case method == "PASS" || method == "card":
+		want = invalid("payment.method")
 	case p.status == "archived":
 		want = refuse("PASS_NOT_ACTIVE")
 	case c.deleted:
@@ -155,24 +165,33 @@ func (m *machine) updateHeld(t *rapid.T) {
 		t.Skip("no customer pass")
 	}
 	body := object{}
-	after := *h
+	if rapid.IntRange(0, 2).Draw(t, "as it was read") == 0 { // with what is changed below
+		body = h.view()
+	}
+	after, status := *h, h.status()
 	if v, ok := optional(t, "with uses", body, "remainingUses", 0, 1, 5, 300); ok {
 		after.remaining = v
 	}
-	if days, ok := optional(t, "with expiry", object{}, "", -40, -4, 7, 70); ok {
-		after.expiry = today().AddDate(0, 0, days)
+	if end, ok := optional(t, "with expiry", object{}, "", today().AddDate(0, 0, -40), today().AddDate(0, 0, 7), today().AddDate(0, 0, 70),
+		eventDay(-1), eventDay(0), eventDay(9), eventDay(70)); ok {
+		after.expiry = end
 		body["expiryDate"] = after.expiry.Format(time.DateOnly)
 	}
-	if v, ok := optional(t, "with status", body, "status", "active", "active", "paused", "cancelled"); ok {
-		after.stored = v
+	derived := false
+	if v, ok := optional(t, "with status", body, "status", "active", "active", "paused", "cancelled", "pending", "exhausted", "expired"); ok && v != status {
+		if derived = !slices.Contains([]string{"active", "paused", "cancelled"}, v); !derived {
+			after.stored = v
+		}
 	}
 	optional(t, "with reason", body, "reason", "goodwill")
 	want := fine
 	switch {
+	case derived:
+		want = invalid("status")
+	case !after.expiry.Equal(h.expiry) && after.expiry.Before(h.start):
+		want = invalid("expiryDate")
 	case h.stored == "cancelled" && after != *h:
 		want = refuse("PASS_NOT_ACTIVE")
-	case body["expiryDate"] != nil && after.expiry.Before(h.start):
-		want = invalid("expiryDate")
 	}
 	a, ok := m.write(t, http.StatusOK, want, choose(t, "method", http.MethodPut, http.MethodPatch), h.path(), body)
 	if ok {
@@ -181,14 +200,14 @@ func (m *machine) updateHeld(t *rapid.T) {
 	}
 }
 
-// refuses says why a pass cannot pay; "": it can.
-func (h *customerPass) refuses(kind string, credits int) string {
+// refuses says why a pass cannot pay for a date on a day; "": it can.
+func (h *customerPass) refuses(kind string, credits int, day time.Time) string {
 	switch {
 	case h.stored != "active":
 		return "PASS_NOT_ACTIVE"
-	case today().After(h.expiry):
+	case day.After(h.expiry):
 		return "PASS_EXPIRED"
-	case today().Before(h.start):
+	case day.Before(h.start):
 		return "PASS_NOT_ACTIVE"
 	case len(h.pass.types) > 0 && !slices.Contains(h.pass.types, kind):
 		return "PASS_NOT_APPLICABLE"
@@ -199,12 +218,12 @@ func (h *customerPass) refuses(kind string, credits int) string {
 }
 
 // payer predicts which pass pays, or the reason for which none does.
-func (m *machine) payer(c *customer, named *customerPass, kind string, credits int) (*customerPass, string) {
+func (m *machine) payer(c *customer, named *customerPass, kind string, credits int, day time.Time) (*customerPass, string) {
 	if named != nil {
 		if named.holder != c {
 			return nil, "PASS_NOT_APPLICABLE"
 		}
-		return named, named.refuses(kind, credits)
+		return named, named.refuses(kind, credits, day)
 	}
 	var best *customerPass
 	nearness := []string{"PASS_NOT_APPLICABLE", "PASS_NOT_ACTIVE", "PASS_EXPIRED", "PASS_EXHAUSTED"}
@@ -213,7 +232,7 @@ func (m *machine) payer(c *customer, named *customerPass, kind string, credits i
 		if h.holder != c {
 			continue
 		}
-		why := h.refuses(kind, credits)
+		why := h.refuses(kind, credits, day)
 		switch {
 		case why != "":
 			if slices.Index(nearness, why) > slices.Index(nearness, nearest) {

@@ -78,6 +78,9 @@ func (m *machine) bookByPass(t *rapid.T) {
 		if h := one(t, "named pass", m.held); h != nil && rapid.Bool().Draw(t, "naming a pass") {
 			payment["customerPassId"], r.pass = h.id, h
 		}
+		if rapid.IntRange(0, 7).Draw(t, "a code with a pass") == 0 {
+			r.code, _ = optional(t, "with code", body, "discountCode", "Tenth", "NOPE")
+		}
 		body["payment"], r.byPass = payment, true
 	})
 }
@@ -95,7 +98,7 @@ func (m *machine) bookTooMuch(t *rapid.T) {
 	})
 	who := m.anyCustomer(t, "who")
 	body := object{"customerId": who.id, "spots": 1000, "payment": object{"method": "PASS"}}
-	_, why := m.payer(who, nil, e.kind, 1000*credits)
+	_, why := m.payer(who, nil, e.kind, 1000*credits, e.localDay(e.dates[0]))
 	want := refuse(why)
 	if who.deleted {
 		want = missing
@@ -152,6 +155,9 @@ func (m *machine) book(t *rapid.T, pay func(*registration, object)) {
 // paid, by which pass, and the discount that is used.
 func (m *machine) predict(r *registration, payer *customer, o **option) (refusal, *discount) {
 	e := r.event
+	if r.byPass && r.code != "" {
+		return refuse("DISCOUNT_INVALID"), nil
+	}
 	if e.deleted {
 		return missing, nil
 	}
@@ -213,7 +219,7 @@ func (m *machine) predictPass(r *registration, payer *customer, o *option) refus
 		return refuse("PASS_NOT_APPLICABLE")
 	}
 	r.currency, r.credits = "GBP", *o.credits*r.spots
-	pass, why := m.payer(payer, r.pass, r.event.kind, r.credits)
+	pass, why := m.payer(payer, r.pass, r.event.kind, r.credits, r.event.localDay(r.date))
 	if why != "" {
 		return refuse(why)
 	}

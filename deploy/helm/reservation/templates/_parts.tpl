@@ -3,7 +3,7 @@ The parts, and who calls whom. Environment, Services and network policies follow
 from this one table; a test holds it to the parts' settings.
 */}}
 {{- define "reservation.parts" -}}
-auth:      {serves: grpc, database: true,  bus: true,  credential: false, masterKey: true,  calls: []}
+auth:      {serves: grpc, database: true,  bus: true,  credential: false, masterKey: true,  calls: [customer, booking, pass]}
 customer:  {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, booking, pass]}
 booking:   {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}
 pass:      {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer]}

@@ -57,7 +57,11 @@ type CompanyServiceClient interface {
 	// GetCompany returns the company of the call, or, in a call of the platform that
 	// names none, any. Scope: any token.
 	GetCompany(ctx context.Context, in *GetCompanyRequest, opts ...grpc.CallOption) (*GetCompanyResponse, error)
-	// UpdateCompany changes name, zone or currency. Scope: company:write.
+	// UpdateCompany changes name, zone, currency or unique addresses. It answers once
+	// the services with copies of companies have the change: purchases after the
+	// answer use it, by any token. If one of them cannot be reached the change is
+	// stored and the answer is UNAVAILABLE; repeat the request until it succeeds.
+	// Scope: company:write.
 	UpdateCompany(ctx context.Context, in *UpdateCompanyRequest, opts ...grpc.CallOption) (*UpdateCompanyResponse, error)
 	// ListCompanies pages through all tenants by id. Scope: platform:admin, in a
 	// call that names no company.
@@ -124,7 +128,11 @@ type CompanyServiceServer interface {
 	// GetCompany returns the company of the call, or, in a call of the platform that
 	// names none, any. Scope: any token.
 	GetCompany(context.Context, *GetCompanyRequest) (*GetCompanyResponse, error)
-	// UpdateCompany changes name, zone or currency. Scope: company:write.
+	// UpdateCompany changes name, zone, currency or unique addresses. It answers once
+	// the services with copies of companies have the change: purchases after the
+	// answer use it, by any token. If one of them cannot be reached the change is
+	// stored and the answer is UNAVAILABLE; repeat the request until it succeeds.
+	// Scope: company:write.
 	UpdateCompany(context.Context, *UpdateCompanyRequest) (*UpdateCompanyResponse, error)
 	// ListCompanies pages through all tenants by id. Scope: platform:admin, in a
 	// call that names no company.

@@ -1247,8 +1247,10 @@ type CancelBookingRequest struct {
 	// The version of the registration the caller has seen; another one is ABORTED /
 	// VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// evt_ identifier: NOT_FOUND if the booking is of another event; empty: of any.
+	EventId       string `protobuf:"bytes,4,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CancelBookingRequest) Reset() {
@@ -1300,6 +1302,13 @@ func (x *CancelBookingRequest) GetExpectedVersion() int64 {
 		return *x.ExpectedVersion
 	}
 	return 0
+}
+
+func (x *CancelBookingRequest) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
 }
 
 type CancelBookingResponse struct {
@@ -3125,12 +3134,13 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xa6\x01\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xca\x01\n" +
 	"\x14CancelBookingRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12!\n" +
 	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\x12.\n" +
-	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12\"\n" +
+	"\bevent_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventIdB\x13\n" +
 	"\x11_expected_version\"\xb3\x01\n" +
 	"\x15CancelBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +

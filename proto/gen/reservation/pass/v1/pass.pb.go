@@ -1268,12 +1268,12 @@ func (x *AssignCustomerPassRequest) GetPurchase() *PassPurchase {
 	return nil
 }
 
-// PassPurchase is money that an outside payment provider took for a pass.
+// PassPurchase is what was paid for a pass outside the platform.
 type PassPurchase struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minor units, tax included; unset: the pass type's price.
+	// Minor units, tax included; unset: the pass type's price, or 0 with FREE.
 	Gross *int64 `protobuf:"varint,1,opt,name=gross,proto3,oneof" json:"gross,omitempty"`
-	// "CARD" and the like, at most 40 characters; empty: "CARD".
+	// CARD, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE (given away); empty: CARD.
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
 	// The payment provider's reference, at most 200 characters.
 	Reference string `protobuf:"bytes,3,opt,name=reference,proto3" json:"reference,omitempty"`
@@ -1648,7 +1648,8 @@ type UpdateCustomerPassRequest struct {
 	ExpiryDate *string `protobuf:"bytes,2,opt,name=expiry_date,json=expiryDate,proto3,oneof" json:"expiry_date,omitempty"`
 	// 0 or more.
 	RemainingUses *int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3,oneof" json:"remaining_uses,omitempty"`
-	// Active, paused or cancelled.
+	// Active, paused or cancelled. A status that follows from dates and uses is
+	// ignored if it is the present one, and INVALID_ARGUMENT if it is not.
 	Status CustomerPassStatus `protobuf:"varint,4,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
 	// Why the uses changed, at most 500 characters.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1886,7 +1887,10 @@ type ListEligiblePassesRequest struct {
 	// class, event, workshop, course, appointment.
 	EventTypes []string `protobuf:"bytes,2,rep,name=event_types,json=eventTypes,proto3" json:"event_types,omitempty"`
 	// 0 and more.
-	Credits       int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	// YYYY-MM-DD: the local days of the event dates that are paid, at most 50. The
+	// pass must be valid on each. Empty: today in the company's zone.
+	Days          []string `protobuf:"bytes,4,rep,name=days,proto3" json:"days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1942,6 +1946,13 @@ func (x *ListEligiblePassesRequest) GetCredits() int32 {
 	return 0
 }
 
+func (x *ListEligiblePassesRequest) GetDays() []string {
+	if x != nil {
+		return x.Days
+	}
+	return nil
+}
+
 type ListEligiblePassesResponse struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPasses []*CustomerPass        `protobuf:"bytes,1,rep,name=customer_passes,json=customerPasses,proto3" json:"customer_passes,omitempty"`
@@ -1992,7 +2003,7 @@ type RedeemCreditsRequest struct {
 	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
 	// cust_ identifier of the purchaser, whose pass it must be.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// cp_ identifier; empty: the pass that fits and expires first, of several the
+	// cp_ identifier; empty: the pass that fits every item and expires first, of several the
 	// one with the fewest uses left, of several the oldest.
 	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// What is paid, all of it from one pass; 1 to 50.
@@ -2067,7 +2078,10 @@ type RedemptionItem struct {
 	// class, event, workshop, course, appointment.
 	EventType string `protobuf:"bytes,2,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
 	// 0 and more.
-	Credits       int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	// YYYY-MM-DD: the local day of the event date, in its own zone. The pass must be
+	// valid on it. Empty: today in the company's zone.
+	Day           string `protobuf:"bytes,4,opt,name=day,proto3" json:"day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2121,6 +2135,13 @@ func (x *RedemptionItem) GetCredits() int32 {
 		return x.Credits
 	}
 	return 0
+}
+
+func (x *RedemptionItem) GetDay() string {
+	if x != nil {
+		return x.Day
+	}
+	return ""
 }
 
 type RedeemCreditsResponse struct {
@@ -3098,13 +3119,14 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12 \n" +
 	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"_\n" +
 	"\x15AdjustCreditsResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\x90\x01\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\xb4\x01\n" +
 	"\x19ListEligiblePassesRequest\x12(\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12/\n" +
 	"\vevent_types\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18(R\n" +
 	"eventTypes\x12\x18\n" +
-	"\acredits\x18\x03 \x01(\x05R\acredits\"h\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\x12\"\n" +
+	"\x04days\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18(R\x04days\"h\n" +
 	"\x1aListEligiblePassesResponse\x12J\n" +
 	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\"\xe6\x01\n" +
 	"\x14RedeemCreditsRequest\x12,\n" +
@@ -3112,12 +3134,13 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x121\n" +
 	"\x10customer_pass_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12C\n" +
-	"\x05items\x18\x04 \x03(\v2#.reservation.pass.v1.RedemptionItemB\b\xbaH\x05\x92\x01\x02\x102R\x05items\"t\n" +
+	"\x05items\x18\x04 \x03(\v2#.reservation.pass.v1.RedemptionItemB\b\xbaH\x05\x92\x01\x02\x102R\x05items\"\x8f\x01\n" +
 	"\x0eRedemptionItem\x12 \n" +
 	"\aitem_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06itemId\x12&\n" +
 	"\n" +
 	"event_type\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\teventType\x12\x18\n" +
-	"\acredits\x18\x03 \x01(\x05R\acredits\"\x82\x01\n" +
+	"\acredits\x18\x03 \x01(\x05R\acredits\x12\x19\n" +
+	"\x03day\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(R\x03day\"\x82\x01\n" +
 	"\x15RedeemCreditsResponse\x12(\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12%\n" +

@@ -66,7 +66,7 @@ type PassServiceClient interface {
 	// one customer. Scope: customer-passes:read.
 	ListCustomerPasses(ctx context.Context, in *ListCustomerPassesRequest, opts ...grpc.CallOption) (*ListCustomerPassesResponse, error)
 	// UpdateCustomerPass changes the expiry, the uses (as a recorded adjustment) or
-	// the status. Pausing stops the pass; resuming it (status active) moves its
+	// the status. A value that the pass already has changes nothing. Pausing stops the pass; resuming it (status active) moves its
 	// expiry by the days it was paused. A cancelled pass stays cancelled:
 	// PASS_NOT_ACTIVE. Scope: customer-passes:write.
 	UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error)
@@ -77,7 +77,9 @@ type PassServiceClient interface {
 	// order in which RedeemCredits would choose. Scope: customer-passes:read.
 	ListEligiblePasses(ctx context.Context, in *ListEligiblePassesRequest, opts ...grpc.CallOption) (*ListEligiblePassesResponse, error)
 	// RedeemCredits takes the credits of one redemption from one pass, once: a
-	// repeat answers what the first one did. Refusals: PASS_NOT_ACTIVE,
+	// repeat answers what the first one did. The pass must be valid on the day of
+	// every item, which may be later than today; it must not be paused, cancelled
+	// or exhausted at the moment of the call. Refusals: PASS_NOT_ACTIVE,
 	// PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(ctx context.Context, in *RedeemCreditsRequest, opts ...grpc.CallOption) (*RedeemCreditsResponse, error)
@@ -313,7 +315,7 @@ type PassServiceServer interface {
 	// one customer. Scope: customer-passes:read.
 	ListCustomerPasses(context.Context, *ListCustomerPassesRequest) (*ListCustomerPassesResponse, error)
 	// UpdateCustomerPass changes the expiry, the uses (as a recorded adjustment) or
-	// the status. Pausing stops the pass; resuming it (status active) moves its
+	// the status. A value that the pass already has changes nothing. Pausing stops the pass; resuming it (status active) moves its
 	// expiry by the days it was paused. A cancelled pass stays cancelled:
 	// PASS_NOT_ACTIVE. Scope: customer-passes:write.
 	UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error)
@@ -324,7 +326,9 @@ type PassServiceServer interface {
 	// order in which RedeemCredits would choose. Scope: customer-passes:read.
 	ListEligiblePasses(context.Context, *ListEligiblePassesRequest) (*ListEligiblePassesResponse, error)
 	// RedeemCredits takes the credits of one redemption from one pass, once: a
-	// repeat answers what the first one did. Refusals: PASS_NOT_ACTIVE,
+	// repeat answers what the first one did. The pass must be valid on the day of
+	// every item, which may be later than today; it must not be paused, cancelled
+	// or exhausted at the moment of the call. Refusals: PASS_NOT_ACTIVE,
 	// PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error)

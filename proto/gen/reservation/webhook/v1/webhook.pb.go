@@ -2044,8 +2044,11 @@ func (x *ReplayFailedRequest) GetSince() *timestamppb.Timestamp {
 }
 
 type ReplayFailedResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Replayed      int64                  `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Replayed int64                  `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
+	// Test deliveries that failed in that time; they are not replayed. Counted only
+	// if nothing was replayed, up to 100,000.
+	Tests         int64 `protobuf:"varint,2,opt,name=tests,proto3" json:"tests,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2083,6 +2086,13 @@ func (*ReplayFailedResponse) Descriptor() ([]byte, []int) {
 func (x *ReplayFailedResponse) GetReplayed() int64 {
 	if x != nil {
 		return x.Replayed
+	}
+	return 0
+}
+
+func (x *ReplayFailedResponse) GetTests() int64 {
+	if x != nil {
+		return x.Tests
 	}
 	return 0
 }
@@ -2218,7 +2228,9 @@ type CountDeliveriesResponse struct {
 	// There are more than that: too many to be replayed at once.
 	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
 	// When they were counted, for ReplayDeliveries.
-	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	AsOf *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	// Test deliveries that fit the filter. Counted only if count is 0, up to 100,000.
+	Tests         int64 `protobuf:"varint,4,opt,name=tests,proto3" json:"tests,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2272,6 +2284,13 @@ func (x *CountDeliveriesResponse) GetAsOf() *timestamppb.Timestamp {
 		return x.AsOf
 	}
 	return nil
+}
+
+func (x *CountDeliveriesResponse) GetTests() int64 {
+	if x != nil {
+		return x.Tests
+	}
+	return 0
 }
 
 type ReplayDeliveriesRequest struct {
@@ -2750,9 +2769,10 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x13ReplayFailedRequest\x12(\n" +
 	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x120\n" +
-	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"2\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"H\n" +
 	"\x14ReplayFailedResponse\x12\x1a\n" +
-	"\breplayed\x18\x01 \x01(\x03R\breplayed\"\x94\x02\n" +
+	"\breplayed\x18\x01 \x01(\x03R\breplayed\x12\x14\n" +
+	"\x05tests\x18\x02 \x01(\x03R\x05tests\"\x94\x02\n" +
 	"\x0eDeliveryFilter\x12(\n" +
 	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x127\n" +
@@ -2761,11 +2781,12 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"X\n" +
 	"\x16CountDeliveriesRequest\x12>\n" +
-	"\x06filter\x18\x01 \x01(\v2&.reservation.webhook.v1.DeliveryFilterR\x06filter\"t\n" +
+	"\x06filter\x18\x01 \x01(\v2&.reservation.webhook.v1.DeliveryFilterR\x06filter\"\x8a\x01\n" +
 	"\x17CountDeliveriesResponse\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\x12/\n" +
-	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"\xad\x01\n" +
+	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x14\n" +
+	"\x05tests\x18\x04 \x01(\x03R\x05tests\"\xad\x01\n" +
 	"\x17ReplayDeliveriesRequest\x12!\n" +
 	"\x03ids\x18\x01 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xc8\x01\"\x04r\x02\x18dR\x03ids\x12>\n" +
 	"\x06filter\x18\x02 \x01(\v2&.reservation.webhook.v1.DeliveryFilterR\x06filter\x12/\n" +

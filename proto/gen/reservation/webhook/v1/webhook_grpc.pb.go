@@ -79,7 +79,8 @@ type WebhookServiceClient interface {
 	// Scope: webhooks:write.
 	ReplayDelivery(ctx context.Context, in *ReplayDeliveryRequest, opts ...grpc.CallOption) (*ReplayDeliveryResponse, error)
 	// ReplayFailed sends again all that has failed since a time and whose endpoint
-	// is enabled. Scope: webhooks:write.
+	// is enabled. Tests are not replayed; the answer says how many there are if there
+	// is nothing else. Scope: webhooks:write.
 	ReplayFailed(ctx context.Context, in *ReplayFailedRequest, opts ...grpc.CallOption) (*ReplayFailedResponse, error)
 	// CountDeliveries says how many deliveries a filter holds that ReplayDeliveries
 	// would send again. Scope: webhooks:read.
@@ -292,7 +293,8 @@ type WebhookServiceServer interface {
 	// Scope: webhooks:write.
 	ReplayDelivery(context.Context, *ReplayDeliveryRequest) (*ReplayDeliveryResponse, error)
 	// ReplayFailed sends again all that has failed since a time and whose endpoint
-	// is enabled. Scope: webhooks:write.
+	// is enabled. Tests are not replayed; the answer says how many there are if there
+	// is nothing else. Scope: webhooks:write.
 	ReplayFailed(context.Context, *ReplayFailedRequest) (*ReplayFailedResponse, error)
 	// CountDeliveries says how many deliveries a filter holds that ReplayDeliveries
 	// would send again. Scope: webhooks:read.
