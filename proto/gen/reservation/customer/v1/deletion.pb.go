@@ -10,6 +10,7 @@
 package customerv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -109,9 +110,9 @@ var File_reservation_customer_v1_deletion_proto protoreflect.FileDescriptor
 
 const file_reservation_customer_v1_deletion_proto_rawDesc = "" +
 	"\n" +
-	"&reservation/customer/v1/deletion.proto\x12\x17reservation.customer.v1\"A\n" +
-	"\x1eConfirmCustomerDeletionRequest\x12\x1f\n" +
-	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"&reservation/customer/v1/deletion.proto\x12\x17reservation.customer.v1\x1a\x1bbuf/validate/validate.proto\"J\n" +
+	"\x1eConfirmCustomerDeletionRequest\x12(\n" +
+	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"!\n" +
 	"\x1fConfirmCustomerDeletionResponse2\xa8\x01\n" +
 	"\x17CustomerDeletionService\x12\x8c\x01\n" +
