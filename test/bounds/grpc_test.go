@@ -29,6 +29,15 @@ type call struct {
 	set    func(in protoreflect.Message, fd protoreflect.FieldDescriptor)
 }
 
+// service returns the name of a service that serves the method.
+func (c call) service() string {
+	if c.method.Parent().Name() == "CustomerDeletionService" {
+		return "booking"
+	}
+	service, _, _ := strings.Cut(strings.TrimPrefix(string(c.method.FullName()), "reservation."), ".")
+	return service
+}
+
 // request encodes the request.
 func (c call) request() ([]byte, error) {
 	kind, err := protoregistry.GlobalTypes.FindMessageByName(c.method.Input().FullName())
@@ -175,8 +184,7 @@ func (w *world) testRPCs(t *testing.T) {
 		t.Fatalf("only %d requests", len(all))
 	}
 	each(all, func(c call) {
-		service, _, _ := strings.Cut(strings.TrimPrefix(string(c.method.FullName()), "reservation."), ".")
-		ctx, cancel := context.WithTimeout(w.attacker.company.Ctx(t.Context()), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		request, err := c.request()
 		if err != nil {
@@ -184,8 +192,13 @@ func (w *world) testRPCs(t *testing.T) {
 			return
 		}
 		began := time.Now()
-		err = c.send(ctx, w.conns[service], request)
+		err = c.send(w.attacker.company.Ctx(ctx), w.conns[c.service()], request)
 		took := time.Since(began)
+		if status.Code(err) == codes.PermissionDenied { // it concerns no company
+			began = time.Now()
+			err = c.send(w.attacker.company.Operator().As(ctx, ""), w.conns[c.service()], request)
+			took = time.Since(began)
+		}
 		st := status.Convert(err)
 		if code := st.Code(); code != codes.InvalidArgument && code != codes.ResourceExhausted {
 			t.Errorf("%s %s: got %v", c.name(), c.what, err)
