@@ -136,6 +136,7 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a page that is no number":               {get(list + "?page=x"), 400, fault.ReasonInvalidParameter, "page"},
 		"an empty page":                          {get(list + "?page="), 400, fault.ReasonInvalidParameter, "page"},
 		"a page beyond numbers":                  {get(list + "?page=99999999999999999999"), 400, fault.ReasonInvalidParameter, "page"},
+		"a future_only that is a number":         {get(list + "?future_only=1"), 400, fault.ReasonInvalidParameter, "future_only"},
 		"a future_only that is no boolean":       {get(list + "?future_only=yes"), 400, fault.ReasonInvalidParameter, "future_only"},
 		"a parameter twice":                      {get(list + "?page=1&page=2"), 400, fault.ReasonInvalidParameter, "page"},
 		"a malformed query":                      {get(list + "?page=%zz"), 400, fault.ReasonInvalidParameter, ""},
@@ -143,6 +144,7 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a negative page of customers":           {get("/customers?page=-1"), 400, fault.ReasonInvalidParameter, "page"},
 		"a pageSize of 0 customers":              {get("/customers?pageSize=0"), 400, fault.ReasonInvalidParameter, "pageSize"},
 		"an updated_since that is no instant":    {get("/customers?updated_since=today"), 400, fault.ReasonInvalidParameter, "updated_since"},
+		"an empty Idempotency-Key":               {request{method: http.MethodPut, path: profile, token: g.token(), body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
 		"an Idempotency-Key that is too long":    {request{method: http.MethodPut, path: profile, token: g.token(), body: `{}`, header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
 		"a token request with another media":     {request{method: http.MethodPost, path: "/token", media: "text/xml", body: "<a/>"}, 415, fault.ReasonUnsupportedMediaType, ""},
 		"a token request that is no JSON":        {request{method: http.MethodPost, path: "/token", body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
@@ -404,7 +406,7 @@ func TestBookings(t *testing.T) {
 		}
 	})
 	t.Run("parameters reach the service as given, and are absent when not", func(t *testing.T) {
-		g.do(request{method: http.MethodGet, path: list + "?page=2&pageSize=500&future_only=true&startDate=2026-01-01T00:00:00%2B01:00&endDate=2026-02-01&page_size=7", token: g.token()})
+		g.do(request{method: http.MethodGet, path: list + "?page=2&pageSize=500&future_only=True&startDate=2026-01-01T00:00:00%2B01:00&endDate=2026-02-01&page_size=7", token: g.token()})
 		l := g.bookings.listed
 		if l.GetPage() != 2 || l.GetPageSize() != 500 || !l.GetFutureOnly() || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01" {
 			t.Errorf("asked %v", l)

@@ -3,12 +3,12 @@ package gatewayb
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/eventdates"
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
@@ -30,7 +30,8 @@ func nameOf[T ~int32](names []string, v T) string {
 
 func nullableInt(v *int32) *edgev1.NullableInt { return &edgev1.NullableInt{Value: v} }
 
-func event(e *bookingv1.Event) *edgebv1.Event {
+// event converts an event; its sums are over the dates to come at now.
+func event(e *bookingv1.Event, now time.Time) *edgebv1.Event {
 	out := &edgebv1.Event{
 		Id: e.GetId(), Title: e.GetTitle(), Description: e.GetDescription(), Type: nameOf(eventTypes(), e.GetType()),
 		Status: nameOf(eventStatuses(), e.GetStatus()), Timezone: e.GetTimezone(), Location: e.GetLocation(),
@@ -43,7 +44,7 @@ func event(e *bookingv1.Event) *edgebv1.Event {
 			Capacity: nullableInt(d.Capacity), SpotsTaken: d.GetBooked(), Status: nameOf(dateStatuses(), d.GetStatus()),
 		})
 	}
-	summarize(out, e.GetDates())
+	summarize(out, eventdates.Summarize(e.GetDates(), now))
 	for _, p := range e.GetPricingOptions() {
 		out.PricingOptions = append(out.PricingOptions, &edgebv1.PricingOption{
 			Id: p.GetId(), Name: p.GetName(), Price: &edgev1.Amount{Minor: p.GetPrice()}, Currency: p.GetCurrency(),
@@ -56,42 +57,20 @@ func event(e *bookingv1.Event) *edgebv1.Event {
 	return out
 }
 
-// summarize fills what an event says of its dates together: those that take
-// place, or all of them where none does.
-func summarize(out *edgebv1.Event, dates []*bookingv1.EventDate) {
-	scheduled := slices.DeleteFunc(slices.Clone(dates), func(d *bookingv1.EventDate) bool {
-		return d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
-	})
-	if len(scheduled) > 0 {
-		dates = scheduled
-	}
-	var capacity, available int64
-	var taken int32
-	var end time.Time
-	unlimited := false
-	for i, d := range dates {
-		if i == 0 {
-			out.StartsAt, out.Duration = utc(d.GetStartsAt()), d.GetDurationMinutes()
-		}
-		if over := d.GetStartsAt().AsTime().Add(time.Duration(d.GetDurationMinutes()) * time.Minute); over.After(end) {
-			end = over
-		}
-		taken += d.GetBooked()
-		capacity += int64(d.GetCapacity())
-		available += int64(d.GetCapacity() - d.GetBooked())
-		unlimited = unlimited || d.Capacity == nil
-	}
-	out.EndsAt, out.SpotsTaken = utc(timestamppb.New(end)), taken
-	out.Capacity, out.SpotsAvailable = nullableInt(nil), nullableInt(nil)
-	if !unlimited && len(dates) > 0 {
-		out.Capacity, out.SpotsAvailable = sumOf(capacity), sumOf(available)
-	}
+// summarize fills what an event says of its dates together.
+func summarize(out *edgebv1.Event, s eventdates.Summary) {
+	out.StartsAt, out.EndsAt, out.Duration = utc(timestamppb.New(s.StartsAt)), utc(timestamppb.New(s.EndsAt)), s.Minutes
+	out.SpotsTaken = int32(min(s.Taken, math.MaxInt32))
+	out.Capacity, out.SpotsAvailable = sumOf(s.Capacity), sumOf(s.Available)
 }
 
 // sumOf is a sum over the dates; more than a number of the interface can be is
 // shown as the most it can be.
-func sumOf(n int64) *edgev1.NullableInt {
-	shown := int32(min(n, math.MaxInt32))
+func sumOf(n *int64) *edgev1.NullableInt {
+	if n == nil {
+		return nullableInt(nil)
+	}
+	shown := int32(min(*n, math.MaxInt32))
 	return nullableInt(&shown)
 }
 
@@ -134,21 +113,30 @@ func (f *faults) moment(field string, value *string) (at *timestamppb.Timestamp,
 	return nil, ""
 }
 
+// dateNames are what errors about dates are called. The members of the date at
+// under, if there is one, stand at the top of the request.
+func dateNames(under string) map[string]string {
+	names := map[string]string{
+		"duration_minutes": "duration", "tax_rate_basis_points": "taxRate", "local_start": "startsAt", "local_end": "endsAt",
+	}
+	if under == "" {
+		return names
+	}
+	for member, name := range map[string]string{
+		"starts_at": "startsAt", "local_start": "startsAt", "ends_at": "endsAt", "local_end": "endsAt", "duration_minutes": "duration",
+		"capacity": "capacity", "unlimited": "capacity",
+	} {
+		names[under+"."+member] = name
+	}
+	return names
+}
+
 // firstDateNames are what errors about an event's only new date are called where
 // the request described it at the top.
 func firstDateNames() map[string]string {
-	return map[string]string{
-		"dates[0].starts_at": "startsAt", "dates[0].local_start": "startsAt", "dates[0].duration_minutes": "duration",
-		"dates[0].capacity": "capacity", "recurrence.local_start": "startsAt", "duration_minutes": "duration",
-		"tax_rate_basis_points": "taxRate", "dates": "startsAt",
-	}
-}
-
-func onlyDateNames() map[string]string {
-	return map[string]string{
-		"only_date": "startsAt", "only_date.starts_at": "startsAt", "only_date.local_start": "startsAt", "only_date.duration_minutes": "duration",
-		"only_date.capacity": "capacity", "duration_minutes": "duration", "tax_rate_basis_points": "taxRate", "local_start": "startsAt",
-	}
+	names := dateNames("dates[0]")
+	names["dates"], names["recurrence.local_start"], names["recurrence.ends_at"], names["recurrence.local_end"] = "startsAt", "startsAt", "endsAt", "endsAt"
+	return names
 }
 
 // newEvent converts the body of POST /events, and says what errors about it are
@@ -165,36 +153,31 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 	if free := in.GetFreeCancellationMinutes(); free != nil {
 		out.FreeCancellationMinutes = free.Value
 	}
-	names := map[string]string{"duration_minutes": "duration", "tax_rate_basis_points": "taxRate", "local_start": "startsAt"}
+	f.notEmpty("timezone", in.Timezone)
+	names := dateNames("")
 	switch {
 	case len(in.GetDates()) > 0:
 		if in.GetRecurrence() != nil {
 			f.add("recurrence", "exclusive", "must not be given with dates")
 		}
 		for i, d := range in.GetDates() {
-			at, local := f.moment(index("dates", i, "startsAt"), d.StartsAt)
-			out.Dates = append(out.Dates, &bookingv1.NewEventDate{
-				StartsAt: at, LocalStart: local, DurationMinutes: d.GetDuration(), Capacity: capacityOf(d.GetCapacity(), in.GetCapacity()),
-			})
-			if d.Duration == nil {
-				out.Dates[i].DurationMinutes = f.duration(in, at, local)
-			}
+			out.Dates = append(out.Dates, f.newDate(i, d, in))
 		}
 	default:
 		names = firstDateNames()
-		at, local := f.moment("startsAt", in.StartsAt)
 		if in.StartsAt == nil {
 			f.add("startsAt", "required", "is required")
 		}
 		if in.Duration == nil && in.EndsAt == nil {
 			f.add("duration", "required", "is required")
 		}
-		out.Dates = []*bookingv1.NewEventDate{{
-			StartsAt: at, LocalStart: local, DurationMinutes: f.duration(in, at, local), Capacity: capacityOf(in.GetCapacity(), nil),
-		}}
+		date := &bookingv1.NewEventDate{Capacity: capacityOf(in.GetCapacity(), nil)}
+		date.StartsAt, date.LocalStart = f.moment("startsAt", in.StartsAt)
+		f.size(date, "", in.Duration, in.EndsAt)
+		out.Dates = []*bookingv1.NewEventDate{date}
 		if r := in.GetRecurrence(); r != nil {
-			out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: local, Exceptions: r.GetExceptions()}
-			if at != nil {
+			out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: date.GetLocalStart(), Exceptions: r.GetExceptions()}
+			if date.GetStartsAt() != nil {
 				f.add("startsAt", "local", "must be wall time without an offset where the event recurs")
 			}
 		}
@@ -207,6 +190,7 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 			f.add(index("pricingOptions", i, "price"), "required", "is required")
 		}
 		f.amounts(i, p)
+		f.notEmpty(index("pricingOptions", i, "currency"), p.Currency)
 		if p.GetCredits() != nil {
 			option.Credits = p.GetCredits().Value
 		}
@@ -233,33 +217,41 @@ func (f *faults) amounts(i int, p *edgebv1.PricingOptionWrite) {
 	}
 }
 
-// duration is that of the request, or what endsAt leaves between.
-func (f *faults) duration(in *edgebv1.EventWrite, at *timestamppb.Timestamp, local string) int32 {
-	if in.Duration != nil || in.EndsAt == nil {
-		return in.GetDuration()
-	}
-	end, localEnd := f.moment("endsAt", in.EndsAt)
-	var between time.Duration
+// newDate converts an entry of dates. What it leaves out is the event's.
+func (f *faults) newDate(i int, d *edgebv1.EventDateWrite, in *edgebv1.EventWrite) *bookingv1.NewEventDate {
+	date := &bookingv1.NewEventDate{Capacity: capacityOf(d.GetCapacity(), in.GetCapacity())}
+	date.StartsAt, date.LocalStart = f.moment(index("dates", i, "startsAt"), d.StartsAt)
 	switch {
-	case at != nil && end != nil:
-		between = end.AsTime().Sub(at.AsTime())
-	case local != "" && localEnd != "":
-		from, _ := time.Parse("2006-01-02T15:04:05", local)
-		to, _ := time.Parse("2006-01-02T15:04:05", localEnd)
-		between = to.Sub(from)
+	case d.Duration != nil || d.EndsAt != nil:
+		f.size(date, index("dates", i, ""), d.Duration, d.EndsAt)
+	case len(in.GetDates()) > 1 && in.Duration != nil: // the event's end is that of its last date
+		f.size(date, "", in.Duration, nil)
 	default:
-		f.add("endsAt", "format", "must be written as startsAt is, both with an offset or both without")
-		return 1
+		f.size(date, "", in.Duration, in.EndsAt)
 	}
-	if between <= 0 || between%time.Minute != 0 || between > maxDuration {
-		f.add("endsAt", "min", "must be whole minutes after startsAt, at most a year")
-		return 1
-	}
-	return int32(between / time.Minute)
+	return date
 }
 
-const maxDuration = 525_600 * time.Minute
+// size gives a date its duration or its end. The booking service finds out what is
+// between wall times.
+func (f *faults) size(date *bookingv1.NewEventDate, at string, duration *int32, end *string) {
+	if duration != nil && end != nil && *duration < 1 { // 0 would mean none
+		f.add(at+"duration", "min", "must be 1 or more")
+	}
+	if duration != nil {
+		date.DurationMinutes = *duration
+	}
+	date.EndsAt, date.LocalEnd = f.moment(at+"endsAt", end)
+}
 
+// notEmpty refuses the empty text, which the services would take for none.
+func (f *faults) notEmpty(field string, value *string) {
+	if value != nil && *value == "" {
+		f.add(field, "required", "must not be empty")
+	}
+}
+
+// index is the path of a member of a list's entry.
 func index(list string, i int, member string) string {
 	return list + "[" + strconv.Itoa(i) + "]." + member
 }
@@ -295,25 +287,21 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 			}
 		}
 	}
-	if in.GetRecurrence() != nil {
-		f.add("recurrence", "immutable", "is given when the event is made; change its dates instead")
+	f.notEmpty("timezone", in.Timezone)
+	if r := in.GetRecurrence(); r != nil {
+		out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), Exceptions: r.GetExceptions()}
 	}
 	for i, d := range in.GetDates() {
-		out.Dates = append(out.Dates, f.dateChange(index("dates", i, "startsAt"), d.GetId(), d.StartsAt, d.Duration, d.GetCapacity()))
+		change := f.dateChange(index("dates", i, ""), d.StartsAt, d.EndsAt, d.Duration, d.GetCapacity())
+		change.Id = d.GetId()
+		out.Dates = append(out.Dates, change)
 	}
 	if in.StartsAt != nil || in.Duration != nil || in.EndsAt != nil || in.GetCapacity() != nil {
-		out.OnlyDate = f.dateChange("startsAt", "", in.StartsAt, in.Duration, in.GetCapacity())
-		if in.EndsAt != nil && in.Duration == nil {
-			if in.StartsAt == nil {
-				f.add("endsAt", "requires", "needs startsAt; give duration instead")
-			} else {
-				minutes := f.duration(in, out.OnlyDate.GetStartsAt(), out.OnlyDate.GetLocalStart())
-				out.OnlyDate.DurationMinutes = &minutes
-			}
-		}
+		out.OnlyDate = f.dateChange("", in.StartsAt, in.EndsAt, in.Duration, in.GetCapacity())
 	}
 	for i, p := range in.GetPricingOptions() {
 		f.amounts(i, p)
+		f.notEmpty(index("pricingOptions", i, "currency"), p.Currency)
 		change := &bookingv1.PricingOptionChange{Id: p.GetId(), Name: p.Name, Currency: p.Currency}
 		if p.GetPrice() != nil {
 			change.Price = &p.GetPrice().Minor
@@ -329,11 +317,17 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 	return out, f.err()
 }
 
-func (f *faults) dateChange(field, id string, startsAt *string, minutes *int32, capacity *edgev1.NullableInt) *bookingv1.EventDateChange {
-	at, local := f.moment(field, startsAt)
-	change := &bookingv1.EventDateChange{Id: id, StartsAt: at, DurationMinutes: minutes}
-	if local != "" {
+// dateChange converts what is said of a date, or of the dates together; at is where
+// its members are.
+func (f *faults) dateChange(at string, start, end *string, minutes *int32, capacity *edgev1.NullableInt) *bookingv1.EventDateChange {
+	change := &bookingv1.EventDateChange{DurationMinutes: minutes}
+	var local string
+	if change.StartsAt, local = f.moment(at+"startsAt", start); local != "" {
 		change.LocalStart = &local
+	}
+	var localEnd string
+	if change.EndsAt, localEnd = f.moment(at+"endsAt", end); localEnd != "" {
+		change.LocalEnd = &localEnd
 	}
 	if capacity != nil {
 		change.Capacity, change.Unlimited = capacity.Value, capacity.Value == nil

@@ -4,39 +4,21 @@ import (
 	"math"
 	"testing"
 
+	"reservation.dev/platform/eventdates"
 	"reservation.dev/platform/fault"
-	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
 
-func TestSumsOverDates(t *testing.T) {
-	capacity := func(n int32) *int32 { return &n }
-	for name, c := range map[string]struct {
-		dates               []*bookingv1.EventDate
-		capacity, available *int32
-	}{
-		"are added up": {
-			[]*bookingv1.EventDate{{Capacity: capacity(5), Booked: 2}, {Capacity: capacity(7)}}, capacity(12), capacity(10),
-		},
-		"stop at the largest number": {
-			[]*bookingv1.EventDate{{Capacity: capacity(math.MaxInt32)}, {Capacity: capacity(math.MaxInt32)}}, capacity(math.MaxInt32), capacity(math.MaxInt32),
-		},
-		"have no limit when a date has none": {
-			[]*bookingv1.EventDate{{Capacity: capacity(5)}, {}}, nil, nil,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var got edgebv1.Event
-			summarize(&got, c.dates)
-			for field, pair := range map[string][2]*int32{
-				"capacity":       {got.GetCapacity().Value, c.capacity},
-				"spotsAvailable": {got.GetSpotsAvailable().Value, c.available},
-			} {
-				if (pair[0] == nil) != (pair[1] == nil) || pair[0] != nil && *pair[0] != *pair[1] {
-					t.Errorf("%s: got %v, want %v", field, pair[0], pair[1])
-				}
-			}
-		})
+func TestSumsOverDatesStopAtTheLargestNumber(t *testing.T) {
+	largest, zero, more := int32(math.MaxInt32), int64(0), int64(2*math.MaxInt32)
+	var got edgebv1.Event
+	summarize(&got, eventdates.Summary{Taken: more, Capacity: &more, Available: &zero})
+	if got.GetSpotsTaken() != largest || got.GetCapacity().GetValue() != largest || got.GetSpotsAvailable().GetValue() != 0 {
+		t.Errorf("got %v", &got)
+	}
+	summarize(&got, eventdates.Summary{})
+	if got.GetCapacity().Value != nil || got.GetSpotsAvailable().Value != nil {
+		t.Errorf("got %v, want no limit", &got)
 	}
 }
 

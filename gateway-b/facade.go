@@ -2,6 +2,7 @@ package gatewayb
 
 import (
 	"context"
+	"time"
 
 	"reservation.dev/platform/edge"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -18,6 +19,7 @@ type facade struct {
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
 	passes    passv1.PassServiceClient
+	now       func() time.Time
 }
 
 // created makes the answer 201 with the address of what was made.

@@ -36,7 +36,7 @@ func (f *facade) ListEvents(ctx context.Context, req *edgebv1.ListEventsRequest)
 			return nil, named(err, listNames())
 		}
 		for _, e := range res.GetEvents() {
-			out.Events = append(out.Events, event(e))
+			out.Events = append(out.Events, event(e, f.now()))
 		}
 		out.Total, out.NextCursor = res.GetTotal(), next(res.GetNextPageToken())
 		missing := p.size - int32(len(out.GetEvents()))
@@ -55,7 +55,7 @@ func (f *facade) GetEvent(ctx context.Context, req *edgebv1.GetEventRequest) (*e
 		return nil, err
 	}
 	edge.SetETag(ctx, res.GetEvent().GetVersion())
-	return &edgebv1.GetEventResponse{Event: event(res.GetEvent())}, nil
+	return &edgebv1.GetEventResponse{Event: event(res.GetEvent(), f.now())}, nil
 }
 
 // CreateEvent is POST /events.
@@ -70,7 +70,7 @@ func (f *facade) CreateEvent(ctx context.Context, req *edgebv1.CreateEventReques
 	}
 	edge.SetETag(ctx, res.GetEvent().GetVersion())
 	created(ctx, "events", res.GetEvent().GetId())
-	return &edgebv1.CreateEventResponse{Event: event(res.GetEvent())}, nil
+	return &edgebv1.CreateEventResponse{Event: event(res.GetEvent(), f.now())}, nil
 }
 
 // UpdateEvent is PUT and PATCH /events/{id}.
@@ -82,10 +82,10 @@ func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventReques
 	update.Id, update.ExpectedVersion = req.GetId(), edge.ExpectedVersion(ctx)
 	res, err := f.events.UpdateEvent(ctx, update)
 	if err != nil {
-		return nil, named(err, onlyDateNames())
+		return nil, named(err, dateNames("only_date"))
 	}
 	edge.SetETag(ctx, res.GetEvent().GetVersion())
-	return &edgebv1.UpdateEventResponse{Event: event(res.GetEvent())}, nil
+	return &edgebv1.UpdateEventResponse{Event: event(res.GetEvent(), f.now())}, nil
 }
 
 // unlessMissing answers what is wrong with a request, unless the event that it

@@ -61,6 +61,7 @@ func (f *facade) CreatePass(ctx context.Context, req *edgebv1.CreatePassRequest)
 		ValidityUnit: enum[passv1.ValidityUnit](&wrong, "validityUnit", in.ValidityUnit, validityUnits()), Price: in.GetPrice().GetMinor(),
 		Currency: in.GetCurrency(), EligibleEventTypes: in.GetEligibleEventTypes().GetValues(),
 	}
+	wrong.notEmpty("currency", in.Currency)
 	if in.Status != nil && in.GetStatus() != passStatuses()[0] {
 		wrong.add("status", "enum", "must be active: a pass is made to be sold")
 	}
@@ -88,6 +89,7 @@ func (f *facade) UpdatePass(ctx context.Context, req *edgebv1.UpdatePassRequest)
 		ValidityUnit: enum[passv1.ValidityUnit](&wrong, "validityUnit", in.ValidityUnit, validityUnits()), Currency: in.Currency,
 		Status: enum[passv1.PassTypeStatus](&wrong, "status", in.Status, passStatuses()), ExpectedVersion: edge.ExpectedVersion(ctx),
 	}
+	wrong.notEmpty("currency", in.Currency)
 	if err := wrong.err(); err != nil {
 		if _, missing := f.passes.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: req.GetId()}); missing != nil {
 			return nil, missing

@@ -78,6 +78,7 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 	made := registration(&bookingv1.Registration{
 		Booking: t.GetBookings()[0], TransactionId: t.GetId(), Purchaser: t.GetPurchaser(), CreatedAt: t.GetBookings()[0].GetCreatedAt(),
 	}, companyCurrency(ctx))
+	edge.SetETag(ctx, t.GetVersion())
 	created(ctx, "events/"+req.GetId()+"/registrations", made.GetId())
 	return &edgebv1.CreateRegistrationResponse{Registration: made}, nil
 }
@@ -127,6 +128,7 @@ func (f *facade) GetRegistration(ctx context.Context, req *edgebv1.GetRegistrati
 	if err != nil {
 		return nil, err
 	}
+	edge.SetETag(ctx, found.GetVersion())
 	return &edgebv1.GetRegistrationResponse{Registration: registration(found, companyCurrency(ctx))}, nil
 }
 
@@ -136,7 +138,9 @@ func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegi
 	if err != nil {
 		return nil, err
 	}
-	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: found.GetBooking().GetId()})
+	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{
+		BookingId: found.GetBooking().GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -378,7 +378,7 @@ func aDate(start string, capacity *int32, booked int32) *bookingv1.EventDate {
 func aRegistration() *bookingv1.Registration {
 	return &bookingv1.Registration{
 		TransactionId: "txn_" + idOf, Purchaser: &bookingv1.CustomerReference{Id: "cust_" + idOf, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com"},
-		CreatedAt: at("2026-03-01T10:00:00Z"),
+		CreatedAt: at("2026-03-01T10:00:00Z"), Version: 5,
 		Booking: &bookingv1.Booking{
 			Id: "booking_" + idOf, Spaces: 2, EventId: "evt_" + idOf, EventTitle: "Morning Flow", EventDateId: "date_" + idOf,
 			StartsAt: at("2026-03-30T08:30:00Z"), Timezone: "Europe/London", DurationMinutes: 60, PricingOptionId: "po-" + idOf, CreatedAt: at("2026-03-01T10:00:00Z"),

@@ -164,6 +164,8 @@ func TestOperations(t *testing.T) {
 		{"GET", "/customers?page=2&perPage=500&sort=-updatedAt&archived=false&email=Z%40x&updatedSince=2026-03-01T00:00:00%2B01:00", "", 200,
 			[]string{`"customers":[{"id":"cust_`, `"total":41,"page":2,"perPage":100,"nextCursor":"next"`, `"createdAt":"2026-03-01T10:00:00Z"`},
 			`page_size:100 offset:100 updated_since:{seconds:1772319600} order:CUSTOMER_ORDER_UPDATED_DESC archived:false email:"Z@x"`},
+		{"GET", "/customers?archived=True", "", 200, nil, `page_size:25 order:CUSTOMER_ORDER_CREATED archived:true`},
+		{"GET", "/customers?archived=FALSE", "", 200, nil, `page_size:25 order:CUSTOMER_ORDER_CREATED archived:false`},
 		{"GET", "/customers?cursor=abc", "", 200, nil, `page_size:25 page_token:"abc" order:CUSTOMER_ORDER_CREATED`},
 		{"POST", "/customers", `{"firstName":"Zoë","lastName":"O'Brien","email":"zoe@example.com"}`, 201, []string{`"firstName":"Zoë"`}, `first_name:"Zoë" last_name:"O'Brien" email:"zoe@example.com"`},
 		{"PUT", "/customers/cust_" + idOf, `{"email":"a@b.c","archived":true,"mobile":null}`, 200, nil, `id:"cust_` + idOf + `" email:"a@b.c" archived:true`},
@@ -174,7 +176,12 @@ func TestOperations(t *testing.T) {
 			`page_size:25 order:EVENT_ORDER_CREATED with_dates:true type:EVENT_TYPE_WORKSHOP status:EVENT_STATUS_PUBLISHED starts_from:{seconds:1772323200}`},
 		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T09:30:00","timezone":"Europe/London","duration":60,"capacity":0,"pricingOptions":[{"name":"B","price":12.5,"taxRate":20,"credits":1}]}`, 201, nil,
 			`title:"A" timezone:"Europe/London" dates:{duration_minutes:60 capacity:0 local_start:"2026-03-30T09:30:00"} pricing_options:{name:"B" price:1250 credits:1 tax_rate_basis_points:2000}`},
-		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T10:00:00Z","capacity":null}`, 201, nil, `title:"A" dates:{starts_at:{seconds:1774859400} duration_minutes:90}`},
+		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T10:00:00Z","capacity":null}`, 201, nil, `title:"A" dates:{starts_at:{seconds:1774859400} ends_at:{seconds:1774864800}}`},
+		{"POST", "/events", `{"title":"A","startsAt":"2027-10-30T22:00","endsAt":"2027-10-31T06:00","duration":540}`, 201, nil, `title:"A" dates:{duration_minutes:540 local_start:"2027-10-30T22:00:00" local_end:"2027-10-31T06:00:00"}`},
+		{"POST", "/events", `{"title":"A","endsAt":"2027-10-31T06:00","duration":45,"dates":[{"startsAt":"2027-10-30T22:00","endsAt":"2027-10-31T06:00"},{"startsAt":"2027-11-01T22:00"}]}`, 201, nil,
+			`title:"A" dates:{local_start:"2027-10-30T22:00:00" local_end:"2027-10-31T06:00:00"} dates:{duration_minutes:45 local_start:"2027-11-01T22:00:00"}`},
+		{"PATCH", eventPath, `{"endsAt":"2027-10-31T06:00","recurrence":{"rule":"FREQ=DAILY;COUNT=2"},"dates":[{"id":"date_x","endsAt":"2027-10-31T06:00:00Z"}]}`, 200, nil,
+			`id:"evt_` + idOf + `" dates:{id:"date_x" ends_at:{seconds:1824962400}} only_date:{local_end:"2027-10-31T06:00:00"} recurrence:{rule:"FREQ=DAILY;COUNT=2"}`},
 		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T09:30","duration":45,"recurrence":{"rule":"FREQ=DAILY;COUNT=3","exceptions":["2026-03-31"]}}`, 201, nil,
 			`title:"A" dates:{duration_minutes:45 local_start:"2026-03-30T09:30:00"} recurrence:{rule:"FREQ=DAILY;COUNT=3" local_start:"2026-03-30T09:30:00" exceptions:"2026-03-31"}`},
 		{"POST", "/events", `{"title":"A","type":"event","duration":30,"capacity":5,"dates":[{"startsAt":"2026-03-30T09:30:00"},{"startsAt":"2026-04-01T09:30:00","duration":60,"capacity":null}]}`, 201, nil,
@@ -223,6 +230,10 @@ func TestOperations(t *testing.T) {
 			if location := a.header.Get("Location"); (location != "") != (tt.code == 201) || tt.code == 201 && !strings.HasPrefix(location, base+strings.SplitN(tt.path, "?", 2)[0]+"/") {
 				t.Errorf("Location %q", location)
 			}
+			single := tt.method != "DELETE" && (tt.method != "GET" || strings.HasSuffix(tt.path, idOf))
+			if tag := a.header.Get("ETag"); (tag != "") != single {
+				t.Errorf("ETag %q", tag)
+			}
 			for name := range g.services.metadata {
 				if strings.HasPrefix(name, "grpcgateway") {
 					t.Errorf("a header became metadata: %s", name)
@@ -263,7 +274,16 @@ func TestErrors(t *testing.T) { // invariant 4
 			fault.InvalidFields(fault.Field{Field: "first_name", Rule: "required", Message: "is required"}, fault.Field{Field: "email", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "firstName:required email:required"},
 		"an event without anything":  {request{method: "POST", path: events, body: `{}`}, nil, 400, fault.ReasonValidation, "title:required startsAt:required duration:required"},
 		"an event with wrong values": {request{method: "POST", path: events, body: `{"title":"A","type":"party","startsAt":"tomorrow","duration":60,"pricingOptions":[{"name":"x"}]}`}, nil, 400, fault.ReasonValidation, "type:enum startsAt:format pricingOptions[0].price:required"},
-		"an end before the start":    {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","endsAt":"2026-03-30T09:00:00Z"}`}, nil, 400, fault.ReasonValidation, "endsAt:min"},
+		"an end before the start": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","endsAt":"2026-03-30T09:00:00Z"}`},
+			fault.InvalidFields(fault.Field{Field: "dates[0].ends_at", Rule: "min", Message: "must be after the start"}), 400, fault.ReasonValidation, "endsAt:min"},
+		"a duration that contradicts the end": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","endsAt":"2026-03-30T10:00","duration":45}`},
+			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "mismatch", Message: "must be 30"}), 400, fault.ReasonValidation, "duration:mismatch"},
+		"a duration of 0 with an end":   {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","endsAt":"2026-03-30T10:00","duration":0}`}, nil, 400, fault.ReasonValidation, "duration:min"},
+		"an empty timezone":             {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","duration":60,"timezone":""}`}, nil, 400, fault.ReasonValidation, "timezone:required"},
+		"an empty timezone of a change": {request{method: "PUT", path: events + "/evt_" + idOf, body: `{"timezone":""}`}, nil, 400, fault.ReasonValidation, "timezone:required"},
+		"an empty currency": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","duration":60,"pricingOptions":[{"name":"x","price":1,"currency":""}]}`}, nil, 400, fault.ReasonValidation,
+			"pricingOptions[0].currency:required"},
+		"an empty currency of a change": {request{method: "PATCH", path: events + "/evt_" + idOf, body: `{"pricingOptions":[{"id":"po-x","currency":""}]}`}, nil, 400, fault.ReasonValidation, "pricingOptions[0].currency:required"},
 		"what the booking service says of the only date": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","duration":0}`},
 			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "range", Message: "must be 1 to 525600"}), 400, fault.ReasonValidation, "duration:range"},
 		"what the booking service says of a date": {request{method: "POST", path: events, body: `{"title":"A","dates":[{"startsAt":"2026-03-30T09:30:00Z","duration":0}]}`},
@@ -275,6 +295,8 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a pricing option that must be chosen": {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.InvalidFields(fault.Field{Field: "lines[0].pricing_option_id", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "pricingOptionId:required"},
 		"a stale If-Match":                     {request{method: "PUT", path: customers + "/cust_" + idOf, body: `{}`}, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "x"), 412, fault.ReasonVersionMismatch, ""},
 		"a used Idempotency-Key":               {request{method: "POST", path: customers, body: `{}`}, fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused, "x"), 409, fault.ReasonIdempotencyKeyReused, ""},
+		"an empty Idempotency-Key":             {request{method: "POST", path: customers, body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
+		"an empty Idempotency-Key of a change": {request{method: "PATCH", path: events + "/evt_" + idOf, body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
 		"a service that is away":               {request{path: customers}, fault.Away(errBroken), 503, fault.ReasonServiceUnavailable, ""},
 		"a service that fails":                 {request{path: customers}, errBroken, 500, fault.ReasonInternal, ""},
 	}
@@ -341,6 +363,14 @@ func TestCancellation(t *testing.T) {
 		a := g.do(request{method: "POST", path: "/events/evt_" + idOf + "/registrations", body: `{"customerId":"cust_x"}`, token: g.token()})
 		if !strings.Contains(a.body, `"details":{"eventDateId":"date_x"}`) {
 			t.Errorf("got %s", a.body)
+		}
+	})
+	t.Run("asks for the version of If-Match", func(t *testing.T) {
+		g.services.prepare(nil, found, &bookingv1.CancelBookingResponse{Changed: true})
+		a := g.do(request{method: "GET", path: "/events/evt_" + idOf + path, token: g.token()})
+		a = g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token(), header: http.Header{"If-Match": {a.header.Get("ETag")}}})
+		if got := last[*bookingv1.CancelBookingRequest](g.services); a.code != 200 || got.ExpectedVersion == nil || got.GetExpectedVersion() != 5 {
+			t.Errorf("got %d %s, asked %v", a.code, a.body, got)
 		}
 	})
 	t.Run("again is ALREADY_CANCELLED", func(t *testing.T) {

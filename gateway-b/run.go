@@ -127,7 +127,7 @@ func newHandler(ctx context.Context, h *service.Host, verifier *token.Verifier, 
 	tokenHandler := &tokens{edge: e, client: s.tokens, proxies: cfg.Proxies, limits: counted}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
-			customers: s.customers, events: s.events, bookings: s.bookings, passes: s.passes,
+			customers: s.customers, events: s.events, bookings: s.bookings, passes: s.passes, now: time.Now,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokenHandler.serve),
 	)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/services/credentials"
@@ -183,7 +184,7 @@ func cancelled(ctx context.Context, err error) bool {
 // lock makes the data directory and keeps a second instance off it until unlock,
 // or until the process ends.
 func lock(dir string) (unlock func(), err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := protect(dir); err != nil {
 		return nil, notOurs(dir, err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -195,6 +196,20 @@ func lock(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("another instance runs in %s: set DATA_DIR and PORT_BASE to run a second one", dir)
 	}
 	return func() { f.Close() }, nil
+}
+
+// protect makes the data directory and that of NATS in it, for this account only.
+// pgserver does so with the database's.
+func protect(dir string) error {
+	for _, d := range []string{dir, filepath.Join(dir, "nats")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return err
+		}
+		if err := pgserver.Protect(d, filepath.Join(dir, "postgres")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // notOurs says what to do about a directory that cannot be written to.

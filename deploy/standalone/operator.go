@@ -61,7 +61,7 @@ func (op *operatorClient) seedDemonstration(ctx context.Context) error {
 	return op.demo.Seed(ctx, st.Demo, st.save)
 }
 
-// token gets a token of the operator that speaks for a company; "": for none.
+// token gets a token of the operator that is bound to a company; "": to none.
 func (op *operatorClient) token(ctx context.Context, company string) (string, error) {
 	c := op.in.state.Credentials[operator]
 	res, err := op.tokens.IssueToken(ctx, &authv1.IssueTokenRequest{

@@ -61,7 +61,8 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *scope) (context.
 	if !s.route.hasBody() {
 		return ctx, nil
 	}
-	if key := strings.Join(r.Header.Values("Idempotency-Key"), ","); key != "" {
+	if keys := r.Header.Values("Idempotency-Key"); len(keys) > 0 {
+		key := strings.Join(keys, ",")
 		if !sane(key, maxIdempotencyKey) {
 			return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 		}

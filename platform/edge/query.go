@@ -48,12 +48,13 @@ func QueryDate(value *string) *string {
 	return &v
 }
 
-// QueryBool reads an optional true or false; nil is false.
+// QueryBool reads an optional true or false in any case, because programs print
+// True as well; nil is false.
 func QueryBool(name string, value *string) (bool, error) {
 	if value == nil {
 		return false, nil
 	}
-	switch *value {
+	switch strings.ToLower(*value) {
 	case "true":
 		return true, nil
 	case "false":

@@ -88,6 +88,10 @@ func serial() *big.Int {
 // write replaces a file as a whole.
 func write(path, kind string, der []byte, mode fs.FileMode) error {
 	next := path + ".next"
+	// One that is left of an interrupted run may have wider rights.
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.WriteFile(next, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), mode); err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@
 //  3. A relay deletes only rows that it holds and whose event was acknowledged.
 //  4. An event that no stream takes does not hold up the others.
 //  5. A relay that is asked to stop settles what it has leased.
+//  6. A transaction for a company sees that company's events only, and writes those
+//     and the installation's. The relay, which publishes for all companies, names
+//     all of them.
 //
 // The order of events is not promised, not even for one aggregate: transactions
 // commit in another order than they number their rows. Events carry the

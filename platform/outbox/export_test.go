@@ -38,3 +38,6 @@ func (o *Outbox) LeaseAndDie(ctx context.Context) (int, error) {
 
 // SampleAlways makes every scrape ask the database.
 func (o *Outbox) SampleAlways() { o.metrics.backlog.Every = 0 }
+
+// ClaimSQL is the statement by which a relay leases events.
+const ClaimSQL = claimSQL

@@ -40,8 +40,8 @@ func (o *Outbox) Collect(r prometheus.Registerer) error {
 	return nil
 }
 
-const backlogSQL = `select (select count(*) from (select from outbox limit 100000) as oldest) as pending,
-	coalesce(extract(epoch from now() - (select created_at from outbox order by created_at, id limit 1)), 0)::float8 as age`
+const backlogSQL = `select (select count(*) from (select from outbox_events limit 100000) as oldest) as pending,
+	coalesce(extract(epoch from now() - (select created_at from outbox_events order by created_at, id limit 1)), 0)::float8 as age`
 
 // readBacklog returns how many events wait to be published, and how old the
 // oldest of them is in seconds.
@@ -49,6 +49,6 @@ func (o *Outbox) readBacklog(ctx context.Context) ([]float64, error) {
 	now, err := pg.One[struct {
 		Pending int64
 		Age     float64
-	}](ctx, o.db, pg.Scope{}, backlogSQL)
+	}](ctx, o.db, pg.AllCompanies(), backlogSQL)
 	return []float64{float64(now.Pending), max(now.Age, 0)}, err
 }

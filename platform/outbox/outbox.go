@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"google.golang.org/protobuf/proto"
 
@@ -57,7 +57,7 @@ func New(db *pg.DB, b *bus.Bus, log *slog.Logger, now func() time.Time) *Outbox 
 	return o
 }
 
-const appendSQL = `insert into outbox (id, company_id, subject, payload, trace, occurred_at)
+const appendSQL = `insert into outbox_events (id, company_id, subject, payload, trace, occurred_at)
 	select e.id, e.company_id, e.subject, e.payload, e.trace::jsonb, e.occurred_at
 	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[])
 		as e (id, company_id, subject, payload, trace, occurred_at)`
@@ -97,27 +97,17 @@ func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Quer
 	return pg.Query{SQL: appendSQL, Args: []any{ids, companies, subjects, payloads, traces, times}}, nil
 }
 
-// CopyAppend is Append for thousands of events: it streams them with COPY.
-func (o *Outbox) CopyAppend(ctx context.Context, tx *pg.Tx, events []Event) error {
-	shared := CauseOf(ctx)
-	var unfit error
-	source := pgx.CopyFromSlice(len(events), func(i int) ([]any, error) {
-		r, err := o.row(events[i])
-		if err != nil {
-			unfit = err
-			return nil, err
+// mostAtOnce bounds a statement of AppendAll.
+const mostAtOnce = 1000
+
+// AppendAll is Append for thousands of events: it takes several statements. COPY
+// would not do, because PostgreSQL refuses it where a policy counts.
+func (o *Outbox) AppendAll(ctx context.Context, tx *pg.Tx, events []Event) error {
+	for chunk := range slices.Chunk(events, mostAtOnce) {
+		if err := o.Append(ctx, tx, chunk...); err != nil {
+			return err
 		}
-		return []any{r.id, r.company, events[i].Subject, r.payload, events[i].Cause.or(shared).text, r.at}, nil
-	})
-	columns := []string{"id", "company_id", "subject", "payload", "trace", "occurred_at"}
-	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"outbox"}, columns, source); err != nil {
-		// The server's answer to an aborted COPY has only the text of the cause.
-		if unfit != nil {
-			return unfit
-		}
-		return fmt.Errorf("outbox: %w", err)
 	}
-	tx.AfterCommit(o.wake)
 	return nil
 }
 

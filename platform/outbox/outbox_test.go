@@ -164,7 +164,7 @@ func TestAppend(t *testing.T) {
 		for _, appended := range []func(context.Context, *pg.Tx, outbox.Event) error{
 			func(ctx context.Context, tx *pg.Tx, e outbox.Event) error { return o.Append(ctx, tx, e) },
 			func(ctx context.Context, tx *pg.Tx, e outbox.Event) error {
-				return o.CopyAppend(ctx, tx, []outbox.Event{e})
+				return o.AppendAll(ctx, tx, []outbox.Event{e})
 			},
 		} {
 			for _, e := range []outbox.Event{large, astray} {
@@ -183,7 +183,7 @@ func TestAppend(t *testing.T) {
 		o := w.outbox(t)
 		events := w.events(10_000)
 		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-			return o.CopyAppend(ctx, tx, events)
+			return o.AppendAll(ctx, tx, events)
 		})
 		if err != nil {
 			t.Fatal(err)

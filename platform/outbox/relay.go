@@ -35,21 +35,22 @@ const (
 )
 
 const (
+	// beginSQL lets the relay see the events of all companies, which it publishes.
 	// Nothing of the relay's need survive a crash of the server: the row is there
 	// again, and its event is published again under the same id.
-	asyncSQL = `select set_config('synchronous_commit', 'off', true)`
+	beginSQL = `select set_config('synchronous_commit', 'off', true), set_config('app.company_id', '*', true)`
 
 	// claimSQL leases the oldest events that nobody holds.
-	claimSQL = `update outbox set lease = $1, lease_until = now() + make_interval(secs => $2), attempt = attempt + 1
+	claimSQL = `update outbox_events set lease = $1, lease_until = now() + make_interval(secs => $2), attempt = attempt + 1
 		where id in (
-			select id from outbox where lease_until is null or lease_until <= now()
+			select id from outbox_events where lease_until is null or lease_until <= now()
 			order by created_at, id limit $3 for update skip locked)
 		returning id, company_id, subject, payload, trace, occurred_at, created_at, attempt`
 
-	deleteSQL = `delete from outbox where lease = $1 and id = any($2)`
+	deleteSQL = `delete from outbox_events where lease = $1 and id = any($2)`
 
 	// releaseSQL gives events back, each to be tried again after its own delay.
-	releaseSQL = `update outbox o set lease = null, lease_until = now() + make_interval(secs => r.delay)
+	releaseSQL = `update outbox_events o set lease = null, lease_until = now() + make_interval(secs => r.delay)
 		from unnest($2::uuid[], $3::float8[]) as r (id, delay)
 		where o.id = r.id and o.lease = $1`
 )
@@ -169,7 +170,7 @@ func (o *Outbox) settle(ctx context.Context, done *outcome) error {
 
 func (done outcome) statements() *pgx.Batch {
 	batch := &pgx.Batch{}
-	batch.Queue(asyncSQL)
+	batch.Queue(beginSQL)
 	if len(done.published) > 0 {
 		batch.Queue(deleteSQL, done.lease, done.published)
 	}
@@ -179,8 +180,7 @@ func (done outcome) statements() *pgx.Batch {
 	return batch
 }
 
-// send runs a batch as one implicit transaction. The outbox belongs to no
-// company, so the connection needs none.
+// send runs a batch as one implicit transaction, which sees all companies.
 func (o *Outbox) send(ctx context.Context, batch *pgx.Batch) error {
 	if batch.Len() == 1 {
 		return nil

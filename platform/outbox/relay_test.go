@@ -219,7 +219,7 @@ func TestRelayDies(t *testing.T) {
 		o := w.outbox(t)
 		const total = 6000
 		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-			return o.CopyAppend(ctx, tx, w.events(total))
+			return o.AppendAll(ctx, tx, w.events(total))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -358,7 +358,7 @@ func TestRelayOutages(t *testing.T) {
 		w.consume(t)
 		o := w.outbox(t)
 		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-			return o.CopyAppend(ctx, tx, w.events(5000))
+			return o.AppendAll(ctx, tx, w.events(5000))
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -110,7 +110,39 @@ func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 	if m.AppRole == "" {
 		return nil
 	}
-	return grant(ctx, guard, m)
+	return errors.Join(grant(ctx, guard, m), closeDatabase(ctx, guard, m))
+}
+
+const (
+	// openSQL reports whether there is something to change, for the database's owner.
+	openSQL = `select pg_has_role(datdba, 'USAGE')
+			and (has_database_privilege('public', oid, 'CONNECT') or not has_database_privilege($1::text, oid, 'CONNECT'))
+		from pg_database where datname = current_database()`
+
+	closeSQL = `do $$ begin
+		execute format('grant connect on database %I to %I', current_database(), current_setting('app.role'));
+		execute format('revoke connect, temporary on database %I from public', current_database());
+	end $$`
+)
+
+// closeDatabase takes from other roles, such as those of other services, the right to
+// connect that PostgreSQL gives to everybody on a new database, however it was made.
+func closeDatabase(ctx context.Context, c *pgx.Conn, m Migrations) error {
+	var open bool
+	if err := c.QueryRow(ctx, openSQL, m.AppRole).Scan(&open); err != nil || !open {
+		return err
+	}
+	err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select set_config('app.role', $1, true)`, m.AppRole); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, closeSQL)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("migrations: rights to connect: %w", err)
+	}
+	return nil
 }
 
 func lockMigrations(ctx context.Context, c *pgx.Conn) error {

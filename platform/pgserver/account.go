@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -65,6 +66,36 @@ func lookUp(name string) (account, error) {
 		return account{}, err
 	}
 	return account{name: name, credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+}
+
+// Protect closes a directory to other accounts, whatever the umask and whatever
+// rights it had before. If the directory of a server lies in it (or is it) that
+// another account runs, because root started it, that account may still pass
+// through. A directory that belongs to somebody else is left as it is.
+func Protect(dir, server string) error {
+	info, err := os.Stat(dir)
+	if err != nil || int(owner(info).Uid) != os.Geteuid() {
+		return err
+	}
+	mode := os.FileMode(0o700)
+	if data, err := os.Stat(filepath.Join(server, "data")); err == nil && int(owner(data).Uid) != os.Geteuid() {
+		mode = 0o711
+	}
+	return os.Chmod(dir, mode)
+}
+
+// enterable gives a server's new directory to this account, and lets others pass
+// through it if root starts the server: whether its account can enter decides where
+// a new cluster goes.
+func enterable(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil || int(owner(info).Uid) != os.Geteuid() {
+		return err
+	}
+	if os.Geteuid() == 0 {
+		return os.Chmod(dir, 0o711)
+	}
+	return os.Chmod(dir, 0o700)
 }
 
 func owner(info os.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }

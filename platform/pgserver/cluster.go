@@ -117,10 +117,10 @@ func (c *cluster) moveAway() error {
 	id := randomHex(8)
 	root := filepath.Join(awayBase, id)
 	for _, dir := range []string{awayBase, root} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return err
 		}
-		if err := os.Chmod(dir, 0o755); err != nil { // whatever the umask
+		if err := os.Chmod(dir, 0o711); err != nil { // whatever the umask
 			return err
 		}
 	}

@@ -113,7 +113,10 @@ func (o Options) complete() (Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return o, err
+	}
+	if err := enterable(dir); err != nil {
 		return o, err
 	}
 	o.Dir, err = filepath.EvalSymlinks(dir)
@@ -129,6 +132,11 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	s.cluster = c
+	if c.away() {
+		if err := Protect(c.home, c.home); err != nil {
+			return err
+		}
+	}
 	if err := s.lockRoot(ctx); err != nil {
 		return err
 	}
@@ -247,7 +255,8 @@ func (s *Server) awaitReady(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	return conn.Close(ctx)
+	_, err = conn.Exec(ctx, `revoke connect on database postgres, template1 from public`)
+	return errors.Join(err, conn.Close(ctx))
 }
 
 // args are settings that hold whatever postgresql.conf or ALTER SYSTEM say.

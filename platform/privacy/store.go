@@ -26,7 +26,7 @@ const (
 	forgetKeysSQL = `delete from idempotency_keys k using unnest($2::text[], $3::text[]) as n (caller, key)
 		where k.company_id = $1 and k.caller = n.caller and k.key = n.key`
 
-	waitingSQL = `select exists (select from outbox
+	waitingSQL = `select exists (select from outbox_events
 		where company_id = $1 and position(convert_to($2, 'UTF8') in payload) > 0 and subject <> all ($3))`
 )
 

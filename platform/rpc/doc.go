@@ -5,14 +5,16 @@
 //	metadata             in, by the server              out, by the client
 //	authorization        verified, put into ctx         the caller's token, or a Source's (As)
 //	x-request-id         put into ctx, fresh if absent  passed on
-//	reservation-company  honoured from platform:admin   the company of As, or the one honoured
+//	reservation-company  the company, if the token      the company of As, or the one honoured
+//	                     names none
 //	idempotency-key      handed to the part             WithIdempotencyKey's, never passed on
 //
 // Invariants:
 //
 //  1. A method that the policy does not name is denied.
-//  2. The tenant comes from the verified token. Only a token with the scope
-//     platform:admin may speak for another company.
+//  2. The tenant comes from the verified token. Only a token that names no company,
+//     which has the scope platform:admin, may name one in the metadata. A token that
+//     names a company is bound to it: a call that names another one is refused.
 //  3. A caller sees faults, the end of its own deadline, and otherwise
 //     "internal error": no text of any other error leaves the process.
 //  4. An internal error and a panic are logged once, with the whole chain.

@@ -97,15 +97,14 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	if err != nil {
 		return withIdentity(ctx, in), err
 	}
-	in.claims, in.company = claims, claims.Company
-	if named := metadata.ValueFromIncomingContext(ctx, mdCompany); len(named) > 0 && claims.IsAdmin() {
-		company, err := id.Parse[id.Company](named[0])
-		if err != nil || len(named) > 1 {
-			return withIdentity(ctx, in), fault.InvalidParameter(mdCompany, "format", "is not the identifier of a company")
-		}
-		in.company = company
+	in.claims = claims
+	if in.company, err = companyOf(ctx, claims); err != nil {
+		return withIdentity(ctx, in), err
 	}
 	ctx = withIdentity(ctx, in)
+	if scope == PlatformOnly && !in.company.IsZero() {
+		return ctx, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method concerns the whole platform: call it with a token and metadata that name no company")
+	}
 	key := metadata.ValueFromIncomingContext(ctx, mdIdempotency)
 	if len(key) == 0 || g.idempotency == nil {
 		return ctx, nil
@@ -114,6 +113,25 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 		return ctx, fault.InvalidParameter(mdIdempotency, "format", "must be 1 to 255 visible ASCII characters")
 	}
 	return g.idempotency(ctx, key[0], claims.Subject), nil
+}
+
+// companyOf returns the company that a call is for: the one that the token names,
+// or, if it names none, the one that the metadata names. A token that names a
+// company is bound to it, even one of the platform: a call that names another
+// company is refused, because running it for the token's would be a surprise.
+func companyOf(ctx context.Context, claims *token.Claims) (id.Company, error) {
+	named := metadata.ValueFromIncomingContext(ctx, mdCompany)
+	if len(named) == 0 {
+		return claims.Company, nil
+	}
+	company, err := id.Parse[id.Company](named[0])
+	if err != nil || company.IsZero() || len(named) > 1 {
+		return claims.Company, fault.InvalidParameter(mdCompany, "format", "is not the identifier of a company")
+	}
+	if !claims.Company.IsZero() && company != claims.Company {
+		return claims.Company, fault.New(fault.Forbidden, fault.ReasonForbidden, "the token belongs to another company than the one that "+mdCompany+" names")
+	}
+	return company, nil
 }
 
 func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.Claims, error) {
@@ -128,6 +146,9 @@ func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.
 	claims, err := g.verifier.Verify(ctx, raw)
 	if err != nil {
 		return nil, err
+	}
+	if scope == PlatformOnly {
+		scope = token.Admin
 	}
 	if scope != AnyToken && !hasOne(claims, scope) {
 		first, _, _ := strings.Cut(scope, "|")

@@ -209,14 +209,23 @@ func TestTheTenantOfACall(t *testing.T) { // invariant 2
 		return ctx, err
 	}
 	client, admin := p.issuer.Client(p.company, "customers:read"), p.issuer.Admin()
-	t.Run("is the token's, whatever a client names", func(t *testing.T) {
-		for _, named := range [][]string{nil, {other.String()}, {"nonsense"}, {other.String(), p.company.String()}} {
-			ctx, err := call(client, named...)
-			if err != nil || rpc.Company(ctx) != p.company || rpc.ClaimsFrom(ctx).Company != p.company {
-				t.Fatalf("with %v: %v, %v", named, rpc.Company(ctx), err)
+	bound := p.issuer.Sign(token.Claims{Subject: "svc_1", Kind: token.KindService, Company: p.company, Scopes: []string{token.Admin}})
+	for name, raw := range map[string]string{"a client's": client, "one of the platform that names a company": bound} {
+		t.Run("is the token's, if it is "+name, func(t *testing.T) {
+			for _, named := range [][]string{nil, {p.company.String()}} {
+				ctx, err := call(raw, named...)
+				if err != nil || rpc.Company(ctx) != p.company || rpc.ClaimsFrom(ctx).Company != p.company {
+					t.Fatalf("with %v: %v, %v", named, rpc.Company(ctx), err)
+				}
 			}
-		}
-	})
+			_, err := call(raw, other.String())
+			is(t, err, fault.Forbidden, fault.ReasonForbidden)
+			for _, named := range [][]string{{"nonsense"}, {other.String(), p.company.String()}} {
+				_, err := call(raw, named...)
+				is(t, err, fault.Invalid, fault.ReasonInvalidParameter)
+			}
+		})
+	}
 	t.Run("is the one that the platform's credential names", func(t *testing.T) {
 		ctx, err := call(admin, other.String())
 		if err != nil || rpc.Company(ctx) != other || !rpc.ClaimsFrom(ctx).Company.IsZero() {
@@ -227,7 +236,7 @@ func TestTheTenantOfACall(t *testing.T) { // invariant 2
 		}
 	})
 	t.Run("is never guessed from a name that is none, or two", func(t *testing.T) {
-		for _, named := range [][]string{{"nonsense"}, {""}, {"cust_01jb0000000000000000000000"}, {other.String(), other.String()}} {
+		for _, named := range [][]string{{"nonsense"}, {""}, {id.Company{1: 0}.String()}, {"comp_00000000000000000000000000"}, {"cust_01jb0000000000000000000000"}, {other.String(), other.String()}} {
 			_, err := call(admin, named...)
 			is(t, err, fault.Invalid, fault.ReasonInvalidParameter)
 		}

@@ -20,10 +20,13 @@ const (
 	Public = "(public)"
 	// AnyToken is a method that needs a token and no particular scope.
 	AnyToken = "(any token)"
+	// PlatformOnly is a method that concerns no company or all of them: it needs
+	// platform:admin and a call that names no company.
+	PlatformOnly = "(platform only)"
 )
 
 // Policy gives the scope that each full method ("/package.Service/Method")
-// needs, or Public or AnyToken. Scopes joined by "|" are alternatives. A method
+// needs, or Public, AnyToken or PlatformOnly. Scopes joined by "|" are alternatives. A method
 // without an entry is denied.
 type Policy map[string]string
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -245,5 +246,28 @@ func BenchmarkSmallCall(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestStreamsOfOneConnection(t *testing.T) {
+	t.Parallel()
+	p := newPart(t, nil)
+	p.does(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+	ctx, cancel := context.WithCancel(p.reader())
+	defer cancel()
+	for i := range 1024 {
+		if _, err := p.client.StreamingOutputCall(ctx, &grpc_testing.StreamingOutputCallRequest{}); err != nil {
+			t.Fatalf("stream %d: %v", i, err)
+		}
+	}
+	one, stop := context.WithTimeout(p.reader(), 200*time.Millisecond)
+	defer stop()
+	if _, err := p.client.StreamingOutputCall(one, &grpc_testing.StreamingOutputCallRequest{}); status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("the next one does not wait: %v", err)
+	}
+	cancel()
+	p.does(nil)
+	if _, err := p.client.UnaryCall(p.reader(), &grpc_testing.SimpleRequest{}); err != nil {
+		t.Errorf("after the streams have ended: %v", err)
 	}
 }

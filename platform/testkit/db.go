@@ -168,7 +168,11 @@ func (s *server) url(database, role string) string {
 }
 
 func (s *server) create(ctx context.Context, name, tmpl string) error {
-	return s.exec(ctx, `create database `+quote(name)+` template `+quote(tmpl)+` owner `+ownerRole)
+	if err := s.exec(ctx, `create database `+quote(name)+` template `+quote(tmpl)+` owner `+ownerRole); err != nil {
+		return err
+	}
+	// As services' databases are; a clone does not take them over.
+	return s.exec(ctx, `revoke all on database `+quote(name)+` from public; grant connect on database `+quote(name)+` to `+appRole)
 }
 
 func (s *server) drop(name string) error {

@@ -233,7 +233,7 @@ func (v *visit) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOutco
 	texts := []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first."}
 	switch {
 	case o.GetLate():
-		texts = append(texts, "It is late: cancelling was free until "+v.session.Clock.Time(o.GetFreeUntil())+". By the policy, what was paid is kept.")
+		texts = append(texts, "It is late: cancelling was free until "+v.session.Clock.Time(o.GetFreeUntil())+", so what was paid is kept.")
 	case b.GetPass() != nil && o.GetCreditsReturned() > 0:
 		texts = append(texts, plural(o.GetCreditsReturned(), "credit goes", "credits go")+" back to the pass.")
 	case o.GetRefundDue() > 0:

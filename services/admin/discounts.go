@@ -151,7 +151,7 @@ func checkWindow(f *form) {
 
 // discountFields are the form's names of the service's fields.
 var discountFields = map[string]string{
-	"basis_points": "value", "amount": "value", "valid_from": "from", "valid_until": "until", "max_uses": "uses", "event_ids": "event",
+	"basis_points": "value", "amount": "value", "valid_from": "from", "valid_until": "until", "max_uses": "uses", "event_ids": "event", "event_ids[0]": "event",
 }
 
 func (v *visit) createDiscount() error {

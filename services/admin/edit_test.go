@@ -47,9 +47,22 @@ func TestChangingAnEvent(t *testing.T) {
 			t.Errorf("%v", req)
 		}
 	})
-	t.Run("an empty policy is always free", func(t *testing.T) {
+	t.Run("an empty policy is free until the start", func(t *testing.T) {
 		w.post("/events/evt_1/edit", "title", "Yoga", "type", "class", "policy", "", "version", "7")
 		if req := last[*bookingv1.UpdateEventRequest](w, "UpdateEvent"); req.GetFreeCancellationMinutes() != -1 {
+			t.Errorf("%v", req)
+		}
+	})
+	t.Run("of a cancelled event only the texts are changed", func(t *testing.T) {
+		event.Status = bookingv1.EventStatus_EVENT_STATUS_CANCELLED
+		defer func() { event.Status = bookingv1.EventStatus_EVENT_STATUS_PUBLISHED }()
+		w.get("/events/evt_1").must(t, `href="/events/evt_1/edit"`)
+		if page := w.page("/events/evt_1/edit"); !strings.Contains(page, "The event is cancelled") || strings.Contains(page, `name="policy"`) || strings.Contains(page, `name="type"`) {
+			t.Errorf("got %s", page)
+		}
+		w.post("/events/evt_1/edit", "title", "Yoga (cancelled)", "version", "7")
+		req := last[*bookingv1.UpdateEventRequest](w, "UpdateEvent")
+		if req.GetTitle() != "Yoga (cancelled)" || req.FreeCancellationMinutes != nil || req.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 			t.Errorf("%v", req)
 		}
 	})

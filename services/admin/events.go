@@ -49,7 +49,7 @@ func (e eventView) StateName() string {
 // Policy says until when cancelling is free.
 func (e eventView) Policy() string {
 	if e.FreeCancellationMinutes == nil {
-		return "Cancelling is always free."
+		return "Cancelling is free until the start. After that, what was paid is kept."
 	}
 	return "Cancelling is free until " + duration(e.GetFreeCancellationMinutes()) + " before the start. After that, what was paid is kept."
 }
@@ -304,10 +304,7 @@ func (v *visit) createEvent() error {
 	}
 	date, rule := f.schedule(v.session.Clock.Zone)
 	req.Dates, req.Recurrence = []*bookingv1.NewEventDate{date}, rule
-	if hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours); given {
-		n := int32((hours*60 + 50) / 100)
-		req.FreeCancellationMinutes = &n
-	}
+	req.FreeCancellationMinutes = f.policy()
 	price := readPrice(f)
 	req.PricingOptions = []*bookingv1.NewPricingOption{{
 		Name: price.GetName(), Price: price.GetPrice(), Credits: price.Credits, TaxRateBasisPoints: price.GetTaxRateBasisPoints(),

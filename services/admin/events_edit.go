@@ -53,19 +53,32 @@ func (v *visit) editEvent() error {
 	return v.render("event-edit", eventEditPage{e, f, kindOptions()})
 }
 
+// policy reads the hours before a date until which cancelling is free, in minutes;
+// nil: until it starts.
+func (f *form) policy() *int32 {
+	hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours)
+	if !given {
+		return nil
+	}
+	free := int32((hours*60 + 50) / 100)
+	return &free
+}
+
 func (v *visit) updateEvent() error {
 	e, err := v.findEvent()
 	if err != nil {
 		return err
 	}
 	f := v.sent()
-	title, description, location, free := f.required("title", "A title"), f.text("description"), f.text("location"), int32(-1)
-	if hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours); given {
-		free = int32((hours*60 + 50) / 100)
-	}
+	title, description, location := f.required("title", "A title"), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
-		Id: e.GetId(), Title: &title, Description: &description, Location: &location, Type: kindOf(f.text("type")), FreeCancellationMinutes: &free,
-		ExpectedVersion: f.seen(),
+		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(),
+	}
+	if e.StateName() != "Cancelled" { // what a cancelled event sells is changed no more
+		req.Type, req.FreeCancellationMinutes = kindOf(f.text("type")), f.policy()
+		if req.FreeCancellationMinutes == nil {
+			req.FreeCancellationMinutes = proto.Int32(-1) // no policy
+		}
 	}
 	if !f.Failed() {
 		res, err := v.web.services.events.UpdateEvent(v.write("update"), req)

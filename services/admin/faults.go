@@ -149,6 +149,9 @@ func troubleOf(f *fault.Error, requestID string) trouble {
 		}
 		return trouble{Heading: "This is not open to you", Text: text}
 	case fault.Unavailable:
+		if f.Meta["deletion"] == "unconfirmed" {
+			return trouble{Heading: "Not deleted everywhere yet", Text: "The customer is deleted, but a part of the platform that books for customers has not confirmed it yet. Reload this page to try again.", RequestID: requestID}
+		}
 		return trouble{Heading: "Back in a moment", Text: "A part of the platform does not answer just now. Nothing was lost; try again in a few seconds.", RequestID: requestID}
 	case fault.Internal:
 		return trouble{Heading: "Something went wrong", Text: "This is a fault on our side. Try again; if it stays, report it with the number below.", RequestID: requestID}

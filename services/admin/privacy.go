@@ -161,11 +161,25 @@ func (v *visit) erasable() (erasePage, error) {
 	return page, nil
 }
 
+// eraseAgain goes on with the erasure of a form that was sent before: the services
+// may not have confirmed it. A deleted customer whom nobody erased stays as it is.
+func (v *visit) eraseAgain() error {
+	customer, erasures := v.r.PathValue("id"), v.web.services.erasures
+	_, err := erasures.GetErasure(v.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
+	if err == nil {
+		_, err = erasures.EraseCustomer(v.ctx, &privacyv1.EraseCustomerRequest{CustomerId: customer})
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	return v.eraseForm()
+}
+
 // eraseCustomer erases, once the name was typed and nothing is in the way.
 func (v *visit) eraseCustomer() error {
 	page, err := v.erasable()
 	if fault.Is(err, fault.NotFound) {
-		return v.eraseForm() // a form that was sent twice has done it the first time
+		return v.eraseAgain()
 	}
 	if err != nil {
 		return err

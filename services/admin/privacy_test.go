@@ -172,3 +172,55 @@ func TestEraseCustomer(t *testing.T) {
 		}
 	})
 }
+
+// unconfirmed is the answer to a deletion that a service has not confirmed.
+func unconfirmed() error {
+	return fault.New(fault.Unavailable, fault.ReasonServiceUnavailable, "repeat the request").With("deletion", "unconfirmed")
+}
+
+func TestUnconfirmedDeletion(t *testing.T) {
+	t.Run("of a customer says what happened and how to go on", func(t *testing.T) {
+		w := privacyWorld(t, io.EOF)
+		on(w.backend, "DeleteCustomer", func(*customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
+			return nil, unconfirmed()
+		})
+		a := w.post("/customers/cust_1/delete")
+		if a.StatusCode != http.StatusServiceUnavailable || !strings.Contains(a.body, "The customer is deleted, but") || !strings.Contains(a.body, "Reload this page") {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("of an erased customer is confirmed by sending the form again", func(t *testing.T) {
+		w := privacyWorld(t, io.EOF)
+		erased := false
+		on(w.backend, "GetCustomer", func(*customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
+			if erased {
+				return nil, fault.Missing("customer")
+			}
+			return &customerv1.GetCustomerResponse{Customer: &customerv1.Customer{Id: "cust_1", FirstName: "Ann", LastName: "Smith", CreatedAt: timestamppb.Now()}}, nil
+		})
+		on(w.backend, "BatchGetCustomers", func(*customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+			return &customerv1.BatchGetCustomersResponse{}, nil
+		})
+		on(w.backend, "GetErasure", func(*privacyv1.GetErasureRequest) (*privacyv1.GetErasureResponse, error) {
+			if !erased {
+				return nil, fault.Missing("erasure")
+			}
+			return &privacyv1.GetErasureResponse{Erasure: &privacyv1.Erasure{CustomerId: "cust_1", RequestedAt: timestamppb.Now()}}, nil
+		})
+		on(w.backend, "EraseCustomer", func(*privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
+			erased = true
+			return nil, unconfirmed()
+		})
+		for range 2 {
+			if a := w.post("/customers/cust_1/erase", "name", "Ann Smith"); a.StatusCode != http.StatusServiceUnavailable || !strings.Contains(a.body, "Reload this page") {
+				t.Error(describe(a))
+			}
+		}
+		on(w.backend, "EraseCustomer", func(*privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
+			return &privacyv1.EraseCustomerResponse{}, nil
+		})
+		if a := w.post("/customers/cust_1/erase", "name", "Ann Smith"); a.StatusCode != http.StatusOK {
+			t.Error(describe(a))
+		}
+	})
+}

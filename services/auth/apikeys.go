@@ -8,7 +8,6 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -181,19 +180,12 @@ func (s *Server) DeleteApiKey(ctx context.Context, req *authv1.DeleteApiKeyReque
 	return resp, nil
 }
 
-// changeKey is changeCredential for a key, once per idempotency key. answer
-// puts the changed key into resp.
+// changeKey is changeOnce for a key. answer puts the changed key into resp.
 func (s *Server) changeKey(
 	ctx context.Context, company id.Company, key id.UUID, action string, req, resp proto.Message,
 	decide func(c *Credential, now time.Time) bool, answer func(*authv1.ApiKey),
 ) error {
-	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return idem.Do(ctx, tx, req, resp, func() error {
-			c, err := s.changeInTx(ctx, tx, company, key, kindKey, action, decide)
-			answer(apiKeyMessage(c, s.now()))
-			return err
-		})
-	})
+	return s.changeOnce(ctx, company, key, kindKey, action, req, resp, decide, func(c Credential) { answer(apiKeyMessage(c, s.now())) })
 }
 
 func namedKey(ctx context.Context, text string) (id.Company, id.UUID, error) {

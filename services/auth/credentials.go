@@ -76,6 +76,9 @@ func (s *Server) createCredential(ctx context.Context, tx *pg.Tx, c *Credential,
 			return "", err
 		}
 	}
+	if err := s.mayGrant(ctx, tx, Credential{}, *c); err != nil {
+		return "", err
+	}
 	return secret, errors.Join(
 		s.store.insertCredential(ctx, tx, *c),
 		s.store.audit(ctx, tx, c.Company, now, rpc.Caller(ctx), action, c.Subject(), present(c.facts())...))
@@ -148,7 +151,8 @@ func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClien
 	if err := check.err(); err != nil {
 		return nil, err
 	}
-	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.update", func(c *Credential, now time.Time) bool {
+	resp := &authv1.UpdateApiClientResponse{}
+	err = s.changeClient(ctx, company, client, "api_client.update", req, resp, func(c *Credential, now time.Time) bool {
 		if req.Name != nil {
 			c.Name = name
 		}
@@ -162,8 +166,11 @@ func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClien
 			c.revoke(now)
 		}
 		return true
-	})
-	return &authv1.UpdateApiClientResponse{ApiClient: clientMessage(c, s.now())}, err
+	}, func(c *authv1.ApiClient) { resp.ApiClient = c })
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // RotateApiClientSecret implements ApiClientService.
@@ -191,8 +198,12 @@ func (s *Server) DisableApiClient(ctx context.Context, req *authv1.DisableApiCli
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.disable", disable)
-	return &authv1.DisableApiClientResponse{ApiClient: clientMessage(c, s.now())}, err
+	resp := &authv1.DisableApiClientResponse{}
+	err = s.changeClient(ctx, company, client, "api_client.disable", req, resp, disable, func(c *authv1.ApiClient) { resp.ApiClient = c })
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 func disable(c *Credential, now time.Time) bool {
@@ -224,8 +235,12 @@ func (s *Server) EnableApiClient(ctx context.Context, req *authv1.EnableApiClien
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.changeCredential(ctx, company, client, kindClient, "api_client.enable", enable)
-	return &authv1.EnableApiClientResponse{ApiClient: clientMessage(c, s.now())}, err
+	resp := &authv1.EnableApiClientResponse{}
+	err = s.changeClient(ctx, company, client, "api_client.enable", req, resp, enable, func(c *authv1.ApiClient) { resp.ApiClient = c })
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // DeleteApiClient implements ApiClientService.
@@ -234,8 +249,12 @@ func (s *Server) DeleteApiClient(ctx context.Context, req *authv1.DeleteApiClien
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.changeCredential(ctx, company, client, kindClient, "api_client.delete", remove)
-	return &authv1.DeleteApiClientResponse{}, err
+	resp := &authv1.DeleteApiClientResponse{}
+	err = s.changeClient(ctx, company, client, "api_client.delete", req, resp, remove, func(*authv1.ApiClient) {})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // changeCredential locks, decides, saves, and publishes a raised generation, all
@@ -248,24 +267,51 @@ func (s *Server) changeCredential(ctx context.Context, company id.Company, crede
 	return c, err
 }
 
+// changeOnce is changeCredential, once per idempotency key. answer puts the changed
+// credential into resp.
+func (s *Server) changeOnce(
+	ctx context.Context, company id.Company, credential id.UUID, kind, action string, req, resp proto.Message,
+	decide func(c *Credential, now time.Time) bool, answer func(Credential),
+) error {
+	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return idem.Do(ctx, tx, req, resp, func() error {
+			c, err := s.changeInTx(ctx, tx, company, credential, kind, action, decide)
+			answer(c)
+			return err
+		})
+	})
+}
+
+// changeClient is changeOnce for an API client. answer puts the changed client
+// into resp.
+func (s *Server) changeClient(
+	ctx context.Context, company id.Company, client id.UUID, action string, req, resp proto.Message,
+	decide func(c *Credential, now time.Time) bool, answer func(*authv1.ApiClient),
+) error {
+	return s.changeOnce(ctx, company, client, kindClient, action, req, resp, decide, func(c Credential) { answer(clientMessage(c, s.now())) })
+}
+
 func (s *Server) changeInTx(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, kind, action string, decide func(c *Credential, now time.Time) bool) (Credential, error) {
 	c, err := s.store.lockCredential(ctx, tx, company, credential, kind)
 	if err != nil {
 		return c, err
 	}
-	generation, now, before := c.Generation, s.instant(), c.facts()
+	before, now := c, s.instant()
 	if !decide(&c, now) {
 		return c, nil
 	}
+	if err := s.mayGrant(ctx, tx, before, c); err != nil {
+		return before, err
+	}
 	c.Version++
-	details := differences(before, c.facts())
+	details := differences(before.facts(), c.facts())
 	if len(details) == 0 {
 		details = c.named()
 	}
 	err = errors.Join(
 		s.store.updateCredential(ctx, tx, c),
 		s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), action, c.Subject(), details...))
-	if err == nil && c.Generation != generation {
+	if err == nil && c.Generation != before.Generation {
 		err = s.outbox.Append(ctx, tx, revoked(c.Subject(), c.Generation))
 	}
 	return c, err
@@ -285,8 +331,8 @@ func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.Create
 	c := Credential{Kind: kindService, Name: check.text("name", req.GetName(), 1, maxName)}
 	known := serviceScopes()
 	if req.GetPlatform() {
-		if !isAdmin(ctx) {
-			return nil, fault.MissingScope(token.Admin)
+		if err := platformOnly(ctx); err != nil {
+			return nil, err
 		}
 		known = append(known, token.Admin)
 	} else {
@@ -300,9 +346,6 @@ func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.Create
 	if err := check.err(); err != nil {
 		return nil, err
 	}
-	if err := within(ctx, c.Scopes); err != nil {
-		return nil, err
-	}
 	resp := &authv1.CreateServiceCredentialResponse{}
 	secret, err := s.shown(ctx, c.Company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
 		secret, err := s.createCredential(ctx, tx, &c, "service_credential.create")
@@ -314,17 +357,6 @@ func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.Create
 	}
 	resp.Secret = secret
 	return resp, nil
-}
-
-// within keeps a caller from getting hold of a credential that may do more than
-// its own.
-func within(ctx context.Context, scopes []string) error {
-	for _, scope := range scopes {
-		if !rpc.ClaimsFrom(ctx).Has(scope) {
-			return fault.MissingScope(scope)
-		}
-	}
-	return nil
 }
 
 // ListServiceCredentials implements ServiceCredentialService.
@@ -350,14 +382,6 @@ func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.Rotate
 	if err != nil {
 		return nil, err
 	}
-	// The secret that it answers with is as good as the credential itself.
-	present, err := s.store.credential(ctx, company, credential, kindService)
-	if err != nil {
-		return nil, err
-	}
-	if err := within(ctx, present.Scopes); err != nil {
-		return nil, err
-	}
 	resp := &authv1.RotateServiceCredentialResponse{}
 	secret, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
 		c, secret, err := s.rotateCredential(ctx, tx, company, credential, kindService, "service_credential.rotate")
@@ -377,17 +401,34 @@ func (s *Server) DisableServiceCredential(ctx context.Context, req *authv1.Disab
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.changeCredential(ctx, company, credential, kindService, "service_credential.disable", disable)
-	return &authv1.DisableServiceCredentialResponse{ServiceCredential: serviceMessage(c, s.now())}, err
+	resp := &authv1.DisableServiceCredentialResponse{}
+	err = s.changeOnce(ctx, company, credential, kindService, "service_credential.disable", req, resp, disable, func(c Credential) {
+		resp.ServiceCredential = serviceMessage(c, s.now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // tenantOrPlatform returns the company of a request; a platform credential that
 // names none means the platform's own.
 func tenantOrPlatform(ctx context.Context) (id.Company, error) {
-	if isAdmin(ctx) {
-		return rpc.Company(ctx), nil
+	if isPlatform(ctx) {
+		return id.Company{}, nil
 	}
 	return tenant(ctx)
+}
+
+// platformOnly refuses a call that is not the platform's own.
+func platformOnly(ctx context.Context) error {
+	if !rpc.ClaimsFrom(ctx).IsAdmin() {
+		return fault.MissingScope(token.Admin)
+	}
+	if !isPlatform(ctx) {
+		return fault.New(fault.Forbidden, fault.ReasonForbidden, "a credential of the platform is made by a call that names no company")
+	}
+	return nil
 }
 
 func namedClient(ctx context.Context, text string) (id.Company, id.UUID, error) {

@@ -71,4 +71,12 @@
 //     an hour, while who made it is an owner.
 //  16. What was published as revoked stays so when the database is restored to an
 //     earlier moment, and what is issued from then on counts.
+//  17. Nobody gets, gives or brings back more than they have: a credential that is
+//     made, changed, rotated or enabled has no scope, rate limit or expiry beyond
+//     that of the caller, and no company but the caller's. The platform's own calls
+//     and owners in the dashboard are above the limit and the expiry, and only they
+//     give the permission that stands for all of them.
+//  18. A token that names a company is bound to it, even one of the platform: it
+//     calls for no other company, sees nothing of the platform, and changes nothing
+//     of it. So is a call whose metadata name a company.
 package auth

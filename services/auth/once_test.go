@@ -1,11 +1,14 @@
 package auth
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/pg"
@@ -92,6 +95,66 @@ func TestSecretsOncePerKey(t *testing.T) { // invariant 1
 			next, _, err := call(name + "-again")
 			if err != nil || next == "" || next == secrets[3] {
 				t.Errorf("under another key: %q, %v", next, err)
+			}
+		})
+	}
+}
+
+func TestChangesOncePerKey(t *testing.T) {
+	r := newWorld(t).start()
+	company := r.company()
+	client := func() string { c, _ := r.client(company); return c }
+	disabled := func() string {
+		c := client()
+		if _, err := r.clients.DisableApiClient(r.as(company), &authv1.DisableApiClientRequest{Id: c}); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	machine := func() string {
+		made, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "Sync", Scopes: []string{"customers:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.GetServiceCredential().GetId()
+	}
+	for name, c := range map[string]struct {
+		target func() string
+		change func(ctx context.Context, target string) (proto.Message, error)
+	}{
+		"UpdateApiClient": {client, func(ctx context.Context, c string) (proto.Message, error) {
+			return r.clients.UpdateApiClient(ctx, &authv1.UpdateApiClientRequest{Id: c, Name: ptr("y")})
+		}},
+		"DisableApiClient": {client, func(ctx context.Context, c string) (proto.Message, error) {
+			return r.clients.DisableApiClient(ctx, &authv1.DisableApiClientRequest{Id: c})
+		}},
+		"EnableApiClient": {disabled, func(ctx context.Context, c string) (proto.Message, error) {
+			return r.clients.EnableApiClient(ctx, &authv1.EnableApiClientRequest{Id: c})
+		}},
+		"DeleteApiClient": {client, func(ctx context.Context, c string) (proto.Message, error) {
+			return r.clients.DeleteApiClient(ctx, &authv1.DeleteApiClientRequest{Id: c})
+		}},
+		"DisableServiceCredential": {machine, func(ctx context.Context, c string) (proto.Message, error) {
+			return r.services.DisableServiceCredential(ctx, &authv1.DisableServiceCredentialRequest{Id: c})
+		}},
+	} {
+		t.Run(name+" answers a repeated request as the first time, and changes nothing", func(t *testing.T) {
+			target := c.target()
+			before := len(r.entries(company, &authv1.ListAuditEntriesRequest{}))
+			ctx := rpc.WithIdempotencyKey(r.as(company), name)
+			first, err := c.change(ctx, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := c.change(ctx, target)
+			if err != nil || !proto.Equal(first, again) {
+				t.Errorf("first %v, then %v, %v", first, again, err)
+			}
+			if after := len(r.entries(company, &authv1.ListAuditEntriesRequest{})); after != before+1 {
+				t.Errorf("%d changes", after-before)
+			}
+			if _, err := c.change(ctx, c.target()); reason(err) != fault.ReasonIdempotencyKeyReused {
+				t.Errorf("the key for another target: %v", err)
 			}
 		})
 	}

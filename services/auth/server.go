@@ -60,10 +60,10 @@ func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
 
-		authv1.CompanyService_CreateCompany_FullMethodName: "platform:admin",
+		authv1.CompanyService_CreateCompany_FullMethodName: rpc.PlatformOnly,
 		authv1.CompanyService_GetCompany_FullMethodName:    rpc.AnyToken,
 		authv1.CompanyService_UpdateCompany_FullMethodName: "company:write",
-		authv1.CompanyService_ListCompanies_FullMethodName: "platform:admin",
+		authv1.CompanyService_ListCompanies_FullMethodName: rpc.PlatformOnly,
 
 		authv1.ApiClientService_CreateApiClient_FullMethodName:       "api-clients:write",
 		authv1.ApiClientService_GetApiClient_FullMethodName:          "api-clients:read",
@@ -91,8 +91,8 @@ func Policy() rpc.Policy {
 		authv1.TokenService_IssueToken_FullMethodName: rpc.Public,
 		authv1.TokenService_GetJwks_FullMethodName:    rpc.Public,
 
-		authv1.SigningKeyService_RotateSigningKey_FullMethodName: "platform:admin",
-		authv1.SigningKeyService_ListSigningKeys_FullMethodName:  "platform:admin",
+		authv1.SigningKeyService_RotateSigningKey_FullMethodName: rpc.PlatformOnly,
+		authv1.SigningKeyService_ListSigningKeys_FullMethodName:  rpc.PlatformOnly,
 
 		authv1.AdministratorService_CreateAdministrator_FullMethodName:        "platform:admin",
 		authv1.AdministratorService_ResetAdministratorPassword_FullMethodName: "platform:admin",
@@ -310,22 +310,24 @@ func tenant(ctx context.Context) (id.Company, error) {
 	return company, nil
 }
 
-// ownOrAny returns the caller's own company where none is named, and the named
-// one to those who operate the platform.
+// ownOrAny returns the company of the call if text names none. A call for no
+// company, which only the platform's credentials can make, may name any.
 func ownOrAny(ctx context.Context, text string) (id.Company, error) {
 	if text == "" {
 		return tenant(ctx)
 	}
 	company, err := id.Parse[id.Company](text)
-	if err != nil || (company != rpc.Company(ctx) && !isAdmin(ctx)) {
+	if err != nil || (company != rpc.Company(ctx) && !isPlatform(ctx)) {
 		return company, fault.Missing("company")
 	}
 	return company, nil
 }
 
-func isAdmin(ctx context.Context) bool {
+// isPlatform reports whether a call is the platform's own: made by one of its
+// credentials, for no company.
+func isPlatform(ctx context.Context) bool {
 	claims := rpc.ClaimsFrom(ctx)
-	return claims != nil && claims.IsAdmin()
+	return claims != nil && claims.IsAdmin() && rpc.Company(ctx).IsZero()
 }
 
 const (

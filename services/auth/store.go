@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/token"
 )
 
 // store is every SQL statement of the service but those of the keys, which are
@@ -99,6 +100,9 @@ const (
 	credentialSQL = `select ` + credentialColumns + ` from credentials
 		where company_id = $1 and id = $2 and kind = $3 and deleted_at is null`
 
+	// A credential of the platform may have a token that names a company.
+	callersCredentialSQL = `select ` + credentialColumns + ` from credentials where id = $1`
+
 	lockCredentialSQL = credentialSQL + ` for update`
 
 	credentialsSQL = `select ` + credentialColumns + ` from credentials
@@ -138,6 +142,21 @@ func (s *store) lockCredential(ctx context.Context, tx *pg.Tx, company id.Compan
 	}
 	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Credential])
 	return c, missing(err, "credential")
+}
+
+// callersCredential returns the credential that a token is of. It takes no lock:
+// two credentials that rotate each other would wait for each other.
+func (s *store) callersCredential(ctx context.Context, tx *pg.Tx, claims *token.Claims) (Credential, error) {
+	u, _ := subjectUUID(claims.Subject)
+	rows, err := tx.Query(ctx, callersCredentialSQL, u)
+	if err != nil {
+		return Credential{}, err
+	}
+	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Credential])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Credential{}, nil // of the platform, and so not visible for a company; those do not expire
+	}
+	return c, err
 }
 
 func (s *store) credentials(ctx context.Context, company id.Company, kind string, after id.UUID, limit int) ([]Credential, error) {

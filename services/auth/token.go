@@ -141,11 +141,9 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		}
 		lifetime = asked
 	}
-	company := c.Company
-	if company.IsZero() && req.GetCompanyId() != "" {
-		if company, err = id.Parse[id.Company](req.GetCompanyId()); err != nil {
-			return token.Claims{}, fault.Missing("company")
-		}
+	company, err := c.speaksFor(req.GetCompanyId())
+	if err != nil {
+		return token.Claims{}, err
 	}
 	claims := token.Claims{
 		Subject: c.Subject(), Kind: c.Kind, Company: company, Scopes: scopes, Generation: c.Generation,
@@ -167,6 +165,19 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		claims.Zone, claims.Currency = tenant.Timezone, tenant.Currency
 	}
 	return claims, nil
+}
+
+// speaksFor returns the company that a token of c names when its caller asks for
+// one; "": for none. Only a credential of the platform may choose.
+func (c *Credential) speaksFor(asked string) (id.Company, error) {
+	if asked == "" {
+		return c.Company, nil
+	}
+	company, err := id.Parse[id.Company](asked)
+	if err != nil || company.IsZero() || (!c.Company.IsZero() && company != c.Company) {
+		return company, fault.Missing("company")
+	}
+	return company, nil
 }
 
 // GetJwks implements TokenService.

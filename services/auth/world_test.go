@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
@@ -60,6 +62,7 @@ type replica struct {
 	verifier *token.Verifier
 	bus      *bus.Bus
 
+	conn      *grpc.ClientConn
 	tokens    authv1.TokenServiceClient
 	companies authv1.CompanyServiceClient
 	clients   authv1.ApiClientServiceClient
@@ -112,6 +115,7 @@ func (w *world) start() *replica {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
+	r.conn = conn
 	r.tokens, r.companies = authv1.NewTokenServiceClient(conn), authv1.NewCompanyServiceClient(conn)
 	r.clients, r.services = authv1.NewApiClientServiceClient(conn), authv1.NewServiceCredentialServiceClient(conn)
 	r.admins, r.audit = authv1.NewAdministratorServiceClient(conn), authv1.NewAuditServiceClient(conn)

@@ -17,20 +17,20 @@ import (
 // outcome is what a cancellation does to what was paid.
 type outcome struct {
 	late      bool
-	freeUntil *time.Time // nil: always
-	credits   int32      // that go back
-	refundDue int64      // minor units
+	freeUntil time.Time
+	credits   int32 // that go back
+	refundDue int64 // minor units
 	currency  string
 }
 
 // outcomeOf decides what cancelling b at an instant means. It is free until so
-// many minutes before the date; nil: always.
+// many minutes before the date starts; nil: until it starts.
 func outcomeOf(b *Booking, freeMinutes *int32, waive bool, now time.Time) outcome {
-	var o outcome
+	o := outcome{freeUntil: b.Date.StartsAt}
 	if freeMinutes != nil {
-		until := b.Date.StartsAt.Add(-time.Duration(*freeMinutes) * time.Minute)
-		o.freeUntil, o.late = &until, now.After(until) && !waive
+		o.freeUntil = o.freeUntil.Add(-time.Duration(*freeMinutes) * time.Minute)
 	}
+	o.late = now.After(o.freeUntil) && !waive
 	if b.Payment.Method == Card {
 		o.currency = b.Payment.Currency
 	}
@@ -46,17 +46,16 @@ func outcomeOf(b *Booking, freeMinutes *int32, waive bool, now time.Time) outcom
 }
 
 func (o *outcome) toProto() *bookingv1.CancellationOutcome {
-	out := &bookingv1.CancellationOutcome{Late: o.late, CreditsReturned: o.credits, RefundDue: o.refundDue, Currency: o.currency}
-	if o.freeUntil != nil {
-		out.FreeUntil = timestamppb.New(*o.freeUntil)
+	return &bookingv1.CancellationOutcome{
+		Late: o.late, FreeUntil: timestamppb.New(o.freeUntil), CreditsReturned: o.credits, RefundDue: o.refundDue, Currency: o.currency,
 	}
-	return out
 }
 
 // CancelBooking implements BookingService.
 func (s *Server) CancelBooking(ctx context.Context, req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
 	resp := &bookingv1.CancelBookingResponse{}
-	err := s.changeBooking(ctx, req, resp, req.GetBookingId(), func(b *Booking, freeMinutes *int32, now time.Time) change {
+	which := registrationVersion{req.GetBookingId(), req.ExpectedVersion}
+	err := s.changeBooking(ctx, req, resp, which, func(b *Booking, freeMinutes *int32, now time.Time) change {
 		o := outcomeOf(b, freeMinutes, req.GetWaivePolicy(), now)
 		done := b.cancel()
 		if done.changed {
@@ -105,7 +104,7 @@ func (s *Server) PreviewCancellation(ctx context.Context, req *bookingv1.Preview
 // RefundBooking implements BookingService.
 func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBookingRequest) (*bookingv1.RefundBookingResponse, error) {
 	resp := &bookingv1.RefundBookingResponse{}
-	err := s.changeBooking(ctx, req, resp, req.GetBookingId(), func(b *Booking, _ *int32, _ time.Time) change {
+	err := s.changeBooking(ctx, req, resp, registrationVersion{booking: req.GetBookingId()}, func(b *Booking, _ *int32, _ time.Time) change {
 		done := b.refund()
 		done.returns = done.changed
 		resp.Booking, resp.Changed = bookingToProto(b), done.changed
@@ -117,17 +116,24 @@ func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBooking
 	return resp, nil
 }
 
+// registrationVersion names a booking, and the version of it that the caller has
+// seen; nil: any.
+type registrationVersion struct {
+	booking string
+	version *int64
+}
+
 // changeBooking sets a flag of one booking, and with it, in one commit, its
 // transaction's version, what becomes free, the credits that are owed, and the
 // event. Where the flag is set already nothing changes.
-func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, booking string,
+func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of registrationVersion,
 	decide func(b *Booking, freeMinutes *int32, now time.Time) change, event func(*bookingv1.BookingSnapshot) outbox.Event,
 ) error {
 	company, err := s.tenant(ctx)
 	if err != nil {
 		return err
 	}
-	which, err := id.Parse[id.Booking](booking)
+	which, err := id.Parse[id.Booking](of.booking)
 	if err != nil {
 		return fault.Missing("booking")
 	}
@@ -137,6 +143,9 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, boo
 		t, freeMinutes, err := s.store.lockBooking(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
+		}
+		if v := of.version; v != nil && *v != t.Version {
+			return staleVersion("registration", t.Version)
 		}
 		b := &t.Bookings[0]
 		now := s.now()

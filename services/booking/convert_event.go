@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -50,10 +51,12 @@ func recurrenceOf(r *bookingv1.Recurrence) *Recurrence {
 func datesOf(in []*bookingv1.NewEventDate) []dateChange {
 	dates := make([]dateChange, len(in))
 	for i, d := range in {
-		minutes := d.GetDurationMinutes()
 		dates[i] = dateChange{
 			at: fmt.Sprintf("dates[%d].", i), adds: true, startsAt: instantOf(d.GetStartsAt()), local: d.GetLocalStart(),
-			minutes: &minutes, capacity: d.Capacity,
+			endsAt: instantOf(d.GetEndsAt()), localEnd: d.GetLocalEnd(), capacity: d.Capacity,
+		}
+		if minutes := d.GetDurationMinutes(); minutes != 0 || !dates[i].ends() {
+			dates[i].minutes = &minutes
 		}
 	}
 	return dates
@@ -64,7 +67,7 @@ func datesOf(in []*bookingv1.NewEventDate) []dateChange {
 func dateChangeOf(at string, d *bookingv1.EventDateChange) (dateChange, error) {
 	c := dateChange{
 		at: at, adds: d.GetId() == "", startsAt: instantOf(d.GetStartsAt()), local: d.GetLocalStart(),
-		minutes: d.DurationMinutes, capacity: d.Capacity, unlimited: d.GetUnlimited(),
+		endsAt: instantOf(d.GetEndsAt()), localEnd: d.GetLocalEnd(), minutes: d.DurationMinutes, capacity: d.Capacity, unlimited: d.GetUnlimited(),
 	}
 	var err error
 	if !c.adds {
@@ -79,7 +82,7 @@ func dateChangeOf(at string, d *bookingv1.EventDateChange) (dateChange, error) {
 func eventChangeOf(r *bookingv1.UpdateEventRequest) (*eventChange, error) {
 	c := &eventChange{
 		title: trimmed(r.Title), description: trimmed(r.Description), timezone: r.Timezone, location: trimmed(r.Location),
-		freeMinutes: r.FreeCancellationMinutes, version: r.ExpectedVersion,
+		freeMinutes: r.FreeCancellationMinutes, recurrence: recurrenceOf(r.GetRecurrence()), version: r.ExpectedVersion,
 	}
 	var faults fields
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
@@ -106,15 +109,12 @@ func eventChangeOf(r *bookingv1.UpdateEventRequest) (*eventChange, error) {
 		c.dates = append(c.dates, change)
 	}
 	if r.GetOnlyDate() != nil {
-		only, err := dateChangeOf("only_date.", &bookingv1.EventDateChange{
-			StartsAt: r.OnlyDate.StartsAt, LocalStart: r.OnlyDate.LocalStart, DurationMinutes: r.OnlyDate.DurationMinutes,
-			Capacity: r.OnlyDate.Capacity, Unlimited: r.OnlyDate.Unlimited,
-		})
+		together, err := togetherOf(r.GetOnlyDate())
 		if err != nil {
 			return nil, err
 		}
-		only.adds = false
-		c.only = &only
+		c.together = together
+		c.lendDuration()
 	}
 	for i, o := range r.GetPricingOptions() {
 		change := optionChange{
@@ -130,6 +130,15 @@ func eventChangeOf(r *bookingv1.UpdateEventRequest) (*eventChange, error) {
 		c.options = append(c.options, change)
 	}
 	return c, c.check()
+}
+
+// togetherOf reads what a request says about the dates together.
+func togetherOf(d *bookingv1.EventDateChange) (*dateChange, error) {
+	unnamed := proto.CloneOf(d)
+	unnamed.Id = ""
+	c, err := dateChangeOf("only_date.", unnamed)
+	c.adds = false
+	return &c, err
 }
 
 func trimmed(s *string) *string {

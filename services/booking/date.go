@@ -18,6 +18,8 @@ type dateChange struct {
 	adds     bool      // a date of its own; otherwise it changes the one with id
 	startsAt time.Time // zero: not said
 	local    string    // the start as wall time instead; "": not said
+	endsAt   time.Time // zero: not said
+	localEnd string    // the end as wall time instead; "": not said
 	minutes  *int32
 	capacity *int32
 	// unlimited takes the capacity away.
@@ -26,23 +28,34 @@ type dateChange struct {
 
 // check reports what is wrong whatever the event is.
 func (c *dateChange) check(f *fields) {
-	switch {
-	case c.local != "" && !c.startsAt.IsZero():
-		f.add(c.at+"local_start", "exclusive", "does not go with starts_at")
-	case c.local != "":
-		if wall, ok := parseWall(c.local); !ok {
-			f.add(c.at+"local_start", "format", "must be a local time such as 2026-03-29T09:30:00")
-		} else if !storable(wall) {
-			f.add(c.at+"local_start", "range", "must be in the years 1 to 9999")
-		}
-	case !c.startsAt.IsZero() || c.adds:
-		f.second(c.at+"starts_at", c.startsAt)
+	if c.adds || c.local != "" || !c.startsAt.IsZero() {
+		f.time(c.at, "starts_at", "local_start", c.startsAt, c.local)
 	}
 	c.checkSize(f)
 }
 
+// time checks a time that is given as an instant or as wall time.
+func (f *fields) time(at, instant, local string, when time.Time, text string) {
+	switch {
+	case text != "" && !when.IsZero():
+		f.add(at+local, "exclusive", "does not go with "+instant)
+	case text != "":
+		if wall, ok := parseWall(text); !ok {
+			f.add(at+local, "format", "must be a local time such as 2026-03-29T09:30:00")
+		} else if !storable(wall) {
+			f.add(at+local, "range", "must be in the years 1 to 9999")
+		}
+	default:
+		f.second(at+instant, when)
+	}
+}
+
+// checkSize checks the duration, the end and the capacity.
 func (c *dateChange) checkSize(f *fields) {
-	if m := c.minutes; m == nil && c.adds || m != nil && (*m < 1 || *m > maxMinutes) {
+	if c.ends() {
+		f.time(c.at, "ends_at", "local_end", c.endsAt, c.localEnd)
+	}
+	if m := c.minutes; m == nil && c.adds && !c.ends() || m != nil && (*m < 1 || *m > maxMinutes) {
 		f.add(c.at+"duration_minutes", "range", fmt.Sprintf("must be 1 to %d", maxMinutes))
 	}
 	switch {
@@ -53,20 +66,51 @@ func (c *dateChange) checkSize(f *fields) {
 	}
 }
 
+// ends reports whether the change gives an end.
+func (c *dateChange) ends() bool { return c.localEnd != "" || !c.endsAt.IsZero() }
+
 // start is the instant of a checked change; zero: it says none.
-func (c *dateChange) start(loc *time.Location) time.Time {
-	if c.local == "" {
-		return c.startsAt
+func (c *dateChange) start(loc *time.Location) time.Time { return instantIn(c.startsAt, c.local, loc) }
+
+// end is like start.
+func (c *dateChange) end(loc *time.Location) time.Time { return instantIn(c.endsAt, c.localEnd, loc) }
+
+// instantIn is an instant, or that of a checked wall time.
+func instantIn(at time.Time, local string, loc *time.Location) time.Time {
+	if local == "" {
+		return at
 	}
-	wall, _ := parseWall(c.local)
+	wall, _ := parseWall(local)
 	return wallIn(wall, loc)
 }
 
-// date is the date that a checked change adds.
-func (c *dateChange) date(at time.Time) EventDate {
+// length returns the minutes of a date that starts at an instant and that a checked
+// change sizes; nil: the change does not say.
+func (c *dateChange) length(start time.Time, loc *time.Location, f *fields) *int32 {
+	if !c.ends() {
+		return c.minutes
+	}
+	member := "ends_at"
+	if c.localEnd != "" {
+		member = "local_end"
+	}
+	between := c.end(loc).Sub(start)
+	if between <= 0 || between%time.Minute != 0 || between > maxMinutes*time.Minute {
+		f.add(c.at+member, "min", "must be whole minutes after the start, at most a year")
+		return c.minutes
+	}
+	minutes := int32(between / time.Minute)
+	if c.minutes != nil && *c.minutes != minutes {
+		f.add(c.at+"duration_minutes", "mismatch", fmt.Sprintf("must be %d, the minutes from the start to the end, or be left out", minutes))
+	}
+	return &minutes
+}
+
+// date is the date that a checked change adds at an instant.
+func (c *dateChange) date(at time.Time, loc *time.Location, f *fields) EventDate {
 	d := EventDate{StartsAt: at, Capacity: c.capacity, Status: Scheduled}
-	if c.minutes != nil {
-		d.Minutes = *c.minutes
+	if minutes := c.length(at, loc, f); minutes != nil {
+		d.Minutes = *minutes
 	}
 	return d
 }
@@ -83,13 +127,42 @@ func recurring(r *Recurrence, model dateChange, timezone string) (*eventChange, 
 	var faults fields
 	again := *r // a transaction may be repeated
 	again.Exceptions = slices.Clone(r.Exceptions)
-	c := &eventChange{}
-	for _, at := range faults.recurrence(&again, timezone) {
-		// A fault of one names the rule, and what it gives by its wall time.
-		model.at, model.startsAt, model.local = byRule, time.Time{}, at.In(loc).Format(wallLayout)
-		c.dates = append(c.dates, model)
+	return &eventChange{dates: faults.occurrences(&again, model, loc, timezone)}, faults.err()
+}
+
+// occurrences lists the dates that a rule gives, each after the model of one, by
+// time. An end in wall time keeps its distance from the start in wall time, so a
+// night on which the clocks change is longer or shorter than others.
+func (f *fields) occurrences(r *Recurrence, model dateChange, loc *time.Location, timezone string) []dateChange {
+	starts := f.recurrence(r, timezone)
+	if len(starts) == 0 {
+		return nil
 	}
-	return c, faults.err()
+	if !model.endsAt.IsZero() {
+		f.add(model.at+"ends_at", "local", "must be wall time without an offset where the event recurs")
+		return nil
+	}
+	first, _ := parseWall(r.Start)
+	last, _ := parseWall(model.localEnd)
+	before := f.Len()
+	if model.length(wallIn(first, loc), loc, f); f.Len() > before {
+		return nil
+	}
+	if model.minutes != nil {
+		model.localEnd = "" // the duration is that of every date
+	}
+	dates := make([]dateChange, len(starts))
+	for i, at := range starts {
+		// A fault of one names the rule, and what it gives by its wall time.
+		wall := at.In(loc)
+		dates[i] = model
+		dates[i].at, dates[i].startsAt, dates[i].local = byRule, time.Time{}, wall.Format(wallLayout)
+		if model.localEnd != "" {
+			shown := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC)
+			dates[i].localEnd = shown.Add(last.Sub(first)).Format(wallLayout)
+		}
+	}
+	return dates
 }
 
 // added makes dates of changes that add, whose starts must differ.
@@ -102,7 +175,7 @@ func (f *fields) added(changes []dateChange, loc *time.Location) []EventDate {
 			f.startTaken(&changes[i])
 		}
 		starts[at] = true
-		dates[i] = changes[i].date(at)
+		dates[i] = changes[i].date(at, loc, f)
 	}
 	return dates
 }
@@ -132,8 +205,8 @@ func (c *dateChange) change(d *EventDate, loc *time.Location, f *fields) (differ
 	if at := c.start(loc); !at.IsZero() {
 		d.StartsAt = at
 	}
-	if c.minutes != nil {
-		d.Minutes = *c.minutes
+	if minutes := c.length(d.StartsAt, loc, f); minutes != nil {
+		d.Minutes = *minutes
 	}
 	if c.unlimited {
 		d.Capacity = nil
@@ -144,12 +217,16 @@ func (c *dateChange) change(d *EventDate, loc *time.Location, f *fields) (differ
 			f.add(c.at+"capacity", "min", fmt.Sprintf("must be at least %d, which are booked", d.Booked))
 		}
 	}
-	done := difference{date: *d}
-	done.changed = d.places() != before.places() || !d.StartsAt.Equal(before.StartsAt) || d.Minutes != before.Minutes
+	done := difference{date: *d, changed: before.differs(d)}
 	if done.changed && before.Status == DateCancelled {
 		return done, fault.Refuse(ReasonEventCancelled, "the event date is cancelled").With("event_date_id", d.ID.String())
 	}
 	return done, nil
+}
+
+// differs reports whether the dates have another start, duration or capacity.
+func (d *EventDate) differs(other *EventDate) bool {
+	return d.places() != other.places() || !d.StartsAt.Equal(other.StartsAt) || d.Minutes != other.Minutes
 }
 
 // places is how many a date holds.

@@ -209,13 +209,13 @@ func TestCancelAndDeleteEvent(t *testing.T) {
 			t.Errorf("an update that changes nothing answers %v, %v", same, err)
 		}
 	})
-	t.Run("a cancelled event is changed no more", func(t *testing.T) {
+	t.Run("what a cancelled event sells is changed no more", func(t *testing.T) {
 		e := three()
 		if _, err := w.events.CancelEvent(w.ctx, &bookingv1.CancelEventRequest{Id: e.GetId()}); err != nil {
 			t.Fatal(err)
 		}
 		for _, req := range []*bookingv1.UpdateEventRequest{
-			{Title: ptr("x")}, {Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED}, {Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT},
+			{Type: bookingv1.EventType_EVENT_TYPE_WORKSHOP}, {Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED}, {Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT},
 			{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), Capacity: ptr[int32](9)}}},
 			{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: ptr[int32](9)}}},
 			{Dates: []*bookingv1.EventDateChange{{LocalStart: ptr("2030-01-01T09:00:00"), DurationMinutes: ptr[int32](1)}}},

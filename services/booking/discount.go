@@ -40,9 +40,8 @@ type discountCode struct {
 
 var codeFormat = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// check reports every fault of a code to be made.
-func (c *discountCode) check() error {
-	var faults fields
+// check adds every fault of a code to be made; its events are checked apart.
+func (c *discountCode) check(faults *fields) {
 	if !codeFormat.MatchString(c.Code) {
 		faults.add("code", "format", "must be 1 to 64 letters, digits, - or _")
 	}
@@ -57,8 +56,7 @@ func (c *discountCode) check() error {
 	if c.Amount != nil && !isCurrency(c.Currency) {
 		faults.add("currency", "enum", "must be GBP, EUR or USD")
 	}
-	c.checkUse(&faults)
-	return faults.err()
+	c.checkUse(faults)
 }
 
 // checkUse checks what may also be changed later.

@@ -53,7 +53,9 @@
 //     a card payment has amounts and a currency, a pass payment credits.
 //  12. A recurrence is expanded in wall time: a clock change moves no occurrence
 //     but one whose time is skipped, which comes later by the gap. It ends, gives
-//     at most 1000 dates, and takes bounded work whatever it says.
+//     at most 1000 dates, and takes bounded work whatever it says. An end in wall
+//     time is counted in the event's zone, so a date during which the clocks
+//     change is longer or shorter.
 //  13. What is cancelled is closed first: from that commit on nobody books it, and
 //     every booking of it is cancelled, by the caller or by whoever finds it
 //     unfinished. Nothing that is a draft, cancelled or deleted holds a booking
@@ -77,4 +79,9 @@
 //     waits at its price; what was booked keeps it. An event has always one.
 //  21. Of an erased customer the bookings, payments and counts stay, without name,
 //     address and references, and no older news brings them back.
+//  22. After ConfirmCustomerDeletion has answered, no replica commits a purchase, a
+//     hold, a confirmation of either, a waitlist entry or an imported line that
+//     names the customer. Each of these locks the rows of its customers in the
+//     copy for key share in the commit that it decides in; the confirmation first
+//     commits the deletion, then waits until nobody holds such a lock.
 package booking

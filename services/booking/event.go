@@ -53,7 +53,7 @@ type Event struct {
 	Dates       []EventDate // by start, then id
 	Options     []PricingOption
 	Recurrence  *Recurrence // nil: its first dates were named one by one
-	FreeMinutes *int32      // before a date until which cancelling is free; nil: always
+	FreeMinutes *int32      // before a date until which cancelling is free; nil: until it starts
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Version     int64
@@ -125,10 +125,11 @@ func (e *newEvent) check(company Company) error {
 	if e.Recurrence != nil {
 		e.recur(&faults)
 	} else if faults.count("dates", len(e.dates), 1, maxDates) {
+		before := faults.Len()
 		for i := range e.dates {
 			e.dates[i].check(&faults)
 		}
-		if loc, err := zone.Load(e.Timezone); err == nil {
+		if loc, err := zone.Load(e.Timezone); err == nil && faults.Len() == before {
 			e.Dates = faults.added(e.dates, loc)
 		}
 	}
@@ -141,13 +142,19 @@ func (e *newEvent) check(company Company) error {
 
 // recur makes the dates of a rule after the model of the only one that is named.
 func (e *newEvent) recur(faults *fields) {
-	if faults.count("dates", len(e.dates), 1, 1) {
-		model := &e.dates[0]
-		model.startsAt, model.local = time.Time{}, ""
-		model.checkSize(faults)
-		for _, at := range faults.recurrence(e.Recurrence, e.Timezone) {
-			e.Dates = append(e.Dates, model.date(at))
-		}
+	if !faults.count("dates", len(e.dates), 1, 1) {
+		return
+	}
+	model := e.dates[0]
+	before := faults.Len()
+	model.checkSize(faults)
+	loc, err := zone.Load(e.Timezone)
+	if err != nil || faults.Len() > before {
+		faults.recurrence(e.Recurrence, e.Timezone) // reports the faults of the rule too
+		return
+	}
+	for _, d := range faults.occurrences(e.Recurrence, model, loc, e.Timezone) {
+		e.Dates = append(e.Dates, d.date(d.start(loc), loc, faults))
 	}
 }
 

@@ -24,14 +24,15 @@ type eventChange struct {
 	title, description, timezone, location *string
 	eventType                              EventType
 	status                                 EventStatus
-	freeMinutes                            *int32 // always: cancelling is always free
+	freeMinutes                            *int32 // always: no policy
 	dates                                  []dateChange
-	only                                   *dateChange
+	together                               *dateChange // what it says of the dates together; nil: nothing
+	recurrence                             *Recurrence // must be the event's
 	options                                []optionChange
 	version                                *int64
 }
 
-// always stands for no limit to free cancellation.
+// always stands for no policy: cancelling is free until the start.
 const always = -1
 
 // optionChange changes a pricing option, or adds one.
@@ -52,7 +53,9 @@ type optionChange struct {
 type eventPlan struct {
 	*Event
 	// said is what the event says of itself, its options included.
-	said           bool
+	said bool
+	// sells reports a change of more than the texts that people read.
+	sells          bool
 	cancels        bool
 	drafts         bool // its dates become drafts, or cease to be
 	rezones        bool
@@ -84,13 +87,23 @@ func (p *eventPlan) offers() []id.EventDate {
 
 // touchesDates reports a change for which the event's dates must be locked.
 func (c *eventChange) touchesDates() bool {
-	return c.only != nil || len(c.dates) > 0 || c.status != "" || c.timezone != nil
+	return c.together != nil || len(c.dates) > 0 || c.status != "" || c.timezone != nil
+}
+
+// adding counts the dates that the change adds.
+func (c *eventChange) adding() (n int) {
+	for i := range c.dates {
+		if c.dates[i].adds {
+			n++
+		}
+	}
+	return n
 }
 
 // check reports what is wrong whatever the event is.
 func (c *eventChange) check() error {
 	var faults fields
-	if faults.count("dates", len(c.dates), 0, maxDates) {
+	if faults.count("dates", len(c.dates), 0, maxEventDates) && faults.count("dates", c.adding(), 0, maxDates) {
 		named := map[id.EventDate]bool{}
 		for i := range c.dates {
 			d := &c.dates[i]
@@ -101,11 +114,8 @@ func (c *eventChange) check() error {
 			named[d.id] = true
 		}
 	}
-	if c.only != nil {
-		c.only.check(&faults)
-		if len(c.dates) > 0 {
-			faults.add("only_date", "exclusive", "does not go with dates")
-		}
+	if c.together != nil {
+		c.together.check(&faults)
 	}
 	changed := make(map[id.PricingOption]bool, len(c.options))
 	for i, o := range c.options {
@@ -124,9 +134,9 @@ func (c *eventChange) check() error {
 }
 
 // apply decides what becomes of e, which is changed in place.
-func (c *eventChange) apply(e *Event, company Company) (*eventPlan, error) {
+func (c *eventChange) apply(e *Event, company Company, now func() time.Time) (*eventPlan, error) {
 	if c.version != nil && *c.version != e.Version {
-		return nil, staleVersion(e.Version)
+		return nil, staleVersion("event", e.Version)
 	}
 	p := &eventPlan{Event: e}
 	cancelled := e.Status == Cancelled
@@ -138,21 +148,21 @@ func (c *eventChange) apply(e *Event, company Company) (*eventPlan, error) {
 		return nil, err
 	}
 	if loc, err := zone.Load(e.Timezone); err == nil {
-		if err := c.changeDates(p, loc, &faults); err != nil {
+		if err := c.changeDates(p, loc, now, &faults); err != nil {
 			return nil, err
 		}
 	}
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	if cancelled && p.changes() {
+	if cancelled && (p.sells || len(p.changedDates)+len(p.addedDates) > 0) {
 		return nil, eventCancelledFault()
 	}
 	return p, nil
 }
 
-func staleVersion(current int64) *fault.Error {
-	return fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the event was changed meanwhile").
+func staleVersion(what string, current int64) *fault.Error {
+	return fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the "+what+" has changed since it was read").
 		With("version", strconv.FormatInt(current, 10))
 }
 
@@ -177,16 +187,19 @@ func (c *eventChange) say(p *eventPlan, f *fields) error {
 		}
 	}
 	f.about(e)
+	if c.recurrence != nil && !e.Recurrence.is(c.recurrence) {
+		f.add("recurrence", "immutable", "is given when the event is created. Change, add or cancel its dates instead")
+	}
 	p.rezones = e.Timezone != before.Timezone
-	p.said = p.rezones || e.Title != before.Title || e.Description != before.Description || e.Type != before.Type ||
-		e.Location != before.Location || !same(e.FreeMinutes, before.FreeMinutes)
+	p.sells = p.rezones || e.Type != before.Type || !same(e.FreeMinutes, before.FreeMinutes)
+	p.said = p.sells || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
 	if c.status == "" || c.status == e.Status {
 		return nil
 	}
 	if c.status == Cancelled {
 		p.cancels = true
 	} else {
-		p.said = true
+		p.said, p.sells = true, true
 		p.drafts = e.Status == Draft || c.status == Draft
 	}
 	if c.status == Draft && e.Status != Cancelled && e.taken() {
@@ -249,7 +262,8 @@ func (c *eventChange) changeOptions(p *eventPlan, company Company, f *fields) er
 		f.add("pricing_options", "items", "must not all end, because a booking has one")
 	}
 	p.addedOptions = e.Options[old:]
-	p.said = p.said || len(p.changedOptions)+len(p.addedOptions)+len(p.endedOptions) > 0
+	offers := len(p.changedOptions)+len(p.addedOptions)+len(p.endedOptions) > 0
+	p.said, p.sells = p.said || offers, p.sells || offers
 	return nil
 }
 
@@ -295,7 +309,7 @@ func (o *optionChange) change(to *PricingOption) {
 	if o.price != nil {
 		to.Price = *o.price
 	}
-	if o.currency != nil && *o.currency != "" {
+	if o.currency != nil {
 		to.Currency = *o.currency
 	}
 	if o.credits != nil {
@@ -320,38 +334,39 @@ func noSuchPart(field, what string) error {
 	return missing
 }
 
-func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, f *fields) error {
+func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, now func() time.Time, f *fields) error {
 	e := p.Event
-	changes := c.dates
-	if c.only != nil {
-		if len(e.Dates) != 1 {
-			f.add("only_date", "ambiguous", fmt.Sprintf("does not say which, because the event has %d dates", len(e.Dates)))
-			return nil
-		}
-		c.only.id = e.Dates[0].ID
-		changes = []dateChange{*c.only}
+	before := slices.Clone(e.Dates)
+	at := make(map[id.EventDate]int, len(e.Dates))
+	for i := range e.Dates {
+		at[e.Dates[i].ID] = i
 	}
-	var adding []*dateChange
-	for i := range changes {
-		change := &changes[i]
+	for i := range c.dates {
+		change := &c.dates[i]
 		if change.adds {
-			adding = append(adding, change)
+			p.addedDates = append(p.addedDates, change.date(change.start(loc), loc, f))
 			continue
 		}
-		at := slices.IndexFunc(e.Dates, func(d EventDate) bool { return d.ID == change.id })
-		if at < 0 {
+		i, ok := at[change.id]
+		if !ok {
 			return noSuchPart(change.at+"id", "event date")
 		}
-		done, refusal := change.change(&e.Dates[at], loc, f)
-		if refusal != nil {
+		if _, refusal := change.change(&e.Dates[i], loc, f); refusal != nil {
 			return refusal
 		}
-		if done.changed {
-			p.changedDates = append(p.changedDates, done)
-		}
 	}
-	for _, change := range adding {
-		p.addedDates = append(p.addedDates, change.date(change.start(loc)))
+	changes := c.dates
+	if c.together != nil {
+		spread, err := c.spread(p, before, loc, now(), f)
+		if err != nil {
+			return err
+		}
+		changes = append(slices.Clone(changes), spread...)
+	}
+	for i := range e.Dates {
+		if before[i].differs(&e.Dates[i]) {
+			p.changedDates = append(p.changedDates, difference{date: e.Dates[i], changed: true})
+		}
 	}
 	f.startsOnce(e.Dates, p.addedDates, changes, loc)
 	if len(p.addedDates) > 0 && len(e.Dates)+len(p.addedDates) > maxEventDates {

@@ -162,7 +162,7 @@ func (s *Server) confirmHold(ctx context.Context, company Company, which id.Tran
 		case h.status == released || !now.Before(h.expiresAt):
 			return fault.Refuse(ReasonHoldExpired, "the hold has expired, its places are given back")
 		}
-		if err := tx.Pipeline(ctx, takesPlace(company.ID, which)); err != nil {
+		if err := tx.Pipeline(ctx, takesPlace(company.ID, which), namesCustomers(company.ID, which)); err != nil {
 			return err
 		}
 		if t, err = s.store.unconfirmed(ctx, tx, company.ID, which, held); err != nil {

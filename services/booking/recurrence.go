@@ -32,7 +32,7 @@ const (
 // recurrence checks a rule and returns the instants at which it takes place in
 // the zone, by time. Its texts are put into their normal form.
 func (f *fields) recurrence(r *Recurrence, timezone string) []time.Time {
-	r.Rule = strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(r.Rule)), "RRULE:")
+	r.Rule = normalRule(r.Rule)
 	before := f.Len()
 	f.text("recurrence.rule", r.Rule, 1, maxRule)
 	start, ok := parseWall(r.Start)

@@ -132,8 +132,8 @@ func (s *Server) payByPass(ctx context.Context, company Company, t *Transaction,
 			// It took so long that it was undone meanwhile, or a repetition was faster.
 			return fault.Away(err)
 		}
-		if fault.Is(err, fault.Refused) {
-			// The credits are taken, and the date is cancelled.
+		if fault.Is(err, fault.Refused) || fault.Is(err, fault.NotFound) {
+			// The credits are taken, and the date is cancelled or a customer deleted.
 			return errors.Join(s.undo(ctx, company.ID, t.ID, err), err)
 		}
 		return err
@@ -237,6 +237,7 @@ func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Compa
 			return nil
 		}},
 		takesPlace(company, t.ID),
+		namesCustomers(company, t.ID),
 		pg.Query{SQL: nameUsedPassSQL, Args: []any{company, t.ID, pass}},
 		told)
 }

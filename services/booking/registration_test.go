@@ -125,6 +125,15 @@ func TestRegistrations(t *testing.T) {
 			t.Errorf("the list has %v, %v", list.GetRegistrations()[1], err)
 		}
 	})
+	t.Run("a cancellation of another version is refused", func(t *testing.T) {
+		booking := w.mustBook(w.ctx, ann, w.event(w.ctx, nil), 1).GetBookings()[0].GetId()
+		_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, ExpectedVersion: ptr[int64](2)})
+		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
+		got, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, ExpectedVersion: ptr[int64](1)})
+		if err != nil || !got.GetChanged() {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
 	t.Run("a change makes it one that was changed since, and says when", func(t *testing.T) {
 		w.exec(`update transactions set purchased_at = '2020-01-01'`)
 		since := time.Now().Add(time.Hour).Truncate(time.Second)

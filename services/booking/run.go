@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/booking/migrations"
 )
@@ -14,9 +15,10 @@ import (
 // Part returns the booking service as a part of the platform.
 func Part() service.Part {
 	return service.Part{
-		Name:       "booking",
-		About:      "events, their dates and capacity, and the transactions in which customers book them",
-		Callers:    []string{"admin", "gateway-a", "gateway-b", "reservectl"},
+		Name:  "booking",
+		About: "events, their dates and capacity, and the transactions in which customers book them",
+		// Customer to have deletions confirmed.
+		Callers:    []string{"customer", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -62,6 +64,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterDiscountServiceServer(srv, server)
 	bookingv1.RegisterWaitlistServiceServer(srv, server)
 	bookingv1.RegisterVerificationServiceServer(srv, server)
+	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)

@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
@@ -24,6 +25,7 @@ type Server struct {
 	bookingv1.UnimplementedDiscountServiceServer
 	bookingv1.UnimplementedWaitlistServiceServer
 	bookingv1.UnimplementedVerificationServiceServer
+	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store
 	outbox    *outbox.Outbox
@@ -59,6 +61,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies Com
 func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
+		customerv1.CustomerDeletionService_ConfirmCustomerDeletion_FullMethodName: "customers:write|privacy:write",
 
 		bookingv1.BookingService_CreateTransaction_FullMethodName:       "bookings:write|registrations:write",
 		bookingv1.BookingService_GetTransaction_FullMethodName:          "bookings:read",

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 
 	saveDiscountSQL = `update discount_codes set valid_from = $3, valid_until = $4, max_uses = $5, disabled = $6, version = $7, updated_at = $8
 		where company_id = $1 and id = $2`
+
+	knownEventsSQL = `select id from events where company_id = $1 and id = any($2) and deleted_at is null`
 
 	discountByIDSQL   = `select ` + discountColumns + ` from discount_codes where company_id = $1 and id = $2`
 	discountByCodeSQL = `select ` + discountColumns + ` from discount_codes where company_id = $1 and lower(code) = lower($2)`
@@ -49,18 +52,17 @@ func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDi
 			c.Currency = company.Currency
 		}
 	}
-	for _, event := range req.GetEventIds() {
-		which, err := id.Parse[id.Event](event)
-		if err != nil {
-			return nil, fault.Missing("event")
-		}
-		c.Events = append(c.Events, which)
-	}
-	if err := c.check(); err != nil {
+	var faults fields
+	c.Events = faults.events("event_ids", req.GetEventIds())
+	c.check(&faults)
+	if err := faults.err(); err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.CreateDiscountCodeResponse{}
 	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		if err := checkEvents(ctx, tx, company.ID, "event_ids", c.Events); err != nil {
+			return err
+		}
 		resp.DiscountCode = discountToProto(c)
 		_, err := tx.Exec(ctx, insertDiscountSQL, company.ID, c.ID, c.Code, c.BasisPoints, c.Amount, orNull(c.Currency),
 			c.ValidFrom, c.ValidUntil, c.MaxUses, c.Events, c.CreatedAt)
@@ -70,6 +72,47 @@ func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDi
 		return nil, err
 	}
 	return resp, nil
+}
+
+// events reads a list of event identifiers.
+func (f *fields) events(field string, list []string) []id.Event {
+	out := make([]id.Event, len(list))
+	seen := make(map[id.Event]bool, len(list))
+	for i, text := range list {
+		event, err := id.Parse[id.Event](text)
+		switch {
+		case err != nil:
+			f.add(fmt.Sprintf("%s[%d]", field, i), "exists", "does not exist")
+		case seen[event]:
+			f.add(fmt.Sprintf("%s[%d]", field, i), "unique", "is in the list twice")
+		}
+		out[i], seen[event] = event, true
+	}
+	return out
+}
+
+// checkEvents refuses identifiers that are of no event of the company.
+func checkEvents(ctx context.Context, tx *pg.Tx, company id.Company, field string, events []id.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	known := make(map[id.Event]bool, len(events))
+	err := tx.Pipeline(ctx, pg.Query{SQL: knownEventsSQL, Args: []any{company, events}, Scan: each(func(rows pgx.Rows) error {
+		var event id.Event
+		err := rows.Scan(&event)
+		known[event] = true
+		return err
+	})})
+	if err != nil {
+		return err
+	}
+	var faults fields
+	for i, event := range events {
+		if !known[event] {
+			faults.add(fmt.Sprintf("%s[%d]", field, i), "exists", "does not exist")
+		}
+	}
+	return faults.err()
 }
 
 // GetDiscountCode implements DiscountService.

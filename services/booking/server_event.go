@@ -141,7 +141,7 @@ func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequ
 			return err
 		}
 		if v := req.ExpectedVersion; v != nil && *v != e.Version {
-			return staleVersion(e.Version)
+			return staleVersion("event", e.Version)
 		}
 		if e.occupied() {
 			return fault.Refuse(ReasonHasRegistrations, "the event has registrations")

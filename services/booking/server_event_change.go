@@ -35,7 +35,7 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		if err != nil {
 			return err
 		}
-		p, err := change.apply(e, company)
+		p, err := change.apply(e, company, s.now)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 				return err
 			}
 		}
-		p, err := adds.apply(e, company)
+		p, err := adds.apply(e, company, s.now)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,6 +39,10 @@ const (
 				cross join lateral (select id from event_dates
 					where company_id = $1 and event_id = n.event_id and starts_at = n.starts_at offset 0) k)
 		order by d.id for no key update of d`
+
+	// Nobody confirms the deletion of a customer before the import has committed.
+	importCustomersSQL = `select id, deleted_at is not null from customers
+		where company_id = $1 and id = any($2) order by id for key share`
 
 	importOptionsSQL = `select event_id, id, name, position from pricing_options
 		where company_id = $1 and event_id = any($2) order by ended_at is null` // of one name, what is sold counts
@@ -82,6 +87,7 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 			}
 			return nil
 		})},
+		pg.Query{SQL: importCustomersSQL, Args: []any{l.company.ID, slices.Collect(maps.Values(l.customers))}, Scan: l.dropDeleted()},
 	)
 	if err != nil {
 		return err
@@ -101,6 +107,20 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 			return err
 		})},
 	)
+}
+
+// dropDeleted forgets those customers of the lines who were deleted since the lines
+// were read.
+func (l *ledger) dropDeleted() func(pgx.Rows) error {
+	return each(func(rows pgx.Rows) error {
+		var customer id.Customer
+		var deleted bool
+		err := rows.Scan(&customer, &deleted)
+		if deleted {
+			maps.DeleteFunc(l.customers, func(_ string, c id.Customer) bool { return c == customer })
+		}
+		return err
+	})
 }
 
 // starting lists the events in place and the starts at which lines describe a

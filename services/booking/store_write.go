@@ -15,7 +15,8 @@ import (
 
 // The writes of transactions. Locks are taken in one order everywhere, so that
 // no two commits wait for each other: events, then transactions, then dates, and
-// each kind by id.
+// each kind by id. Rows of customers are locked for key share at any time: only
+// the fence of a deletion waits for that lock, and it holds no other (deletion.go).
 
 const (
 	// From the dates to their events, and to the options of these: every lateral is
@@ -32,11 +33,12 @@ const (
 			from pricing_options o where o.company_id = $1 and o.event_id = e.event_id offset 0) o`
 
 	knownCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null as deleted
-		from customers where company_id = $1 and id = any($2)`
+		from customers where company_id = $1 and id = any($2) order by id for key share`
 )
 
 // lockOffer reads what orders are decided on. The dates stay locked until the
-// end of tx; customers and pricing options need no lock.
+// end of tx, and nobody confirms the deletion of the customers before it. Pricing
+// options need no lock.
 func (s *store) lockOffer(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, customers []id.Customer, codes []string) (*offer, error) {
 	of := &offer{
 		dates: map[id.EventDate]*offeredDate{}, options: map[id.Event][]PricingOption{}, ended: map[id.Event][]PricingOption{},

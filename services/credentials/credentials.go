@@ -4,6 +4,8 @@ package credentials
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 )
 
@@ -46,10 +48,10 @@ type Webhooks struct {
 	CAFile string `json:"ca_file,omitempty"`
 }
 
-// GRPC has the services' addresses and a token of the operator, which
-// speaks for the demonstration company unless the call's metadata names another
-// (reservation-company). The token is renewed in the file before it expires;
-// the credential gets further ones.
+// GRPC has the services' addresses, the operator's credential and a token of it.
+// standalone binds the token to the demonstration company: it calls for no other
+// company. The token is renewed in the file before it expires. The credential gets
+// others, which name any company or none.
 type GRPC struct {
 	Auth              string     `json:"auth"`
 	Customer          string     `json:"customer"`
@@ -73,6 +75,10 @@ func Write(path string, v any) error {
 		return err
 	}
 	next := path + ".next"
+	// One that is left of an interrupted run may have wider rights.
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
 		return err
 	}

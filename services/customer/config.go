@@ -9,10 +9,12 @@ import (
 
 // Config holds the settings of the customer service.
 type Config struct {
-	Base       service.Base
-	Credential service.Credential
-	AuthAddr   string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
-	Settle     time.Duration `env:"ERASURE_SETTLE" envDefault:"2m" doc:"how long a request that is under way may take at most: so much later every service looks once more for what it stored about an erased customer"`
+	Base        service.Base
+	Credential  service.Credential
+	AuthAddr    string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
+	BookingAddr string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service's gRPC, separated by commas"`
+	PassAddr    string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service's gRPC, separated by commas"`
+	Settle      time.Duration `env:"ERASURE_SETTLE" envDefault:"2m" doc:"how long a request that is under way may take at most: so much later every service looks once more for what it stored about an erased customer"`
 }
 
 // Validate reports every wrong setting.

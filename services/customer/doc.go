@@ -45,4 +45,9 @@
 //  13. The search text of a customer is that of the stored name, address and number, from
 //     whatever writer. A search finds customers of its own company only, and its pages
 //     follow invariant 7 within each tier. It never reads the whole table.
+//  14. A deletion is answered only after booking and pass have confirmed that none of
+//     their replicas serves the customer. Until then it is marked, also across
+//     crashes, and a repeat goes on with it; of all requests that delete a customer
+//     one is answered OK, and those after it NOT_FOUND. An erasure is answered only
+//     after the same confirmation. A replayed answer is no exception.
 package customer

@@ -103,7 +103,7 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 				events = append(events, created(company, c))
 			}
 		}
-		return s.outbox.CopyAppend(ctx, tx, events)
+		return s.outbox.AppendAll(ctx, tx, events)
 	})
 	if err != nil {
 		return nil, err

@@ -40,10 +40,21 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer authConn.Close()
+	bookingConn, err := h.Dial("booking", cfg.BookingAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer bookingConn.Close()
+	passConn, err := h.Dial("pass", cfg.PassAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer passConn.Close()
 
 	srv := kit.GRPC(Policy())
 	companies := NewCompanyClient(authConn, cfg.Credential.Source(authConn))
-	server := NewServer(kit.DB, kit.Outbox, companies)
+	confirmations := ConfirmationClient{customerv1.NewCustomerDeletionServiceClient(bookingConn), customerv1.NewCustomerDeletionServiceClient(passConn)}
+	server := NewServer(kit.DB, kit.Outbox, companies, confirmations)
 	customerv1.RegisterCustomerServiceServer(srv, server)
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))

@@ -23,6 +23,7 @@ type Server struct {
 	store     *store
 	outbox    *outbox.Outbox
 	companies Companies
+	confirmer Confirmer
 	// bulk holds a token per import or export that is using the database, so that
 	// they leave connections to everyone else.
 	bulk  chan struct{}
@@ -34,11 +35,12 @@ type Server struct {
 // the same time.
 const bulkAtOnce = 2
 
-// NewServer returns a server on db, which appends its events to box and asks
-// companies for those that it does not know yet.
-func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies) *Server {
+// NewServer returns a server on db, which appends its events to box, asks
+// companies for those that it does not know yet, and has deletions confirmed by
+// confirmer.
+func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies, confirmer Confirmer) *Server {
 	return &Server{
-		store: newStore(db), outbox: box, companies: companies, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
+		store: newStore(db), outbox: box, companies: companies, confirmer: confirmer, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
 	}
 }
 
@@ -207,35 +209,6 @@ func (s *Server) ArchiveCustomer(ctx context.Context, req *customerv1.ArchiveCus
 			c, err := s.update(ctx, tx, company, customer, Change{Archived: &req.Archived}, nil)
 			resp.Customer = message(c)
 			return err
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-// DeleteCustomer implements CustomerService.
-func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	resp := &customerv1.DeleteCustomerResponse{}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return idem.Do(ctx, tx, req, resp, func() error {
-			c, err := s.store.lock(ctx, tx, company, customer)
-			if err != nil {
-				return err
-			}
-			if err := c.expect(req.ExpectedVersion); err != nil {
-				return err
-			}
-			c.Delete(s.instant())
-			if err := s.store.save(ctx, tx, company, c); err != nil {
-				return err
-			}
-			return s.outbox.Append(ctx, tx, deleted(company, c))
 		})
 	})
 	if err != nil {

@@ -27,19 +27,41 @@ func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustome
 	if err != nil {
 		return nil, err
 	}
+	unconfirmed := false
 	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp := &privacyv1.EraseCustomerResponse{}
 		// Not the answer, which says how far it is, but the effect is once per key.
-		return idem.Do(ctx, tx, req, resp, func() error { return s.erase(ctx, tx, company, customer, req.GetRepeat()) })
+		err := idem.Do(ctx, tx, req, resp, func() error { return s.erase(ctx, tx, company, customer, req.GetRepeat()) })
+		if err == nil {
+			unconfirmed, err = s.store.unconfirmed(ctx, tx, company, customer)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	if unconfirmed {
+		if err := s.confirmErasure(ctx, company, customer); err != nil {
+			return nil, err
+		}
 	}
 	e, answers, err := s.store.erasure(ctx, company, customer)
 	if err != nil {
 		return nil, err
 	}
 	return &privacyv1.EraseCustomerResponse{Erasure: erasureMessage(e, answers)}, nil
+}
+
+// confirmErasure has the services confirm that they no longer serve the customer.
+// The rounds of the erasure do not wait for it.
+func (s *Server) confirmErasure(ctx context.Context, company id.Company, customer id.Customer) error {
+	if err := s.confirm(ctx, customer); err != nil {
+		return err
+	}
+	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := s.store.confirmed(ctx, tx, company, customer)
+		return err
+	})
 }
 
 // erase overwrites the customer and announces it, or finds that this was done.
@@ -67,7 +89,8 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 	}
 	counted := c.DeletedAt == nil
 	c.Erase(now)
-	if err := s.store.erase(ctx, tx, company, c, counted); err != nil {
+	// A repetition is for databases that may know the customer as present again.
+	if err := s.store.erase(ctx, tx, company, c, erasureChange{counted: counted, unconfirmed: counted || repeat}); err != nil {
 		return err
 	}
 	if err := s.store.saveErasure(ctx, tx, *e); err != nil {
@@ -170,7 +193,7 @@ func NewExporter(db *pg.DB) *privacy.Exporter {
 			return err
 		},
 		Collections: []privacy.Collection{
-			{Kind: "customer", Names: names, SQL: `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key'] from customers c
+			{Kind: "customer", Names: names, SQL: `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key', 'deletion_unconfirmed'] from customers c
 				where company_id = $1 and id = $2`},
 			{Kind: "erasure", Names: names, SQL: `select customer_id, to_jsonb(e) - array['customer_id', 'reference_digest', 'round', 'last_round']
 				from customer_erasures e where company_id = $1 and customer_id = $2`},

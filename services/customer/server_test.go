@@ -44,6 +44,7 @@ type desk struct {
 	client    customerv1.CustomerServiceClient
 	issuer    *tokentest.Issuer
 	companies *fakeCompanies
+	others    *fakeOthers
 	company   id.Company
 }
 
@@ -51,9 +52,9 @@ func open(t testing.TB) *desk {
 	t.Helper()
 	d := &desk{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), companies: &fakeCompanies{}, company: id.New[id.Company](),
+		issuer: tokentest.New(t), companies: &fakeCompanies{}, others: &fakeOthers{}, company: id.New[id.Company](),
 	}
-	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.companies)
+	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.companies, d.others)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	customerv1.RegisterCustomerServiceServer(srv, d.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -47,7 +47,7 @@ const (
 		values ($1, $2, null, $3, $4, $5, $6, $7, $8, $9, $10, null)`
 
 	updateSQL = `update customers set first_name = $3, last_name = $4, email = $5, mobile = $6, archived = $7,
-		version = $8, updated_at = $9, deleted_at = $10 where company_id = $1 and id = $2`
+		version = $8, updated_at = $9, deleted_at = $10, deletion_unconfirmed = $10::timestamptz is not null where company_id = $1 and id = $2`
 
 	countSQL = `insert into customer_counts as c (company_id, slot, live) values ($1, $2, $3)
 		on conflict (company_id, slot) do update set live = c.live + excluded.live`

@@ -19,7 +19,8 @@ const (
 	lockAnySQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 for update`
 
 	eraseSQL = `update customers set first_name = $3, last_name = $4, email = $5, mobile = $6, reference = null,
-		version = $7, updated_at = $8, deleted_at = $9 where company_id = $1 and id = $2`
+		version = $7, updated_at = $8, deleted_at = $9, deletion_unconfirmed = deletion_unconfirmed or $10
+		where company_id = $1 and id = $2`
 
 	erasureSQL = `select ` + erasureColumns + ` from customer_erasures where company_id = $1 and customer_id = $2`
 
@@ -75,11 +76,17 @@ func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	return c, err
 }
 
-// erase stores an erased customer, and counts off one who was not deleted.
-func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Customer, counted bool) error {
+// erasureChange is what the erasure of a customer changes beside the customer.
+type erasureChange struct {
+	counted     bool // the customer was not deleted, and is counted off
+	unconfirmed bool // other services may still serve the customer
+}
+
+// erase stores an erased customer.
+func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Customer, e erasureChange) error {
 	batch := &pgx.Batch{}
-	batch.Queue(eraseSQL, company, c.ID, c.FirstName, c.LastName, c.Email, c.Mobile, c.Version, c.UpdatedAt, c.DeletedAt)
-	if counted {
+	batch.Queue(eraseSQL, company, c.ID, c.FirstName, c.LastName, c.Email, c.Mobile, c.Version, c.UpdatedAt, c.DeletedAt, e.unconfirmed)
+	if e.counted {
 		batch.Queue(countSQL, company, slot(), -1)
 	}
 	return tx.SendBatch(ctx, batch).Close()

@@ -18,6 +18,9 @@ import (
 type Others interface {
 	// CustomerExists reports whether a customer exists and is not deleted.
 	CustomerExists(ctx context.Context, company id.Company, customer id.Customer) (bool, error)
+	// CustomerDeleted reports whether a customer is deleted; fault.NotFound if there
+	// never was one.
+	CustomerDeleted(ctx context.Context, company id.Company, customer id.Customer) (bool, error)
 	// Company returns a company as auth knows it.
 	Company(ctx context.Context, company id.Company) (companyRecord, error)
 }
@@ -43,6 +46,19 @@ func (c *clients) CustomerExists(ctx context.Context, company id.Company, custom
 		return false, nil
 	}
 	return err == nil, ours("customer", err)
+}
+
+func (c *clients) CustomerDeleted(ctx context.Context, company id.Company, customer id.Customer) (bool, error) {
+	res, err := c.customers.BatchGetCustomers(rpc.As(ctx, c.source, company), &customerv1.BatchGetCustomersRequest{
+		Ids: []string{customer.String()}, IncludeDeleted: true,
+	})
+	if err != nil {
+		return false, ours("customer", err)
+	}
+	if len(res.GetCustomers()) == 0 {
+		return false, fault.Missing("customer")
+	}
+	return res.GetCustomers()[0].GetDeletedAt() != nil, nil
 }
 
 func (c *clients) Company(ctx context.Context, company id.Company) (companyRecord, error) {

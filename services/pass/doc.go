@@ -29,4 +29,8 @@
 //     answered like one that does not exist.
 //  7. Of an erased customer the passes, credits and payments stay, and no words:
 //     none that were there, and none that come later.
+//  8. After ConfirmCustomerDeletion has answered, no replica commits a pass for the
+//     customer or takes credits in the customer's name; after an archived pass type
+//     was answered, no replica commits a pass of it. A commit that does so locks
+//     the row it relies on, and the confirmation and the archiving wait for it.
 package pass

@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/pass/migrations"
@@ -16,8 +17,8 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "pass",
 		About: "pass types, the passes that customers hold, and the ledger of their credits",
-		// Booking to redeem credits and to give them back.
-		Callers:    []string{"booking", "admin", "gateway-b", "reservectl"},
+		// Booking to redeem credits and to give them back, customer to have deletions confirmed.
+		Callers:    []string{"customer", "booking", "admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -47,7 +48,9 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer customerConn.Close()
 
 	srv := kit.GRPC(Policy())
-	passv1.RegisterPassServiceServer(srv, NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn))))
+	server := NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn)))
+	passv1.RegisterPassServiceServer(srv, server)
+	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)

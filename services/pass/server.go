@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -20,6 +21,7 @@ import (
 // Server answers the RPCs of PassService.
 type Server struct {
 	passv1.UnimplementedPassServiceServer
+	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store  *store
 	outbox *outbox.Outbox
@@ -37,6 +39,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, others Others) *Server {
 func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+
+		customerv1.CustomerDeletionService_ConfirmCustomerDeletion_FullMethodName: "customers:write|privacy:write",
 
 		passv1.PassService_CreatePassType_FullMethodName:     "passes:write",
 		passv1.PassService_GetPassType_FullMethodName:        "passes:read",
@@ -198,7 +202,7 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 		return nil, err
 	}
 	if t.Status == typeArchived {
-		return nil, fault.Refuse(ReasonPassNotActive, "the pass type is archived").With("status", t.Status)
+		return nil, archivedType()
 	}
 	paid, err := newPurchase(req.GetPurchase(), t)
 	if err != nil {
@@ -228,6 +232,10 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 			}
 			if erased {
 				return fault.Missing("customer")
+			}
+			// The customer or the type may have gone since they were looked at.
+			if err := tx.Pipeline(ctx, append(presentCustomer(company.ID, customer), onOffer(company.ID, t.ID))...); err != nil {
+				return err
 			}
 			resp.CustomerPass = customerPassMessage(p, p.CreatedAt, company.Zone)
 			if err := s.store.addCustomerPass(ctx, tx, company.ID, p, rpc.Caller(ctx)); err != nil {

@@ -25,6 +25,7 @@ import (
 	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token"
 	"reservation.dev/platform/token/tokentest"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	"reservation.dev/services/pass/migrations"
 )
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 type fakeOthers struct {
 	mu        sync.Mutex
 	customers map[id.Customer]id.Company
+	deleted   map[id.Customer]id.Company
 	err       error
 	down      error // of auth, which knows companies
 }
@@ -44,6 +46,26 @@ func (f *fakeOthers) CustomerExists(_ context.Context, company id.Company, custo
 	defer f.mu.Unlock()
 	owner, ok := f.customers[customer]
 	return ok && owner == company, f.err
+}
+
+func (f *fakeOthers) CustomerDeleted(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.deleted[customer] == company {
+		return true, f.err
+	}
+	if f.customers[customer] != company {
+		return false, fault.Missing("customer")
+	}
+	return false, f.err
+}
+
+// deletes deletes a customer of the customer service.
+func (f *fakeOthers) deletes(customer id.Customer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deleted[customer] = f.customers[customer]
+	delete(f.customers, customer)
 }
 
 func (f *fakeOthers) Company(_ context.Context, company id.Company) (companyRecord, error) {
@@ -57,24 +79,26 @@ func (f *fakeOthers) Company(_ context.Context, company id.Company) (companyReco
 
 // desk is the service on gRPC and PostgreSQL, for one company.
 type desk struct {
-	t       *testing.T
-	db      *pg.DB
-	server  *Server
-	client  passv1.PassServiceClient
-	issuer  *tokentest.Issuer
-	others  *fakeOthers
-	company id.Company
+	t         *testing.T
+	db        *pg.DB
+	server    *Server
+	client    passv1.PassServiceClient
+	deletions customerv1.CustomerDeletionServiceClient
+	issuer    *tokentest.Issuer
+	others    *fakeOthers
+	company   id.Company
 }
 
 func open(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "pass", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), others: &fakeOthers{customers: map[id.Customer]id.Company{}}, company: id.New[id.Company](),
+		issuer: tokentest.New(t), others: &fakeOthers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}}, company: id.New[id.Company](),
 	}
 	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.others)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	passv1.RegisterPassServiceServer(srv, d.server)
+	customerv1.RegisterCustomerDeletionServiceServer(srv, d.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -86,14 +110,19 @@ func open(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	d.client = passv1.NewPassServiceClient(conn)
+	d.client, d.deletions = passv1.NewPassServiceClient(conn), customerv1.NewCustomerDeletionServiceClient(conn)
 	return d
 }
 
 // as returns a context of a caller of a company, with every scope of the service.
 func (d *desk) as(company id.Company) context.Context {
 	d.t.Helper()
-	raw := d.issuer.Client(company, "passes:read", "passes:write", "customer-passes:read", "customer-passes:write", "redemptions:write")
+	return d.with(d.issuer.Client(company, "passes:read", "passes:write", "customer-passes:read", "customer-passes:write", "redemptions:write"))
+}
+
+// with returns a context of a caller with a token.
+func (d *desk) with(raw string) context.Context {
+	d.t.Helper()
 	claims, err := d.issuer.Verifier.Verify(d.t.Context(), raw)
 	if err != nil {
 		d.t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 )
 
 // The writes of credits. Locks are taken in one order everywhere: the redemption,
-// then passes by id.
+// then the customer, then passes by id.
 
 const (
 	lockCustomerPassSQL = customerPassSQL + ` for no key update`
@@ -171,11 +171,11 @@ func returnItems(company id.Company, redemption id.Transaction, items []id.Booki
 
 // lockCandidates reads the passes of a customer, or the one named, that can pay.
 func (s *store) lockCandidates(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption, today time.Time) ([]candidate, error) {
-	rows, err := tx.Query(ctx, lockCandidatesSQL, company, r.customer, r.pass, today, r.credits(), r.eventTypes())
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[candidate])
+	var list []candidate
+	err := tx.Pipeline(ctx, append(presentCustomer(company, r.customer), pg.Query{
+		SQL: lockCandidatesSQL, Args: []any{company, r.customer, r.pass, today, r.credits(), r.eventTypes()}, Scan: collect(&list),
+	})...)
+	return list, err
 }
 
 // candidates reads the passes of a customer, the newest thousand of them.

@@ -188,6 +188,16 @@ func (a *app) auth(ctx context.Context) (*session, error) {
 	return a.dial(ctx, "auth", a.access.GRPC.Auth)
 }
 
+// platform opens a session with auth that names no company: what concerns the
+// whole platform is refused to one that does.
+func (a *app) platform(ctx context.Context) (*session, error) {
+	if err := a.access.load(); err != nil {
+		return nil, err
+	}
+	a.access.CompanyID = ""
+	return a.dial(ctx, "auth", a.access.GRPC.Auth)
+}
+
 func (a *app) customers(ctx context.Context) (*session, error) {
 	if err := a.access.load(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ func (a *app) companyCreate() *cobra.Command {
 		Use: "create", Short: "Create a company", Args: exactly(),
 		Example: `  reservectl company create --name "Riverside Yoga" --timezone Europe/London --currency GBP`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.auth(c.Context())
+			s, err := a.platform(c.Context())
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func (a *app) companyList() *cobra.Command {
 		Use: "list", Short: "List all companies", Args: exactly(),
 		Example: `  reservectl company list --output table`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.auth(c.Context())
+			s, err := a.platform(c.Context())
 			if err != nil {
 				return err
 			}

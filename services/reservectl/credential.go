@@ -142,11 +142,7 @@ func (a *app) signingKeyCommand() *cobra.Command {
 
 // withSigningKeys runs f with a client of the signing keys, which are the platform's.
 func (a *app) withSigningKeys(ctx context.Context, f func(ctx context.Context, keys authv1.SigningKeyServiceClient) error) error {
-	if err := a.access.load(); err != nil {
-		return err
-	}
-	a.access.CompanyID = ""
-	s, err := a.dial(ctx, "auth", a.access.GRPC.Auth)
+	s, err := a.platform(ctx)
 	if err != nil {
 		return err
 	}

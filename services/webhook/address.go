@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 )
 
 // errBlocked is an address that nothing is sent to.
@@ -19,21 +20,22 @@ type guard struct {
 func refused() []netip.Prefix {
 	var all []netip.Prefix
 	for _, p := range []string{
-		"0.0.0.0/8",       // this network
-		"10.0.0.0/8",      // private
-		"100.64.0.0/10",   // shared, carrier-grade NAT; some clouds' metadata
-		"127.0.0.0/8",     // loopback
-		"169.254.0.0/16",  // link-local; metadata of most clouds
-		"172.16.0.0/12",   // private
-		"192.0.0.0/24",    // protocol assignments
-		"192.0.2.0/24",    // documentation
-		"192.88.99.0/24",  // 6to4 relays
-		"192.168.0.0/16",  // private
-		"198.18.0.0/15",   // benchmarks
-		"198.51.100.0/24", // documentation
-		"203.0.113.0/24",  // documentation
-		"224.0.0.0/4",     // multicast
-		"240.0.0.0/4",     // reserved, broadcast
+		"0.0.0.0/8",        // this network
+		"10.0.0.0/8",       // private
+		"100.64.0.0/10",    // shared, carrier-grade NAT; some clouds' metadata
+		"127.0.0.0/8",      // loopback
+		"168.63.129.16/32", // Azure's host: it configures the machine that asks
+		"169.254.0.0/16",   // link-local; metadata of most clouds
+		"172.16.0.0/12",    // private
+		"192.0.0.0/24",     // protocol assignments
+		"192.0.2.0/24",     // documentation
+		"192.88.99.0/24",   // 6to4 relays
+		"192.168.0.0/16",   // private
+		"198.18.0.0/15",    // benchmarks
+		"198.51.100.0/24",  // documentation
+		"203.0.113.0/24",   // documentation
+		"224.0.0.0/4",      // multicast
+		"240.0.0.0/4",      // reserved, broadcast
 	} {
 		all = append(all, netip.MustParsePrefix(p))
 	}
@@ -46,12 +48,23 @@ var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	sixToFour     = netip.MustParsePrefix("2002::/16")
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
+	compatible    = netip.MustParsePrefix("::/96") // IPv4-compatible, deprecated
 	reserved6     = []netip.Prefix{
 		netip.MustParsePrefix("2001::/23"),     // protocol assignments, Teredo among them
 		netip.MustParsePrefix("2001:db8::/32"), // documentation
 		netip.MustParsePrefix("3fff::/20"),     // documentation
 	}
 	refused4 = refused()
+	// cloudHosts answer a machine with its cloud's credentials and settings. They
+	// are refused in development too, in addition to link-local addresses.
+	cloudHosts = []netip.Prefix{
+		netip.MustParsePrefix("168.63.129.16/32"),   // Azure
+		netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud
+		netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Cloud
+		netip.MustParsePrefix("fd00:ec2::/32"),      // AWS
+		netip.MustParsePrefix("fd20:ce::254/128"),   // Google Cloud
+		netip.MustParsePrefix("fd00:42::42/128"),    // Scaleway
+	}
 )
 
 // check returns errBlocked for an address that may not be sent to.
@@ -60,7 +73,7 @@ func (g *guard) check(a netip.Addr) error {
 		return errBlocked
 	}
 	if g.private {
-		if a.Unmap().IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() { // metadata is link-local
+		if a.IsMulticast() || a.IsUnspecified() || isCloudHost(inner(a)) {
 			return fmt.Errorf("%w: %s", errBlocked, a)
 		}
 		return nil
@@ -69,6 +82,27 @@ func (g *guard) check(a netip.Addr) error {
 		return fmt.Errorf("%w: %s", errBlocked, a)
 	}
 	return nil
+}
+
+// isCloudHost reports whether a cloud answers a machine's own questions there.
+func isCloudHost(a netip.Addr) bool {
+	return a.IsLinkLocalUnicast() || slices.ContainsFunc(cloudHosts, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// inner returns the IPv4 address that an IPv6 address wraps, or the address.
+func inner(a netip.Addr) netip.Addr {
+	a = a.WithZone("").Unmap()
+	if a.Is4() {
+		return a
+	}
+	b := a.As16()
+	switch {
+	case sixToFour.Contains(a):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	case nat64.Contains(a), compatible.Contains(a) && !a.IsLoopback():
+		return netip.AddrFrom4([4]byte(b[12:16]))
+	}
+	return a
 }
 
 func public(a netip.Addr) bool {
@@ -80,12 +114,9 @@ func public(a netip.Addr) bool {
 		}
 		return true
 	}
-	b := a.As16()
 	switch {
-	case nat64.Contains(a):
-		return public(netip.AddrFrom4([4]byte(b[12:16])))
-	case sixToFour.Contains(a):
-		return public(netip.AddrFrom4([4]byte(b[2:6])))
+	case nat64.Contains(a), sixToFour.Contains(a):
+		return public(inner(a))
 	case !globalUnicast.Contains(a):
 		return false // loopback, link-local, unique local, multicast, local NAT64, …
 	}

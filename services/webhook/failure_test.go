@@ -244,28 +244,69 @@ func TestBrokenConnections(t *testing.T) {
 			t.Errorf("%d requests for %d attempts", n, 2*answered)
 		}
 	})
-	t.Run("a connection that was closed while nothing came over it is no failure", func(t *testing.T) {
-		settings := quick()
-		settings.Retries = nil
-		w := open(t, settings)
-		var requests atomic.Int64
-		s := newPlainServer(t, func(rw http.ResponseWriter, req *http.Request) {
-			_, _ = io.Copy(io.Discard, req.Body)
-			if requests.Add(1) == 2 {
-				breakOff(rw)
+	for name, protocol := range map[string]func(*httptest.Server){
+		"HTTP/1.1": func(*httptest.Server) {},
+		"HTTP/2":   func(s *httptest.Server) { s.EnableHTTP2 = true },
+	} {
+		t.Run("an endpoint that closes kept connections without an answer gets one request per attempt, and none fails after a pause, over "+name, func(t *testing.T) {
+			settings := quick()
+			settings.Retries = nil
+			w := open(t, settings)
+			var requests atomic.Int64
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+				_, _ = io.Copy(io.Discard, req.Body)
+				requests.Add(1)
+				if carried, _ := req.Context().Value(carriedKey{}).(*carried); carried.requests.Add(1) > 1 {
+					carried.conn.Close()
+				}
+			}))
+			s.Config.ErrorLog = quietLog()
+			s.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+				return context.WithValue(ctx, carriedKey{}, &carried{conn: conn})
+			}
+			protocol(s)
+			s.StartTLS()
+			t.Cleanup(s.Close)
+			w.endpoint(s.URL)
+			const pauses = 2
+			for range pauses {
+				w.bookings(1)
+				w.settled()
+				<-time.After(longestIdle + 100*time.Millisecond)
+			}
+			w.bookings(1)
+			w.settled()
+			if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != pauses+1 || failed != 0 {
+				t.Errorf("%d requests for %d attempts; %v failed, want none", n, pauses+1, failed)
+			}
+			w.bookings(1) // at once, over the same connection
+			w.settled()
+			if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != pauses+2 || failed != 1 {
+				t.Errorf("%d requests for %d attempts; %v failed, want the one whose connection was closed", n, pauses+2, failed)
 			}
 		})
-		w.endpoint(s.URL)
-		w.bookings(1)
-		w.settled()
-		<-time.After(keptLong + 100*time.Millisecond)
-		w.bookings(1)
-		w.settled()
-		if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != 3 || failed != 0 {
-			t.Errorf("%d requests, want 3; %v failed attempts, want none", n, failed)
+	}
+	t.Run("the transport can get the body for a second sending once, and not again", func(t *testing.T) {
+		var opened int
+		body := resendable([]byte("{}"))
+		for range 5 {
+			if _, err := body(); err == nil {
+				opened++
+			}
+		}
+		if opened != 1 {
+			t.Errorf("the transport can send a request again %d times", opened)
 		}
 	})
 }
+
+// carried counts the requests that a connection of a server has carried.
+type carried struct {
+	conn     net.Conn
+	requests atomic.Int64
+}
+
+type carriedKey struct{}
 
 // breakOff ends the connection of a request without an answer.
 func breakOff(rw http.ResponseWriter) {

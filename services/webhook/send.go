@@ -83,7 +83,7 @@ func newClient(d *Delivery, g *guard, resolve resolver) *http.Client {
 			ForceAttemptHTTP2:      true,
 			MaxIdleConns:           4 * d.Concurrency,
 			MaxIdleConnsPerHost:    d.Concurrency,
-			IdleConnTimeout:        90 * time.Second,
+			IdleConnTimeout:        longestIdle,
 			MaxResponseHeaderBytes: longestHead,
 			DisableCompression:     true, // what is stored is what was sent
 			WriteBufferSize:        4 << 10,
@@ -215,7 +215,6 @@ type result struct {
 	status     int    // 0: no answer
 	response   []byte
 	reused     bool
-	keptFor    time.Duration // how long the connection had been without a request
 	retryAfter time.Duration
 	signers    []signer
 }
@@ -233,23 +232,34 @@ func (e *Engine) attempt(j *job) *result {
 	defer func() { endAttempt(span, r) }()
 	ctx, cancel := context.WithTimeout(traced, e.settings.Timeout)
 	defer cancel()
-	err := e.exchange(ctx, r)
-	if err != nil && r.keptFor >= keptLong && r.status == 0 {
-		// The endpoint may have closed a connection that nothing had come over for
-		// so long, just when this request was on its way. One that breaks a
-		// connection at work has been asked, and is not asked again at once.
-		if failure, _ := classify(err, ctx.Err()); failure == failureReset {
-			err = e.exchange(ctx, r)
-		}
-	}
-	if err != nil {
+	if err := e.exchange(ctx, r); err != nil {
 		r.failure, r.message = classify(err, ctx.Err())
 	}
 	return r
 }
 
-// keptLong is shorter than servers keep connections without requests.
-const keptLong = time.Second
+// longestIdle is how long a connection without requests is used again. It is
+// shorter than servers keep them, so that an endpoint does not close one just when
+// a request is on its way: the endpoint may have read that request, so it is not
+// sent a second time, and the attempt would fail.
+const longestIdle = time.Second
+
+// errSentAgain ends an attempt that the transport would send a third time.
+var errSentAgain = errors.New("the request was sent twice")
+
+// resendable returns a GetBody that works once. The transport asks for it to send a
+// request again of which no byte was sent, or which an HTTP/2 endpoint said that it
+// has not processed (GOAWAY, REFUSED_STREAM). An endpoint that always says so must
+// not make it send the request again and again.
+func resendable(body []byte) func() (io.ReadCloser, error) {
+	again := 0
+	return func() (io.ReadCloser, error) {
+		if again++; again > 1 {
+			return nil, errSentAgain
+		}
+		return io.NopCloser(bytes.NewReader(body)), nil
+	}
+}
 
 // exchange makes the request and reads the answer; a status that is not 2xx is
 // no error of it.
@@ -264,9 +274,9 @@ func (e *Engine) exchange(ctx context.Context, r *result) error {
 		Method: http.MethodPost, URL: j.target.url, Host: j.target.url.Host, Header: head,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)),
 		Body:    io.NopCloser(bytes.NewReader(body)),
-		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+		GetBody: resendable(body),
 	}).WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { r.reused, r.keptFor = info.Reused, info.IdleTime },
+		GotConn: func(info httptrace.GotConnInfo) { r.reused = info.Reused },
 	}))
 	resp, err := e.client.Do(req)
 	if err != nil {

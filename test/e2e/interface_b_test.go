@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"testing"
@@ -22,6 +23,23 @@ type object = map[string]any
 
 func (c *caller) do(t *testing.T, want int, method, path string, body any) object {
 	t.Helper()
+	_, text := c.exchange(t, want, method, path, body, nil)
+	var v object
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%s %s: %v in %s", method, path, err, text)
+	}
+	return v
+}
+
+// send makes a request with headers and returns those of the answer.
+func (c *caller) send(t *testing.T, want int, method, path string, body any, header http.Header) http.Header {
+	t.Helper()
+	answered, _ := c.exchange(t, want, method, path, body, header)
+	return answered
+}
+
+func (c *caller) exchange(t *testing.T, want int, method, path string, body any, header http.Header) (http.Header, []byte) {
+	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +52,7 @@ func (c *caller) do(t *testing.T, want int, method, path string, body any) objec
 	if err != nil {
 		t.Fatal(err)
 	}
+	maps.Copy(r.Header, header)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -53,11 +72,7 @@ func (c *caller) do(t *testing.T, want int, method, path string, body any) objec
 	if res.StatusCode != want {
 		t.Fatalf("%s %s: %d, not %d: %s", method, path, res.StatusCode, want, answer)
 	}
-	var v object
-	if err := json.Unmarshal(answer, &v); err != nil {
-		t.Fatalf("%s %s: %v in %s", method, path, err, answer)
-	}
-	return v
+	return res.Header, answer
 }
 
 func (c *caller) create(t *testing.T, path string, body object) string {

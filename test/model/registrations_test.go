@@ -233,7 +233,11 @@ func (m *machine) cancelBooking(t *rapid.T) {
 		return
 	}
 	a.expect(t, http.StatusOK, fine)
-	late := r.event.free != nil && time.Now().After(r.date.start.Add(-time.Duration(*r.event.free)*time.Minute))
+	free := r.date.start
+	if r.event.free != nil {
+		free = free.Add(-time.Duration(*r.event.free) * time.Minute)
+	}
+	late := time.Now().After(free)
 	want := object{"id": r.id, "deleted": true, "status": "cancelled", "late": late, "creditsReturned": 0, "refundDue": decimal(0)}
 	r.date.taken -= r.spots
 	if late {

@@ -92,6 +92,7 @@ also those that the service refuses by itself (services/webhook/address.go).
   - 10.0.0.0/8       # private
   - 100.64.0.0/10    # shared; some clouds' metadata
   - 127.0.0.0/8      # loopback
+  - 168.63.129.16/32 # Azure's host
   - 169.254.0.0/16   # link-local; most clouds' metadata
   - 172.16.0.0/12    # private
   - 192.0.0.0/24     # protocol assignments

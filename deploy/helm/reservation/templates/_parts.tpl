@@ -4,7 +4,7 @@ from this one table; a test holds it to the parts' settings.
 */}}
 {{- define "reservation.parts" -}}
 auth:      {serves: grpc, database: true,  bus: true,  credential: false, masterKey: true,  calls: []}
-customer:  {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth]}
+customer:  {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, booking, pass]}
 booking:   {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}
 pass:      {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer]}
 webhook:   {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: true,  calls: [auth, customer]}

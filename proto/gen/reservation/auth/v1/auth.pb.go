@@ -13,6 +13,16 @@
 //
 // Every credential has a generation. Rotating, disabling and deleting raise it,
 // and a token of an earlier generation is dead everywhere within a second.
+//
+// A token that names a company is bound to it, even one of the platform. So is a
+// call that names a company in the metadata reservation-company, which only a
+// platform token that names none may do. What concerns the whole platform takes a
+// call that names no company.
+//
+// Nobody gives more than they have: a credential that is made, changed, rotated or
+// enabled gets no scope, rate limit or expiry beyond the caller's; otherwise the
+// call is FORBIDDEN. Calls of the platform and of owners in the dashboard have no
+// rate limit or expiry, and only they give the permission "*".
 
 package authv1
 
@@ -3108,8 +3118,10 @@ type IssueTokenRequest struct {
 	Scope string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
 	// Where the request came from, for the throttling of failures: an IP address.
 	ClientAddress string `protobuf:"bytes,4,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
-	// Platform credentials only: the company the token speaks for (comp_). Unset:
-	// none, to be named at each call.
+	// The company that the token is for and bound to (comp_). A platform credential
+	// may name any; unset, the token is bound to none, and each call names one in the
+	// metadata reservation-company. Other credentials may name their own only; another
+	// is NOT_FOUND.
 	CompanyId string `protobuf:"bytes,5,opt,name=company_id,json=companyId,proto3" json:"company_id,omitempty"`
 	// Service credentials only: how long the token is to live, at most a day;
 	// 0: one hour, which is what API clients always get.

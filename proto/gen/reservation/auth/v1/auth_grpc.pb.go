@@ -13,6 +13,16 @@
 //
 // Every credential has a generation. Rotating, disabling and deleting raise it,
 // and a token of an earlier generation is dead everywhere within a second.
+//
+// A token that names a company is bound to it, even one of the platform. So is a
+// call that names a company in the metadata reservation-company, which only a
+// platform token that names none may do. What concerns the whole platform takes a
+// call that names no company.
+//
+// Nobody gives more than they have: a credential that is made, changed, rotated or
+// enabled gets no scope, rate limit or expiry beyond the caller's; otherwise the
+// call is FORBIDDEN. Calls of the platform and of owners in the dashboard have no
+// rate limit or expiry, and only they give the permission "*".
 
 package authv1
 
@@ -41,14 +51,16 @@ const (
 //
 // CompanyService keeps the tenants.
 type CompanyServiceClient interface {
-	// CreateCompany adds a tenant. Scope: platform:admin.
+	// CreateCompany adds a tenant. Scope: platform:admin, in a call that names no
+	// company.
 	CreateCompany(ctx context.Context, in *CreateCompanyRequest, opts ...grpc.CallOption) (*CreateCompanyResponse, error)
-	// GetCompany returns the caller's own company, or with platform:admin any.
-	// Scope: any token.
+	// GetCompany returns the company of the call, or, in a call of the platform that
+	// names none, any. Scope: any token.
 	GetCompany(ctx context.Context, in *GetCompanyRequest, opts ...grpc.CallOption) (*GetCompanyResponse, error)
 	// UpdateCompany changes name, zone or currency. Scope: company:write.
 	UpdateCompany(ctx context.Context, in *UpdateCompanyRequest, opts ...grpc.CallOption) (*UpdateCompanyResponse, error)
-	// ListCompanies pages through all tenants by id. Scope: platform:admin.
+	// ListCompanies pages through all tenants by id. Scope: platform:admin, in a
+	// call that names no company.
 	ListCompanies(ctx context.Context, in *ListCompaniesRequest, opts ...grpc.CallOption) (*ListCompaniesResponse, error)
 }
 
@@ -106,14 +118,16 @@ func (c *companyServiceClient) ListCompanies(ctx context.Context, in *ListCompan
 //
 // CompanyService keeps the tenants.
 type CompanyServiceServer interface {
-	// CreateCompany adds a tenant. Scope: platform:admin.
+	// CreateCompany adds a tenant. Scope: platform:admin, in a call that names no
+	// company.
 	CreateCompany(context.Context, *CreateCompanyRequest) (*CreateCompanyResponse, error)
-	// GetCompany returns the caller's own company, or with platform:admin any.
-	// Scope: any token.
+	// GetCompany returns the company of the call, or, in a call of the platform that
+	// names none, any. Scope: any token.
 	GetCompany(context.Context, *GetCompanyRequest) (*GetCompanyResponse, error)
 	// UpdateCompany changes name, zone or currency. Scope: company:write.
 	UpdateCompany(context.Context, *UpdateCompanyRequest) (*UpdateCompanyResponse, error)
-	// ListCompanies pages through all tenants by id. Scope: platform:admin.
+	// ListCompanies pages through all tenants by id. Scope: platform:admin, in a
+	// call that names no company.
 	ListCompanies(context.Context, *ListCompaniesRequest) (*ListCompaniesResponse, error)
 	mustEmbedUnimplementedCompanyServiceServer()
 }
@@ -1076,8 +1090,8 @@ const (
 // ServiceCredentialService keeps the credentials of internal callers.
 type ServiceCredentialServiceClient interface {
 	// CreateServiceCredential makes a credential of the caller's company, or with
-	// platform = true (platform:admin only) one of the platform itself. The
-	// secret is shown this once. Scope: service-credentials:write.
+	// platform = true one of the platform itself, which takes platform:admin in a
+	// call that names no company. The secret is shown this once. Scope: service-credentials:write.
 	CreateServiceCredential(ctx context.Context, in *CreateServiceCredentialRequest, opts ...grpc.CallOption) (*CreateServiceCredentialResponse, error)
 	// ListServiceCredentials pages through the company's credentials by id.
 	// Scope: service-credentials:read.
@@ -1145,8 +1159,8 @@ func (c *serviceCredentialServiceClient) DisableServiceCredential(ctx context.Co
 // ServiceCredentialService keeps the credentials of internal callers.
 type ServiceCredentialServiceServer interface {
 	// CreateServiceCredential makes a credential of the caller's company, or with
-	// platform = true (platform:admin only) one of the platform itself. The
-	// secret is shown this once. Scope: service-credentials:write.
+	// platform = true one of the platform itself, which takes platform:admin in a
+	// call that names no company. The secret is shown this once. Scope: service-credentials:write.
 	CreateServiceCredential(context.Context, *CreateServiceCredentialRequest) (*CreateServiceCredentialResponse, error)
 	// ListServiceCredentials pages through the company's credentials by id.
 	// Scope: service-credentials:read.
@@ -1470,7 +1484,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin.
+// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin, in a
+// call that names no company.
 type SigningKeyServiceClient interface {
 	// RotateSigningKey makes a new key. It is published at once, signs as soon as
 	// every verifier has had time to learn it, and the old one verifies until its
@@ -1513,7 +1528,8 @@ func (c *signingKeyServiceClient) ListSigningKeys(ctx context.Context, in *ListS
 // All implementations must embed UnimplementedSigningKeyServiceServer
 // for forward compatibility.
 //
-// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin.
+// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin, in a
+// call that names no company.
 type SigningKeyServiceServer interface {
 	// RotateSigningKey makes a new key. It is published at once, signs as soon as
 	// every verifier has had time to learn it, and the old one verifies until its

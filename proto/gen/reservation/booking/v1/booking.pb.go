@@ -1243,9 +1243,12 @@ type CancelBookingRequest struct {
 	// booking_ identifier.
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
 	// Treats a late cancellation like one in time.
-	WaivePolicy   bool `protobuf:"varint,2,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	WaivePolicy bool `protobuf:"varint,2,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
+	// The version of the registration the caller has seen; another one is ABORTED /
+	// VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CancelBookingRequest) Reset() {
@@ -1290,6 +1293,13 @@ func (x *CancelBookingRequest) GetWaivePolicy() bool {
 		return x.WaivePolicy
 	}
 	return false
+}
+
+func (x *CancelBookingRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
 }
 
 type CancelBookingResponse struct {
@@ -1359,7 +1369,8 @@ type CancellationOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// It is after free_until: what was paid is kept.
 	Late bool `protobuf:"varint,1,opt,name=late,proto3" json:"late,omitempty"`
-	// Until when cancelling is free; unset: always.
+	// Until when cancelling is free: the start of the date, unless the event has a
+	// policy that ends it earlier.
 	FreeUntil *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=free_until,json=freeUntil,proto3" json:"free_until,omitempty"`
 	// Credits that go back to the pass.
 	CreditsReturned int32 `protobuf:"varint,3,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
@@ -2025,7 +2036,7 @@ func (x *ReleaseHoldResponse) GetChanged() bool {
 	return false
 }
 
-// Registration is a booking as those see it who run the event.
+// Registration is a booking with its purchase, for those who run the event.
 type Registration struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
@@ -3114,11 +3125,13 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"a\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xa6\x01\n" +
 	"\x14CancelBookingRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12!\n" +
-	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\"\xb3\x01\n" +
+	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\x12.\n" +
+	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"\xb3\x01\n" +
 	"\x15CancelBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x12E\n" +
@@ -3437,6 +3450,7 @@ func file_reservation_booking_v1_booking_proto_init() {
 		(*Booking_Pass)(nil),
 	}
 	file_reservation_booking_v1_booking_proto_msgTypes[10].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[12].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[27].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[35].OneofWrappers = []any{
 		(*ImportedBooking_EventDateId)(nil),

@@ -229,7 +229,8 @@ type CreateDiscountCodeRequest struct {
 	ValidUntil *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
 	// 1 and more.
 	MaxUses *int32 `protobuf:"varint,7,opt,name=max_uses,json=maxUses,proto3,oneof" json:"max_uses,omitempty"`
-	// At most 100.
+	// evt_ identifiers of the company's events, at most 100, each once. One that does
+	// not exist, is malformed or belongs to another company is VALIDATION_ERROR.
 	EventIds      []string `protobuf:"bytes,8,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

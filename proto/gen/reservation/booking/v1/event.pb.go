@@ -263,7 +263,7 @@ type Event struct {
 	UpdatedAt      *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version        int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
 	// A booking is cancelled free of charge until so many minutes before its date
-	// starts; unset: until the end of time.
+	// starts; unset: until it starts.
 	FreeCancellationMinutes *int32 `protobuf:"varint,13,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	// How its first dates were made; unset: they were named one by one.
 	Recurrence    *Recurrence `protobuf:"bytes,14,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
@@ -661,12 +661,19 @@ type NewEventDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A whole second.
 	StartsAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// 1 to 525600.
+	// 1 to 525600; 0: the end gives it.
 	DurationMinutes int32 `protobuf:"varint,2,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
 	// 0 or more; unset: unlimited.
 	Capacity *int32 `protobuf:"varint,3,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Instead of starts_at: wall time in the event's zone, YYYY-MM-DDTHH:MM:SS.
-	LocalStart    string `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
+	LocalStart string `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
+	// The end, whole minutes after the start. With duration_minutes the two must
+	// agree.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// Instead of ends_at, as local_start. With recurrence only this one: each date
+	// ends as much wall time after its start as local_end is after the rule's
+	// local_start.
+	LocalEnd      string `protobuf:"bytes,6,opt,name=local_end,json=localEnd,proto3" json:"local_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -729,6 +736,20 @@ func (x *NewEventDate) GetLocalStart() string {
 	return ""
 }
 
+func (x *NewEventDate) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *NewEventDate) GetLocalEnd() string {
+	if x != nil {
+		return x.LocalEnd
+	}
+	return ""
+}
+
 // EventDateChange changes a date of an event, or adds one.
 type EventDateChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -742,7 +763,11 @@ type EventDateChange struct {
 	// Not below what is booked.
 	Capacity *int32 `protobuf:"varint,5,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Takes the capacity away: any number of places.
-	Unlimited     bool `protobuf:"varint,6,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
+	Unlimited bool `protobuf:"varint,6,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
+	// The end, instead of duration_minutes; with both, the two must agree.
+	EndsAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// Instead of ends_at, as in NewEventDate.
+	LocalEnd      *string `protobuf:"bytes,8,opt,name=local_end,json=localEnd,proto3,oneof" json:"local_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -817,6 +842,20 @@ func (x *EventDateChange) GetUnlimited() bool {
 		return x.Unlimited
 	}
 	return false
+}
+
+func (x *EventDateChange) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *EventDateChange) GetLocalEnd() string {
+	if x != nil && x.LocalEnd != nil {
+		return *x.LocalEnd
+	}
+	return ""
 }
 
 // PricingOptionChange changes a pricing option of an event, or adds one.
@@ -1026,7 +1065,7 @@ type CreateEventRequest struct {
 	PricingOptions []*NewPricingOption `protobuf:"bytes,8,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
 	// Instead of naming each date.
 	Recurrence *Recurrence `protobuf:"bytes,9,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
-	// 0 to 525600; unset: cancellation is always free.
+	// 0 to 525600; unset: cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	unknownFields           protoimpl.UnknownFields
 	sizeCache               protoimpl.SizeCache
@@ -1692,18 +1731,29 @@ type UpdateEventRequest struct {
 	// IANA zone in which its dates are shown from now on; their instants stay.
 	Timezone *string `protobuf:"bytes,6,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
 	Location *string `protobuf:"bytes,7,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// -1: cancellation is always free.
+	// -1: no policy, so cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,8,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
-	// Dates and options that are not named stay as they are.
+	// Dates and options that are not named stay as they are. At most 5000, of which
+	// at most 1000 are added.
 	Dates          []*EventDateChange     `protobuf:"bytes,9,rep,name=dates,proto3" json:"dates,omitempty"`
 	PricingOptions []*PricingOptionChange `protobuf:"bytes,10,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// Changes the event's only date; an event with several is INVALID_ARGUMENT.
-	// Its id is not used.
+	// What the caller says of the dates together, as Interface B shows them: the
+	// start and duration of the first date that takes place, the end of the last,
+	// and the sum of the capacities of the dates to come. A member that equals what
+	// is shown, before or after the changes in `dates`, changes nothing; with
+	// duration_minutes, so does an end. Any other member changes the event's only
+	// date. If the event has several dates, duration_minutes and capacity change
+	// each date to come that `dates` does not change itself, and a start or an end
+	// is INVALID_ARGUMENT. Its id is not used.
 	OnlyDate *EventDateChange `protobuf:"bytes,11,opt,name=only_date,json=onlyDate,proto3" json:"only_date,omitempty"`
 	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,12,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Accepted if it is the event's; another one is INVALID_ARGUMENT, because dates
+	// that exist are changed one by one. Without a local_start, rule and exceptions
+	// are compared.
+	Recurrence    *Recurrence `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateEventRequest) Reset() {
@@ -1818,6 +1868,13 @@ func (x *UpdateEventRequest) GetExpectedVersion() int64 {
 		return *x.ExpectedVersion
 	}
 	return 0
+}
+
+func (x *UpdateEventRequest) GetRecurrence() *Recurrence {
+	if x != nil {
+		return x.Recurrence
+	}
+	return nil
 }
 
 type UpdateEventResponse struct {
@@ -2413,14 +2470,16 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\acredits\x18\x05 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
 	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPointsB\n" +
 	"\n" +
-	"\b_credits\"\xca\x01\n" +
+	"\b_credits\"\xa5\x02\n" +
 	"\fNewEventDate\x127\n" +
 	"\tstarts_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
 	"\x10duration_minutes\x18\x02 \x01(\x05R\x0fdurationMinutes\x12\x1f\n" +
 	"\bcapacity\x18\x03 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12(\n" +
 	"\vlocal_start\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(R\n" +
-	"localStartB\v\n" +
-	"\t_capacity\"\xb3\x02\n" +
+	"localStart\x123\n" +
+	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12$\n" +
+	"\tlocal_end\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(R\blocalEndB\v\n" +
+	"\t_capacity\"\xa1\x03\n" +
 	"\x0fEventDateChange\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +
 	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12-\n" +
@@ -2428,10 +2487,14 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"localStart\x88\x01\x01\x12.\n" +
 	"\x10duration_minutes\x18\x04 \x01(\x05H\x01R\x0fdurationMinutes\x88\x01\x01\x12\x1f\n" +
 	"\bcapacity\x18\x05 \x01(\x05H\x02R\bcapacity\x88\x01\x01\x12\x1c\n" +
-	"\tunlimited\x18\x06 \x01(\bR\tunlimitedB\x0e\n" +
+	"\tunlimited\x18\x06 \x01(\bR\tunlimited\x123\n" +
+	"\aends_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12)\n" +
+	"\tlocal_end\x18\b \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\blocalEnd\x88\x01\x01B\x0e\n" +
 	"\f_local_startB\x13\n" +
 	"\x11_duration_minutesB\v\n" +
-	"\t_capacity\"\xe8\x02\n" +
+	"\t_capacityB\f\n" +
+	"\n" +
+	"_local_end\"\xe8\x02\n" +
 	"\x13PricingOptionChange\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12!\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12\x19\n" +
@@ -2518,7 +2581,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\awaiting\x18\a \x01(\x05R\awaiting\"}\n" +
 	"\x16ListEventDatesResponse\x12;\n" +
 	"\x05dates\x18\x01 \x03(\v2%.reservation.booking.v1.ScheduledDateR\x05dates\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x94\x06\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x06\n" +
 	"\x12UpdateEventRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12#\n" +
 	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
@@ -2532,7 +2595,10 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x0fpricing_options\x18\n" +
 	" \x03(\v2+.reservation.booking.v1.PricingOptionChangeB\b\xbaH\x05\x92\x01\x02\x102R\x0epricingOptions\x12D\n" +
 	"\tonly_date\x18\v \x01(\v2'.reservation.booking.v1.EventDateChangeR\bonlyDate\x12.\n" +
-	"\x10expected_version\x18\f \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01B\b\n" +
+	"\x10expected_version\x18\f \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01\x12B\n" +
+	"\n" +
+	"recurrence\x18\r \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
+	"recurrenceB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\v\n" +
 	"\t_timezoneB\v\n" +
@@ -2667,65 +2733,68 @@ var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	33, // 7: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
 	2,  // 8: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
 	33, // 9: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
-	33, // 10: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
-	0,  // 11: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 12: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	8,  // 13: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	11, // 14: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
-	5,  // 15: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	4,  // 16: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 17: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
-	3,  // 18: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
-	0,  // 19: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 20: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
-	33, // 21: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	33, // 22: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	33, // 23: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	4,  // 24: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
-	33, // 25: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
-	33, // 26: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
-	6,  // 27: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
-	0,  // 28: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
-	1,  // 29: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
-	19, // 30: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
-	0,  // 31: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 32: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	9,  // 33: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
-	10, // 34: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
-	9,  // 35: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
-	4,  // 36: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 37: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
-	9,  // 38: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
-	6,  // 39: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	6,  // 40: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	8,  // 41: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	5,  // 42: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	6,  // 43: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	12, // 44: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	14, // 45: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	16, // 46: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	18, // 47: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
-	21, // 48: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
-	23, // 49: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
-	25, // 50: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
-	31, // 51: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	27, // 52: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
-	29, // 53: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
-	13, // 54: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	15, // 55: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	17, // 56: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	20, // 57: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
-	22, // 58: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
-	24, // 59: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
-	26, // 60: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
-	32, // 61: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	28, // 62: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
-	30, // 63: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
-	54, // [54:64] is the sub-list for method output_type
-	44, // [44:54] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	33, // 10: reservation.booking.v1.NewEventDate.ends_at:type_name -> google.protobuf.Timestamp
+	33, // 11: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
+	33, // 12: reservation.booking.v1.EventDateChange.ends_at:type_name -> google.protobuf.Timestamp
+	0,  // 13: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 14: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	8,  // 15: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	11, // 16: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
+	5,  // 17: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	4,  // 18: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 19: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
+	3,  // 20: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
+	0,  // 21: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 22: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
+	33, // 23: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	33, // 24: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	33, // 25: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	4,  // 26: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
+	33, // 27: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
+	33, // 28: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
+	6,  // 29: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
+	0,  // 30: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
+	1,  // 31: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
+	19, // 32: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
+	0,  // 33: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 34: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	9,  // 35: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
+	10, // 36: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
+	9,  // 37: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
+	5,  // 38: reservation.booking.v1.UpdateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	4,  // 39: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 40: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
+	9,  // 41: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
+	6,  // 42: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	6,  // 43: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	8,  // 44: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	5,  // 45: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	6,  // 46: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
+	12, // 47: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	14, // 48: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	16, // 49: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	18, // 50: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
+	21, // 51: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	23, // 52: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	25, // 53: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	31, // 54: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	27, // 55: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	29, // 56: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	13, // 57: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	15, // 58: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	17, // 59: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	20, // 60: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
+	22, // 61: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	24, // 62: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	26, // 63: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	32, // 64: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	28, // 65: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	30, // 66: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	57, // [57:67] is the sub-list for method output_type
+	47, // [47:57] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }

@@ -59,7 +59,11 @@ type CustomerServiceClient interface {
 	// the customer back; a repeat changes nothing. Scope: customers:write.
 	ArchiveCustomer(ctx context.Context, in *ArchiveCustomerRequest, opts ...grpc.CallOption) (*ArchiveCustomerResponse, error)
 	// DeleteCustomer deletes softly: the customer is gone for every reader, and
-	// past bookings keep the name. A repeat is NOT_FOUND. Scope: customers:write.
+	// past bookings keep the name. It answers OK once booking and pass have
+	// confirmed that they no longer serve the customer. If one of them cannot, the
+	// answer is UNAVAILABLE: the customer is deleted, and the same request can be
+	// repeated until it answers OK. A repeat after that is NOT_FOUND. A repeat of an
+	// unconfirmed deletion ignores expected_version. Scope: customers:write.
 	DeleteCustomer(ctx context.Context, in *DeleteCustomerRequest, opts ...grpc.CallOption) (*DeleteCustomerResponse, error)
 	// ListCustomers returns a page of the non-deleted customers.
 	// Scope: customers:read.
@@ -214,7 +218,11 @@ type CustomerServiceServer interface {
 	// the customer back; a repeat changes nothing. Scope: customers:write.
 	ArchiveCustomer(context.Context, *ArchiveCustomerRequest) (*ArchiveCustomerResponse, error)
 	// DeleteCustomer deletes softly: the customer is gone for every reader, and
-	// past bookings keep the name. A repeat is NOT_FOUND. Scope: customers:write.
+	// past bookings keep the name. It answers OK once booking and pass have
+	// confirmed that they no longer serve the customer. If one of them cannot, the
+	// answer is UNAVAILABLE: the customer is deleted, and the same request can be
+	// repeated until it answers OK. A repeat after that is NOT_FOUND. A repeat of an
+	// unconfirmed deletion ignores expected_version. Scope: customers:write.
 	DeleteCustomer(context.Context, *DeleteCustomerRequest) (*DeleteCustomerResponse, error)
 	// ListCustomers returns a page of the non-deleted customers.
 	// Scope: customers:read.

@@ -156,7 +156,10 @@ type ErasureServiceClient interface {
 	// same with what it has; from its commit on the customer is gone for every
 	// reader, as a deleted one is. A deleted customer can be erased too. A repeat
 	// answers how far the erasure is. What is still booked stays booked, without the
-	// person: cancel it first where that is not wanted. Scope: privacy:write.
+	// person: cancel it first where that is not wanted. Before it answers, booking
+	// and pass confirm that they no longer serve the customer. If one of them cannot,
+	// the answer is UNAVAILABLE: the erasure has begun and goes on, and the same
+	// request can be repeated until it is answered. Scope: privacy:write.
 	EraseCustomer(ctx context.Context, in *EraseCustomerRequest, opts ...grpc.CallOption) (*EraseCustomerResponse, error)
 	// GetErasure tells how far an erasure is; NOT_FOUND where nobody asked for one.
 	// Scope: privacy:read.
@@ -215,7 +218,10 @@ type ErasureServiceServer interface {
 	// same with what it has; from its commit on the customer is gone for every
 	// reader, as a deleted one is. A deleted customer can be erased too. A repeat
 	// answers how far the erasure is. What is still booked stays booked, without the
-	// person: cancel it first where that is not wanted. Scope: privacy:write.
+	// person: cancel it first where that is not wanted. Before it answers, booking
+	// and pass confirm that they no longer serve the customer. If one of them cannot,
+	// the answer is UNAVAILABLE: the erasure has begun and goes on, and the same
+	// request can be repeated until it is answered. Scope: privacy:write.
 	EraseCustomer(context.Context, *EraseCustomerRequest) (*EraseCustomerResponse, error)
 	// GetErasure tells how far an erasure is; NOT_FOUND where nobody asked for one.
 	// Scope: privacy:read.

@@ -976,7 +976,7 @@ type Event struct {
 	Location       string                 `protobuf:"bytes,13,opt,name=location,proto3" json:"location,omitempty"`
 	Dates          []*EventDate           `protobuf:"bytes,14,rep,name=dates,proto3" json:"dates,omitempty"`
 	PricingOptions []*PricingOption       `protobuf:"bytes,15,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// null: cancellation is always free.
+	// null: cancellation is free until the start.
 	FreeCancellationMinutes *v1.NullableInt `protobuf:"bytes,16,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3" json:"free_cancellation_minutes,omitempty"`
 	Recurrence              *Recurrence     `protobuf:"bytes,17,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	CreatedAt               string          `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -1210,7 +1210,9 @@ type EventDateWrite struct {
 	StartsAt *string `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3,oneof" json:"starts_at,omitempty"`
 	Duration *int32  `protobuf:"varint,3,opt,name=duration,proto3,oneof" json:"duration,omitempty"`
 	// null: unlimited; absent: unchanged.
-	Capacity      *v1.NullableInt `protobuf:"bytes,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	Capacity *v1.NullableInt `protobuf:"bytes,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	// Instead of duration.
+	EndsAt        *string `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1271,6 +1273,13 @@ func (x *EventDateWrite) GetCapacity() *v1.NullableInt {
 		return x.Capacity
 	}
 	return nil
+}
+
+func (x *EventDateWrite) GetEndsAt() string {
+	if x != nil && x.EndsAt != nil {
+		return *x.EndsAt
+	}
+	return ""
 }
 
 type PricingOptionWrite struct {
@@ -4555,16 +4564,19 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x04rule\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04rule\x12/\n" +
 	"\n" +
 	"exceptions\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04r\x02\x18(R\n" +
-	"exceptions\"\xda\x01\n" +
+	"exceptions\"\x8d\x02\n" +
 	"\x0eEventDateWrite\x12\x1c\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x02id\x88\x01\x01\x12)\n" +
 	"\tstarts_at\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(H\x01R\bstartsAt\x88\x01\x01\x12\x1f\n" +
 	"\bduration\x18\x03 \x01(\x05H\x02R\bduration\x88\x01\x01\x12<\n" +
-	"\bcapacity\x18\x04 \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacityB\x05\n" +
+	"\bcapacity\x18\x04 \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12%\n" +
+	"\aends_at\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06endsAt\x88\x01\x01B\x05\n" +
 	"\x03_idB\f\n" +
 	"\n" +
 	"_starts_atB\v\n" +
-	"\t_duration\"\xc7\x02\n" +
+	"\t_durationB\n" +
+	"\n" +
+	"\b_ends_at\"\xc7\x02\n" +
 	"\x12PricingOptionWrite\x12\x1c\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x02id\x88\x01\x01\x12!\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\x04name\x88\x01\x01\x121\n" +

@@ -1,0 +1,160 @@
+package outbox_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+)
+
+// The statements of the previous release, whose relay names no company.
+const (
+	formerAppendSQL = `insert into outbox (id, company_id, subject, payload, trace, occurred_at)
+		select e.id, e.company_id, e.subject, e.payload, e.trace::jsonb, e.occurred_at
+		from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[])
+			as e (id, company_id, subject, payload, trace, occurred_at)`
+	formerClaimSQL = `update outbox set lease = $1, lease_until = now() + make_interval(secs => $2), attempt = attempt + 1
+		where id in (
+			select id from outbox where lease_until is null or lease_until <= now()
+			order by created_at, id limit $3 for update skip locked)
+		returning id, company_id, subject, payload, trace, occurred_at, created_at, attempt`
+	formerDeleteSQL  = `delete from outbox where lease = $1 and id = any($2)`
+	formerReleaseSQL = `update outbox o set lease = null, lease_until = now() + make_interval(secs => r.delay)
+		from unnest($2::uuid[], $3::float8[]) as r (id, delay)
+		where o.id = r.id and o.lease = $1`
+)
+
+// Invariant 6.
+func TestPolicy(t *testing.T) {
+	w := newWorld(t)
+	o := w.outbox(t)
+	other := id.New[id.Company]()
+	w.commit(t, o, w.events(3)...)
+	t.Run("a company sees its own events, another and none see nothing", func(t *testing.T) {
+		for setting, want := range map[string]int64{hex.EncodeToString(w.company[:]): 3, hex.EncodeToString(other[:]): 0, "": 0, "*": 3} {
+			for _, table := range []string{"outbox_events", "outbox"} {
+				got, err := countAs(t, w, setting, table)
+				if err != nil || got != want {
+					t.Errorf("as %q, %s shows %d, %v; want %d", setting, table, got, err, want)
+				}
+			}
+		}
+	})
+	t.Run("a company writes its own events, and those of the installation", func(t *testing.T) {
+		stranger := w.event("x")
+		stranger.Company = other
+		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error { return o.Append(ctx, tx, stranger) })
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "42501" {
+			t.Errorf("another company's event: %v", err)
+		}
+		installation := w.event("x")
+		installation.Company = id.Company{}
+		err = w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error { return o.Append(ctx, tx, installation) })
+		if err != nil {
+			t.Errorf("an event of the installation: %v", err)
+		}
+	})
+}
+
+// countAs counts the rows of a table that a transaction with the setting sees.
+func countAs(t *testing.T, w *world, setting, table string) (n int64, err error) {
+	t.Helper()
+	err = pgx.BeginFunc(t.Context(), w.db.Pool(), func(tx pgx.Tx) error {
+		// Test servers run with synchronous_commit off, by which the previous
+		// release's relay is known.
+		if _, err := tx.Exec(t.Context(), `select set_config('synchronous_commit', 'on', true), set_config('app.company_id', $1, true)`, setting); err != nil {
+			return err
+		}
+		return tx.QueryRow(t.Context(), `select count(*) from `+table).Scan(&n)
+	})
+	return n, err
+}
+
+// TestThePreviousReleaseGoesOn appends, copies, claims, releases and deletes as the
+// previous release does, which knows the outbox by its former name.
+func TestThePreviousReleaseGoesOn(t *testing.T) {
+	w := newWorld(t)
+	newID := func() [16]byte { return id.NewUUID() }
+	at := time.Now()
+	err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, formerAppendSQL, [][16]byte{newID(), newID()}, [][16]byte{w.company, {}}, []string{subject, subject},
+			[][]byte{{1}, {2}}, []*string{nil, nil}, []time.Time{at, at})
+		return err
+	})
+	if err != nil {
+		t.Fatalf("append: %v", err)
+	}
+	copied := [][]any{{newID(), [16]byte(w.company), subject, []byte{3}, nil, at}}
+	err = w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.CopyFrom(ctx, pgx.Identifier{"outbox"}, []string{"id", "company_id", "subject", "payload", "trace", "occurred_at"}, pgx.CopyFromRows(copied))
+		return err
+	})
+	if err != nil {
+		t.Fatalf("copy: %v", err)
+	}
+	lease, claimed := newID(), [][16]byte{}
+	batch := &pgx.Batch{}
+	batch.Queue(`select set_config('synchronous_commit', 'off', true)`)
+	batch.Queue(formerClaimSQL, lease, 30.0, 500).Query(func(rows pgx.Rows) (err error) {
+		for rows.Next() {
+			values, err := rows.Values()
+			if err != nil {
+				return err
+			}
+			claimed = append(claimed, values[0].([16]byte))
+		}
+		return rows.Err()
+	})
+	if err := w.db.Pool().SendBatch(t.Context(), batch).Close(); err != nil || len(claimed) != 3 {
+		t.Fatalf("claimed %d, %v", len(claimed), err)
+	}
+	batch = &pgx.Batch{}
+	batch.Queue(`select set_config('synchronous_commit', 'off', true)`)
+	batch.Queue(formerDeleteSQL, lease, claimed[:1])
+	batch.Queue(formerReleaseSQL, lease, claimed[1:], []float64{0, 0})
+	if err := w.db.Pool().SendBatch(t.Context(), batch).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count(t, `select count(*) from outbox_events where lease is null and attempt = 1`); n != 2 {
+		t.Errorf("%d events were released, want 2", n)
+	}
+	background(t, w.outbox(t).Run)
+	w.waitDrained(t)
+}
+
+// The policy costs the relay's claim nothing: it still reads the oldest events by
+// the index, and the policy's functions run once per statement.
+func TestThePlanOfAClaim(t *testing.T) {
+	w := newWorld(t)
+	o := w.outbox(t)
+	for range 10 {
+		w.commit(t, o, w.events(1000)...)
+	}
+	var plan string
+	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		rows, err := tx.Query(ctx, `explain (analyze, costs off, timing off, summary off) `+outbox.ClaimSQL, [16]byte(id.NewUUID()), 30.0, 500)
+		if err != nil {
+			return err
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		plan = strings.Join(lines, "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(plan, "Index Scan using outbox_claim") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") || strings.Contains(plan, "loops=501") {
+		t.Errorf("the plan of a claim:\n%s", plan)
+	}
+	t.Log(plan)
+}

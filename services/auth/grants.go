@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+)
+
+// grantor is what the caller of a change may give to a credential.
+type grantor struct {
+	claims *token.Claims
+	// limits is false for the platform and for owners in the dashboard: their
+	// company's credentials may outlive them and have any rate limit.
+	limits bool
+	// expiresAt is when the caller's own credential expires; nil: never.
+	expiresAt *time.Time
+}
+
+// mayGrant refuses a change of a credential that gives it more than the caller
+// has: a scope, a higher rate limit or a later expiry. before is the zero
+// Credential for a new one. What the service does by itself is not limited.
+func (s *Server) mayGrant(ctx context.Context, tx *pg.Tx, before, after Credential) error {
+	claims := rpc.ClaimsFrom(ctx)
+	if claims == nil {
+		return nil
+	}
+	g := grantor{claims: claims, limits: !claims.IsAdmin() && claims.Kind != token.KindAdministrator}
+	if g.limits {
+		own, err := s.store.callersCredential(ctx, tx, claims)
+		if err != nil {
+			return err
+		}
+		g.expiresAt = own.ExpiresAt
+	}
+	return g.allows(before, after)
+}
+
+// allows returns why the grantor may not make before into after; nil: it may.
+func (g grantor) allows(before, after Credential) error {
+	if hands(before, after) {
+		before = Credential{}
+	}
+	for _, scope := range after.Scopes {
+		if !before.covers(scope) && !g.has(scope) {
+			return fault.MissingScope(scope)
+		}
+	}
+	isNew := before.SecretHash == nil
+	if g.limits && (isNew || isAbove(after.RateLimit, before.RateLimit)) && g.isAboveOwn(after.RateLimit) {
+		return beyondCaller("rate_limit", "must not be above the rate limit of the credential that makes the change")
+	}
+	if isNew && g.outlives(after.ExpiresAt) {
+		return beyondCaller("expires_after_days", "must not be later than the expiry of the credential that makes the change")
+	}
+	return nil
+}
+
+// hands reports whether a change gives all that the credential may do to the
+// caller, or back to its holder: it is made, gets another secret, or is enabled.
+func hands(before, after Credential) bool {
+	return !bytes.Equal(before.SecretHash, after.SecretHash) || (before.DisabledAt != nil && after.DisabledAt == nil)
+}
+
+// covers reports whether the credential already has a scope.
+func (c *Credential) covers(scope string) bool {
+	return slices.Contains(c.Scopes, scope) || (scope != everything && slices.Contains(c.granting(), scope))
+}
+
+// has reports whether the caller has a scope. The permission that stands for all
+// of them includes those to come, so only callers that are not limited have it.
+func (g grantor) has(scope string) bool {
+	if scope == everything {
+		return !g.limits
+	}
+	return g.claims.Has(scope)
+}
+
+func (g grantor) isAboveOwn(limit *int32) bool {
+	return g.claims.RateLimit != 0 && (limit == nil || int(*limit) > g.claims.RateLimit)
+}
+
+func (g grantor) outlives(expiresAt *time.Time) bool {
+	return g.expiresAt != nil && (expiresAt == nil || expiresAt.After(*g.expiresAt))
+}
+
+// isAbove compares two rate limits, of which nil is the highest.
+func isAbove(a, b *int32) bool { return b != nil && (a == nil || *a > *b) }
+
+// beyondCaller is the refusal of a change that gives more than the caller has.
+func beyondCaller(field, phrase string) *fault.Error {
+	f := fault.New(fault.Forbidden, fault.ReasonForbidden, field+" "+phrase)
+	f.Fields = []fault.Field{{Field: field, Rule: "caller", Message: phrase}}
+	return f
+}

@@ -1,0 +1,401 @@
+package booking
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// deletes marks a customer as deleted in the customer service. The copy does not
+// hear of it.
+func (f *fakeCustomers) deletes(customer id.Customer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.known[customer]
+	c.version, c.deletedAt = c.version+1, time.Now()
+	f.known[customer] = c
+}
+
+// confirmDeletion has the service confirm a deletion, as the customer service does.
+func (w *world) confirmDeletion(customer id.Customer) error {
+	_, err := customerv1.NewCustomerDeletionServiceClient(w.conn).ConfirmCustomerDeletion(
+		bearer(w.t.Context(), w.issuer.Client(w.company, "customers:write")), &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer.String()})
+	return err
+}
+
+// forget deletes a customer and has the deletion confirmed.
+func (w *world) forget(customer id.Customer) {
+	w.t.Helper()
+	w.customers.deletes(customer)
+	if err := w.confirmDeletion(customer); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
+	w := newWorld(t)
+	t.Run("stores the deletion of a customer the copy has, and of one it has not", func(t *testing.T) {
+		e := w.event(w.ctx, nil)
+		known, unknown := w.customer(w.company, "Known"), w.customer(w.company, "Unknown")
+		w.mustBook(w.ctx, known, e, 1)
+		for _, c := range []id.Customer{known, unknown} {
+			w.forget(c)
+			if n := one[int64](w, `select count(*) from customers where id = $1 and deleted_at is not null and version = 2`, c); n != 1 {
+				t.Errorf("the copy does not say that %s is deleted", c)
+			}
+			_, err := w.book(w.ctx, c, e, 1)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			_, err = w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c.String(), PageSize: ptr[int32](10)})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+	})
+	t.Run("can be repeated", func(t *testing.T) {
+		c := w.customer(w.company, "Twice")
+		w.forget(c)
+		if err := w.confirmDeletion(c); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("takes nobody's word for it but the customer service's", func(t *testing.T) {
+		e := w.event(w.ctx, nil)
+		present := w.customer(w.company, "Present")
+		wantFault(t, w.confirmDeletion(present), fault.Invalid, fault.ReasonInvalidParameter)
+		w.mustBook(w.ctx, present, e, 1)
+		foreign := w.customer(id.New[id.Company](), "Foreign")
+		w.customers.deletes(foreign)
+		for _, c := range []id.Customer{foreign, id.New[id.Customer]()} {
+			wantFault(t, w.confirmDeletion(c), fault.NotFound, fault.ReasonNotFound)
+		}
+		_, err := customerv1.NewCustomerDeletionServiceClient(w.conn).ConfirmCustomerDeletion(w.ctx, &customerv1.ConfirmCustomerDeletionRequest{CustomerId: present.String()})
+		wantFault(t, err, fault.Forbidden, fault.ReasonInsufficientScope)
+	})
+	t.Run("fails while the customer service is away", func(t *testing.T) {
+		w := newWorld(t)
+		c := w.customer(w.company, "Away")
+		w.customers.goAway()
+		wantFault(t, w.confirmDeletion(c), fault.Unavailable, fault.ReasonServiceUnavailable)
+	})
+}
+
+// TestDeletedCustomersAreRefused goes every way in which a booking comes about.
+func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
+	w := newWorld(t)
+	payer := w.customer(w.company, "Payer")
+	lines := func(e *bookingv1.Event, forWhom id.Customer) []*bookingv1.TransactionLine {
+		return []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1, BoughtForId: forWhom.String()}}
+	}
+	refused := func(t *testing.T, err error) {
+		t.Helper()
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+	}
+	t.Run("a purchase for a deleted customer by another one", func(t *testing.T) {
+		e, gone := w.passEvent(nil, time.Hour, nil), w.customer(w.company, "Gone")
+		w.forget(gone)
+		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
+			_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+				PurchaserId: payer.String(), Lines: lines(e, gone), PaymentMethod: method,
+			})
+			refused(t, err)
+		}
+	})
+	t.Run("a hold, and its confirmation by card and by pass", func(t *testing.T) {
+		e, gone := w.passEvent(nil, time.Hour, nil), w.customer(w.company, "Gone")
+		pass := w.passes.give(gone, 9)
+		mine, forThem := w.hold(gone, e, 1, ""), w.holdFor(payer, gone, e)
+		w.forget(gone)
+		for _, h := range []*bookingv1.Hold{mine, forThem} {
+			for _, method := range []bookingv1.PaymentMethod{0, byPass} {
+				_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method})
+				refused(t, err)
+			}
+		}
+		_, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: payer.String(), Lines: lines(e, gone)})
+		refused(t, err)
+		if w.passes.credits(pass) != 9 {
+			t.Errorf("%d credits are left", w.passes.credits(pass))
+		}
+	})
+	t.Run("a purchase whose credits were taken before the deletion is undone", func(t *testing.T) {
+		w := newWorld(t)
+		e, gone := w.passEvent(nil, time.Hour, nil), w.customer(w.company, "Gone")
+		pass := w.passes.give(gone, 9)
+		w.passes.after = func(call string) error {
+			if call == "redeem" {
+				w.forget(gone)
+			}
+			return nil
+		}
+		_, err := w.byPass(w.ctx, gone, e, 2)
+		refused(t, err)
+		if w.passes.credits(pass) != 9 || w.booked(e) != 0 {
+			t.Errorf("%d credits are left, %d spaces booked", w.passes.credits(pass), w.booked(e))
+		}
+		w.verify()
+		w.reconcile()
+	})
+	t.Run("a place on a waitlist, an offer, and a booking out of it", func(t *testing.T) {
+		e, full := w.fullEvent(2)
+		offered, gone, next := w.customer(w.company, "Offered"), w.customer(w.company, "Gone"), w.customer(w.company, "Next")
+		join := func(c id.Customer, mode bookingv1.WaitlistMode) *bookingv1.WaitlistEntry {
+			entry, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 1, Mode: mode}, c, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return entry
+		}
+		offer := join(offered, byOffer)
+		w.setCapacity(e, 3)
+		waiting := join(gone, byBooking)
+		w.forget(offered)
+		w.forget(gone)
+		_, err := w.waitlist.AcceptOffer(w.ctx, &bookingv1.AcceptOfferRequest{Id: offer.GetId()})
+		refused(t, err)
+		_, err = w.join(&bookingv1.JoinWaitlistRequest{Spaces: 1}, gone, e)
+		refused(t, err)
+		behind := join(next, byBooking)
+		w.cancel(full)
+		w.wantEntry(waiting, "LEFT", 0, "")
+		w.wantEntry(behind, "BOOKED", 0, "")
+	})
+	t.Run("an imported purchase", func(t *testing.T) {
+		w := newWorld(t)
+		ann, ben := studioOf(w)
+		w.forget(ann)
+		line := past("r3", ben.String(), "E", 1)
+		line.GetBookings()[0].BoughtFor = "ann"
+		got := outcomes(w.mustSend(past("r1", "ann", "E", 1), past("r2", ann.String(), "E", 1), line, past("r4", "ben", "E", 1)))
+		if got != "rrrc" {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// holdFor holds a place that purchaser pays for somebody else.
+func (w *world) holdFor(purchaser, forWhom id.Customer, e *bookingv1.Event) *bookingv1.Hold {
+	w.t.Helper()
+	resp, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
+		PurchaserId: purchaser.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1, BoughtForId: forWhom.String()}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.GetHold()
+}
+
+// TestDeletionWaitsForPurchases holds commits up that have read a customer, and
+// looks whether the deletion is confirmed before them.
+func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
+	for name, begin := range map[string]func(w *world, c id.Customer, e *bookingv1.Event) func() error{
+		"a purchase": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
+			return func() error { _, err := w.book(w.ctx, c, e, 1); return err }
+		},
+		"a purchase under a key": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
+			return func() error { _, err := w.book(withKey(w.ctx, "k"), c, e, 1); return err }
+		},
+		"a hold": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
+			return func() error {
+				_, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
+					PurchaserId: c.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1}},
+				})
+				return err
+			}
+		},
+		"an entry of a waitlist": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
+			w.mustBook(w.ctx, w.customer(w.company, "Full"), e, 2)
+			return func() error { _, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 1}, c, e); return err }
+		},
+		"an import": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
+			line := past("r1", c.String(), "E", 1)
+			line.GetBookings()[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: e.GetDates()[0].GetId()}
+			return func() error { _, err := w.send(w.ctx, line); return err }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c, e := w.customer(w.company, "Ann"), w.event(w.ctx, ptr[int32](2))
+			w.mustBook(w.ctx, c, w.event(w.ctx, nil), 1) // now the copy has her
+			act := begin(w, c, e)
+			release, acted, confirmed := w.lockDate(e), make(chan error, 1), make(chan error, 1)
+			go func() { acted <- act() }()
+			w.waitsFor("event_dates")
+			w.customers.deletes(c)
+			go func() { confirmed <- w.confirmDeletion(c) }()
+			select {
+			case err := <-confirmed:
+				t.Errorf("the deletion was confirmed (%v) before it", err)
+				confirmed <- err
+			case <-w.fenced():
+			}
+			release()
+			if err := <-acted; err != nil {
+				t.Errorf("what began before the deletion got %v", err)
+			}
+			if err := <-confirmed; err != nil {
+				t.Error(err)
+			}
+			if waits := one[int64](w, `select count(*) from waitlist_entries where state = 'waiting'`); waits != 0 {
+				t.Error("a deleted customer is left on the waitlist")
+			}
+		})
+	}
+}
+
+// lockDate keeps purchases of an event's date waiting until the returned function
+// is called.
+func (w *world) lockDate(e *bookingv1.Event) (release func()) {
+	w.t.Helper()
+	date, err := id.Parse[id.EventDate](e.GetDates()[0].GetId())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	locked, done := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, lockDatesAloneSQL, w.company, []id.EventDate{date})
+			close(locked)
+			<-done
+			return err
+		})
+		if err != nil {
+			w.t.Error(err)
+		}
+	})
+	<-locked
+	return func() { close(done); wg.Wait() }
+}
+
+const waitingSQL = `select count(*) from pg_stat_activity
+	where datname = current_database() and wait_event_type = 'Lock' and query like '%' || $1 || '%'`
+
+// waitsFor waits until a statement about a table waits for a lock.
+func (w *world) waitsFor(table string) {
+	w.t.Helper()
+	w.eventually("a wait for "+table, func() bool { return one[int64](w, waitingSQL, table) > 0 })
+}
+
+// fenced is closed once the fence of a deletion waits.
+func (w *world) fenced() <-chan struct{} {
+	waits := make(chan struct{})
+	go func() {
+		for w.t.Context().Err() == nil {
+			n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), waitingSQL, fenceSQL)
+			if err == nil && n > 0 {
+				close(waits)
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	return waits
+}
+
+// TestDeletionUnderConcurrency deletes customers while two processes book, hold,
+// confirm, join and import in their names: what a customer has at the moment of
+// the confirmation is all that they ever have.
+func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1, 15 and 22
+	w := newWorld(t)
+	processes := []*world{w, w.process()}
+	e := w.passEvent(ptr[int32](100000), time.Hour, nil)
+	const customers, callers = 12, 6
+	type belongings struct {
+		Confirmed, Held, Waiting int64
+	}
+	owns := func(c id.Customer) belongings {
+		own, err := pg.One[belongings](t.Context(), w.db, pg.AllCompanies(), `select
+			(select count(*) from transactions t where status = 'confirmed' and (purchaser_id = $1 or exists (
+				select from bookings b where b.transaction_id = t.id and b.bought_for = $1))) as confirmed,
+			(select count(*) from transactions t where status = 'held' and purchaser_id = $1) as held,
+			(select count(*) from waitlist_entries where customer_id = $1 and state = 'waiting') as waiting`, c)
+		if err != nil {
+			t.Error(err)
+		}
+		return own
+	}
+	var ids []id.Customer
+	for i := range customers {
+		c := w.customer(w.company, fmt.Sprint("C", i))
+		w.passes.give(c, 100000)
+		w.mustBook(w.ctx, c, e, 1)
+		ids = append(ids, c)
+	}
+	stop := make(chan struct{})
+	var busy sync.WaitGroup
+	for i := range customers * callers {
+		busy.Go(func() {
+			p, c, payer := processes[i%2], ids[i%customers], ids[(i+1)%customers]
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				_ = p.act(i/customers+n, c, payer, e, fmt.Sprint("r", i, "-", n))
+			}
+		})
+	}
+	left := make([]belongings, customers)
+	together(customers, func(i int) {
+		for owns(ids[i]).Confirmed < int64(5+i) && t.Context().Err() == nil { // one after the other, in the middle of it
+			time.Sleep(5 * time.Millisecond)
+		}
+		w.customers.deletes(ids[i])
+		if err := processes[i%2].confirmDeletion(ids[i]); err != nil {
+			t.Error(err)
+		}
+		left[i] = owns(ids[i])
+	})
+	close(stop)
+	busy.Wait()
+	for i, c := range ids {
+		if now := owns(c); now.Confirmed != left[i].Confirmed || now.Held > left[i].Held || now.Waiting != 0 {
+			t.Errorf("customer %d had %+v when the deletion was confirmed and has %+v", i, left[i], now)
+		}
+	}
+	w.settleDown()
+	w.verify()
+	w.reconcile()
+}
+
+// act does one of the things that a deletion ends. Imports are rare, because a
+// company has one at a time.
+func (w *world) act(which int, c, payer id.Customer, e *bookingv1.Event, reference string) error {
+	switch which % 25 {
+	case 0, 6, 12, 18:
+		_, err := w.book(w.ctx, c, e, 1)
+		return err
+	case 1, 7, 13, 19:
+		_, err := w.byPass(w.ctx, c, e, 1)
+		return err
+	case 2, 8, 14, 20:
+		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: payer.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1, BoughtForId: c.String()}},
+		})
+		return err
+	case 3, 9, 15, 21:
+		resp, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
+			PurchaserId: c.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1}},
+		})
+		if err != nil {
+			return err
+		}
+		_, err = w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: resp.GetHold().GetId()})
+		return err
+	case 24:
+		line := past(reference, c.String(), "E", 1)
+		line.GetBookings()[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: e.GetDates()[0].GetId()}
+		_, err := w.send(w.ctx, line)
+		return err
+	}
+	_, err := w.book(withKey(w.ctx, reference), c, e, 1)
+	return err
+}

@@ -1,0 +1,244 @@
+package booking
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/eventdates"
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+)
+
+// shownBack is what a caller sends who has read an event: its dates, and what
+// Interface B shows of them together.
+func shownBack(e *bookingv1.Event, now time.Time) *bookingv1.UpdateEventRequest {
+	s := eventdates.Summarize(e.GetDates(), now)
+	req := &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{
+		StartsAt: timestamppb.New(s.StartsAt), EndsAt: timestamppb.New(s.EndsAt), DurationMinutes: &s.Minutes, Unlimited: s.Capacity == nil,
+	}}
+	if s.Capacity != nil {
+		req.OnlyDate.Capacity = ptr(int32(*s.Capacity))
+	}
+	for _, d := range e.GetDates() {
+		req.Dates = append(req.Dates, &bookingv1.EventDateChange{
+			Id: d.GetId(), StartsAt: d.GetStartsAt(), DurationMinutes: ptr(d.GetDurationMinutes()), Capacity: d.Capacity, Unlimited: d.Capacity == nil,
+		})
+	}
+	return req
+}
+
+func TestDatesTogether(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now().Truncate(time.Second)
+	date := func(from time.Duration, minutes int32, capacity *int32) *bookingv1.NewEventDate {
+		return &bookingv1.NewEventDate{StartsAt: timestamppb.New(now.Add(from)), DurationMinutes: minutes, Capacity: capacity}
+	}
+	with := func(dates ...*bookingv1.NewEventDate) *bookingv1.Event {
+		return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: dates})
+	}
+	const day = 24 * time.Hour
+	course := func() *bookingv1.Event {
+		return with(date(-day, 60, ptr[int32](4)), date(day, 60, ptr[int32](5)), date(2*day, 90, ptr[int32](6)))
+	}
+	sizes := func(e *bookingv1.Event) (all []int32) {
+		for _, d := range e.GetDates() {
+			all = append(all, d.GetCapacity())
+		}
+		return all
+	}
+	minutes := func(e *bookingv1.Event) (all []int32) {
+		for _, d := range e.GetDates() {
+			all = append(all, d.GetDurationMinutes())
+		}
+		return all
+	}
+	update := func(e *bookingv1.Event, d *bookingv1.EventDateChange) (*bookingv1.Event, error) {
+		resp, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: d})
+		return resp.GetEvent(), err
+	}
+	t.Run("what was read changes nothing", func(t *testing.T) {
+		for name, e := range map[string]*bookingv1.Event{
+			"of one date": with(date(day, 60, ptr[int32](5))), "of one without a limit": with(date(day, 60, nil)), "of a past one": with(date(-day, 60, ptr[int32](1))),
+			"of several": course(), "of several past ones": with(date(-2*day, 60, ptr[int32](2)), date(-day, 60, ptr[int32](2))),
+			"of several, one without a limit": with(date(day, 60, nil), date(2*day, 60, ptr[int32](2))),
+		} {
+			if got := w.updateEvent(shownBack(e, now)); got.GetVersion() != e.GetVersion() {
+				t.Errorf("%s: got %v", name, got)
+			}
+		}
+	})
+	t.Run("what was read before a date started changes nothing", func(t *testing.T) {
+		e := with(date(-time.Minute, 60, ptr[int32](4)), date(day, 60, ptr[int32](5)))
+		if got := w.updateEvent(shownBack(e, now.Add(-2*time.Minute))); got.GetVersion() != e.GetVersion() {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("what was read of more dates than a request may add changes nothing", func(t *testing.T) {
+		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 5, Capacity: ptr[int32](3)}},
+			Recurrence: &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=1000", LocalStart: "2090-01-01T09:00:00"},
+		})
+		if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date(day, 60, nil)}}); err != nil {
+			t.Fatal(err)
+		}
+		e = w.getEvent(e.GetId())
+		if got := w.updateEvent(shownBack(e, now)); len(got.GetDates()) != 1001 || got.GetVersion() != e.GetVersion() {
+			t.Errorf("%d dates, version %d after %d", len(got.GetDates()), got.GetVersion(), e.GetVersion())
+		}
+	})
+	t.Run("what was read of a cancelled event changes nothing, and another capacity is refused", func(t *testing.T) {
+		e := course()
+		e = w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
+		if got := w.updateEvent(shownBack(e, now)); got.GetVersion() != e.GetVersion() {
+			t.Errorf("got %v", got)
+		}
+		_, err := update(e, &bookingv1.EventDateChange{Capacity: ptr[int32](9)})
+		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+	})
+	t.Run("a capacity changes every date to come", func(t *testing.T) {
+		got, err := update(course(), &bookingv1.EventDateChange{Capacity: ptr[int32](9)})
+		if err != nil || !slices.Equal(sizes(got), []int32{4, 9, 9}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+		got, err = update(got, &bookingv1.EventDateChange{Unlimited: true})
+		if err != nil || got.GetDates()[0].Capacity == nil || got.GetDates()[1].Capacity != nil || got.GetDates()[2].Capacity != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("a duration changes every date to come", func(t *testing.T) {
+		got, err := update(course(), &bookingv1.EventDateChange{DurationMinutes: ptr[int32](45)})
+		if err != nil || !slices.Equal(minutes(got), []int32{60, 45, 45}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("one thing changed in what was read changes that", func(t *testing.T) {
+		req := shownBack(course(), now)
+		req.OnlyDate.Capacity = ptr[int32](20)
+		if got := w.updateEvent(req); !slices.Equal(sizes(got), []int32{4, 20, 20}) {
+			t.Errorf("got %v", got)
+		}
+		req = shownBack(course(), now)
+		req.Dates[2].Capacity = ptr[int32](20)
+		if got := w.updateEvent(req); !slices.Equal(sizes(got), []int32{4, 5, 20}) {
+			t.Errorf("got %v", got)
+		}
+		for name, change := range map[string]func(*bookingv1.UpdateEventRequest){
+			"the start":             func(r *bookingv1.UpdateEventRequest) { r.OnlyDate.StartsAt = timestamppb.New(now.Add(30 * time.Hour)) },
+			"the start of the date": func(r *bookingv1.UpdateEventRequest) { r.Dates[0].StartsAt = timestamppb.New(now.Add(30 * time.Hour)) },
+			"the start in both places": func(r *bookingv1.UpdateEventRequest) {
+				r.OnlyDate.StartsAt = timestamppb.New(now.Add(30 * time.Hour))
+				r.Dates[0].StartsAt = r.OnlyDate.StartsAt
+			},
+			"the start and the end": func(r *bookingv1.UpdateEventRequest) {
+				r.OnlyDate.StartsAt = timestamppb.New(now.Add(30 * time.Hour))
+				r.OnlyDate.EndsAt = timestamppb.New(now.Add(31 * time.Hour))
+			},
+		} {
+			req := shownBack(with(date(day, 60, nil)), now)
+			change(req)
+			if d := w.updateEvent(req).GetDates()[0]; !d.GetStartsAt().AsTime().Equal(now.Add(30*time.Hour)) || d.GetDurationMinutes() != 60 {
+				t.Errorf("%s: got %v", name, d)
+			}
+		}
+		for name, change := range map[string]func(*bookingv1.UpdateEventRequest){
+			"the end": func(r *bookingv1.UpdateEventRequest) {
+				r.OnlyDate.EndsAt = timestamppb.New(now.Add(day + 90*time.Minute))
+			},
+			"the duration":        func(r *bookingv1.UpdateEventRequest) { r.OnlyDate.DurationMinutes = ptr[int32](90) },
+			"the date's duration": func(r *bookingv1.UpdateEventRequest) { r.Dates[0].DurationMinutes = ptr[int32](90) },
+			"both, which agree": func(r *bookingv1.UpdateEventRequest) {
+				r.OnlyDate.DurationMinutes, r.OnlyDate.EndsAt = ptr[int32](90), timestamppb.New(now.Add(day+90*time.Minute))
+			},
+		} {
+			req := shownBack(with(date(day, 60, nil)), now)
+			change(req)
+			if d := w.updateEvent(req).GetDates()[0]; !d.GetStartsAt().AsTime().Equal(now.Add(day)) || d.GetDurationMinutes() != 90 {
+				t.Errorf("%s: got %v", name, d)
+			}
+		}
+	})
+	t.Run("without a duration an end that stays makes a date longer whose start moves", func(t *testing.T) {
+		got, err := update(with(date(day, 60, nil)), &bookingv1.EventDateChange{StartsAt: timestamppb.New(now.Add(day - time.Hour)), EndsAt: timestamppb.New(now.Add(day + time.Hour))})
+		if err != nil || got.GetDates()[0].GetDurationMinutes() != 120 {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("a date to add takes the capacity and the duration", func(t *testing.T) {
+		e := course()
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{
+			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: ptr[int32](9), DurationMinutes: ptr[int32](45)},
+			Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: ptr[int32](7)}, {StartsAt: timestamppb.New(now.Add(3 * day))}, {StartsAt: timestamppb.New(now.Add(4 * day)), Unlimited: true, DurationMinutes: ptr[int32](30)}},
+		})
+		if !slices.Equal(sizes(got), []int32{4, 7, 9, 9, 0}) || !slices.Equal(minutes(got), []int32{60, 45, 45, 45, 30}) || got.GetDates()[4].Capacity != nil {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a capacity below what is booked is refused", func(t *testing.T) {
+		e := course()
+		if _, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: w.customer(w.company, "ann").String(), Lines: []*bookingv1.TransactionLine{{EventDateId: e.GetDates()[2].GetId(), Spaces: 3}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := update(e, &bookingv1.EventDateChange{Capacity: ptr[int32](2)})
+		wantField(t, err, "only_date.capacity", "min")
+		if got := w.getEvent(e.GetId()); !slices.Equal(sizes(got), []int32{4, 5, 6}) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a capacity for several dates none of which is to come is refused", func(t *testing.T) {
+		_, err := update(with(date(-2*day, 60, nil), date(-day, 60, nil)), &bookingv1.EventDateChange{Capacity: ptr[int32](2)})
+		wantField(t, err, "only_date.capacity", "exists")
+	})
+	t.Run("two values for the only date are refused", func(t *testing.T) {
+		req := shownBack(with(date(day, 60, ptr[int32](3))), now)
+		req.OnlyDate.Capacity, req.Dates[0].Capacity = ptr[int32](4), ptr[int32](5)
+		_, err := w.events.UpdateEvent(w.ctx, req)
+		wantField(t, err, "only_date.capacity", "exclusive")
+	})
+	t.Run("the event's own recurrence is accepted, another one is not", func(t *testing.T) {
+		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 60}},
+			Recurrence: &bookingv1.Recurrence{Rule: "freq=daily;count=3", LocalStart: "2099-01-01T09:00:00", Exceptions: []string{"2099-01-02"}},
+		})
+		r := e.GetRecurrence()
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("Glaze"), Recurrence: &bookingv1.Recurrence{Rule: r.GetRule(), Exceptions: r.GetExceptions()}})
+		if got.GetTitle() != "Glaze" {
+			t.Errorf("got %v", got)
+		}
+		_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Recurrence: &bookingv1.Recurrence{Rule: r.GetRule()}})
+		wantField(t, err, "recurrence", "immutable")
+	})
+}
+
+func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
+	w := newWorld(t)
+	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: []*bookingv1.NewEventDate{{LocalStart: "2099-01-01T09:00:00", DurationMinutes: 60}}})
+	w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
+	got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("Clay (cancelled)"), Description: ptr("Sorry"), Location: ptr("Nowhere")})
+	if got.GetTitle() != "Clay (cancelled)" || got.GetDescription() != "Sorry" || got.GetLocation() != "Nowhere" || got.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_CANCELLED {
+		t.Errorf("got %v", got)
+	}
+	date, option := got.GetDates()[0].GetId(), got.GetPricingOptions()[0].GetId()
+	for what, req := range map[string]*bookingv1.UpdateEventRequest{
+		"the type":     {Type: bookingv1.EventType_EVENT_TYPE_WORKSHOP},
+		"the zone":     {Timezone: ptr("Asia/Tokyo")},
+		"the policy":   {FreeCancellationMinutes: ptr[int32](5)},
+		"the status":   {Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED},
+		"a price":      {PricingOptions: []*bookingv1.PricingOptionChange{{Id: option, Price: ptr[int64](5)}}},
+		"a new price":  {PricingOptions: []*bookingv1.PricingOptionChange{{Name: ptr("New"), Price: ptr[int64](5)}}},
+		"a date":       {Dates: []*bookingv1.EventDateChange{{Id: date, DurationMinutes: ptr[int32](5)}}},
+		"a new date":   {Dates: []*bookingv1.EventDateChange{{LocalStart: ptr("2099-01-02T09:00:00"), DurationMinutes: ptr[int32](5)}}},
+		"the capacity": {OnlyDate: &bookingv1.EventDateChange{Capacity: ptr[int32](5)}},
+	} {
+		req.Id, req.Title = e.GetId(), ptr("Other")
+		_, err := w.events.UpdateEvent(w.ctx, req)
+		t.Run("refuses to change "+what, func(t *testing.T) { wantFault(t, err, fault.Refused, ReasonEventCancelled) })
+	}
+	if got := w.getEvent(e.GetId()); got.GetTitle() != "Clay (cancelled)" {
+		t.Errorf("a refused change renamed it: %v", got)
+	}
+}

@@ -1,0 +1,143 @@
+package customer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// A deletion takes two commits, so that its answer says what holds everywhere:
+//
+//	delete, mark as unconfirmed, customer_deleted ──▶ booking and pass confirm ──▶ take the mark off ──▶ answer
+//	                                                          │ one cannot
+//	                                                          └──▶ UNAVAILABLE; a repeat goes on from here
+//
+// A process that dies anywhere leaves the mark, and a repeat goes on. A caller who
+// never repeats leaves a mark that nobody reads: the event brings the deletion to
+// both services.
+
+// Confirmer has the services that act in a customer's name confirm a deletion.
+type Confirmer interface {
+	// ConfirmDeletion returns nil once no replica of any of them serves the
+	// customer. It reads the company and the token from ctx.
+	ConfirmDeletion(ctx context.Context, customer id.Customer) error
+}
+
+// confirmationTimeout is less than what callers wait for an answer, and more than
+// an ordinary commit that is under way takes.
+const confirmationTimeout = 4 * time.Second
+
+// DeleteCustomer implements CustomerService.
+func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
+	company, customer, err := named(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	resp := &customerv1.DeleteCustomerResponse{}
+	answered := false
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		if answered, err = idem.Seen(ctx, tx, req, resp); err != nil || answered {
+			return err
+		}
+		return s.delete(ctx, tx, company, customer, req.ExpectedVersion)
+	})
+	if err != nil || answered {
+		return resp, err
+	}
+	if err := s.confirm(ctx, customer); err != nil {
+		return nil, err
+	}
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		// The answer is stored with the confirmation: a replay never comes before it.
+		return idem.Do(ctx, tx, req, resp, func() error {
+			mine, err := s.store.confirmed(ctx, tx, company, customer)
+			if err == nil && !mine {
+				return missing() // a concurrent request has had the answer
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// delete deletes a customer, or finds that this was done and not confirmed.
+func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, expected *int64) error {
+	c, err := s.store.lockAny(ctx, tx, company, customer)
+	if err != nil {
+		return err
+	}
+	if c.DeletedAt != nil {
+		unconfirmed, err := s.store.unconfirmed(ctx, tx, company, customer)
+		if err == nil && !unconfirmed {
+			return missing()
+		}
+		return err
+	}
+	if err := c.expect(expected); err != nil {
+		return err
+	}
+	c.Delete(s.instant())
+	if err := s.store.save(ctx, tx, company, c); err != nil {
+		return err
+	}
+	return s.outbox.Append(ctx, tx, deleted(company, c))
+}
+
+// confirm has a committed deletion confirmed. Whatever the reason, a caller who has
+// no confirmation is told to repeat the request.
+func (s *Server) confirm(ctx context.Context, customer id.Customer) error {
+	ctx, cancel := context.WithTimeout(ctx, confirmationTimeout)
+	defer cancel()
+	if err := s.confirmer.ConfirmDeletion(ctx, customer); err != nil {
+		return fault.New(fault.Unavailable, fault.ReasonServiceUnavailable,
+			"the customer is deleted, but a service that books for customers has not confirmed it yet; repeat the request").
+			With("deletion", "unconfirmed").After(time.Second).Because(err)
+	}
+	return nil
+}
+
+const (
+	unconfirmedSQL = `select deletion_unconfirmed from customers where company_id = $1 and id = $2`
+
+	confirmedSQL = `update customers set deletion_unconfirmed = false where company_id = $1 and id = $2 and deletion_unconfirmed`
+)
+
+// unconfirmed reports whether the deletion of a customer is to be confirmed.
+func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (is bool, err error) {
+	err = tx.QueryRow(ctx, unconfirmedSQL, company, customer).Scan(&is)
+	return is, err
+}
+
+// confirmed takes the mark off a confirmed deletion, and reports whether it was
+// there: of concurrent requests one does.
+func (s *store) confirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
+	tag, err := tx.Exec(ctx, confirmedSQL, company, customer)
+	return tag.RowsAffected() > 0, err
+}
+
+// ConfirmationClient asks services to confirm deletions, with the caller's own
+// token: they read the customer themselves, and so need not trust it.
+type ConfirmationClient []customerv1.CustomerDeletionServiceClient
+
+// ConfirmDeletion implements Confirmer: it asks all services at once.
+func (c ConfirmationClient) ConfirmDeletion(ctx context.Context, customer id.Customer) error {
+	faults := make([]error, len(c))
+	var all sync.WaitGroup
+	for i, client := range c {
+		all.Go(func() {
+			_, faults[i] = client.ConfirmCustomerDeletion(ctx, &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer.String()})
+		})
+	}
+	all.Wait()
+	return errors.Join(faults...)
+}

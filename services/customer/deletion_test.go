@@ -1,0 +1,244 @@
+package customer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+)
+
+// fakeOthers are the services that confirm deletions.
+type fakeOthers struct {
+	mu    sync.Mutex
+	asked []string
+	err   error
+	// then is called before each confirmation.
+	then func(customer string)
+}
+
+func (f *fakeOthers) ConfirmDeletion(_ context.Context, customer id.Customer) error {
+	f.mu.Lock()
+	f.asked = append(f.asked, customer.String())
+	err, then := f.err, f.then
+	f.mu.Unlock()
+	if then != nil {
+		then(customer.String())
+	}
+	return err
+}
+
+// fails has confirmations fail with err; nil: they are given.
+func (f *fakeOthers) fails(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+func (f *fakeOthers) calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asked)
+}
+
+var errOthersAway = errors.New("pass is away")
+
+func (d *desk) delete(ctx context.Context, customer string, version *int64) error {
+	_, err := d.client.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: customer, ExpectedVersion: version})
+	return err
+}
+
+// unconfirmed counts the customers whose deletion is not confirmed.
+func (d *desk) unconfirmed() int64 {
+	d.t.Helper()
+	n, err := pg.One[int64](d.t.Context(), d.db, pg.AllCompanies(), `select count(*) from customers where deletion_unconfirmed`)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return n
+}
+
+func wantFault(t *testing.T, err error, kind fault.Kind) *fault.Error {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Fatalf("got %v, want %v", err, kind)
+	}
+	return fault.From(err)
+}
+
+func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
+	t.Run("after its commit and before the answer", func(t *testing.T) {
+		d := open(t)
+		made := d.create("Ann")
+		d.others.then = func(customer string) {
+			if _, err := d.client.GetCustomer(d.ctx(), &customerv1.GetCustomerRequest{Id: customer}); !fault.Is(err, fault.NotFound) {
+				t.Errorf("while it is confirmed a reader gets %v", err)
+			}
+			if d.unconfirmed() != 1 {
+				t.Error("the mark is not committed")
+			}
+		}
+		if err := d.delete(d.ctx(), made.GetId(), nil); err != nil || d.others.calls() != 1 || d.unconfirmed() != 0 {
+			t.Errorf("got %v, %d confirmations, %d marks", err, d.others.calls(), d.unconfirmed())
+		}
+		wantFault(t, d.delete(d.ctx(), made.GetId(), nil), fault.NotFound)
+		if d.others.calls() != 1 {
+			t.Errorf("%d confirmations", d.others.calls())
+		}
+	})
+	t.Run("by a repeat if a service was away, whatever the version", func(t *testing.T) {
+		d := open(t)
+		made := d.create("Ann")
+		d.others.fails(errOthersAway)
+		for range 2 {
+			f := wantFault(t, d.delete(d.ctx(), made.GetId(), ptr(int64(1))), fault.Unavailable)
+			if f.RetryAfter == 0 || !strings.Contains(f.Message, "repeat the request") {
+				t.Errorf("got %q, after %v", f.Message, f.RetryAfter)
+			}
+			for name, call := range d.calls(d.ctx(), made.GetId()) {
+				if err := call(); name != "DeleteCustomer" && !fault.Is(err, fault.NotFound) {
+					t.Errorf("%s: got %v", name, err)
+				}
+			}
+		}
+		d.others.fails(nil)
+		if err := d.delete(d.ctx(), made.GetId(), ptr(int64(1))); err != nil {
+			t.Fatal(err)
+		}
+		wantFault(t, d.delete(d.ctx(), made.GetId(), ptr(int64(1))), fault.NotFound)
+		if d.total() != 0 || d.events(subjectDeleted) != 1 {
+			t.Errorf("total %d, events %d", d.total(), d.events(subjectDeleted))
+		}
+	})
+	t.Run("by a repeat if the process dies after the confirmation", func(t *testing.T) {
+		d := open(t)
+		made := d.create("Ann")
+		ctx, cancel := context.WithCancel(d.ctx())
+		d.others.then = func(string) { cancel() }
+		_, err := d.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
+		if err == nil || d.unconfirmed() != 1 {
+			t.Fatalf("got %v, %d marks", err, d.unconfirmed())
+		}
+		d.others.then = nil
+		if err := d.delete(d.ctx(), made.GetId(), nil); err != nil || d.unconfirmed() != 0 {
+			t.Errorf("got %v, %d marks", err, d.unconfirmed())
+		}
+	})
+	t.Run("before an answer is replayed", func(t *testing.T) {
+		d := open(t)
+		made := d.create("Ann")
+		ctx := idem.WithKey(d.ctx(), "k", "caller")
+		remove := func() error {
+			_, err := d.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
+			return err
+		}
+		d.others.fails(errOthersAway)
+		for range 2 {
+			wantFault(t, remove(), fault.Unavailable)
+		}
+		d.others.fails(nil)
+		for range 2 {
+			if err := remove(); err != nil {
+				t.Error(err)
+			}
+		}
+		if d.others.calls() != 3 {
+			t.Errorf("%d confirmations", d.others.calls())
+		}
+		wantFault(t, d.delete(d.ctx(), made.GetId(), nil), fault.NotFound)
+	})
+	t.Run("and one of many requests is answered OK", func(t *testing.T) {
+		d := open(t)
+		made := d.create("Ann")
+		var deleted, missing atomic.Int64
+		var all sync.WaitGroup
+		for range 40 {
+			all.Go(func() {
+				switch err := d.delete(d.ctx(), made.GetId(), nil); {
+				case err == nil:
+					deleted.Add(1)
+				case fault.Is(err, fault.NotFound):
+					missing.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if deleted.Load() != 1 || missing.Load() != 39 || d.events(subjectDeleted) != 1 || d.total() != 0 {
+			t.Errorf("%d are told that they deleted it, %d that it is missing; %d events", deleted.Load(), missing.Load(), d.events(subjectDeleted))
+		}
+	})
+}
+
+func TestErasureIsConfirmed(t *testing.T) { // invariant 14
+	e := openErasing(t)
+	erase := func(customer string) (*privacyv1.EraseCustomerResponse, error) {
+		return e.erasures.EraseCustomer(e.ctx(), &privacyv1.EraseCustomerRequest{CustomerId: customer})
+	}
+	t.Run("by a repeat if a service was away, and begins nevertheless", func(t *testing.T) {
+		made := e.create("Ann")
+		e.others.fails(errOthersAway)
+		_, err := erase(made.GetId())
+		wantFault(t, err, fault.Unavailable)
+		if e.events(subjectErased) != 1 {
+			t.Errorf("%d events", e.events(subjectErased))
+		}
+		e.others.fails(nil)
+		asked := e.others.calls()
+		for range 2 {
+			if _, err := erase(made.GetId()); err != nil {
+				t.Error(err)
+			}
+		}
+		if e.others.calls() != asked+1 || e.events(subjectErased) != 1 {
+			t.Errorf("%d confirmations, %d events", e.others.calls()-asked, e.events(subjectErased))
+		}
+		wantFault(t, e.delete(e.ctx(), made.GetId(), nil), fault.NotFound)
+	})
+	t.Run("again for databases that were restored, and not for a customer who is deleted", func(t *testing.T) {
+		made := e.create("Ben")
+		if err := e.delete(e.ctx(), made.GetId(), nil); err != nil {
+			t.Fatal(err)
+		}
+		asked := e.others.calls()
+		e.erase(made.GetId(), false)
+		if e.others.calls() != asked {
+			t.Error("a confirmed deletion is confirmed again")
+		}
+		e.erase(made.GetId(), true)
+		if e.others.calls() != asked+1 {
+			t.Error("the repetition is not confirmed")
+		}
+	})
+}
+
+// fakeService is a service that confirms deletions.
+type fakeService struct{ err error }
+
+func (f fakeService) ConfirmCustomerDeletion(context.Context, *customerv1.ConfirmCustomerDeletionRequest, ...grpc.CallOption) (*customerv1.ConfirmCustomerDeletionResponse, error) {
+	return &customerv1.ConfirmCustomerDeletionResponse{}, f.err
+}
+
+func TestConfirmationClient(t *testing.T) {
+	if err := (ConfirmationClient{fakeService{}, fakeService{}}).ConfirmDeletion(t.Context(), id.New[id.Customer]()); err != nil {
+		t.Error(err)
+	}
+	// As a service of the previous release answers.
+	unknown := status.Error(codes.Unimplemented, "unknown service")
+	if err := (ConfirmationClient{fakeService{}, fakeService{unknown}}).ConfirmDeletion(t.Context(), id.New[id.Customer]()); err == nil {
+		t.Error("it is confirmed although one service did not")
+	}
+}

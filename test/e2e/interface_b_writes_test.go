@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/test/harness"
+)
+
+// writable is a resource of Interface B that PUT changes, and single changes of
+// members that GET shows.
+type writable struct {
+	path    string
+	changes object
+}
+
+// sendsBack reads a resource and sends it back, first as it is, then with one
+// member changed at a time.
+func (w writable) sendsBack(t *testing.T, c *caller) {
+	t.Helper()
+	read := c.do(t, http.StatusOK, http.MethodGet, w.path, nil)
+	if got := c.do(t, http.StatusOK, http.MethodPut, w.path, read); !reflect.DeepEqual(got, read) {
+		t.Errorf("sent back unchanged it is\n%v\nnot\n%v", got, read)
+	}
+	for member, value := range w.changes {
+		body := maps.Clone(read)
+		body[member] = value
+		got := c.do(t, http.StatusOK, http.MethodPut, w.path, body)
+		if fmt.Sprint(got[member]) != fmt.Sprint(value) {
+			t.Errorf("%s is %v, not %v", member, got[member], value)
+		}
+		c.do(t, http.StatusOK, http.MethodPut, w.path, object{member: read[member]})
+	}
+	if got := c.do(t, http.StatusOK, http.MethodGet, w.path, nil); !same(got, read) {
+		t.Errorf("changed and changed back it is\n%v\nnot\n%v", got, read)
+	}
+}
+
+// same compares resources, except when they changed.
+func same(a, b object) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	delete(a, "updatedAt")
+	delete(b, "updatedAt")
+	return reflect.DeepEqual(a, b)
+}
+
+// newCaller returns a caller of a new company, whose key may make many requests.
+func newCaller(t *testing.T, s *harness.Standalone) *caller {
+	t.Helper()
+	text, err := os.ReadFile("../../gateway-b/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := operator{s: s}
+	c := &caller{base: s.Credentials.InterfaceB.BaseURL, contract: openapitest.Load(t, text, "/api/v1")}
+	company := decode[struct {
+		ID string `json:"id"`
+	}](t, op.ok(t, "company", "create", "--name", t.Name(), "--timezone", "Europe/London", "--currency", "GBP"))
+	k := decode[apiKey](t, op.ok(t, "key", "create", "--company", company.ID, "--name", t.Name(), "--rate-limit", "10000"))
+	c.token = c.do(t, http.StatusOK, http.MethodPost, "/auth/token", object{"apiKey": k.ID, "apiSecret": k.Secret})["token"].(string)
+	return c
+}
+
+// TestPutAcceptsWhatGetReturned sends back every resource that PUT changes.
+func TestPutAcceptsWhatGetReturned(t *testing.T) {
+	c := newCaller(t, harness.StartStandalone(t, harness.StandaloneOptions{}))
+	resources := map[string]writable{
+		"a customer": {c.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com", "mobile": "+44 7700 900100"}),
+			object{"firstName": "Augusta", "email": "ada@example.org", "mobile": "", "archived": true}},
+		"a pass": {c.create(t, "/passes", object{"title": "Five", "totalUses": 5, "validityCount": 1, "validityUnit": "month", "price": 9.95, "eligibleEventTypes": []string{"class"}}),
+			object{"title": "Six", "totalUses": 6, "validityUnit": "week", "price": 12.5, "eligibleEventTypes": []string{"class", "event"}, "status": "archived"}},
+		"a pass for all events": {c.create(t, "/passes", object{"title": "All", "totalUses": 5, "validityCount": 1, "validityUnit": "month"}), object{"description": "Everything"}},
+	}
+	for name, e := range events() {
+		changes := object{"title": "Glaze", "description": "Bring\na mat", "location": "Studio 2"}
+		maps.Copy(changes, e.changes)
+		resources[name] = writable{e.create(t, c), changes}
+	}
+	for name, w := range resources {
+		t.Run("of "+name, func(t *testing.T) { w.sendsBack(t, c) })
+	}
+}
+
+// eventCase is an event to create, and what can be changed about it in addition to
+// its texts.
+type eventCase struct {
+	body, changes object
+	cancel        bool
+}
+
+func (e eventCase) create(t *testing.T, c *caller) string {
+	t.Helper()
+	body := object{"title": "Clay", "timezone": "Europe/London", "pricingOptions": []object{
+		{"name": "Member", "price": 12.35, "taxRate": 17.5, "credits": 2}, {"name": "Guest", "price": 20, "currency": "EUR"},
+	}}
+	maps.Copy(body, e.body)
+	path := c.create(t, "/events", body)
+	if e.cancel {
+		c.do(t, http.StatusOK, http.MethodPut, path, object{"status": "cancelled"})
+	}
+	return path
+}
+
+func events() map[string]eventCase {
+	in := func(d time.Duration) string {
+		return time.Now().Add(d).UTC().Truncate(time.Minute).Format(time.RFC3339)
+	}
+	const day = 24 * time.Hour
+	one := object{"startsAt": in(day), "duration": 60, "capacity": 12}
+	several := object{"duration": 60, "capacity": 5, "dates": []object{{"startsAt": in(-day)}, {"startsAt": in(day)}, {"startsAt": in(2 * day), "duration": 90, "capacity": 7}}}
+	cases := map[string]eventCase{
+		"an event with a policy":           {body: object{"startsAt": in(day), "duration": 60, "freeCancellationMinutes": 720}, changes: object{"freeCancellationMinutes": nil}},
+		"an event without a limit":         {body: object{"startsAt": in(day), "duration": 60}, changes: object{"capacity": 3, "freeCancellationMinutes": 60, "timezone": "Asia/Tokyo"}},
+		"an event with a date":             {body: one, changes: object{"capacity": nil, "duration": 45, "startsAt": in(3 * day), "endsAt": in(day + 2*time.Hour), "type": "course"}},
+		"an event with a past date":        {body: object{"startsAt": in(-day), "duration": 60, "capacity": 12}, changes: object{"capacity": 14}},
+		"an event with several dates":      {body: several},
+		"an event with several past dates": {body: object{"duration": 60, "dates": []object{{"startsAt": in(-2 * day)}, {"startsAt": in(-day)}}}},
+		"an event that recurs": {body: object{"startsAt": "2098-06-01T09:30", "endsAt": "2098-06-01T10:30", "capacity": 5,
+			"recurrence": object{"rule": "FREQ=WEEKLY;COUNT=4", "exceptions": []string{"2098-06-08"}}}},
+		"a draft":                         {body: object{"startsAt": in(day), "duration": 60, "status": "draft"}, changes: object{"type": "workshop"}},
+		"a cancelled event":               {body: one, cancel: true},
+		"a cancelled event of many dates": {body: several, cancel: true},
+		"a cancelled event that was past": {body: object{"startsAt": in(-day), "duration": 60}, cancel: true},
+	}
+	for _, kind := range []string{"class", "event", "workshop", "course", "appointment"} {
+		body := maps.Clone(one)
+		body["type"] = kind
+		cases["an event of the type "+kind] = eventCase{body: body}
+	}
+	return cases
+}
+
+// TestEventUpdates changes events as they are created.
+func TestEventUpdates(t *testing.T) {
+	c := newCaller(t, harness.StartStandalone(t, harness.StandaloneOptions{}))
+	invalid := func(t *testing.T, method, path string, body object, field, rule string) {
+		t.Helper()
+		details := c.do(t, http.StatusBadRequest, method, path, body)["error"].(object)["details"].(object)
+		if details["field"] != field || details["rule"] != rule {
+			t.Errorf("got %v, not %s: %s", details, field, rule)
+		}
+	}
+	t.Run("the end of an event in wall time is right across a clock change", func(t *testing.T) {
+		night := object{"title": "Night watch", "timezone": "Europe/London", "startsAt": "2027-10-30T22:00", "endsAt": "2027-10-31T06:00"}
+		path := c.create(t, "/events", night)
+		if got := c.do(t, http.StatusOK, http.MethodGet, path, nil); got["duration"] != 540.0 || got["endsAt"] != "2027-10-31T06:00:00Z" {
+			t.Errorf("got %v", got)
+		}
+		if got := c.do(t, http.StatusOK, http.MethodPatch, path, object{"endsAt": "2027-10-31T05:00"}); got["duration"] != 480.0 {
+			t.Errorf("got %v", got)
+		}
+		night["duration"] = 470
+		invalid(t, http.MethodPost, "/events", night, "duration", "mismatch")
+		invalid(t, http.MethodPatch, path, night, "duration", "mismatch")
+		night["duration"] = 540
+		c.do(t, http.StatusOK, http.MethodPatch, path, night)
+		delete(night, "timezone") // the company's
+		c.create(t, "/events", night)
+	})
+	t.Run("capacity, duration and prices of several dates change as they are created", func(t *testing.T) {
+		path := events()["an event with several dates"].create(t, c)
+		got := c.do(t, http.StatusOK, http.MethodPatch, path, object{"capacity": 9, "duration": 45, "pricingOptions": []object{{"name": "Child", "price": 5}}})
+		if got["capacity"] != 18.0 || got["spotsAvailable"] != 18.0 || len(got["pricingOptions"].([]any)) != 3 {
+			t.Errorf("got %v", got)
+		}
+		for i, want := range []object{{"capacity": 5.0, "duration": 60.0}, {"capacity": 9.0, "duration": 45.0}, {"capacity": 9.0, "duration": 45.0}} {
+			if d := got["dates"].([]any)[i].(object); d["capacity"] != want["capacity"] || d["duration"] != want["duration"] {
+				t.Errorf("date %d is %v", i, d)
+			}
+		}
+		invalid(t, http.MethodPatch, path, object{"startsAt": "2098-01-01T10:00:00Z"}, "startsAt", "ambiguous")
+		invalid(t, http.MethodPatch, path, object{"recurrence": object{"rule": "FREQ=DAILY;COUNT=2"}}, "recurrence", "immutable")
+	})
+	t.Run("registrations have an ETag, which cancelling honours", func(t *testing.T) {
+		customer := c.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})
+		event := c.create(t, "/events", object{"title": "Clay", "startsAt": "2098-01-01T10:00:00Z", "duration": 60})
+		booking := object{"customerId": customer[len("/customers/"):]}
+		made := c.send(t, http.StatusCreated, http.MethodPost, event+"/registrations", booking, nil)
+		path := made.Get("Location")[len("/api/v1"):]
+		if read := c.send(t, http.StatusOK, http.MethodGet, path, nil, nil); read.Get("ETag") == "" || read.Get("ETag") != made.Get("ETag") {
+			t.Errorf("got %q, then %q", made.Get("ETag"), read.Get("ETag"))
+		}
+		c.send(t, http.StatusPreconditionFailed, http.MethodDelete, path, nil, http.Header{"If-Match": {`"7"`}})
+		c.send(t, http.StatusOK, http.MethodDelete, path, nil, http.Header{"If-Match": {made.Get("ETag")}})
+	})
+	t.Run("a key belongs to a kind of resource, and is not empty", func(t *testing.T) {
+		key := http.Header{"Idempotency-Key": {"one"}}
+		c.send(t, http.StatusCreated, http.MethodPost, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"}, key)
+		c.send(t, http.StatusCreated, http.MethodPost, "/events", object{"title": "Clay", "startsAt": "2098-01-01T10:00:00Z", "duration": 60}, key)
+		c.send(t, http.StatusCreated, http.MethodPost, "/passes", object{"title": "Five", "totalUses": 5, "validityCount": 1, "validityUnit": "month"}, key)
+		c.send(t, http.StatusConflict, http.MethodPost, "/events", object{"title": "Glaze", "startsAt": "2098-01-01T10:00:00Z", "duration": 60}, key)
+		c.send(t, http.StatusBadRequest, http.MethodPost, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"}, http.Header{"Idempotency-Key": {""}})
+	})
+	t.Run("a cancelled event sells nothing else", func(t *testing.T) {
+		path := events()["a cancelled event"].create(t, c)
+		for _, body := range []object{{"capacity": 5}, {"type": "event"}, {"status": "published"}, {"freeCancellationMinutes": 5}, {"pricingOptions": []object{{"name": "Child", "price": 5}}}} {
+			if got := c.do(t, http.StatusBadRequest, http.MethodPut, path, body)["error"].(object); got["code"] != "EVENT_CANCELLED" {
+				t.Errorf("%v: got %v", body, got)
+			}
+		}
+	})
+	t.Run("an empty currency or timezone is refused", func(t *testing.T) {
+		path := events()["an event with a date"].create(t, c)
+		option := c.do(t, http.StatusOK, http.MethodGet, path, nil)["pricingOptions"].([]any)[0].(object)["id"]
+		invalid(t, http.MethodPut, path, object{"timezone": ""}, "timezone", "required")
+		invalid(t, http.MethodPut, path, object{"pricingOptions": []object{{"id": option, "currency": ""}}}, "pricingOptions[0].currency", "required")
+		pass := object{"title": "Five", "totalUses": 5, "validityCount": 1, "validityUnit": "month"}
+		passPath := c.create(t, "/passes", pass)
+		invalid(t, http.MethodPut, passPath, object{"currency": ""}, "currency", "required")
+		pass["currency"] = ""
+		invalid(t, http.MethodPost, "/passes", pass, "currency", "required")
+	})
+}
