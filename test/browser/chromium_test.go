@@ -49,7 +49,8 @@ func startChromium(t *testing.T, fonts fontSet) *chromium {
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("disable-lcd-text", true), // pictures of text in shades of one colour
 		chromedp.Flag("lang", "en-GB"),
-		chromedp.Env("FONTCONFIG_FILE="+fonts.install(t), "LC_ALL=C.UTF-8", "LANGUAGE=en_GB", "TZ=UTC"),
+		chromedp.Env(fonts.environment(t)...),
+		chromedp.Env("LC_ALL=C.UTF-8", "LANGUAGE=en_GB", "TZ=UTC"),
 	)
 	ctx, end := chromedp.NewContext(allocator)
 	t.Cleanup(func() {

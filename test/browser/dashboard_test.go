@@ -24,7 +24,7 @@ type world struct {
 
 // TestDashboard is an owner's day.
 func TestDashboard(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, liberation())
 	t.Run("signing in", w.testSigningIn)
 	t.Run("accounts", w.testAccounts)
 	t.Run("API clients", w.testAPIClients)
@@ -36,9 +36,9 @@ func TestDashboard(t *testing.T) {
 	t.Run("layout", w.testLayout)
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, fonts fontSet) *world {
 	t.Helper()
-	w := &world{chromium: startChromium(t, liberation()), receiver: newReceiver(t)}
+	w := &world{chromium: startChromium(t, fonts), receiver: newReceiver(t)}
 	w.postgres = harness.StartPostgres(t, filepath.Join(harness.TempDir(t), "postgres"), pgserver.Fast)
 	w.Standalone = harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
 		"DEMO": "on", "DATABASE_URL": w.postgres.AdminURL(),

@@ -12,7 +12,8 @@
 //  1. What the specification has an owner do in the dashboard works with a
 //     mouse and a keyboard, and what comes out of it works on the interfaces.
 //  2. It works without JavaScript too.
-//  3. Every main page fits a phone and a desk, light and dark; breaks no rule of
+//  3. Every main page fits a phone and a desk, light and dark, in several fonts and
+//     sizes of text, none of which are the machine's; breaks no rule of
 //     its content security policy; asks nobody else for anything; and transfers
 //     less than 150 kB.
 //  4. Every main page passes an accessibility checker's rules for WCAG A and AA,

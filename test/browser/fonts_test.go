@@ -24,7 +24,8 @@ import (
 )
 
 // fontSet is every font that a browser of the tests has. The fonts come from Go
-// modules, so the pages look the same on every machine.
+// modules, so the pages look the same on every machine. The zero value stands for
+// the machine's own fonts.
 type fontSet struct {
 	family, monospace string
 	files             [][]byte
@@ -43,6 +44,15 @@ func fontSets() []fontSet {
 		{"DejaVu Sans", "DejaVu Sans Mono", [][]byte{dejavusans.TTF, dejavusansbold.TTF, dejavusansmono.TTF}},
 		{"Go", "Go Mono", [][]byte{goregular.TTF, gobold.TTF, gomono.TTF}},
 	}
+}
+
+// environment returns the variables by which a browser gets the fonts.
+func (f fontSet) environment(t *testing.T) []string {
+	t.Helper()
+	if len(f.files) == 0 {
+		return nil
+	}
+	return []string{"FONTCONFIG_FILE=" + f.install(t)}
 }
 
 // install writes the fonts and a configuration of fontconfig that knows no others,
