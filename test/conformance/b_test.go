@@ -3,7 +3,6 @@ package conformance
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"reservation.dev/test/harness"
 )
@@ -158,8 +157,9 @@ func (w *world) testRegistrations(t *testing.T) {
 	w.b.send(t, 404, remove, list+"/reg_00000000000000000000000000", nil)
 	w.b.refused(t, 400, "EVENT_FULL", post, list, object{"customerId": w.customerID, "spots": 2})
 
+	// It starts later than the booking, and is valid on the day of the date.
 	current, _ := w.create(t, "/customer-passes", object{
-		"customerId": w.customerID, "passId": w.pass[len("/passes/"):], "startDate": time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly),
+		"customerId": w.customerID, "passId": w.pass[len("/passes/"):], "startDate": "2099-03-20",
 	})
 	paid, made := w.create(t, list, object{
 		"customerId": w.customerID, "payment": object{"method": "PASS", "customerPassId": current[len("/customer-passes/"):]},

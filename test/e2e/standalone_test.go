@@ -260,7 +260,8 @@ func administrator(t *testing.T, postgres *harness.Postgres) string {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.WithoutCancel(t.Context()))
-	if _, err := conn.Exec(t.Context(), `create role landlord login nosuperuser createdb createrole password 'p4ssw0rd-of-landlord'`); err != nil {
+	if _, err := conn.Exec(t.Context(), `create role landlord login nosuperuser createdb createrole password 'p4ssw0rd-of-landlord';
+		grant connect on database postgres to landlord`); err != nil {
 		t.Fatal(err)
 	}
 	u, err := url.Parse(postgres.AdminURL())
