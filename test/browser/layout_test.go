@@ -10,6 +10,9 @@ import (
 // widths are those of phones, tablets and windows on a desk, in pixels.
 var widths = []int64{320, 390, 640, 800, 980, 1152, 1280, 1600}
 
+// largeTextWidths are those in which the pages are looked at in larger letters too.
+var largeTextWidths = []int64{390, 800, 1280}
+
 // narrowest is the width of the narrowest window that the pages are for, as a
 // multiple of the size of its text.
 const narrowest = 12
@@ -48,7 +51,11 @@ func (w *world) layOut(t *testing.T, fonts fontSet, pages []place) {
 func (b *tab) fits(p place, size int64) {
 	b.t.Helper()
 	command(b, page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: size, Fixed: size}})
-	for _, width := range widths {
+	in := widths
+	if size > textSizes[0] {
+		in = largeTextWidths
+	}
+	for _, width := range in {
 		if width < narrowest*size {
 			continue
 		}
@@ -59,34 +66,22 @@ func (b *tab) fits(p place, size int64) {
 	}
 }
 
-// misfits returns what is wider than its card or than the window.
+// misfits returns what makes the page wider than the window, and what is wider than
+// the box that it is in, which hides the rest, scrolls, or lets it stick out. What is
+// made to scroll is left out.
 func (b *tab) misfits(width int64) []string {
 	b.t.Helper()
-	return append(b.cut(), b.wide(width)...)
-}
-
-// wide returns what makes the page wider than the window, if it is.
-func (b *tab) wide(width int64) []string {
-	b.t.Helper()
 	return eval[[]string](b, fmt.Sprintf(`(() => {
-		if (document.scrollingElement.scrollWidth <= %[1]d) return [];
-		const wide = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > %[1]d + 0.5);
-		return wide.slice(0, 5).map(e => "it scrolls sideways for " + e.outerHTML.slice(0, 160)).concat("the page is " + document.scrollingElement.scrollWidth + " wide");
-	})()`, width))
-}
-
-// cut returns what is wider than the box that it is in, which hides the rest,
-// scrolls, or lets it stick out. What is made to scroll is left out.
-func (b *tab) cut() []string {
-	b.t.Helper()
-	return eval[[]string](b, `(() => {
+		const html = e => e.outerHTML.slice(0, 160), page = document.scrollingElement.scrollWidth;
+		const wide = page <= %[1]d ? [] : [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > %[1]d + 0.5)
+			.slice(0, 5).map(e => "it scrolls sideways for " + html(e)).concat("the page is " + page + " wide");
 		const shown = [...document.querySelectorAll("main *")].filter(e => e.clientWidth > 1 && !e.closest(".vh, svg, .scroll") && e.checkVisibility());
 		const cut = shown.filter(e => getComputedStyle(e).overflowX !== "visible" && !e.matches("input, textarea, select") && e.scrollWidth > e.clientWidth + 1)
 			.map(e => "cut off: " + e.className + ": " + e.scrollWidth + " in " + e.clientWidth);
 		const out = shown.filter(e => {
 			const box = e.parentElement.closest(".card, .day, .slot, .note, .button, button, td, th, .choice, .pick");
 			return box && e.getBoundingClientRect().right > box.getBoundingClientRect().right + 1;
-		}).map(e => "sticks out of its box: " + e.outerHTML.slice(0, 160));
-		return cut.slice(0, 3).concat(out.slice(0, 3));
-	})()`)
+		}).map(e => "sticks out of its box: " + html(e));
+		return wide.concat(cut.slice(0, 3), out.slice(0, 3));
+	})()`, width))
 }
