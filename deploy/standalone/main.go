@@ -198,18 +198,18 @@ func lock(dir string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// protect makes the data directory and that of NATS in it, for this account only.
-// pgserver does so with the database's.
+// protect makes the data directory, and in it the directory of NATS, for this
+// account only. The account of PostgreSQL may pass through the data directory if its
+// files are there. pgserver protects the directory of the database.
 func protect(dir string) error {
-	for _, d := range []string{dir, filepath.Join(dir, "nats")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			return err
-		}
-		if err := pgserver.Protect(d, filepath.Join(dir, "postgres")); err != nil {
-			return err
-		}
+	nats := filepath.Join(dir, "nats")
+	if err := os.MkdirAll(nats, 0o700); err != nil {
+		return err
 	}
-	return nil
+	if err := pgserver.Protect(dir, filepath.Join(dir, "postgres")); err != nil {
+		return err
+	}
+	return pgserver.Protect(nats, "")
 }
 
 // notOurs says what to do about a directory that cannot be written to.

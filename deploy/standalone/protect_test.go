@@ -48,6 +48,7 @@ func TestDataDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantMode(t, dir, 0o711)
+		wantMode(t, filepath.Join(dir, "nats"), 0o700)
 	})
 	t.Run("secrets are for their owner only, whatever an interrupted run left", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "state.json")

@@ -58,17 +58,28 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *scope) (context.
 	if err := readQuery(r, s.route.Query, e.query); err != nil {
 		return nil, err
 	}
+	if s.route.hasBody() || r.Method == http.MethodDelete {
+		if ctx, err = withIdempotencyKey(ctx, r.Header); err != nil {
+			return nil, err
+		}
+	}
 	if !s.route.hasBody() {
 		return ctx, nil
 	}
-	if keys := r.Header.Values("Idempotency-Key"); len(keys) > 0 {
-		key := strings.Join(keys, ",")
-		if !sane(key, maxIdempotencyKey) {
-			return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
-		}
-		ctx = rpc.WithIdempotencyKey(ctx, key)
-	}
 	return ctx, readBody(w, r, s)
+}
+
+// withIdempotencyKey returns ctx with the request's Idempotency-Key, if it has one.
+func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, error) {
+	keys := h.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return ctx, nil
+	}
+	key := strings.Join(keys, ",")
+	if !sane(key, maxIdempotencyKey) {
+		return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
+	}
+	return rpc.WithIdempotencyKey(ctx, key), nil
 }
 
 // maxPathValue is longer than any identifier.

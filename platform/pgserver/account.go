@@ -68,25 +68,29 @@ func lookUp(name string) (account, error) {
 	return account{name: name, credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// Protect closes a directory to other accounts, whatever the umask and whatever
-// rights it had before. If the directory of a server lies in it (or is it) that
-// another account runs, because root started it, that account may still pass
-// through. A directory that belongs to somebody else is left as it is.
+// Protect closes a directory to other accounts, regardless of the umask and of the
+// rights that it had before. server is the directory of a server that is dir or lies
+// in it; "": there is none. If another account runs that server, because root started
+// it, other accounts may pass through dir but not list it. Protect does not change a
+// directory that belongs to another account.
 func Protect(dir, server string) error {
 	info, err := os.Stat(dir)
 	if err != nil || int(owner(info).Uid) != os.Geteuid() {
 		return err
 	}
 	mode := os.FileMode(0o700)
+	if server == "" {
+		return os.Chmod(dir, mode)
+	}
 	if data, err := os.Stat(filepath.Join(server, "data")); err == nil && int(owner(data).Uid) != os.Geteuid() {
 		mode = 0o711
 	}
 	return os.Chmod(dir, mode)
 }
 
-// enterable gives a server's new directory to this account, and lets others pass
-// through it if root starts the server: whether its account can enter decides where
-// a new cluster goes.
+// enterable closes a server's new directory to other accounts. If root starts the
+// server, others may pass through the directory: a new cluster is created there only
+// if the server's account can enter.
 func enterable(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || int(owner(info).Uid) != os.Geteuid() {

@@ -26,7 +26,8 @@
 //     not be sent, because the service's last process has just gone, waits for the
 //     next for up to 3 s.
 //  8. A request is read after its caller is admitted, and decoded only if it is no
-//     larger than its method takes.
+//     larger than its method takes. A request that needs no token is not even
+//     received if it is larger, and has ten seconds to arrive.
 //  9. A method runs only with requests whose texts and lists are within the bounds
 //     that their protos declare.
 //  10. No answer can break a connection: the largest fault fits the header list of

@@ -43,16 +43,17 @@ type guard struct {
 	durations   *prometheus.HistogramVec
 	callers     *callers // nil: anybody
 	bounds      *bounds.Checker
+	// receiveWithin is how long the only message of a public method may take.
+	receiveWithin time.Duration
 }
 
-// before returns a handler that lets a call through to next, the handler of method,
-// if the caller may make it. It recovers a panic, and answers every failure.
-func (g *guard) before(method string, next grpc.StreamHandler) grpc.StreamHandler {
-	most := MaxRequest
-	if g.policy[method] == Public {
-		most = maxPublicRequest
-	}
-	return func(srv any, ss grpc.ServerStream) (err error) {
+// before returns the method desc of a service with a handler that lets a call through
+// to its own one if the caller may make it. It recovers a panic, and answers every
+// failure.
+func (g *guard) before(service string, desc grpc.StreamDesc) grpc.StreamDesc {
+	method, next := "/"+service+"/"+desc.StreamName, desc.Handler
+	guarded := desc
+	guarded.Handler = func(srv any, ss grpc.ServerStream) (err error) {
 		began := time.Now()
 		ctx := ss.Context()
 		defer func() {
@@ -65,8 +66,13 @@ func (g *guard) before(method string, next grpc.StreamHandler) grpc.StreamHandle
 		if err != nil {
 			return err
 		}
-		return next(srv, &serverStream{ServerStream: ss, ctx: ctx, bounds: g.bounds, most: most})
+		admitted := &serverStream{ServerStream: ss, ctx: ctx, bounds: g.bounds, most: MaxRequest}
+		if g.policy[method] == Public {
+			admitted.ServerStream, admitted.most = g.newPublicStream(ss, desc), maxPublicRequest
+		}
+		return next(srv, admitted)
 	}
+	return guarded
 }
 
 // hasOne reports whether the token has one of the scopes, joined by "|".

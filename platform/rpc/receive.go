@@ -23,13 +23,13 @@ import (
 // therefore serves each unary method as a stream of one message each way, which is
 // the same on the wire, and puts the guard before the handler of every stream.
 type Server struct {
-	*unguarded
+	*grpcServer
 	guard *guard
 }
 
-// unguarded is embedded under this name so that no other package can register a
-// service beside the guard.
-type unguarded = grpc.Server
+// grpcServer is the server without the guard. Its name is not exported, so that no
+// other package can register a service that the guard does not protect.
+type grpcServer = grpc.Server
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
@@ -37,14 +37,13 @@ func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	served := *desc
 	served.Methods, served.Streams = nil, nil
 	for _, m := range desc.Streams {
-		m.Handler = s.guard.before("/"+desc.ServiceName+"/"+m.StreamName, m.Handler)
-		served.Streams = append(served.Streams, m)
+		served.Streams = append(served.Streams, s.guard.before(desc.ServiceName, m))
 	}
 	for _, m := range desc.Methods {
-		handler := s.guard.before("/"+desc.ServiceName+"/"+m.MethodName, unaryHandler(m.Handler))
-		served.Streams = append(served.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: handler})
+		unary := grpc.StreamDesc{StreamName: m.MethodName, Handler: unaryHandler(m.Handler)}
+		served.Streams = append(served.Streams, s.guard.before(desc.ServiceName, unary))
 	}
-	s.unguarded.RegisterService(&served, impl)
+	s.grpcServer.RegisterService(&served, impl)
 }
 
 // unaryHandler returns the handler of a stream that answers as a unary method.
@@ -126,14 +125,32 @@ func (c messages) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
+	in.err = in.decodeAll(data)
+	return nil
+}
+
+// take decodes a message that was read without the codec, and frees it. It returns
+// the error of the read.
+func (in *received) take(data mem.BufferSlice, err error) error {
+	if err != nil {
+		return err
+	}
+	defer data.Free()
+	in.err = in.decodeAll(data)
+	return nil
+}
+
+func (in *received) decodeAll(data mem.BufferSlice) error {
 	if data.Len() > in.most {
-		in.err = fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, fmt.Sprintf("the request is larger than %d bytes", in.most))
-		return nil
+		return tooLarge(in.most)
 	}
 	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer whole.Free()
-	in.err = in.decode(whole.ReadOnlyData())
-	return nil
+	return in.decode(whole.ReadOnlyData())
+}
+
+func tooLarge(most int) error {
+	return fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, fmt.Sprintf("the request is larger than %d bytes", most))
 }
 
 func (in *received) decode(encoded []byte) error {

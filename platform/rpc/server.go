@@ -41,14 +41,24 @@ const maxStreams = 1024
 // the largest token, and with room to spare the largest fault (fault.MaxWire).
 const maxHeaders = 64 << 10
 
-// window is how much of a stream may be under way, in bytes: enough for a
-// document of many chunks to flow without waiting for each.
-const window = 4 << 20
+// The bytes that the other side may send before they are read.
+const (
+	// window is for a connection, and for the answers of a stream: a document of
+	// many chunks flows without a wait for each.
+	window = 4 << 20
+	// requestWindow is for the request of a stream, which may wait until its caller
+	// is admitted. gRPC enlarges it to the length of the message that it reads. It
+	// is the smallest that gRPC takes.
+	requestWindow = 64 << 10
+)
 
 // pingEvery is how often an idle client asks whether the server is there.
 const pingEvery = 20 * time.Second
 
-const defaultMaxAge = 10 * time.Minute
+const (
+	defaultMaxAge        = 10 * time.Minute
+	defaultReceiveWithin = 10 * time.Second
+)
 
 // ServerOptions is what a server is built from.
 type ServerOptions struct {
@@ -68,6 +78,9 @@ type ServerOptions struct {
 	Health grpc_health_v1.HealthServer
 	// MaxAge is how long a connection may live; 0: 10 min.
 	MaxAge time.Duration
+	// ReceiveWithin is how long the request of a public method may take to arrive;
+	// 0: 10 s.
+	ReceiveWithin time.Duration
 	// TLS is the certificate by which the server is known, and whose authority's
 	// alone it takes calls from; nil: none, from anybody.
 	TLS *mtls.Files
@@ -87,13 +100,16 @@ func NewServer(o ServerOptions) *Server {
 	if o.MaxAge == 0 {
 		o.MaxAge = defaultMaxAge
 	}
+	if o.ReceiveWithin == 0 {
+		o.ReceiveWithin = defaultReceiveWithin
+	}
 	durations, err := newDurations(o.Metrics, o.Part)
 	if err != nil {
 		o.Log.Error("rpc metrics are not collected", "error", err.Error())
 	}
 	g := &guard{
 		log: o.Log, verifier: o.Verifier, policy: o.Policy.complete(),
-		idempotency: o.Idempotency, durations: durations,
+		idempotency: o.Idempotency, durations: durations, receiveWithin: o.ReceiveWithin,
 	}
 	if g.bounds, err = bounds.NewChecker(); err != nil {
 		panic(err) // cannot be: it depends on no setting
@@ -105,7 +121,7 @@ func NewServer(o ServerOptions) *Server {
 		grpc.ForceServerCodecV2(messages{encoding.GetCodecV2(proto.Name)}),
 		grpc.MaxRecvMsgSize(MaxRequest),
 		grpc.MaxSendMsgSize(MaxMessage),
-		grpc.InitialWindowSize(window),
+		grpc.InitialWindowSize(requestWindow),
 		grpc.InitialConnWindowSize(window),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxHeaderListSize(maxHeaders),
@@ -123,7 +139,7 @@ func NewServer(o ServerOptions) *Server {
 	if telemetry.IsTracing() {
 		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))))
 	}
-	srv := &Server{unguarded: grpc.NewServer(opts...), guard: g}
+	srv := &Server{grpcServer: grpc.NewServer(opts...), guard: g}
 	grpc_health_v1.RegisterHealthServer(srv, healthServer{o.Health})
 	reflection.Register(srv)
 	return srv

@@ -54,11 +54,8 @@ func (o *outcome) toProto() *bookingv1.CancellationOutcome {
 // CancelBooking implements BookingService.
 func (s *Server) CancelBooking(ctx context.Context, req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
 	resp := &bookingv1.CancelBookingResponse{}
-	which := registrationVersion{req.GetBookingId(), req.ExpectedVersion}
+	which := registrationRef{booking: req.GetBookingId(), event: req.GetEventId(), version: req.ExpectedVersion}
 	err := s.changeBooking(ctx, req, resp, which, func(b *Booking, freeMinutes *int32, now time.Time) change {
-		if event := req.GetEventId(); event != "" && event != b.Date.Event.String() {
-			return change{refused: fault.Missing("booking")}
-		}
 		o := outcomeOf(b, freeMinutes, req.GetWaivePolicy(), now)
 		done := b.cancel()
 		if done.changed {
@@ -107,7 +104,7 @@ func (s *Server) PreviewCancellation(ctx context.Context, req *bookingv1.Preview
 // RefundBooking implements BookingService.
 func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBookingRequest) (*bookingv1.RefundBookingResponse, error) {
 	resp := &bookingv1.RefundBookingResponse{}
-	err := s.changeBooking(ctx, req, resp, registrationVersion{booking: req.GetBookingId()}, func(b *Booking, _ *int32, _ time.Time) change {
+	err := s.changeBooking(ctx, req, resp, registrationRef{booking: req.GetBookingId()}, func(b *Booking, _ *int32, _ time.Time) change {
 		done := b.refund()
 		done.returns = done.changed
 		resp.Booking, resp.Changed = bookingToProto(b), done.changed
@@ -119,17 +116,29 @@ func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBooking
 	return resp, nil
 }
 
-// registrationVersion names a booking, and the version of it that the caller has
-// seen; nil: any.
-type registrationVersion struct {
-	booking string
-	version *int64
+// registrationRef names a booking, the event that it must belong to ("": any), and
+// the version that the caller has seen (nil: any).
+type registrationRef struct {
+	booking, event string
+	version        *int64
+}
+
+// check refuses a booking of another event, which looks as if it did not exist,
+// before it compares the version.
+func (r *registrationRef) check(t *Transaction) error {
+	if r.event != "" && r.event != t.Bookings[0].Date.Event.String() {
+		return fault.Missing("booking")
+	}
+	if r.version != nil && *r.version != t.Version {
+		return staleVersion("registration", t.Version)
+	}
+	return nil
 }
 
 // changeBooking sets a flag of one booking, and with it, in one commit, its
 // transaction's version, what becomes free, the credits that are owed, and the
 // event. Where the flag is set already nothing changes.
-func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of registrationVersion,
+func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of registrationRef,
 	decide func(b *Booking, freeMinutes *int32, now time.Time) change, event func(*bookingv1.BookingSnapshot) outbox.Event,
 ) error {
 	company, err := s.tenant(ctx)
@@ -147,8 +156,8 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 		if err != nil {
 			return err
 		}
-		if v := of.version; v != nil && *v != t.Version {
-			return staleVersion("registration", t.Version)
+		if err := of.check(t); err != nil {
+			return err
 		}
 		b := &t.Bookings[0]
 		now := s.now()

@@ -187,7 +187,7 @@ func (c *eventChange) say(p *eventPlan, f *fields) error {
 		}
 	}
 	f.about(e)
-	if c.recurrence != nil && !e.Recurrence.is(c.recurrence) {
+	if c.recurrence != nil && !e.Recurrence.matches(c.recurrence) {
 		f.add("recurrence", "immutable", "is given when the event is created. Change, add or cancel its dates instead")
 	}
 	p.rezones = e.Timezone != before.Timezone

@@ -10,27 +10,28 @@ import (
 	"reservation.dev/platform/eventdates"
 )
 
-// shownFor is how long a caller may take from reading an event to sending it back.
-// A date that starts meanwhile leaves the sums of the dates to come.
-const shownFor = time.Hour
+// echoWindow is how long a caller may take from reading an event to sending it back.
+// A date that starts in that time is no longer in the sums of the dates to come.
+const echoWindow = time.Hour
 
-// shown is what callers see of the dates of an event together.
-type shown struct {
+// datesSummary is what callers see of the dates of an event together.
+type datesSummary struct {
 	eventdates.Summary
-	// capacities are those that were shown lately; nil: unlimited.
+	// capacities are the sums within the echoWindow; nil: unlimited.
 	capacities []*int64
 }
 
-// shownOf sums up dates as they are shown now, and as they were lately.
-func shownOf(dates []EventDate, now time.Time) shown {
+// summarizeDates sums up dates as callers see them now and saw them within the
+// echoWindow.
+func summarizeDates(dates []EventDate, now time.Time) datesSummary {
 	dates = slices.Clone(dates)
 	sortDates(dates)
-	s := shown{Summary: eventdates.Summarize(datesToProto(dates), now)}
+	s := datesSummary{Summary: eventdates.Summarize(datesToProto(dates), now)}
 	s.capacities = []*int64{s.Capacity}
 	var sum int64
 	limited := true
 	for _, d := range slices.Backward(dates) {
-		if d.Status != Scheduled || d.StartsAt.Before(now.Add(-shownFor)) {
+		if d.Status != Scheduled || d.StartsAt.Before(now.Add(-echoWindow)) {
 			continue
 		}
 		if limited = limited && d.Capacity != nil; limited {
@@ -51,8 +52,8 @@ func sumOf(sum int64, limited bool) *int64 {
 	return &sum
 }
 
-// capacityIs reports whether a change names a capacity that is shown.
-func (s *shown) capacityIs(c *dateChange) bool {
+// hasCapacity reports whether a change names one of the summary's capacities.
+func (s *datesSummary) hasCapacity(c *dateChange) bool {
 	return slices.ContainsFunc(s.capacities, func(sum *int64) bool {
 		if sum == nil || c.capacity == nil {
 			return sum == nil && c.unlimited
@@ -71,28 +72,52 @@ func (c *eventChange) lendDuration() {
 	}
 }
 
-// news leaves of what a request says about the dates together what is not shown,
-// before or after the other changes of the request: a caller may send back what it
-// has read.
-func (c *dateChange) news(loc *time.Location, before, after *shown) dateChange {
-	n := *c
-	is := func(at, a, b time.Time) bool { return at.Equal(a) || at.Equal(b) }
-	if is(n.start(loc), before.StartsAt, after.StartsAt) {
-		n.startsAt, n.local = time.Time{}, ""
+// withoutEchoes returns what a request changes of the dates together: a caller may
+// send back what it has read, so values that equal the summary before or after the
+// other changes of the request are left out. A caller that has read an event with
+// several dates names them; without names, a duration or a capacity is a new value
+// for every date, even if it happens to equal the first duration or the sum.
+func (c *eventChange) withoutEchoes(dates int, loc *time.Location, before, after *datesSummary) dateChange {
+	rest := c.together.withoutEchoedTimes(loc, before, after)
+	if dates == 1 || c.namesDates() {
+		return rest.withoutEchoedSizes(before, after)
+	}
+	return rest
+}
+
+// namesDates reports whether the change names dates that the event has.
+func (c *eventChange) namesDates() bool {
+	return slices.ContainsFunc(c.dates, func(d dateChange) bool { return !d.adds })
+}
+
+// withoutEchoedTimes returns the change without a start and an end that equal a
+// summary.
+func (c *dateChange) withoutEchoedTimes(loc *time.Location, before, after *datesSummary) dateChange {
+	rest := *c
+	equals := func(at, a, b time.Time) bool { return at.Equal(a) || at.Equal(b) }
+	if equals(rest.start(loc), before.StartsAt, after.StartsAt) {
+		rest.startsAt, rest.local = time.Time{}, ""
 	}
 	// Without a duration, an end that stays makes the date longer or shorter if the
 	// start moves.
-	moves := n.local != "" || !n.startsAt.IsZero()
-	if (n.minutes != nil || !moves) && is(n.end(loc), before.EndsAt, after.EndsAt) {
-		n.endsAt, n.localEnd = time.Time{}, ""
+	moves := rest.local != "" || !rest.startsAt.IsZero()
+	if (rest.minutes != nil || !moves) && equals(rest.end(loc), before.EndsAt, after.EndsAt) {
+		rest.endsAt, rest.localEnd = time.Time{}, ""
 	}
-	if n.minutes != nil && (*n.minutes == before.Minutes || *n.minutes == after.Minutes) {
-		n.minutes = nil
+	return rest
+}
+
+// withoutEchoedSizes returns the change without a duration and a capacity that equal
+// a summary.
+func (c *dateChange) withoutEchoedSizes(before, after *datesSummary) dateChange {
+	rest := *c
+	if rest.minutes != nil && (*rest.minutes == before.Minutes || *rest.minutes == after.Minutes) {
+		rest.minutes = nil
 	}
-	if before.capacityIs(&n) || after.capacityIs(&n) {
-		n.capacity, n.unlimited = nil, false
+	if before.hasCapacity(&rest) || after.hasCapacity(&rest) {
+		rest.capacity, rest.unlimited = nil, false
 	}
-	return n
+	return rest
 }
 
 // sizes reports a capacity.
@@ -118,40 +143,40 @@ func (c *dateChange) member() string {
 // spread makes the changes of single dates that a request means by what it says
 // about the dates together. before are the dates as they were.
 func (c *eventChange) spread(p *eventPlan, before []EventDate, loc *time.Location, now time.Time, f *fields) ([]dateChange, error) {
-	e, was := p.Event, shownOf(before, now)
-	is := shownOf(slices.Concat(e.Dates, p.addedDates), now)
-	news := c.together.news(loc, &was, &is)
-	if !news.sizes() && !news.ends() && news.minutes == nil && news.start(loc).IsZero() {
+	e, old := p.Event, summarizeDates(before, now)
+	after := summarizeDates(slices.Concat(e.Dates, p.addedDates), now)
+	rest := c.withoutEchoes(len(e.Dates), loc, &old, &after)
+	if !rest.sizes() && !rest.ends() && rest.minutes == nil && rest.start(loc).IsZero() {
 		return nil, nil
 	}
 	if len(e.Dates) == 1 {
-		return []dateChange{news}, c.spreadToOne(p, &news, &before[0], loc, f)
+		return []dateChange{rest}, c.spreadToOne(p, &rest, &before[0], loc, f)
 	}
-	if news.ends() || !news.start(loc).IsZero() {
-		f.add(news.at+news.member(), "ambiguous", fmt.Sprintf("does not say which date is meant, because the event has %d. Change them in dates", len(e.Dates)))
+	if rest.ends() || !rest.start(loc).IsZero() {
+		f.add(rest.at+rest.member(), "ambiguous", fmt.Sprintf("does not say which date is meant, because the event has %d. Change them in dates", len(e.Dates)))
 		return nil, nil
 	}
-	return nil, c.spreadToAll(p, &news, before, loc, now, f)
+	return nil, c.spreadToAll(p, &rest, before, loc, now, f)
 }
 
 // spreadToOne changes the only date, unless the request changes the same about it
 // in another place.
-func (c *eventChange) spreadToOne(p *eventPlan, news *dateChange, before *EventDate, loc *time.Location, f *fields) error {
+func (c *eventChange) spreadToOne(p *eventPlan, rest *dateChange, before *EventDate, loc *time.Location, f *fields) error {
 	d := &p.Dates[0]
 	faults := f.Len()
 	once := func(member string, here, there bool) {
 		if here && there {
-			f.add(news.at+member, "exclusive", "does not go with another value in dates")
+			f.add(rest.at+member, "exclusive", "does not go with another value in dates")
 		}
 	}
-	once("starts_at", !news.start(loc).IsZero(), !d.StartsAt.Equal(before.StartsAt))
-	once("duration_minutes", news.minutes != nil || news.ends(), d.Minutes != before.Minutes)
-	once("capacity", news.sizes(), d.places() != before.places())
+	once("starts_at", !rest.start(loc).IsZero(), !d.StartsAt.Equal(before.StartsAt))
+	once("duration_minutes", rest.minutes != nil || rest.ends(), d.Minutes != before.Minutes)
+	once("capacity", rest.sizes(), d.places() != before.places())
 	if f.Len() > faults {
 		return nil
 	}
-	c.sizeAdded(p, news)
-	if _, refusal := news.change(d, loc, f); refusal != nil {
+	c.sizeAdded(p, rest)
+	if _, refusal := rest.change(d, loc, f); refusal != nil {
 		return refusal
 	}
 	return nil
@@ -159,18 +184,18 @@ func (c *eventChange) spreadToOne(p *eventPlan, news *dateChange, before *EventD
 
 // spreadToAll changes the duration and the capacity of each date to come, except
 // where the request changes them by itself.
-func (c *eventChange) spreadToAll(p *eventPlan, news *dateChange, before []EventDate, loc *time.Location, now time.Time, f *fields) error {
+func (c *eventChange) spreadToAll(p *eventPlan, rest *dateChange, before []EventDate, loc *time.Location, now time.Time, f *fields) error {
 	if p.Status == Cancelled && !p.cancels {
 		return eventCancelledFault()
 	}
-	reached := c.sizeAdded(p, news)
+	reached := c.sizeAdded(p, rest)
 	for i := range p.Dates {
 		d := &p.Dates[i]
 		if d.Status != Scheduled || !d.StartsAt.After(now) {
 			continue
 		}
 		reached = true
-		change := *news
+		change := *rest
 		if d.Minutes != before[i].Minutes {
 			change.minutes = nil
 		}
@@ -186,29 +211,30 @@ func (c *eventChange) spreadToAll(p *eventPlan, news *dateChange, before []Event
 		}
 	}
 	if !reached {
-		f.add(news.at+news.member(), "exists", "has no date to come that it could change. Change dates that have started in dates")
+		f.add(rest.at+rest.member(), "exists", "has no date to come that it could change. Change dates that have started in dates")
 	}
 	return nil
 }
 
 // sizeAdded gives the dates that a request adds without a capacity the one of the
 // dates together, and reports whether it adds any.
-func (c *eventChange) sizeAdded(p *eventPlan, news *dateChange) bool {
+func (c *eventChange) sizeAdded(p *eventPlan, rest *dateChange) bool {
 	added := 0
 	for i := range c.dates {
 		if !c.dates[i].adds {
 			continue
 		}
-		if !c.dates[i].sizes() && news.sizes() {
-			p.addedDates[added].Capacity = news.capacity
+		if !c.dates[i].sizes() && rest.sizes() {
+			p.addedDates[added].Capacity = rest.capacity
 		}
 		added++
 	}
 	return added > 0
 }
 
-// is reports whether another recurrence is this one, as a caller may have read it.
-func (r *Recurrence) is(other *Recurrence) bool {
+// matches reports whether another recurrence equals this one, in the forms in which
+// a caller may have read it.
+func (r *Recurrence) matches(other *Recurrence) bool {
 	return r != nil && normalRule(other.Rule) == r.Rule && slices.Equal(other.Exceptions, r.Exceptions) &&
 		(other.Start == "" || other.Start == r.Start)
 }

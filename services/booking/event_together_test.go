@@ -114,6 +114,39 @@ func TestDatesTogether(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
+	t.Run("a capacity alone is set for every date, even if it equals the sum", func(t *testing.T) {
+		alike := with(date(day, 60, ptr[int32](10)), date(2*day, 60, ptr[int32](10)))
+		got, err := update(alike, &bookingv1.EventDateChange{Capacity: ptr[int32](20)})
+		if err != nil || !slices.Equal(sizes(got), []int32{20, 20}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+		started := with(date(-time.Minute, 60, ptr[int32](10)), date(day, 60, ptr[int32](10)))
+		got, err = update(started, &bookingv1.EventDateChange{Capacity: ptr[int32](20)})
+		if err != nil || !slices.Equal(sizes(got), []int32{10, 20}) {
+			t.Errorf("with the sum of a minute ago: got %v, %v", got, err)
+		}
+		unlimited := with(date(day, 60, ptr[int32](10)), date(2*day, 60, nil))
+		got, err = update(unlimited, &bookingv1.EventDateChange{Unlimited: true})
+		if err != nil || got.GetDates()[0].Capacity != nil || got.GetDates()[1].Capacity != nil {
+			t.Errorf("without a limit: got %v, %v", got, err)
+		}
+	})
+	t.Run("a capacity with a date to add is set for every date, even if it equals the sum", func(t *testing.T) {
+		e := with(date(day, 60, ptr[int32](10)), date(2*day, 60, ptr[int32](10)))
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{
+			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: ptr[int32](20)},
+			Dates: []*bookingv1.EventDateChange{{StartsAt: timestamppb.New(now.Add(3 * day)), DurationMinutes: ptr[int32](60)}},
+		})
+		if !slices.Equal(sizes(got), []int32{20, 20, 20}) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a duration alone is set for every date, even if it equals the first one", func(t *testing.T) {
+		got, err := update(with(date(day, 60, nil), date(2*day, 90, nil)), &bookingv1.EventDateChange{DurationMinutes: ptr[int32](60)})
+		if err != nil || !slices.Equal(minutes(got), []int32{60, 60}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
 	t.Run("one thing changed in what was read changes that", func(t *testing.T) {
 		req := shownBack(course(), now)
 		req.OnlyDate.Capacity = ptr[int32](20)

@@ -192,6 +192,12 @@ func TestCancellingABookingOfAnEvent(t *testing.T) {
 			}
 		})
 	}
+	t.Run("is refused for another event even with a stale version", func(t *testing.T) {
+		_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{
+			BookingId: booking, EventId: w.event(w.ctx, nil).GetId(), ExpectedVersion: ptr[int64](99),
+		})
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+	})
 	if res, err := cancel(e.GetId()); err != nil || !res.GetChanged() || w.booked(e) != 0 {
 		t.Errorf("got %v, %v", res, err)
 	}

@@ -19,9 +19,10 @@ import (
 //	                                                          │ one cannot
 //	                                                          └──▶ UNAVAILABLE; a repeat goes on from here
 //
-// A process that dies anywhere leaves the mark, and a repeat goes on. A caller who
-// never repeats leaves a mark that nobody reads: the event brings the deletion to
-// both services.
+// If the process dies at any point, the mark stays and a repeat goes on from there.
+// If the caller never repeats, the mark stays, and only a deletion reads it. Booking
+// then takes the deletion from the event. Pass does not consume the event: it asks
+// this service before it gives a pass, and it redeems credits for booking alone.
 
 // Confirmer has the services that act in a customer's name confirm a deletion.
 type Confirmer interface {
@@ -57,8 +58,8 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		// The answer is stored with the confirmation: a replay never comes before it.
 		return idem.Do(ctx, tx, req, resp, func() error {
-			mine, err := s.store.confirmed(ctx, tx, company, customer)
-			if err == nil && !mine {
+			first, err := s.store.confirmed(ctx, tx, company, customer)
+			if err == nil && !first {
 				return missing() // a concurrent request has had the answer
 			}
 			return err
@@ -93,8 +94,8 @@ func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	return s.outbox.Append(ctx, tx, deleted(company, c))
 }
 
-// confirm has a committed deletion confirmed. Whatever the reason, a caller who has
-// no confirmation is told to repeat the request.
+// confirm asks the other services to confirm a committed deletion. If one of them
+// does not, for any reason, the fault asks the caller to repeat the request.
 func (s *Server) confirm(ctx context.Context, customer id.Customer) error {
 	ctx, cancel := context.WithTimeout(ctx, confirmationTimeout)
 	defer cancel()

@@ -179,6 +179,12 @@ func erasureMessage(e Erasure, answers []erasureAnswer) *privacyv1.Erasure {
 	return m
 }
 
+// exportCustomerSQL leaves out what is derived from the other columns, and the mark of
+// a deletion.
+const exportCustomerSQL = `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key', 'mobile_digits', 'mobile_key', 'mobile_end',
+		'search', 'deletion_unconfirmed']
+	from customers c where company_id = $1 and id = $2`
+
 // NewExporter serves what is stored about a customer.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	s := newStore(db)
@@ -193,8 +199,7 @@ func NewExporter(db *pg.DB) *privacy.Exporter {
 			return err
 		},
 		Collections: []privacy.Collection{
-			{Kind: "customer", Names: names, SQL: `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key', 'deletion_unconfirmed'] from customers c
-				where company_id = $1 and id = $2`},
+			{Kind: "customer", Names: names, SQL: exportCustomerSQL},
 			{Kind: "erasure", Names: names, SQL: `select customer_id, to_jsonb(e) - array['customer_id', 'reference_digest', 'round', 'last_round']
 				from customer_erasures e where company_id = $1 and customer_id = $2`},
 		},

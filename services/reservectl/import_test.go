@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -69,6 +70,20 @@ func TestCustomerImport(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	})
+}
+
+func TestRefusalOf(t *testing.T) {
+	if err := refusalOf(nil); err != nil {
+		t.Errorf("nil gives %v", err)
+	}
+	var refused refusal
+	if err := refusalOf(fault.InvalidFields(fault.Field{Field: "title", Rule: "max_length", Message: "is too long"})); !errors.As(err, &refused) || refused.field != "title" {
+		t.Errorf("a violation gives %v", err)
+	}
+	broken := errors.New("the rule of a field has no meaning")
+	if err := refusalOf(broken); !errors.Is(err, broken) || errors.As(err, &refused) {
+		t.Errorf("an error about no field gives %v", err)
+	}
 }
 
 // What a line of NDJSON may be refused for before it is sent.

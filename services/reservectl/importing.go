@@ -95,11 +95,18 @@ func withinBounds[T proto.Message](checker *bounds.Checker, next func() (item[T]
 		if err != nil {
 			return it, err
 		}
-		if f := fault.From(checker.Check(it.value)); f != nil {
-			return it, refusal{f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message}
-		}
-		return it, nil
+		return it, refusalOf(checker.Check(it.value))
 	}
+}
+
+// refusalOf returns the first violation that err is about. An error about no field is
+// returned as it is, and ends the import.
+func refusalOf(err error) error {
+	f := fault.From(err)
+	if f == nil || len(f.Fields) == 0 {
+		return err
+	}
+	return refusal{f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message}
 }
 
 // sendAll sends batches, each to the service and to those who await its answer.

@@ -197,6 +197,24 @@ func TestEventUpdates(t *testing.T) {
 		c.send(t, http.StatusConflict, http.MethodPost, "/events", object{"title": "Glaze", "startsAt": "2098-01-01T10:00:00Z", "duration": 60}, key)
 		c.send(t, http.StatusBadRequest, http.MethodPost, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"}, http.Header{"Idempotency-Key": {""}})
 	})
+	t.Run("a DELETE repeated under its key gets the first answer", func(t *testing.T) {
+		customer := c.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})
+		event := c.create(t, "/events", object{"title": "Clay", "startsAt": "2098-01-01T10:00:00Z", "duration": 60})
+		booking := object{"customerId": customer[len("/customers/"):]}
+		registration := c.send(t, http.StatusCreated, http.MethodPost, event+"/registrations", booking, nil).Get("Location")[len("/api/v1"):]
+		for _, tt := range []struct {
+			path  string
+			again int // the answer without the key
+		}{{registration, http.StatusBadRequest}, {event, http.StatusNotFound}, {customer, http.StatusNotFound}} {
+			key := http.Header{"Idempotency-Key": {"delete " + tt.path}}
+			c.send(t, http.StatusBadRequest, http.MethodDelete, tt.path, nil, key)
+			key.Set("Idempotency-Key", "delete-"+tt.path)
+			for range 2 {
+				c.send(t, http.StatusOK, http.MethodDelete, tt.path, nil, key)
+			}
+			c.send(t, tt.again, http.MethodDelete, tt.path, nil, nil)
+		}
+	})
 	t.Run("a cancelled event sells nothing else", func(t *testing.T) {
 		path := events()["a cancelled event"].create(t, c)
 		for _, body := range []object{{"capacity": 5}, {"type": "event"}, {"status": "published"}, {"freeCancellationMinutes": 5}, {"pricingOptions": []object{{"name": "Child", "price": 5}}}} {

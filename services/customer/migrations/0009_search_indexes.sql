@@ -1,7 +1,9 @@
 -- +goose NO TRANSACTION
 -- +goose Up
 
--- Customers who existed before they had a search text, some at a time.
+-- Fills in the search text of the customers who were stored without one, 5,000 at a
+-- time. Their rows are locked in the order of their keys, so that two processes which
+-- migrate do not deadlock. An interrupted migration can be repeated.
 -- +goose StatementBegin
 -- allow repeatable: rows that are filled in are passed over
 do $$
@@ -14,9 +16,11 @@ begin
         with batch as materialized (
             select company_id, id from customers
                 where (company_id, id) > (company, customer) order by company_id, id limit 5000
+        ), locked as materialized (
+            select c.company_id, c.id from customers c join batch b on c.company_id = b.company_id and c.id = b.id
+                where c.search is null order by c.company_id, c.id for no key update of c
         ), filled as (
-            update customers c set email = c.email from batch b
-                where c.company_id = b.company_id and c.id = b.id and c.search is null
+            update customers c set email = c.email from locked l where c.company_id = l.company_id and c.id = l.id
         )
         select b.company_id, b.id into last from batch b order by b.company_id desc, b.id desc limit 1;
         exit when not found;

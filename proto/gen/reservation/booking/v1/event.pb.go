@@ -1737,14 +1737,19 @@ type UpdateEventRequest struct {
 	// at most 1000 are added.
 	Dates          []*EventDateChange     `protobuf:"bytes,9,rep,name=dates,proto3" json:"dates,omitempty"`
 	PricingOptions []*PricingOptionChange `protobuf:"bytes,10,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// What the caller says of the dates together, as Interface B shows them: the
-	// start and duration of the first date that takes place, the end of the last,
-	// and the sum of the capacities of the dates to come. A member that equals what
-	// is shown, before or after the changes in `dates`, changes nothing; with
-	// duration_minutes, so does an end. Any other member changes the event's only
-	// date. If the event has several dates, duration_minutes and capacity change
-	// each date to come that `dates` does not change itself, and a start or an end
-	// is INVALID_ARGUMENT. Its id is not used.
+	// A change of the dates together, as Interface B shows them: the start and the
+	// duration of the first date that takes place, the end of the last, and the sum
+	// of the capacities of the dates to come. In spite of the field's name, the
+	// change concerns all dates if the event has several.
+	//
+	// If the event has one date, the change is that date's. If it has several,
+	// duration_minutes and capacity change each date to come that `dates` does not
+	// change itself, and a start or an end is INVALID_ARGUMENT.
+	//
+	// A caller may send back what it has read: a start or an end that equals what is
+	// shown, before or after the changes in `dates`, changes nothing. The same holds
+	// for a duration and a capacity if the event has one date or `dates` names dates
+	// of the event. The id is not used.
 	OnlyDate *EventDateChange `protobuf:"bytes,11,opt,name=only_date,json=onlyDate,proto3" json:"only_date,omitempty"`
 	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,12,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
