@@ -106,6 +106,7 @@ func eventChangeOf(r *bookingv1.UpdateEventRequest) (*eventChange, error) {
 		if err != nil {
 			return nil, err
 		}
+		change.copiesLast = change.adds
 		c.dates = append(c.dates, change)
 	}
 	if r.GetOnlyDate() != nil {

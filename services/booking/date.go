@@ -24,6 +24,9 @@ type dateChange struct {
 	capacity *int32
 	// unlimited takes the capacity away.
 	unlimited bool
+	// copiesLast gives a date to add the duration and the capacity of the event's
+	// last date where the change says none.
+	copiesLast bool
 }
 
 // check reports what is wrong whatever the event is.
@@ -55,7 +58,7 @@ func (c *dateChange) checkSize(f *fields) {
 	if c.ends() {
 		f.time(c.at, "ends_at", "local_end", c.endsAt, c.localEnd)
 	}
-	if m := c.minutes; m == nil && c.adds && !c.ends() || m != nil && (*m < 1 || *m > maxMinutes) {
+	if m := c.minutes; m == nil && c.adds && !c.copiesLast && !c.ends() || m != nil && (*m < 1 || *m > maxMinutes) {
 		f.add(c.at+"duration_minutes", "range", fmt.Sprintf("must be 1 to %d", maxMinutes))
 	}
 	switch {
@@ -115,6 +118,21 @@ func (c *dateChange) date(at time.Time, loc *time.Location, f *fields) EventDate
 	return d
 }
 
+// after is the date that a checked change adds to an event with a last date.
+func (c *dateChange) after(last EventDate, loc *time.Location, f *fields) EventDate {
+	d := c.date(c.start(loc), loc, f)
+	if !c.copiesLast {
+		return d
+	}
+	if c.minutes == nil && !c.ends() {
+		d.Minutes = last.Minutes
+	}
+	if !c.sizes() {
+		d.Capacity = last.Capacity
+	}
+	return d
+}
+
 // byRule is where a date stands in a request that a rule gives.
 const byRule = "recurrence."
 
@@ -148,9 +166,6 @@ func (f *fields) occurrences(r *Recurrence, model dateChange, loc *time.Location
 	if model.length(wallIn(first, loc), loc, f); f.Len() > before {
 		return nil
 	}
-	if model.minutes != nil {
-		model.localEnd = "" // the duration is that of every date
-	}
 	dates := make([]dateChange, len(starts))
 	for i, at := range starts {
 		// A fault of one names the rule, and what it gives by its wall time.
@@ -160,6 +175,11 @@ func (f *fields) occurrences(r *Recurrence, model dateChange, loc *time.Location
 		if model.localEnd != "" {
 			shown := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC)
 			dates[i].localEnd = shown.Add(last.Sub(first)).Format(wallLayout)
+			end := dates[i]
+			end.at = model.at
+			if end.length(at, loc, f); f.Len() > before {
+				return nil // one date on which the duration contradicts the end is enough
+			}
 		}
 	}
 	return dates

@@ -337,3 +337,20 @@ func TestCancelAndDeleteEvent(t *testing.T) {
 		}
 	})
 }
+
+func TestDatesWithoutBookingsAreNotEmptied(t *testing.T) {
+	w := newWorld(t)
+	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{
+		newDate(time.Hour, nil), newDate(2*time.Hour, nil), newDate(3*time.Hour, nil),
+	}})
+	_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+		PurchaserId: w.customer(w.company, "Ann").String(), Lines: []*bookingv1.TransactionLine{{EventDateId: e.GetDates()[1].GetId(), Spaces: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.exec(closeDatesSQL, w.company, idOf[id.Event](t, e.GetId()), time.Now())
+	if n := one[int64](w, `select count(*) from event_dates where closing`); n != 1 {
+		t.Errorf("%d dates are to be emptied, not the one with a booking", n)
+	}
+}

@@ -341,10 +341,16 @@ func (c *eventChange) changeDates(p *eventPlan, loc *time.Location, now func() t
 	for i := range e.Dates {
 		at[e.Dates[i].ID] = i
 	}
+	var last EventDate
+	for _, d := range before {
+		if d.StartsAt.After(last.StartsAt) {
+			last = d
+		}
+	}
 	for i := range c.dates {
 		change := &c.dates[i]
 		if change.adds {
-			p.addedDates = append(p.addedDates, change.date(change.start(loc), loc, f))
+			p.addedDates = append(p.addedDates, change.after(last, loc, f))
 			continue
 		}
 		i, ok := at[change.id]

@@ -312,7 +312,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 		{"a negative capacity", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: second.GetId(), Capacity: ptr[int32](-1)})},
 		{"a capacity of both kinds", "dates[0].unlimited", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: ptr[int32](9), Unlimited: true})},
 		{"a date to add without start", "dates[0].starts_at", "required", date(&bookingv1.EventDateChange{DurationMinutes: ptr[int32](1)})},
-		{"a date to add without duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{LocalStart: ptr("2027-01-01T09:00:00")})},
+		{"a date to add of no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{LocalStart: ptr("2027-01-01T09:00:00"), DurationMinutes: ptr[int32](0)})},
 		{"no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{Id: first.GetId(), DurationMinutes: ptr[int32](0)})},
 		{"a start within a second", "dates[0].starts_at", "precision", date(&bookingv1.EventDateChange{Id: first.GetId(), StartsAt: &timestamppb.Timestamp{Nanos: 1}})},
 		{"a start that is no time", "dates[0].local_start", "format", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: ptr("9:00")})},

@@ -76,12 +76,14 @@ func TestEndOfADate(t *testing.T) {
 			t.Errorf("got %v, %v", added, err)
 		}
 	})
-	t.Run("a duration that agrees with the end is that of each date of a rule", func(t *testing.T) {
-		e, err := create("Europe/London", &bookingv1.NewEventDate{LocalEnd: "2027-10-24T06:00:00", DurationMinutes: 480},
-			&bookingv1.Recurrence{Rule: "FREQ=WEEKLY;COUNT=2", LocalStart: "2027-10-23T22:00:00"})
+	t.Run("a duration must agree with the end on each date of a rule", func(t *testing.T) {
+		date := &bookingv1.NewEventDate{LocalEnd: "2027-10-17T06:00:00", DurationMinutes: 480}
+		e, err := create("Europe/London", date, &bookingv1.Recurrence{Rule: "FREQ=WEEKLY;COUNT=2", LocalStart: "2027-10-16T22:00:00"})
 		if err != nil || e.GetDates()[1].GetDurationMinutes() != 480 {
 			t.Errorf("got %v, %v", e.GetDates(), err)
 		}
+		_, err = create("Europe/London", date, &bookingv1.Recurrence{Rule: "FREQ=WEEKLY;COUNT=3", LocalStart: "2027-10-16T22:00:00"})
+		wantField(t, err, "dates[0].duration_minutes", "mismatch") // the third is nine hours long
 	})
 	t.Run("a rule refuses an instant as the end, and a duration that contradicts it", func(t *testing.T) {
 		rule := &bookingv1.Recurrence{Rule: "FREQ=WEEKLY;COUNT=2", LocalStart: "2027-10-23T22:00:00"}

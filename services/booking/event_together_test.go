@@ -275,3 +275,38 @@ func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
 		t.Errorf("a refused change renamed it: %v", got)
 	}
 }
+
+func TestAddedDatesAreLikeTheLastOne(t *testing.T) {
+	w := newWorld(t)
+	later := newDate(48*time.Hour, ptr[int32](7))
+	later.DurationMinutes = 45
+	for behaviour, tt := range map[string]struct {
+		change   *bookingv1.EventDateChange
+		minutes  int32
+		capacity *int32
+	}{
+		"in what they do not say":                    {&bookingv1.EventDateChange{LocalStart: ptr("2030-01-01T09:00:00")}, 45, ptr[int32](7)},
+		"in the capacity, with a duration":           {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-01T09:00:00"), DurationMinutes: ptr[int32](5)}, 5, ptr[int32](7)},
+		"in the capacity, with an end":               {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-02T09:00:00"), LocalEnd: ptr("2029-01-02T09:10:00")}, 10, ptr[int32](7)},
+		"in the duration, with a capacity":           {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-03T09:00:00"), Capacity: ptr[int32](3)}, 45, ptr[int32](3)},
+		"in the duration, and unlimited if they say": {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-04T09:00:00"), Unlimited: true}, 45, nil},
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{later, newDate(time.Hour, ptr[int32](2))}})
+			before := e.GetDates()
+			resp, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{tt.change}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range resp.GetEvent().GetDates() {
+				isNew := !slices.ContainsFunc(before, func(b *bookingv1.EventDate) bool { return b.GetId() == d.GetId() })
+				if isNew && (d.GetDurationMinutes() != tt.minutes || !same(d.Capacity, tt.capacity)) {
+					t.Errorf("got %v", d)
+				}
+			}
+			if len(resp.GetEvent().GetDates()) != len(before)+1 {
+				t.Errorf("got %d dates", len(resp.GetEvent().GetDates()))
+			}
+		})
+	}
+}

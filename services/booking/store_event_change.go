@@ -41,10 +41,10 @@ const (
 
 	// Purchases that wait for a date see that it is closed, whatever they saw of its
 	// event before.
-	closeDatesSQL = `update event_dates set status = 'cancelled', closing = true
+	closeDatesSQL = `update event_dates set status = 'cancelled', closing = booked > 0
 		where company_id = $1 and event_id = $2 and status = 'scheduled' and starts_at > $3`
 
-	closeDateSQL = `update event_dates set status = 'cancelled', closing = true where company_id = $1 and id = $2`
+	closeDateSQL = `update event_dates set status = 'cancelled', closing = booked > 0 where company_id = $1 and id = $2`
 
 	// Its reference is free for another event.
 	deleteEventSQL = `update events set deleted_at = $4, updated_at = $4, version = $3, reference = null
