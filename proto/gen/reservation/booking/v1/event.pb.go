@@ -755,7 +755,8 @@ type EventDateChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// date_ identifier of a date of the event; empty: a date to add.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays; a date to add needs a start and a duration.
+	// What is unset stays. A date to add needs a start; without a duration or a
+	// capacity it has that of the event's last date.
 	StartsAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
 	// Instead of starts_at, as in NewEventDate.
 	LocalStart      *string `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3,oneof" json:"local_start,omitempty"`
