@@ -89,16 +89,17 @@ func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventReques
 	return &edgebv1.UpdateEventResponse{Event: event(res.GetEvent(), f.now())}, nil
 }
 
-// unlessMissing answers what is wrong with a request, unless the event that it
-// names does not exist, which is the greater fault.
+// unlessMissing returns wrong, the fault of a request, unless the event that the
+// request names does not exist: then it returns that fault.
 func (f *facade) unlessMissing(ctx context.Context, id string, wrong error) error {
 	_, err := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id})
 	return graver(err, wrong)
 }
 
-// graver returns the error of a look at the resource that a request names, or what
-// is wrong with the request if it exists. A caller who may change the resource and
-// not read it is told the latter: this interface asks for one permission a route.
+// graver returns the error of reading the resource that a request names or, if the
+// resource exists, the fault of the request itself. A caller who may change the
+// resource but not read it gets the request's fault, because this interface requires
+// one permission per route.
 func graver(look, wrong error) error {
 	if look == nil || fault.Is(look, fault.Forbidden) {
 		return wrong

@@ -25,9 +25,10 @@ const (
 	outside, outsideHost = "172.30.254.0/24", "172.30.254.1"
 )
 
-// replicated are the parts of which there may be several.
+// replicated lists the programs of which there may be several, in the order in which
+// docs/UPGRADES.md replaces them.
 func replicated() []string {
-	return []string{"auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b", "admin"}
+	return []string{"booking", "pass", "customer", "auth", "webhook", "gateway-a", "gateway-b", "admin"}
 }
 
 // platform is docker-compose.yml with settings of a test.

@@ -3,7 +3,9 @@ package operations
 import (
 	"flag"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,10 +20,12 @@ var long = flag.Bool("upgrade", false, "replace the previous release under load:
 // replaced.
 const replicas = 2
 
-// services are the parts with a database, in the order in which they are migrated.
-func services() []string { return []string{"auth", "customer", "booking", "pass", "webhook"} }
+// services lists the services with a database, in the order in which they are
+// replaced: a service that is called by another one comes first.
+func services() []string { return []string{"booking", "pass", "customer", "auth", "webhook"} }
 
-// parts are all of them, in the order in which they are replaced: any will do.
+// parts lists all programs, in the order in which they are replaced: services before
+// gateways. docs/UPGRADES.md gives the same order, and going back reverses it.
 func parts() []string { return append(services(), "gateway-a", "gateway-b", "admin") }
 
 // leaving is how long a part goes on that is asked to end, and looking how often a
@@ -72,7 +76,7 @@ func TestRollingUpgrade(t *testing.T) {
 	})
 	t.Run("each process goes back to the old one, on the new schema", func(t *testing.T) {
 		traffic.phase("going back")
-		for _, p := range w.processes() {
+		for _, p := range slices.Backward(w.processes()) {
 			w.replace(t, p, old[p.Program])
 		}
 		traffic.some(t, 200)
@@ -81,6 +85,23 @@ func TestRollingUpgrade(t *testing.T) {
 	traffic.report(t)
 	t.Run("nobody was cut off by a process of this release", func(t *testing.T) { traffic.whole(t, "restarting", "going back") })
 	t.Run("the books are right", func(t *testing.T) { w.audit(t, traffic) })
+}
+
+// TestUpgradeOrder holds docs/UPGRADES.md to the order that TestRollingUpgrade uses.
+func TestUpgradeOrder(t *testing.T) {
+	page, err := os.ReadFile("../../docs/UPGRADES.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(page)), " ")
+	all := parts()
+	up := strings.Join(services(), ", ") + ", then gateway-a, gateway-b and admin."
+	slices.Reverse(all)
+	for _, order := range []string{up, strings.Join(all, ", ") + "."} {
+		if !strings.Contains(text, order) {
+			t.Errorf("docs/UPGRADES.md does not say %q", order)
+		}
+	}
 }
 
 // processes are those of all parts.

@@ -49,9 +49,9 @@ type EventServiceClient interface {
 	// order of their start: what takes place in a week, say. Scope: events:read.
 	ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error)
 	// UpdateEvent changes what is set, dates and pricing options included, in one
-	// commit. Status cancelled does what CancelEvent does. Of a cancelled event the
-	// title, description and location can be changed; any other change is refused
-	// as EVENT_CANCELLED. Scope: events:write.
+	// commit. Status cancelled does what CancelEvent does. The title, description and
+	// location of a cancelled event can be changed; any other change is refused as
+	// EVENT_CANCELLED. Scope: events:write.
 	UpdateEvent(ctx context.Context, in *UpdateEventRequest, opts ...grpc.CallOption) (*UpdateEventResponse, error)
 	// CancelEvent cancels an event with all its dates that have not started, and
 	// all bookings of those as CancelEventDate does. A repeat changes nothing.
@@ -203,9 +203,9 @@ type EventServiceServer interface {
 	// order of their start: what takes place in a week, say. Scope: events:read.
 	ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error)
 	// UpdateEvent changes what is set, dates and pricing options included, in one
-	// commit. Status cancelled does what CancelEvent does. Of a cancelled event the
-	// title, description and location can be changed; any other change is refused
-	// as EVENT_CANCELLED. Scope: events:write.
+	// commit. Status cancelled does what CancelEvent does. The title, description and
+	// location of a cancelled event can be changed; any other change is refused as
+	// EVENT_CANCELLED. Scope: events:write.
 	UpdateEvent(context.Context, *UpdateEventRequest) (*UpdateEventResponse, error)
 	// CancelEvent cancels an event with all its dates that have not started, and
 	// all bookings of those as CancelEventDate does. A repeat changes nothing.
