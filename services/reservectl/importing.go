@@ -95,10 +95,11 @@ func withinBounds[T proto.Message](checker *bounds.Checker, next func() (item[T]
 		if err != nil {
 			return it, err
 		}
-		if f := fault.From(checker.Check(it.value)); f != nil {
+		err = checker.Check(it.value)
+		if f := fault.From(err); f != nil && len(f.Fields) > 0 {
 			return it, refusal{f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message}
 		}
-		return it, nil
+		return it, err
 	}
 }
 
