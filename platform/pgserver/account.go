@@ -68,10 +68,10 @@ func lookUp(name string) (account, error) {
 	return account{name: name, credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// Protect closes a directory to other accounts, whatever the umask and whatever
-// rights it had before. If the directory of a server lies in it (or is it) that
-// another account runs, because root started it, that account may still pass
-// through. A directory that belongs to somebody else is left as it is.
+// Protect closes a directory to other accounts, regardless of the umask and of the
+// directory's earlier permissions. If root started the server, another account runs
+// it; if that server's directory is dir or lies in dir, the account may still pass
+// through dir. Protect does not change a directory that another account owns.
 func Protect(dir, server string) error {
 	info, err := os.Stat(dir)
 	if err != nil || int(owner(info).Uid) != os.Geteuid() {
@@ -84,9 +84,9 @@ func Protect(dir, server string) error {
 	return os.Chmod(dir, mode)
 }
 
-// enterable gives a server's new directory to this account, and lets others pass
-// through it if root starts the server: whether its account can enter decides where
-// a new cluster goes.
+// enterable opens a server's new directory to this account, and if root starts the
+// server, lets other accounts pass through it. A new cluster goes there only if the
+// account of the server can enter it.
 func enterable(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || int(owner(info).Uid) != os.Geteuid() {
