@@ -53,8 +53,8 @@ func lengthOf(rules *validate.FieldRules) Bound {
 	}
 }
 
-// Exceeds returns the rule that a text breaks and what is to be said of it; "": it
-// breaks none.
+// Exceeds returns the rule that a text breaks and a phrase for fault.Field.Message;
+// "": the text is within the bound.
 func (b Bound) Exceeds(s string) (rule, phrase string) {
 	switch {
 	case b.Bytes > 0 && len(s) > b.Bytes:
@@ -66,7 +66,7 @@ func (b Bound) Exceeds(s string) (rule, phrase string) {
 	return "", ""
 }
 
-// TooMany is what is said of a list with more items than the bound.
+// TooMany returns the phrase about a list with more items than the bound.
 func (b Bound) TooMany() string { return fmt.Sprintf("must have at most %d items", b.Items) }
 
 // Checker checks messages. It can be used by many goroutines at once.
@@ -85,14 +85,15 @@ func NewChecker() (*Checker, error) {
 	return &Checker{validator: validator, failFast: protovalidate.WithFailFast()}, nil
 }
 
-// Prepare reads the declarations of a message, which otherwise the first check of
-// one does, in a millisecond. An error is about a declaration that has no meaning.
+// Prepare reads the declarations of a message before its first check, which would
+// otherwise take a millisecond longer. It returns an error if a declaration has no
+// meaning.
 func (c *Checker) Prepare(message protoreflect.MessageType) error {
 	return c.Check(message.Zero().Interface())
 }
 
-// wholeSize is the largest message of which every violation is looked for, in
-// bytes. Of a larger one the first is enough.
+// wholeSize is the largest message, in bytes, in which Check looks for every
+// violation. It reports only the first violation of a larger message.
 const wholeSize = 64 << 10
 
 // Check returns a VALIDATION_ERROR about the fields of m that exceed their bounds.
@@ -108,7 +109,7 @@ func (c *Checker) Check(m proto.Message) error {
 	return faultOf(c.validator.Validate(m))
 }
 
-// faultOf returns what is said of violations.
+// faultOf returns the violations as a fault.
 func faultOf(err error) error {
 	var invalid *protovalidate.ValidationError
 	if !errors.As(err, &invalid) {

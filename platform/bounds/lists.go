@@ -9,18 +9,19 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// unscanned is the size up to which an encoded message is not looked at before it is
-// decoded, in bytes: its lists cannot be long.
+// unscanned is the size, in bytes, up to which CheckLists skips an encoded message:
+// its lists cannot be long.
 const unscanned = 4 << 10
 
-// mostItems is how many items all lists of a message may have together: lists in the
-// items of a list multiply. A batch of an import, the largest message, has fewer for
-// its size.
+// mostItems is how many items all lists of a message may have together, because lists
+// in the items of a list multiply. A batch of an import, the largest message, is too
+// small to have as many.
 const mostItems = 100_000
 
 // CheckLists returns a VALIDATION_ERROR if a list of an encoded message has more
-// items than its bound. It counts them where they stand: an item can take two bytes
-// there and a hundred once it is decoded. What is malformed is left to the decoder.
+// items than its bound. It counts the items before they are decoded: an item can take
+// two bytes when it is encoded and a hundred when it is decoded. CheckLists ignores
+// malformed data, which the decoder refuses.
 func (c *Checker) CheckLists(encoded []byte, message protoreflect.MessageDescriptor) error {
 	if len(encoded) <= unscanned {
 		return nil
@@ -33,7 +34,7 @@ func (c *Checker) CheckLists(encoded []byte, message protoreflect.MessageDescrip
 	return fault.InvalidFields(fault.Field{Field: path, Rule: RuleItems, Message: phrase})
 }
 
-// plan is what to count in the encoding of a message.
+// plan says which fields CheckLists counts in the encoding of a message.
 type plan struct {
 	fields map[protowire.Number]*field
 	lists  int
@@ -42,13 +43,13 @@ type plan struct {
 // field is a list, or a field whose message has one.
 type field struct {
 	name   string
-	list   int // its place among the lists of the message; -1: it is none
+	list   int // its place among the lists of the message; -1: it is not a list
 	most   int
 	packed bool // the items can stand together
 	inner  *plan
 }
 
-// plan returns the plan of a message. Of a message type it is made once.
+// plan returns the plan of a message, which it makes once for each type.
 func (c *Checker) plan(message protoreflect.MessageDescriptor) *plan {
 	if known, ok := c.plans.Load(message.FullName()); ok {
 		return known.(*plan)
@@ -83,8 +84,8 @@ func newPlan(message protoreflect.MessageDescriptor, begun map[protoreflect.Full
 	return p
 }
 
-// scan returns the path to the first list with too many items, and what is to be
-// said of it; "": there is none. It adds to all the items that it meets.
+// scan returns the path to the first list with too many items, and a phrase about it;
+// "": every list is within its bound. It adds the items that it counts to all.
 func (p *plan) scan(encoded []byte, all *int) (path, phrase string) {
 	var room [4]int
 	counts := room[:]

@@ -27,12 +27,15 @@ const (
 	maxMembers = 1000
 )
 
-// DecodeJSON fills m, an empty message, from the JSON object in body. Members
-// are named by json_name; unknown ones are ignored; null is like absent, but for
-// the nullable values of reservation.edge.v1. What is no JSON object, not UTF-8, or has one member twice is INVALID_JSON; a
-// member of a wrong type is a VALIDATION_ERROR with the rule "type", and so is one
-// that exceeds the bound which its proto declares, with the rules of package bounds.
-// All such members are reported at once. Of a list that is too long nothing is kept.
+// DecodeJSON fills m, an empty message, from the JSON object in body. Members are
+// named by json_name, and unknown ones are ignored. A member that is null is treated
+// as absent, except the nullable values of reservation.edge.v1.
+//
+// A body that is not a JSON object, is not UTF-8 or has a member twice is
+// INVALID_JSON. A member of a wrong type is a VALIDATION_ERROR with the rule "type". A
+// member that exceeds the bound that its proto declares is a VALIDATION_ERROR with a
+// rule of package bounds. The error names all such members, up to fault.MaxFields. A
+// list that is too long is dropped whole.
 func DecodeJSON(body []byte, m proto.Message) error {
 	if !utf8.Valid(body) {
 		return invalidJSON("the body is not valid UTF-8")

@@ -145,8 +145,8 @@ func New(k Kind, reason, message string) *Error {
 	return &Error{Kind: k, Reason: reason, Message: message}
 }
 
-// InvalidFields returns a VALIDATION_ERROR; the message speaks of the first field.
-// Of more fields than a fault carries, it keeps the first.
+// InvalidFields returns a VALIDATION_ERROR whose message is about the first field. It
+// keeps as many of the first fields as a fault carries, and counts the others.
 func InvalidFields(fields ...Field) *Error {
 	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is not valid", Fields: fields}
 	if len(fields) > 0 {

@@ -16,10 +16,10 @@ const MaxFields = 50
 // headers of this size unless they are told otherwise.
 const MaxWire = 8 << 10
 
-// What a fault's texts may have so that it is at most MaxWire: its details travel
-// in base64, and its message a second time, escaped.
+// The limits in bytes that keep a fault within MaxWire. Its details travel in base64,
+// and its message travels a second time, escaped.
 const (
-	maxSize  = 4300 // all of them, and what protobuf adds
+	maxSize  = 4300 // all texts, and what protobuf adds
 	maxText  = 500  // a message, or a fact
 	maxPath  = 200  // the path of a field
 	maxName  = 64   // a reason, a rule, the name of a fact
@@ -29,8 +29,8 @@ const (
 	itemSize   = 20  // a field or a fact without texts
 )
 
-// limited returns e with no more than a fault may carry. A fault quotes what the
-// caller sent, and a request can be wrong in a hundred thousand places.
+// limited returns a copy of e that is within the limits. A fault quotes its caller's
+// request, which can be wrong in a hundred thousand places.
 func (e *Error) limited() *Error {
 	c := *e
 	c.Reason, c.Message = cut(e.Reason, maxName), cut(e.Message, maxText)
@@ -68,9 +68,8 @@ func limitMeta(meta map[string]string, size int) (map[string]string, int) {
 	return kept, size
 }
 
-// cut returns s with at most so many bytes, and as UTF-8: protobuf takes no other
-// string, and what a caller sent may be quoted. The end of a text that was cut is
-// "…".
+// cut returns s in at most so many bytes of valid UTF-8. Protobuf refuses other
+// strings, and s may quote a caller's request. A text that was cut ends with "…".
 func cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {

@@ -50,8 +50,8 @@ func (k Kind) code() codes.Code {
 	return codes.Internal
 }
 
-// kindOf returns the kind of a code and a reason. Two kinds share a code, of
-// which TooLarge is told by its one reason.
+// kindOf returns the kind of a code and a reason. TooLarge shares its code with
+// RateLimited, but always has the reason PAYLOAD_TOO_LARGE.
 func kindOf(c codes.Code, reason string) Kind {
 	if c == TooLarge.code() && reason == ReasonPayloadTooLarge {
 		return TooLarge
@@ -171,7 +171,7 @@ func fromStatus(err error) (*Error, bool) {
 	return internal(err), true
 }
 
-// readInfo takes over the reason and its facts.
+// readInfo sets the reason and its facts.
 func (e *Error) readInfo(d *errdetails.ErrorInfo) {
 	e.Reason = d.GetReason()
 	for k, v := range d.GetMetadata() {

@@ -88,9 +88,9 @@ func Protect(dir, server string) error {
 	return os.Chmod(dir, mode)
 }
 
-// enterable closes a server's new directory to other accounts. If root starts the
-// server, others may pass through the directory: a new cluster is created there only
-// if the server's account can enter.
+// enterable opens a server's new directory to this account, and if root starts the
+// server, lets other accounts pass through it. A new cluster goes there only if the
+// account of the server can enter it.
 func enterable(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || int(owner(info).Uid) != os.Geteuid() {

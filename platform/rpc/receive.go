@@ -18,10 +18,10 @@ import (
 )
 
 // Server is a gRPC server that admits a caller before it reads a request. grpc-go
-// reads the request of a unary method before any interceptor runs, so that a caller
-// without a token could make it read and decode the largest one. The server
-// therefore serves each unary method as a stream of one message each way, which is
-// the same on the wire, and puts the guard before the handler of every stream.
+// reads the request of a unary method before any interceptor runs, so a caller
+// without a token could make it read and decode the largest request. Server therefore
+// serves each unary method as a stream of one message each way, which is the same on
+// the wire, and puts the guard before the handler of every stream.
 type Server struct {
 	*grpcServer
 	guard *guard
@@ -99,15 +99,15 @@ func (s *serverStream) RecvMsg(m any) error {
 	if in.err != nil {
 		return in.err
 	}
-	return s.bounds.Check(m.(proto.Message)) // what was decoded is one
+	return s.bounds.Check(m.(proto.Message)) // decode accepts only these
 }
 
 func malformed(cause error) error {
 	return fault.New(fault.Invalid, fault.ReasonValidation, "the message is malformed").Because(cause)
 }
 
-// received is a message to decode, and what is wrong with it. An error of the codec
-// would end the call before the guard can say why.
+// received is a message to decode, and the error of its decoding. The codec does not
+// return that error because grpc-go would end the call before the guard can explain it.
 type received struct {
 	message any
 	most    int // bytes

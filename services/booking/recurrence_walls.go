@@ -18,7 +18,8 @@ const (
 	secondsOfDay = 24 * 60 * 60
 	calendar     = 400  // years after which the calendar repeats itself
 	farYear      = 9500 // of the years in which the library is asked
-	// maxSteps bounds the wall times that are looked at here.
+	// maxSteps bounds the wall times that are looked at here. They take some tens of
+	// milliseconds, so the loops need not look at the context of the request.
 	maxSteps = 300_000
 )
 

@@ -200,7 +200,7 @@ type part struct {
 
 func shapeOf(members []*customerv1.ExportMember) (shape, error) {
 	if len(members) == 0 {
-		return shape{}, fault.InvalidFields(fault.Field{Field: "members", Rule: "items", Message: "must be 1 to 20"})
+		return shape{}, fault.InvalidFields(fault.Field{Field: "members", Rule: "items", Message: "must have at least 1"})
 	}
 	var s shape
 	text := []byte{'{'}

@@ -34,7 +34,7 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 			return err
 		}
 		if len(req.GetCustomers()) == 0 {
-			return fault.InvalidFields(fault.Field{Field: "customers", Rule: "items", Message: "must be 1 to 5000"})
+			return fault.InvalidFields(fault.Field{Field: "customers", Rule: "items", Message: "must have at least 1"})
 		}
 		results, err := s.importBatch(stream.Context(), company, req.GetCustomers())
 		if err != nil {

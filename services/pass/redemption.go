@@ -102,7 +102,7 @@ func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
 	}
 	var faults checks
 	if len(req.GetItems()) == 0 {
-		faults.add("items", "items", "must be 1 to 50")
+		faults.add("items", "items", "must have at least 1")
 	}
 	seen := map[id.Booking]bool{}
 	for n, in := range req.GetItems() {

@@ -101,11 +101,14 @@ func exceeding(m protoreflect.MethodDescriptor, path []protoreflect.FieldDescrip
 			add(what, func(in protoreflect.Message, fd protoreflect.FieldDescriptor) { fill(in.Mutable(fd).List(), n) })
 		}
 	}
-	if fd.Kind() != protoreflect.StringKind {
+	if fd.Kind() != protoreflect.StringKind && fd.Kind() != protoreflect.BytesKind {
 		return all
 	}
-	for what, n := range map[string]int{"one character too many": max(b.Characters, b.Bytes) + 1, "a megabyte of text": megabyte} {
+	for what, n := range map[string]int{"one too many in a text": max(b.Characters, b.Bytes) + 1, "a megabyte of text": megabyte} {
 		text := protoreflect.ValueOfString(strings.Repeat("x", n))
+		if fd.Kind() == protoreflect.BytesKind {
+			text = protoreflect.ValueOfBytes(make([]byte, n))
+		}
 		add(what, func(in protoreflect.Message, fd protoreflect.FieldDescriptor) {
 			if fd.IsList() {
 				in.Mutable(fd).List().Append(text)

@@ -3,6 +3,7 @@ package bounds
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,27 +29,77 @@ func (d *description) attempts(t *testing.T, face *harness.A) []attempt {
 	t.Helper()
 	var all []attempt
 	for _, o := range d.operations(t) {
-		path := names.ReplaceAllString(o.path, "x")
 		for _, p := range o.parameters {
-			schema := d.resolve(p["schema"])
-			if p["in"] != "query" || !isFree(schema) {
-				continue
-			}
-			for what, n := range map[string]int{"one character too many": schema["maxLength"].(int) + 1, "a megabyte": megabyte} {
-				query := url.Values{p["name"].(string): {strings.Repeat("x", n)}}
-				all = append(all, attempt{face, fmt.Sprint(o, " ", p["name"], " ", what), harness.Request{
-					Method: strings.ToUpper(o.method), Path: path + "?" + query.Encode(),
-				}, []int{http.StatusBadRequest, http.StatusRequestHeaderFieldsTooLarge}})
+			if schema := d.resolve(p["schema"]); isFree(schema) {
+				all = append(all, o.parameterAttempts(face, p, schema)...)
 			}
 		}
 		for media, schema := range o.schemas {
-			if media != "application/json" {
-				continue
+			bodies := d.bodies(schema, "")
+			if media == formMedia {
+				bodies = d.forms(schema)
 			}
-			for what, body := range d.bodies(schema, "") {
-				all = append(all, attempt{face, fmt.Sprint(o, what), harness.Request{Method: strings.ToUpper(o.method), Path: path, Body: body},
+			for what, body := range bodies {
+				all = append(all, attempt{face, fmt.Sprint(o, " ", media, what), harness.Request{Method: strings.ToUpper(o.method), Path: o.pathWith("x"), Body: body, Media: media},
 					[]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge}})
 			}
+		}
+	}
+	return all
+}
+
+// formMedia is the media type of a token request in the way of OAuth.
+const formMedia = "application/x-www-form-urlencoded"
+
+// pathWith returns the path of an operation with a value for every parameter.
+func (o operation) pathWith(value string) string { return names.ReplaceAllString(o.path, value) }
+
+// parameterAttempts returns the requests that exceed the bound of one parameter.
+func (o operation) parameterAttempts(face *harness.A, p, schema object) []attempt {
+	name, method := p["name"].(string), strings.ToUpper(o.method)
+	sizes := map[string]int{"a megabyte": megabyte}
+	if most, ok := schema["maxLength"].(int); ok { // a header need not have one
+		sizes["one character too many"] = most + 1
+	}
+	var all []attempt
+	for what, n := range sizes {
+		long := strings.Repeat("x", n)
+		r, codes := harness.Request{Method: method, Path: o.pathWith("x")}, []int{http.StatusBadRequest, http.StatusRequestHeaderFieldsTooLarge}
+		if len(o.schemas) > 0 {
+			r.Body = "{}"
+		}
+		switch p["in"] {
+		case "query":
+			r.Path += "?" + url.Values{name: {long}}.Encode()
+		case "header":
+			r.Header = http.Header{name: {long}}
+		case "path": // an identifier that cannot exist
+			r.Path = names.ReplaceAllString(strings.Replace(o.path, "{"+name+"}", long, 1), "x")
+			codes = append(codes, http.StatusNotFound)
+		}
+		all = append(all, attempt{face, fmt.Sprint(o, " ", p["in"], " ", name, " ", what), r, codes})
+	}
+	return all
+}
+
+// forms returns the forms that exceed one bound of a schema, by what they exceed.
+func (d *description) forms(schema object) map[string]string {
+	all, valid := map[string]string{}, url.Values{}
+	properties := schema["properties"].(object)
+	for name, property := range properties {
+		if fixed, ok := d.resolve(property)["const"].(string); ok {
+			valid.Set(name, fixed)
+		}
+	}
+	for name, property := range properties {
+		schema := d.resolve(property)
+		if !isFree(schema) {
+			continue
+		}
+		for what, n := range map[string]int{"one character too many": schema["maxLength"].(int) + 1, "almost a megabyte": megabyte - 1000, "a megabyte": megabyte} {
+			form := maps.Clone(valid)
+			form.Set(name, strings.Repeat("x", n))
+			all[" "+name+" "+what] = form.Encode()
 		}
 	}
 	return all
