@@ -60,8 +60,8 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	w.server.now = func() time.Time { return time.Now().Add(48 * time.Hour) }
-	defer func() { w.server.now = time.Now }()
+	w.shift(48 * time.Hour)
+	defer w.shift(0)
 	t.Run("they get older, and overdue", func(t *testing.T) {
 		if got := read(); got[1] < 3600 || got[3] < 47*3600 {
 			t.Errorf("got %v", got)

@@ -78,12 +78,12 @@ func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 func (w *world) settleDown() {
 	w.t.Helper()
 	for n := range 4 {
-		w.server.now = func() time.Time { return time.Now().Add(time.Duration(n+1) * 5 * time.Minute) }
+		w.shift(time.Duration(n+1) * 5 * time.Minute)
 		if err := w.server.expireOnce(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	w.server.now = time.Now
+	w.shift(0)
 }
 
 func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
@@ -232,7 +232,7 @@ func TestASilentPassService(t *testing.T) { // invariant 16
 	silent := make(chan struct{})
 	asked := make(chan struct{})
 	w.passes.before = func(string) error { close(asked); <-silent; return errPassAway }
-	w.server.now = func() time.Time { return time.Now().Add(20 * time.Minute) }
+	w.shift(20 * time.Minute)
 	done := make(chan error)
 	go func() { done <- w.server.undoPending(t.Context()) }()
 	<-asked

@@ -152,8 +152,8 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 			t.Errorf("readers see %v, %v", list, err)
 		}
 		confirmedBefore := w.published(subjectBookingConfirmed)
-		w.server.now = func() time.Time { return time.Now().Add(pendingTime + time.Second) }
-		defer func() { w.server.now = time.Now }()
+		w.shift(pendingTime + time.Second)
+		defer w.shift(0)
 		if err := w.server.expireOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -276,8 +276,8 @@ func TestCancellationPolicy(t *testing.T) {
 		w.passes.before = func(string) error { return errPassAway }
 		cancel(paid.GetBookings()[0].GetId(), false)
 		w.passes.before = nil
-		w.server.now = func() time.Time { return time.Now().Add(time.Minute) }
-		defer func() { w.server.now = time.Now }()
+		w.shift(time.Minute)
+		defer w.shift(0)
 		if err := w.server.expireOnce(t.Context()); err != nil || w.passes.credits(pass) != credits || one[int64](w, `select count(*) from credit_returns`) != 0 {
 			t.Errorf("%v, %d credits of %d", err, w.passes.credits(pass), credits)
 		}
@@ -336,8 +336,8 @@ func TestHolds(t *testing.T) { // invariant 16
 		if _, err := w.book(w.ctx, mia, e, 1); fault.From(err).Reason != ReasonEventFull {
 			t.Errorf("got %v", err)
 		}
-		w.server.now = func() time.Time { return time.Now().Add(15*time.Minute + time.Second) }
-		defer func() { w.server.now = time.Now }()
+		w.shift(15*time.Minute + time.Second)
+		defer w.shift(0)
 		if _, err := confirm(h.GetId(), 0); fault.From(err).Reason != ReasonHoldExpired {
 			t.Errorf("before it is released: %v", err)
 		}
@@ -404,12 +404,12 @@ func TestHolds(t *testing.T) { // invariant 16
 		}
 	})
 	t.Run("are removed long after their release", func(t *testing.T) {
-		w.server.now = func() time.Time { return time.Now().Add(3 * keptReleased) }
-		defer func() { w.server.now = time.Now }()
+		w.shift(3 * keptReleased)
+		defer w.shift(0)
 		if err := errors.Join(w.server.expireOnce(t.Context()), w.server.expireOnce(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		w.server.now = func() time.Time { return time.Now().Add(6 * keptReleased) }
+		w.shift(6 * keptReleased)
 		if err := w.server.expireOnce(t.Context()); err != nil || one[int64](w, `select count(*) from transactions where status = 'released'`) != 0 {
 			t.Errorf("%v", err)
 		}

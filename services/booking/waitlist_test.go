@@ -83,11 +83,11 @@ func (w *world) setCapacity(e *bookingv1.Event, to int32) {
 
 func (w *world) later(by time.Duration) {
 	w.t.Helper()
-	w.server.now = func() time.Time { return time.Now().Add(by) }
+	w.shift(by)
 	if err := w.server.expireOnce(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
-	w.server.now = time.Now
+	w.shift(0)
 }
 
 // eventually waits for what happens after a commit.
@@ -253,10 +253,10 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 			t.Errorf("it expires at %v", got)
 		}
 		w.later(11 * time.Minute)
-		w.server.now = func() time.Time { return time.Now().Add(11 * time.Minute) }
+		w.shift(11 * time.Minute)
 		w.wantEntry(first, "EXPIRED", 0, "")
 		w.wantEntry(second, "CLOSED", 0, "")
-		w.server.now = time.Now
+		w.shift(0)
 	})
 	t.Run("are made when an event is published", func(t *testing.T) {
 		e := w.passEvent(ptr[int32](0), time.Hour, nil)

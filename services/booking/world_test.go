@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type world struct {
 	t         testing.TB
 	db        *pg.DB
 	server    *Server
+	ahead     atomic.Int64 // how far the server's clock is ahead, as a time.Duration
 	conn      *grpc.ClientConn
 	bookings  bookingv1.BookingServiceClient
 	events    bookingv1.EventServiceClient
@@ -83,6 +85,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 		passes: newFakePasses(),
 	}
 	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes)
+	w.server.now = func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 	srv := rpc.NewServer(rpc.ServerOptions{
 		Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey,
 	})
@@ -103,6 +106,10 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 }
 
 // as returns a context with a token of the company.
+// shift puts the server's clock ahead of the real one. Work in the background may
+// read the clock at the same time.
+func (w *world) shift(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
+
 func (w *world) as(company id.Company) context.Context {
 	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write"))
 }
