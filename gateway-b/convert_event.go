@@ -91,7 +91,7 @@ func enum[T ~int32](f *faults, field string, value *string, names []string) T {
 			return T(i + 1)
 		}
 	}
-	f.add(field, "enum", "must be "+choices(names))
+	f.add(field, "enum", fault.OneOf(names))
 	return 0
 }
 

@@ -16,7 +16,7 @@ func customerPassStatuses() []string {
 	return []string{"active", "pending", "exhausted", "expired", "paused", "cancelled"}
 }
 
-// passPaymentMethods are the ways in which a pass can be paid.
+// passPaymentMethods are the ways in which a pass can be paid, as in the description.
 func passPaymentMethods() []string {
 	return []string{"CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"}
 }

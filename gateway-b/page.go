@@ -84,26 +84,11 @@ func newPage(in parameters, orders int) (page, error) {
 			}
 		}
 		if p.sort == 0 {
-			return p, fault.InvalidParameter("sort", "enum", "must be "+choices(sorts()[:orders]))
+			return p, fault.InvalidParameter("sort", "enum", fault.OneOf(sorts()[:orders]))
 		}
 	}
 	p.since, err = instantParameter("updatedSince", in.updatedSince)
 	return p, err
-}
-
-func choices(names []string) string {
-	text := ""
-	for i, name := range names {
-		switch {
-		case i == 0:
-		case i == len(names)-1:
-			text += " or "
-		default:
-			text += ", "
-		}
-		text += name
-	}
-	return text
 }
 
 // instantParameter reads an optional date-time with offset.
@@ -134,7 +119,7 @@ func enumParameter[T ~int32](name string, value *string, names []string) (T, err
 			return T(i + 1), nil
 		}
 	}
-	return 0, fault.InvalidParameter(name, "enum", "must be "+choices(names))
+	return 0, fault.InvalidParameter(name, "enum", fault.OneOf(names))
 }
 
 // next is a list's cursor to the next page; nil on the last one.

@@ -52,9 +52,9 @@ func Named[T interface {
 // ExportPersonalData implements PersonalDataService.
 func (x *Exporter) ExportPersonalData(req *privacyv1.ExportPersonalDataRequest, out grpc.ServerStreamingServer[privacyv1.ExportPersonalDataResponse]) error {
 	ctx := out.Context()
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	company, err := rpc.Tenant(ctx)
+	if err != nil {
+		return err
 	}
 	customer, err := id.Parse[id.Customer](req.GetCustomerId())
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
@@ -36,12 +35,11 @@ type Companies interface {
 // tenant returns the company that a request is for. The caller's token says all
 // about its own; a platform credential that speaks for another one needs the copy.
 func (s *Server) tenant(ctx context.Context) (Company, error) {
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return Company{}, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	company, err := rpc.Tenant(ctx)
+	if err != nil {
+		return Company{}, err
 	}
-	claims := rpc.ClaimsFrom(ctx)
-	if claims != nil && claims.Company == company && claims.Zone != "" && claims.Currency != "" {
+	if claims := rpc.CompanyClaims(ctx); claims != nil {
 		return Company{ID: company, Timezone: claims.Zone, Currency: claims.Currency, asOf: claims.CompanyVersion}, nil
 	}
 	known, err := s.store.company(ctx, company)
@@ -88,9 +86,9 @@ func (s *Server) fetchCompany(ctx context.Context, company id.Company) (Company,
 
 // RefreshCompany implements CompanyCopyService.
 func (s *Server) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest) (*authv1.RefreshCompanyResponse, error) {
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return nil, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	company, err := rpc.Tenant(ctx)
+	if err != nil {
+		return nil, err
 	}
 	fetched, err := s.fetchCompany(ctx, company)
 	if err != nil {

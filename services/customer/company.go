@@ -6,6 +6,7 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
@@ -52,7 +53,7 @@ func (s *Server) fetchCompany(ctx context.Context, company id.Company) (Company,
 
 // RefreshCompany implements CompanyCopyService.
 func (s *Server) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest) (*authv1.RefreshCompanyResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}

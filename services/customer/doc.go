@@ -42,8 +42,8 @@
 //     the end. A service that is away holds it up, and is never left out; one that
 //     has not answered within an hour is asked again, for what it was told may be lost.
 //  12. An import does not bring an erased customer back: the reference is refused.
-//  13. The search text of a customer is that of the stored name, address and number, from
-//     whatever writer. A search finds customers of its own company only, and its pages
+//  13. The search text of a customer follows from the stored name, address and number,
+//     regardless of which release wrote them. A search finds customers of its own company only, and its pages
 //     follow invariant 7 within each tier. It never reads the whole table.
 //  14. A deletion is answered only after booking and pass have confirmed that none of
 //     their replicas serves the customer. Until then it is marked, also across

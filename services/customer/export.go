@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/jsontext"
+	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -28,7 +29,7 @@ const (
 // ExportCustomers implements CustomerService. Rows become JSON here and nowhere
 // again.
 func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grpc.ServerStreamingServer[customerv1.ExportCustomersResponse]) error {
-	company, err := tenant(out.Context())
+	company, err := rpc.Tenant(out.Context())
 	if err != nil {
 		return err
 	}

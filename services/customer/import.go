@@ -15,13 +15,14 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
 // ImportCustomers implements CustomerService: each batch is one commit and one
 // answer.
 func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.ImportCustomersRequest, customerv1.ImportCustomersResponse]) error {
-	company, err := tenant(stream.Context())
+	company, err := rpc.Tenant(stream.Context())
 	if err != nil {
 		return err
 	}

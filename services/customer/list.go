@@ -96,7 +96,8 @@ type cursor struct {
 // cursorLen is that of a tier and an order, microseconds since 1970 and an identifier.
 const cursorLen = 1 + 8 + 16
 
-// tierBits is by how much the tier is shifted beside the code of an order.
+// tierBits is the number of low bits that hold the code of an order in the first byte
+// of a cursor. The tier is in the bits above them.
 const tierBits = 4
 
 // token writes the cursor behind a customer of a tier.

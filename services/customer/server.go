@@ -70,7 +70,7 @@ func Policy() rpc.Policy {
 
 // CreateCustomer implements CustomerService.
 func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCustomerRequest) (*customerv1.CreateCustomerResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ const maxBatch = 5000
 // BatchGetCustomers implements CustomerService. What is no identifier is left
 // out, like one that does not exist.
 func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ const (
 
 // ListCustomers implements CustomerService.
 func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -260,19 +260,10 @@ func (s *Server) enter(ctx context.Context) (release func(), err error) {
 // instant is now, as PostgreSQL keeps it.
 func (s *Server) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// tenant returns the company that a request is for.
-func tenant(ctx context.Context) (id.Company, error) {
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return company, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
-	}
-	return company, nil
-}
-
 // named returns the tenant and the customer that a request names. What is no
 // identifier is answered like one that does not exist.
 func named(ctx context.Context, text string) (id.Company, id.Customer, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return company, id.Customer{}, err
 	}

@@ -121,7 +121,7 @@ func (s Erasures) GetErasure(ctx context.Context, req *privacyv1.GetErasureReque
 
 // ListErasures implements ErasureService.
 func (s Erasures) ListErasures(ctx context.Context, req *privacyv1.ListErasuresRequest) (*privacyv1.ListErasuresResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}

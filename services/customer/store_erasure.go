@@ -34,7 +34,7 @@ const (
 		on conflict (company_id, customer_id) do update set round = excluded.round, last_round = excluded.last_round,
 			announced_at = excluded.announced_at, events_removed_at = excluded.events_removed_at, completed_at = excluded.completed_at`
 
-	// None that was begun anew meanwhile.
+	// An erasure that was started again since it was read is in another round and stays.
 	completeErasuresSQL = `update customer_erasures e set events_removed_at = $1, completed_at = $1
 		from unnest($2::uuid[], $3::uuid[], $4::integer[]) n(company_id, customer_id, round)
 		where e.company_id = n.company_id and e.customer_id = n.customer_id and e.round = n.round and e.completed_at is null`
@@ -76,7 +76,7 @@ func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	return c, err
 }
 
-// erasureChange is what the erasure of a customer changes beside the customer.
+// erasureChange says what an erasure changes in addition to the customer.
 type erasureChange struct {
 	counted     bool // the customer was not deleted, and is counted off
 	unconfirmed bool // other services may still serve the customer
@@ -152,14 +152,14 @@ func (s *store) answers(ctx context.Context, company id.Company, list []Erasure)
 	return answers, nil
 }
 
-// answered locks erasures that are to go on, whatever their company; before is
-// until when those were announced that have had time enough.
+// answered locks the erasures, of any company, that every service has answered and
+// that were announced by before; the last round need not wait that long.
 func (s *store) answered(ctx context.Context, tx *pg.Tx, before time.Time, limit int) ([]Erasure, error) {
 	return s.lockErasures(ctx, tx, answeredSQL, before, limit)
 }
 
-// unanswered locks erasures that some service has not answered, whatever their
-// company; before is until when those were announced that have waited long enough.
+// unanswered locks the erasures, of any company, that some service has not answered
+// and that were announced by before.
 func (s *store) unanswered(ctx context.Context, tx *pg.Tx, before time.Time, limit int) ([]Erasure, error) {
 	return s.lockErasures(ctx, tx, unansweredSQL, before, limit)
 }
@@ -172,8 +172,8 @@ func (s *store) lockErasures(ctx context.Context, tx *pg.Tx, sql string, before 
 	return pgx.CollectRows(rows, pgx.RowToStructByName[Erasure])
 }
 
-// complete ends erasures that are still in the round that they are given in,
-// whatever their company, and returns how many.
+// complete ends the erasures, of any company, that are still in the round in which
+// list has them, and returns how many.
 func (s *store) complete(ctx context.Context, list []Erasure, now time.Time) (int64, error) {
 	companies, customers, rounds := make([]id.Company, len(list)), make([]id.Customer, len(list)), make([]int32, len(list))
 	for i, e := range list {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
@@ -32,18 +31,17 @@ type companyRecord struct {
 // another zone, and the copy is older after a restore. Auth is asked only by a
 // platform credential, for a company that the copy does not know yet.
 func (s *Server) tenant(ctx context.Context) (Company, error) {
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return Company{}, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	company, err := rpc.Tenant(ctx)
+	if err != nil {
+		return Company{}, err
 	}
 	known, found, err := s.store.companies.Get(ctx, company, company)
 	if err != nil {
 		return Company{}, pg.Fault(err, nil)
 	}
-	claims := rpc.ClaimsFrom(ctx)
-	inToken := claims != nil && claims.Company == company && claims.Zone != "" && claims.Currency != ""
+	claims := rpc.CompanyClaims(ctx)
 	switch {
-	case inToken && (!found || known.Version < claims.CompanyVersion):
+	case claims != nil && (!found || known.Version < claims.CompanyVersion):
 		known.Timezone, known.Currency = claims.Zone, claims.Currency
 	case !found:
 		if known, err = s.fetchCompany(ctx, company); err != nil {
@@ -56,9 +54,9 @@ func (s *Server) tenant(ctx context.Context) (Company, error) {
 
 // RefreshCompany implements CompanyCopyService.
 func (s *Server) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest) (*authv1.RefreshCompanyResponse, error) {
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return nil, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+	company, err := rpc.Tenant(ctx)
+	if err != nil {
+		return nil, err
 	}
 	fetched, err := s.fetchCompany(ctx, company)
 	if err != nil {

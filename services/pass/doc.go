@@ -24,9 +24,7 @@
 //  4. A pass is given only to a customer who exists, of a type that is on offer.
 //  5. A pass pays for an event date if it is valid on that date's local day and is
 //     not paused, cancelled or exhausted at the moment of booking; it may start
-//     later than that moment. A redemption takes its credits from one pass and once, a booking's credits
-//     go back once and never more than were taken, and what was cancelled before
-//     it came never takes any.
+//     later than that moment.
 //  6. A company sees its own data only: an identifier of another company is
 //     answered like one that does not exist.
 //  7. Of an erased customer the passes, credits and payments stay, and no words:
@@ -35,4 +33,7 @@
 //     customer or takes credits in the customer's name; after an archived pass type
 //     was answered, no replica commits a pass of it. A commit that does so locks
 //     the row it relies on, and the confirmation and the archiving wait for it.
+//  9. A redemption takes its credits from one pass and once. A booking's credits go
+//     back once and never more than were taken. What was cancelled before it came
+//     never takes any.
 package pass

@@ -113,7 +113,7 @@ func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
 		}
 		seen[booking] = true
 		if !slices.Contains(eventTypes(), in.GetEventType()) {
-			faults.add(at("event_type"), "enum", "must be class, event, workshop, course or appointment")
+			faults.add(at("event_type"), "enum", fault.OneOf(eventTypes()))
 		}
 		if in.GetCredits() < 0 || in.GetCredits() > maxCost {
 			faults.add(at("credits"), "range", fmt.Sprintf("must be 0 to %d", maxCost))

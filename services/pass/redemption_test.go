@@ -121,7 +121,7 @@ func reason(err error) string {
 	return fault.From(err).Reason
 }
 
-func TestRedeem(t *testing.T) { // invariants 1 and 5
+func TestRedeem(t *testing.T) { // invariants 1, 5 and 9
 	d := open(t)
 	customer := d.customer()
 	t.Run("takes each booking's credits and explains each", func(t *testing.T) {
@@ -352,7 +352,7 @@ func TestRedeem(t *testing.T) { // invariants 1 and 5
 	d.verify()
 }
 
-func TestReturn(t *testing.T) { // invariant 5
+func TestReturn(t *testing.T) { // invariant 9
 	d := open(t)
 	ctx := d.as(d.company)
 	customer := d.customer()
@@ -594,7 +594,7 @@ func TestUpdatePassType(t *testing.T) {
 
 // TestCreditsUnderConcurrency lets several processes take and give the credits of
 // few passes, and holds the books to what happened.
-func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 5
+func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 	d := open(t)
 	customer := d.customer()
 	var passes []string

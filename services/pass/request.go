@@ -27,7 +27,8 @@ func currencies() []string { return []string{"GBP", "EUR", "USD"} }
 // methodFree is how a pass that is given away is paid.
 const methodFree = "FREE"
 
-// paymentMethods are the ways in which a pass can be paid, the usual one first.
+// paymentMethods are the ways in which a pass can be paid, the default first. The
+// description of Interface B has the same list.
 func paymentMethods() []string {
 	return []string{"CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", methodFree}
 }
@@ -60,7 +61,7 @@ func (c *checks) eventTypes(field string, in []string) []string {
 	out := []string{}
 	for i, kind := range in {
 		if !slices.Contains(eventTypes(), kind) {
-			c.add(fmt.Sprintf("%s[%d]", field, i), "enum", "must be class, event, workshop, course or appointment")
+			c.add(fmt.Sprintf("%s[%d]", field, i), "enum", fault.OneOf(eventTypes()))
 			continue
 		}
 		if !slices.Contains(out, kind) {
@@ -197,7 +198,7 @@ func newPurchase(req *passv1.PassPurchase, t PassType) (p CustomerPass, err erro
 		method = paymentMethods()[0]
 	}
 	if !slices.Contains(paymentMethods(), method) {
-		c.add("purchase.method", "enum", "must be CARD, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE")
+		c.add("purchase.method", "enum", fault.OneOf(paymentMethods()))
 	}
 	gross := t.Price
 	if method == methodFree {

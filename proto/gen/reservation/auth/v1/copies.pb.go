@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/auth/v1/copies.proto
 
-// What the auth service asks of the services that keep a copy of companies.
+// The service that the auth service calls in services that keep a copy of companies.
 
 package authv1
 
