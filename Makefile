@@ -41,7 +41,7 @@ test: vet modules unit ## everything that CI runs, on a fresh machine too
 .PHONY: unit
 unit: postgres chromium ## all tests, with the race detector
 	go test -race -timeout 15m $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
-	go test -race -timeout 15m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
+	go test -race -timeout 25m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
 
 .PHONY: check
 check: generated lint modules ## before a commit: generated code is current, linters pass, modules build alone

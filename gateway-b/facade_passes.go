@@ -134,7 +134,7 @@ func (f *facade) ListCustomerPasses(ctx context.Context, req *edgebv1.ListCustom
 	}
 	res, err := f.passes.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{
 		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: passv1.PassOrder(p.sort), Status: status,
-		CustomerId: req.GetCustomerId(), PassTypeId: req.GetPassId(),
+		CustomerId: identifier(req.CustomerId), PassTypeId: identifier(req.PassId),
 	})
 	if err != nil {
 		return nil, named(err, listNames())

@@ -39,7 +39,7 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 	}
 	list := &bookingv1.ListRegistrationsRequest{
 		EventId: req.GetId(), PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since,
-		Order: bookingv1.RegistrationOrder(p.sort), EventDateId: req.GetEventDateId(), CustomerId: req.GetCustomerId(),
+		Order: bookingv1.RegistrationOrder(p.sort), EventDateId: identifier(req.EventDateId), CustomerId: identifier(req.CustomerId),
 	}
 	switch {
 	case req.Status == nil:
@@ -90,7 +90,7 @@ func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.Create
 	}
 	var f faults
 	line := &bookingv1.TransactionLine{
-		EventId: event, EventDateId: in.GetEventDateId(), PricingOptionId: in.GetPricingOptionId(), Spaces: 1,
+		EventId: event, EventDateId: identifier(in.EventDateId), PricingOptionId: identifier(in.PricingOptionId), Spaces: 1,
 	}
 	out := &bookingv1.CreateTransactionRequest{
 		PurchaserId: in.GetCustomerId(), Lines: []*bookingv1.TransactionLine{line}, DiscountCode: in.GetDiscountCode(),
@@ -109,6 +109,9 @@ func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.Create
 	}
 	if payment := in.GetPayment(); payment != nil {
 		out.PaymentMethod = enum[bookingv1.PaymentMethod](&f, "payment.method", payment.Method, []string{methodCard, methodPass})
+		if out.GetPaymentMethod() == bookingv1.PaymentMethod_PAYMENT_METHOD_PASS {
+			out.CustomerPassId = identifier(payment.CustomerPassId)
+		}
 	}
 	return out, f.err()
 }

@@ -35,7 +35,7 @@ const (
 // INVALID_JSON. A member of a wrong type is a VALIDATION_ERROR with the rule "type". A
 // member that exceeds the bound that its proto declares is a VALIDATION_ERROR with a
 // rule of package bounds. The error names all such members, up to fault.MaxFields. A
-// list that is too long is dropped whole.
+// list that is too long is the last: the rest of the body is not read.
 func DecodeJSON(body []byte, m proto.Message) error {
 	if !utf8.Valid(body) {
 		return invalidJSON("the body is not valid UTF-8")
@@ -196,7 +196,7 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 	for i := 0; d.dec.More(); i++ {
 		if bound.Items > 0 && i == bound.Items {
 			d.wrong.Add(path, bounds.RuleItems, bound.TooMany())
-			return d.array(depth + 1)
+			return d.wrong.Err() // the rest of the body is not worth reading
 		}
 		tok, err := d.dec.Token()
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/testkit/openapitest"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -22,10 +23,7 @@ import (
 // validate holds a body to the schema of its event.
 func validate(t *testing.T, event string, body []byte) {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile("../../docs/webhooks/" + event + ".schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := openapitest.Schema(t, "../../docs/webhooks/"+event+".schema.json")
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
 		t.Fatalf("%v: %s", err, body)

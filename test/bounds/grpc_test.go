@@ -194,13 +194,9 @@ func (w *world) testRPCs(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		began := time.Now()
-		err = c.send(w.attacker.company.Ctx(ctx), w.conns[c.service()], request)
-		took := time.Since(began)
+		took := quickest(func() { err = c.send(w.attacker.company.Ctx(ctx), w.conns[c.service()], request) })
 		if status.Code(err) == codes.PermissionDenied { // it concerns no company
-			began = time.Now()
-			err = c.send(w.attacker.company.Operator().As(ctx, ""), w.conns[c.service()], request)
-			took = time.Since(began)
+			took = quickest(func() { err = c.send(w.attacker.company.Operator().As(ctx, ""), w.conns[c.service()], request) })
 		}
 		st := status.Convert(err)
 		if code := st.Code(); code != codes.InvalidArgument && code != codes.ResourceExhausted {

@@ -3,6 +3,7 @@ package bounds
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"sync"
 	"testing"
@@ -80,6 +81,21 @@ func (w *world) side(t *testing.T, op *harness.Operator) side {
 func (s side) do(ctx context.Context, face *harness.A, r harness.Request) (harness.Answer, error) {
 	r.Token = s.tokens[face]
 	return face.Try(ctx, r)
+}
+
+// quickest makes a request, again if it takes longer than the limit, and at most three
+// times. It returns the shortest time: other work on the machine delays a request once,
+// and too much work for one request every time.
+func quickest(request func()) time.Duration {
+	shortest := time.Duration(math.MaxInt64)
+	for range 3 {
+		began := time.Now()
+		request()
+		if shortest = min(shortest, time.Since(began)); shortest <= limit {
+			break
+		}
+	}
+	return shortest
 }
 
 // undisturbed makes requests of the neighbour, on the connections and gateways that

@@ -134,7 +134,7 @@ func TestInterfaceB(t *testing.T) {
 		other.do(t, 404, http.MethodGet, event+"/registrations", nil)
 		other.do(t, 404, http.MethodPost, event+"/registrations", booking)
 	})
-	t.Run("an identifier that is all zeros, or malformed, is one that does not exist", func(t *testing.T) {
+	t.Run("an identifier that is all zeros, malformed or empty is one that does not exist", func(t *testing.T) {
 		for _, id := range []string{"00000000000000000000000000", "x"} {
 			for _, path := range []string{"/customers/cust_" + id, "/events/evt_" + id, "/passes/pass_" + id, "/customer-passes/cp_" + id} {
 				own.do(t, 404, http.MethodGet, path, nil)
@@ -162,6 +162,18 @@ func TestInterfaceB(t *testing.T) {
 				body[member] = value
 				own.do(t, 404, http.MethodPost, "/customer-passes", body)
 			}
+		}
+		own.do(t, 404, http.MethodGet, event+"/registrations?eventDateId=", nil)
+		for _, list := range []string{event + "/registrations?customerId=", "/customer-passes?customerId=", "/customer-passes?passId="} {
+			if got := own.do(t, 200, http.MethodGet, list, nil); got["total"] != 0.0 {
+				t.Errorf("%s: got %v", list, got)
+			}
+		}
+		for _, body := range []object{
+			{"customerId": customerID, "eventDateId": ""}, {"customerId": customerID, "pricingOptionId": ""},
+			{"customerId": customerID, "payment": object{"method": "PASS", "customerPassId": ""}},
+		} {
+			own.do(t, 404, http.MethodPost, event+"/registrations", body)
 		}
 		if got := own.do(t, 200, http.MethodGet, event+"/registrations", nil); got["total"] != 1.0 {
 			t.Errorf("something was booked: %v", got)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"reservation.dev/platform/testkit/openapitest"
 	"reservation.dev/test/harness"
 )
 
@@ -28,10 +29,7 @@ func TestSchemas(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &body); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		schema, err := jsonschema.NewCompiler().Compile("../../docs/webhooks/" + body.Event + ".schema.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		schema := openapitest.Schema(t, "../../docs/webhooks/"+body.Event+".schema.json")
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,6 +95,33 @@ func closeObjects(node any, pointer string) error {
 		}
 	}
 	return nil
+}
+
+// Schema compiles the JSON Schema in a file, and makes its objects refuse members that
+// it does not describe. It fails for one that does so as it is published: members may
+// be added later.
+func Schema(t testing.TB, path string) *jsonschema.Schema {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err == nil {
+		err = closeObjects(doc, "#")
+	}
+	compiler := jsonschema.NewCompiler()
+	if err == nil {
+		err = compiler.AddResource(path, doc)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	schema, err := compiler.Compile(path)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return schema
 }
 
 // Operations returns every described operation as "GET /path/{id}".
