@@ -1,6 +1,7 @@
 package reservectl
 
 import (
+	"errors"
 	"testing"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
@@ -38,7 +39,8 @@ func TestImportEndsIfBoundsCannotBeRead(t *testing.T) {
 		return item[*dynamicpb.Message]{value: dynamicpb.NewMessage(file.Messages().Get(0))}, nil
 	})
 	_, err = next()
-	if _, refused := err.(refusal); err == nil || refused {
+	var refused refusal
+	if err == nil || errors.As(err, &refused) {
 		t.Errorf("got %v", err)
 	}
 }
