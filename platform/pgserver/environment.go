@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// forgetClientSettings removes the variables of PostgreSQL clients (PGHOST,
+// ForgetClientSettings removes the variables of PostgreSQL clients (PGHOST,
 // PGSERVICE, PGSSLMODE, …) from the environment of this process. Clients add them
 // to every URL, but they are about another server than the private one.
-func forgetClientSettings() error {
+func ForgetClientSettings() error {
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, "PG") {

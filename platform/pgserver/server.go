@@ -82,7 +82,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("private database: %w", err)
 	}
-	if err := forgetClientSettings(); err != nil {
+	if err := ForgetClientSettings(); err != nil {
 		return nil, err
 	}
 	s := &Server{opts: opts, freePort: freePort}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"reservation.dev/platform/pgserver"
 )
 
 // process is what the tests of one process share. A test binary has no main of
@@ -27,8 +29,13 @@ type shared struct {
 }
 
 // Main runs the tests, then ends what they shared, and exits. Every package
-// that uses a shared resource of testkit calls it from TestMain.
+// that uses a shared resource of testkit calls it from TestMain. The tests do not see
+// the PostgreSQL client settings of the machine, such as PGSERVICE.
 func Main(m *testing.M) {
+	if err := pgserver.ForgetClientSettings(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	process.mu.Lock()
 	process.main = true
 	process.mu.Unlock()

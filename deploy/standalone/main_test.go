@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"reservation.dev/platform/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
