@@ -9,12 +9,13 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // CreateApiKey implements ApiKeyService.
 func (s *Server) CreateApiKey(ctx context.Context, req *authv1.CreateApiKeyRequest) (*authv1.CreateApiKeyResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (s *Server) GetApiKey(ctx context.Context, req *authv1.GetApiKeyRequest) (*
 
 // ListApiKeys implements ApiKeyService.
 func (s *Server) ListApiKeys(ctx context.Context, req *authv1.ListApiKeysRequest) (*authv1.ListApiKeysResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (s *Server) changeKey(
 }
 
 func namedKey(ctx context.Context, text string) (id.Company, id.UUID, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return company, id.UUID{}, err
 	}

@@ -129,7 +129,7 @@ func parseAuditCursor(text string) (c auditCursor, err error) {
 
 // ListAuditEntries implements AuditService.
 func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntriesRequest) (*authv1.ListAuditEntriesResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ var (
 
 // RecordAuditEntry implements AuditService.
 func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEntryRequest) (*authv1.RecordAuditEntryResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 
 // CreateApiClient implements ApiClientService.
 func (s *Server) CreateApiClient(ctx context.Context, req *authv1.CreateApiClientRequest) (*authv1.CreateApiClientResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s *Server) GetApiClient(ctx context.Context, req *authv1.GetApiClientReque
 
 // ListApiClients implements ApiClientService.
 func (s *Server) ListApiClients(ctx context.Context, req *authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.Create
 		}
 		known = append(known, token.Admin)
 	} else {
-		company, err := tenant(ctx)
+		company, err := rpc.Tenant(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -417,7 +417,7 @@ func tenantOrPlatform(ctx context.Context) (id.Company, error) {
 	if isPlatform(ctx) {
 		return id.Company{}, nil
 	}
-	return tenant(ctx)
+	return rpc.Tenant(ctx)
 }
 
 // platformOnly refuses a call that is not the platform's own.
@@ -432,7 +432,7 @@ func platformOnly(ctx context.Context) error {
 }
 
 func namedClient(ctx context.Context, text string) (id.Company, id.UUID, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return company, id.UUID{}, err
 	}

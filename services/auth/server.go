@@ -309,20 +309,11 @@ func (s *Server) ListSigningKeys(ctx context.Context, _ *authv1.ListSigningKeysR
 // instant is now, as PostgreSQL keeps it.
 func (s *Server) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// tenant returns the company that a request is for.
-func tenant(ctx context.Context) (id.Company, error) {
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return company, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
-	}
-	return company, nil
-}
-
 // ownOrAny returns the company of the call if text names none. A call for no
 // company, which only the platform's credentials can make, may name any.
 func ownOrAny(ctx context.Context, text string) (id.Company, error) {
 	if text == "" {
-		return tenant(ctx)
+		return rpc.Tenant(ctx)
 	}
 	company, err := id.Parse[id.Company](text)
 	if err != nil || (company != rpc.Company(ctx) && !isPlatform(ctx)) {

@@ -16,7 +16,7 @@ import (
 
 // CreateAdministrator implements AdministratorService.
 func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdministratorRequest) (*authv1.CreateAdministratorResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.Res
 // operator may name no company; with one, it is one of the company.
 func (s *Server) administratorOf(ctx context.Context, named string) (Administrator, error) {
 	if administrator, err := id.Parse[id.Administrator](named); err == nil {
-		company, err := tenant(ctx)
+		company, err := rpc.Tenant(ctx)
 		if err != nil {
 			return Administrator{}, err
 		}
@@ -182,7 +182,7 @@ func (s *Server) changeAdministratorInTx(
 
 // ListAdministrators implements AdministratorService.
 func (s *Server) ListAdministrators(ctx context.Context, req *authv1.ListAdministratorsRequest) (*authv1.ListAdministratorsResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (s *Server) updated(ctx context.Context, tx *pg.Tx, before Administrator, a
 }
 
 func namedAdministrator(ctx context.Context, text string) (id.Company, id.Administrator, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return company, id.Administrator{}, err
 	}

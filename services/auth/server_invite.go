@@ -15,7 +15,7 @@ import (
 
 // InviteAdministrator implements AdministratorService.
 func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdministratorRequest) (*authv1.InviteAdministratorResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Server) revokeInvitation(ctx context.Context, tx *pg.Tx, i Invitation, 
 
 // ListInvitations implements AdministratorService.
 func (s *Server) ListInvitations(ctx context.Context, _ *authv1.ListInvitationsRequest) (*authv1.ListInvitationsResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Server) ListInvitations(ctx context.Context, _ *authv1.ListInvitationsR
 
 // RevokeInvitation implements AdministratorService.
 func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitationRequest) (*authv1.RevokeInvitationResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (s *Server) whose(ctx context.Context, named string) (company id.Company, w
 
 // EndSession implements AdministratorService.
 func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) (*authv1.EndSessionResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -61,15 +61,6 @@ func Policy() rpc.Policy {
 	}
 }
 
-// tenant returns the company that a request is for.
-func tenant(ctx context.Context) (id.Company, error) {
-	company := rpc.Company(ctx)
-	if company.IsZero() {
-		return company, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
-	}
-	return company, nil
-}
-
 // named returns the tenant and the identifier that a request names. What is no
 // identifier is answered like one that does not exist.
 func named[T any, P interface {
@@ -77,7 +68,7 @@ func named[T any, P interface {
 	UnmarshalText([]byte) error
 }](ctx context.Context, text, what string) (id.Company, T, error) {
 	var v T
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return company, v, err
 	}
@@ -118,7 +109,7 @@ func (s *Server) address(ctx context.Context, text string) error {
 
 // CreateEndpoint implements WebhookService.
 func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpointRequest) (*webhookv1.CreateEndpointResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +180,7 @@ func (s *Server) GetEndpoint(ctx context.Context, req *webhookv1.GetEndpointRequ
 
 // ListEndpoints implements WebhookService.
 func (s *Server) ListEndpoints(ctx context.Context, _ *webhookv1.ListEndpointsRequest) (*webhookv1.ListEndpointsResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}

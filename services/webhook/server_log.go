@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -55,7 +56,7 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 
 // ListDeliveries implements WebhookService.
 func (s *Server) ListDeliveries(ctx context.Context, req *webhookv1.ListDeliveriesRequest) (*webhookv1.ListDeliveriesResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ const (
 
 // GetStatistics implements WebhookService.
 func (s *Server) GetStatistics(ctx context.Context, req *webhookv1.GetStatisticsRequest) (*webhookv1.GetStatisticsResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}

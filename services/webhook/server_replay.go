@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -33,7 +34,7 @@ func (s *Server) ReplayDelivery(ctx context.Context, req *webhookv1.ReplayDelive
 
 // ReplayFailed implements WebhookService.
 func (s *Server) ReplayFailed(ctx context.Context, req *webhookv1.ReplayFailedRequest) (*webhookv1.ReplayFailedResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ const (
 
 // CountDeliveries implements WebhookService.
 func (s *Server) CountDeliveries(ctx context.Context, req *webhookv1.CountDeliveriesRequest) (*webhookv1.CountDeliveriesResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (s *Server) CountDeliveries(ctx context.Context, req *webhookv1.CountDelive
 
 // ReplayDeliveries implements WebhookService.
 func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {
-	company, err := tenant(ctx)
+	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
