@@ -196,7 +196,7 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 		}
 		out.PricingOptions = append(out.PricingOptions, option)
 	}
-	if out.GetTitle() == "" && f.Len() > 0 { // all that is missing is told at once
+	if out.GetTitle() == "" && f.Len() > 0 { // report every missing member together
 		f.AddFirst("title", "required", "is required")
 	}
 	return out, names, f.err()

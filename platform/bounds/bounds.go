@@ -97,7 +97,7 @@ func (c *Checker) Prepare(message protoreflect.MessageType) error {
 const wholeSize = 64 << 10
 
 // Check returns a VALIDATION_ERROR about the fields of m that exceed their bounds.
-// A list that is too long is refused before its items are looked at.
+// A list that is too long is refused before its items are checked.
 func (c *Checker) Check(m proto.Message) error {
 	first := c.validator.Validate(m, c.failFast)
 	if first == nil {

@@ -19,7 +19,7 @@ func TestCheckLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Repeat("x", 5000) // so that the message is looked at
+	text := strings.Repeat("x", 5000) // large enough that its lists are counted
 	bookings := func(n int) []*bookingv1.ImportedBooking {
 		list := make([]*bookingv1.ImportedBooking, n)
 		for i := range list {

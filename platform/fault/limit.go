@@ -13,7 +13,7 @@ const MaxFields = 50
 
 // MaxWire is the largest fault on the wire, in bytes: the trailers of its call with
 // names, encodings and what HTTP/2 adds to each. Clients of every language take
-// headers of this size unless they are told otherwise.
+// headers of this size unless they are configured otherwise.
 const MaxWire = 8 << 10
 
 // The limits in bytes that keep a fault within MaxWire. Its details travel in base64,

@@ -22,7 +22,7 @@
 //     before its token is looked at. Health alone is told to every certificate.
 //  6. Nothing but the metadata above leaves through a client, whatever stands
 //     in the context.
-//  7. A call that a service may have looked at is not sent again. One that could
+//  7. A call that may have reached a service is not sent again. One that could
 //     not be sent, because the service's last process has just gone, waits for the
 //     next for up to 3 s.
 //  8. A request is read after its caller is admitted, and decoded only if it is no
