@@ -3,7 +3,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES  := proto platform services gateway-a gateway-b deploy/standalone test
+MODULES  := proto platform devkit services gateway-a gateway-b deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
 PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools

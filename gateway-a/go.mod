@@ -3,6 +3,7 @@ module reservation.dev/gateway-a
 go 1.26.0
 
 require (
+	reservation.dev/devkit v0.0.0
 	reservation.dev/platform v0.0.0
 	reservation.dev/proto v0.0.0
 )
@@ -75,6 +76,7 @@ require (
 )
 
 replace (
+	reservation.dev/devkit => ../devkit
 	reservation.dev/platform => ../platform
 	reservation.dev/proto => ../proto
 )

@@ -12,11 +12,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/devkit/testkit"
+	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/ratelimit"
-	"reservation.dev/platform/testkit"
-	"reservation.dev/platform/testkit/openapitest"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"

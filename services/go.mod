@@ -3,6 +3,7 @@ module reservation.dev/services
 go 1.26.0
 
 require (
+	reservation.dev/devkit v0.0.0
 	reservation.dev/platform v0.0.0
 	reservation.dev/proto v0.0.0
 )
@@ -83,6 +84,7 @@ require (
 )
 
 replace (
+	reservation.dev/devkit => ../devkit
 	reservation.dev/platform => ../platform
 	reservation.dev/proto => ../proto
 )

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 )
 
@@ -41,7 +41,7 @@ func prepareDatabases(ctx context.Context, adminURL string, s *Settings, st *sta
 			continue
 		}
 		name := s.DBPrefix + p.Name
-		owner, app, err := pgserver.EnsureDatabase(ctx, adminURL, name, name+"_owner", name, st.secretFor)
+		owner, app, err := pg.EnsureDatabase(ctx, adminURL, name, name+"_owner", name, st.secretFor)
 		if err != nil {
 			if s.DatabaseURL != "" {
 				err = fmt.Errorf("the server of DATABASE_URL: %w", err)

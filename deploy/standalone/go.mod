@@ -3,6 +3,7 @@ module reservation.dev/deploy/standalone
 go 1.26.0
 
 require (
+	reservation.dev/devkit v0.0.0
 	reservation.dev/gateway-a v0.0.0
 	reservation.dev/gateway-b v0.0.0
 	reservation.dev/platform v0.0.0
@@ -80,6 +81,7 @@ require (
 )
 
 replace (
+	reservation.dev/devkit => ../../devkit
 	reservation.dev/gateway-a => ../../gateway-a
 	reservation.dev/gateway-b => ../../gateway-b
 	reservation.dev/platform => ../../platform

@@ -14,11 +14,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reservation.dev/devkit/localca"
+	"reservation.dev/devkit/pgserver"
 	gatewaya "reservation.dev/gateway-a"
 	gatewayb "reservation.dev/gateway-b"
 	"reservation.dev/platform/config"
-	"reservation.dev/platform/localca"
-	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/services/admin"

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/config"
-	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/services/credentials"

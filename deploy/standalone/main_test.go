@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"reservation.dev/platform/testkit"
+	"reservation.dev/devkit/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
-	"reservation.dev/platform/testkit"
 )
 
 // following is a Follow in the background with what it has delivered.

@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/testkit"
 )
 
 func eventsStream(b *bus.Bus) string { return strings.ToUpper(b.Prefix()) + "_EVENTS" }

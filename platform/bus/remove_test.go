@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/testkit"
 )
 
 func TestRemove(t *testing.T) {

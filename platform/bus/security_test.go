@@ -16,9 +16,9 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
+	"reservation.dev/devkit/mtlstest"
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
-	"reservation.dev/platform/mtls/mtlstest"
-	"reservation.dev/platform/testkit"
 )
 
 // startNATS runs a server with JetStream that the options change.

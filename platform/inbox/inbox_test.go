@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/inbox"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

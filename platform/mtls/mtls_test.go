@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"reservation.dev/platform/mtls/mtlstest"
+	"reservation.dev/devkit/mtlstest"
 )
 
 // open reads a mount at every handshake, and logs to the buffer.

@@ -12,10 +12,10 @@ import (
 	"testing/fstest"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/testkit"
 )
 
 // migrateEnv makes this test binary a process that migrates and exits.

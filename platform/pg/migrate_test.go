@@ -16,10 +16,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/testkit"
 )
 
 // with returns things with one more migration.

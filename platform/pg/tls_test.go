@@ -14,12 +14,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/devkit/mtlstest"
+	"reservation.dev/devkit/pgserver"
+	"reservation.dev/devkit/pgserver/pgservertest"
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
-	"reservation.dev/platform/mtls/mtlstest"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/pgserver"
-	"reservation.dev/platform/pgserver/pgservertest"
-	"reservation.dev/platform/testkit"
 )
 
 // tlsServer is a PostgreSQL server that takes its parts over TLS alone.

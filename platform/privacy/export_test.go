@@ -10,12 +10,12 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/devkit/testkit"
+	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/testkit"
-	"reservation.dev/platform/token/tokentest"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
-	"reservation.dev/platform/testkit"
 )
 
 // newCluster runs three NATS servers, which can keep three copies.

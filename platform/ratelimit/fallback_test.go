@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
-	"reservation.dev/platform/testkit"
 )
 
 // back waits until the limiter counts together with the others, under a limit.

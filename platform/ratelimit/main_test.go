@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
-	"reservation.dev/platform/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/testkit"
+	"reservation.dev/devkit/testkit"
 )
 
 func TestLimit(t *testing.T) { // invariants 1 and 7

@@ -14,10 +14,10 @@ import (
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 
+	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
-	"reservation.dev/platform/token/tokentest"
 )
 
 const patience = time.Minute

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/testkit"
 )
 
 func TestFaultsCrossTheWireWhole(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/interop/grpc_testing"
 
+	"reservation.dev/devkit/mtlstest"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/mtls"
-	"reservation.dev/platform/mtls/mtlstest"
 	"reservation.dev/platform/rpc"
 )
 

@@ -13,12 +13,12 @@ import (
 
 	"google.golang.org/grpc/interop/grpc_testing"
 
+	"reservation.dev/devkit/mtlstest"
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/mtls"
-	"reservation.dev/platform/mtls/mtlstest"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/testkit"
 )
 
 type keyed struct {

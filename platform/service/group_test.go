@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"reservation.dev/platform/testkit"
+	"reservation.dev/devkit/testkit"
 )
 
 func untilEnd(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/testkit"
+	"reservation.dev/devkit/testkit"
 )
 
 // processPart is a part that needs nothing, for a process of its own.

@@ -9,7 +9,6 @@ import (
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/pgserver"
 )
 
 // Owner holds the settings of the migrate command.
@@ -84,7 +83,7 @@ func ensureDatabase(ctx context.Context, owner Owner, app application) error {
 			appRole.role, appRole.database, owner.AppRole, ownerRole.database)
 	}
 	passwords := map[string]string{ownerRole.role: ownerRole.password, appRole.role: appRole.password}
-	_, _, err := pgserver.EnsureDatabase(ctx, owner.AdminURL.Reveal(), ownerRole.database, ownerRole.role, appRole.role,
+	_, _, err := pg.EnsureDatabase(ctx, owner.AdminURL.Reveal(), ownerRole.database, ownerRole.role, appRole.role,
 		func(role string) string { return passwords[role] })
 	return err
 }

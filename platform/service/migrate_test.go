@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"reservation.dev/platform/testkit"
+	"reservation.dev/devkit/testkit"
 )
 
 // fresh returns URLs of a database and two roles that do not exist yet, and

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token"
 )
 

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/token"
-	"reservation.dev/platform/token/tokentest"
 )
 
 func TestClaims(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/testkit"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 

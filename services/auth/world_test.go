@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
@@ -20,7 +21,6 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
-	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/services/auth/migrations"

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/testkit"
 )
 
 // Others' bookings: n of them, twenty per event, bought by a hundred thousand

@@ -10,10 +10,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/testkit"
 )
 
 // plan is a node of EXPLAIN's JSON.

@@ -9,11 +9,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/testkit"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"

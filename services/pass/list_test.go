@@ -12,9 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/testkit"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 

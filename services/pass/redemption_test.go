@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/testkit"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 

@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"reservation.dev/devkit/localca"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/localca"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 

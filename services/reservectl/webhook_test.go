@@ -20,8 +20,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/devkit/localca"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/localca"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 

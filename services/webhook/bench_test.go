@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
-	"reservation.dev/platform/testkit"
 )
 
 // The benchmarks send to ten endpoints over TLS in the same process, so that CPU

@@ -20,9 +20,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/testkit"
 )
 
 func pgSecret(url string) config.Secret { return config.Secret(url) }

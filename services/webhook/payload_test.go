@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/testkit/openapitest"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )

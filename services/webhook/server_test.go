@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -18,7 +19,6 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
-	"reservation.dev/platform/testkit"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/services/webhook/migrations"
 )

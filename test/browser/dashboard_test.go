@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reservation.dev/platform/pgserver"
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/test/harness"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"reservation.dev/platform/mtls/mtlstest"
+	"reservation.dev/devkit/mtlstest"
 	"reservation.dev/test/harness"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/localca"
+	"reservation.dev/devkit/localca"
 	"reservation.dev/test/harness"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/test/harness"
 )
 

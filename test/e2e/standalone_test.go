@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"reservation.dev/platform/pgserver"
+	"reservation.dev/devkit/pgserver"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/test/harness"
 )

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/devkit/testkit/openapitest"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/test/harness"

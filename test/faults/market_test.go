@@ -14,8 +14,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/testkit/openapitest"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/test/harness"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pgserver"
 	"reservation.dev/test/harness"
 )
 

@@ -18,9 +18,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/devkit/mtlstest"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/mtls"
-	"reservation.dev/platform/mtls/mtlstest"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/test/harness"

@@ -14,8 +14,8 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pgserver"
 	"reservation.dev/platform/rpc"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/pgserver"
+	"reservation.dev/devkit/pgserver"
 )
 
 // childDir names, in the environment of a second test process, where it works.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/pgserver"
+	"reservation.dev/devkit/pgserver"
 )
 
 // Postgres is a private PostgreSQL server on a port that it keeps.

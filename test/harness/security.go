@@ -12,9 +12,9 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"reservation.dev/devkit/mtlstest"
+	"reservation.dev/devkit/pgserver/pgservertest"
 	"reservation.dev/platform/mtls"
-	"reservation.dev/platform/mtls/mtlstest"
-	"reservation.dev/platform/pgserver/pgservertest"
 )
 
 // Security is what the connections of a secure cluster rest on: an authority,

@@ -22,8 +22,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pgserver"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/test/harness"
 )

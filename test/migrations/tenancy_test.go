@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

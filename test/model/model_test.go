@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
+	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/testkit/openapitest"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/test/harness"
 )

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/pgserver"
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/test/harness"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"reservation.dev/platform/testkit/openapitest"
+	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/test/harness"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"reservation.dev/platform/pgserver"
+	"reservation.dev/devkit/pgserver"
 )
 
 const (

@@ -1,4 +1,4 @@
-package pgserver
+package pg
 
 import (
 	"context"

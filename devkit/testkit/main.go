@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/pgserver"
+	"reservation.dev/devkit/pgserver"
 )
 
 // process is what the tests of one process share. A test binary has no main of

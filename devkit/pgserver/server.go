@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/pg"
 )
 
 // Durability is what the crash of the machine may cost.
@@ -307,10 +309,10 @@ func (s *Server) AdminURL() string {
 	return u.String()
 }
 
-// EnsureDatabase is the function EnsureDatabase on this server. The roles'
+// EnsureDatabase is pg.EnsureDatabase on this server. The roles'
 // passwords follow from the superuser's, so they are the same after a restart.
 func (s *Server) EnsureDatabase(ctx context.Context, name, ownerRole, appRole string) (ownerURL, appURL string, err error) {
-	return EnsureDatabase(ctx, s.AdminURL(), name, ownerRole, appRole, s.secretFor)
+	return pg.EnsureDatabase(ctx, s.AdminURL(), name, ownerRole, appRole, s.secretFor)
 }
 
 func (s *Server) secretFor(role string) string {

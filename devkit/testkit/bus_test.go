@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/testkit"
 )
 
 func TestBus(t *testing.T) {
