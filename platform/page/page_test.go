@@ -8,7 +8,6 @@ import (
 	"testing/fstest"
 	"time"
 
-
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -169,4 +168,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
