@@ -1,9 +1,6 @@
 package gatewaya
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 )
@@ -20,9 +17,18 @@ type faultDetail struct {
 	Details map[string]any `json:"details"`
 }
 
+// fieldNames returns the names that Interface A has for the fields of the services.
+func fieldNames() map[string]string {
+	return map[string]string{
+		"first_name": "firstname", "last_name": "lastname",
+		"page_size": "pageSize", "start_date": "startDate", "end_date": "endDate",
+	}
+}
+
 // appendFault writes the error body of Interface A.
 func appendFault(b []byte, f *fault.Error) []byte {
-	return appendBody(b, faultBody{
+	f = f.Rename(fieldNames())
+	return edge.AppendBody(b, faultBody{
 		Message: f.Message, Error: faultDetail{Code: f.Reason, Message: f.Message, Details: edge.Details(f)},
 	})
 }
@@ -36,7 +42,7 @@ type oauthBody struct {
 
 // appendOAuthFault writes the error body for form-encoded token requests.
 func appendOAuthFault(b []byte, f *fault.Error) []byte {
-	return appendBody(b, oauthBody{Error: oauthCode(f), Description: f.Message, Message: f.Message})
+	return edge.AppendBody(b, oauthBody{Error: oauthCode(f), Description: f.Message, Message: f.Message})
 }
 
 func oauthCode(f *fault.Error) string {
@@ -53,16 +59,4 @@ func oauthCode(f *fault.Error) string {
 		return "server_error"
 	}
 	return "invalid_request"
-}
-
-// appendBody writes a body as people read it: "<" stays "<", because it is never
-// shown as HTML.
-func appendBody(b []byte, body any) []byte {
-	buf := bytes.NewBuffer(b)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(body) != nil { // strings and maps of strings: cannot happen
-		return append(b, `{"message":"internal error","error":{"code":"INTERNAL_ERROR","message":"internal error","details":{}}}`...)
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n")
 }

@@ -20,12 +20,12 @@ import (
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/devkit/tokentest"
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/ratelimit"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/scopes"
-	"reservation.dev/platform/service"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -76,8 +76,10 @@ func newGateway(t *testing.T) *gateway {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 
-	host := &service.Host{Part: "gateway-a", Log: log, Metrics: prometheus.NewRegistry()}
-	handler, err := newHandler(t.Context(), host, g.issuer.Verifier, nil, ratelimit.New(testkit.Bus(t), ratelimit.Options{}), services{
+	options := edge.Options{
+		Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: ratelimit.New(testkit.Bus(t), ratelimit.Options{}),
+	}
+	handler, err := newHandler(t.Context(), options, services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		bookings: bookingv1.NewBookingServiceClient(conn),
 	})

@@ -1,7 +1,6 @@
 package gatewaya
 
 import (
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -18,10 +17,8 @@ import (
 // client-credentials grant of RFC 6749. Both take the credentials in the body or by
 // HTTP Basic.
 type tokens struct {
-	edge    *edge.Edge
-	client  authv1.TokenServiceClient
-	proxies edge.Proxies
-	limits  *edge.Limits
+	edge   *edge.Edge
+	client authv1.TokenServiceClient
 }
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
@@ -46,7 +43,7 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 // jsonRequest reads the JSON body of the interface. The credentials may also come
 // by HTTP Basic, and then the body may be empty. basic says whether they did.
 func jsonRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, err error) {
-	body, err := readAll(r)
+	body, err := edge.ReadBody(r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -123,13 +120,8 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.Issue
 			return fault.InvalidFields(fault.Field{Field: field.name, Rule: "characters", Message: "must be valid UTF-8"})
 		}
 	}
-	req.ClientAddress = t.proxies.ClientAddress(r)
-	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
-	res, err := t.client.IssueToken(r.Context(), req)
+	res, err := t.edge.IssueToken(w, r, t.client, req)
 	if err != nil {
-		return err
-	}
-	if err := t.limits.Take(r.Context(), w.Header(), req.GetClientId(), int(res.GetRateLimit())); err != nil {
 		return err
 	}
 	t.edge.Write(w, http.StatusOK, &edgeav1.TokenResponse{
@@ -155,7 +147,7 @@ func (t *tokens) serveForm(w http.ResponseWriter, r *http.Request) {
 // formRequest reads an RFC 6749 client-credentials request. basic says that the
 // client authenticated with HTTP Basic.
 func formRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, err error) {
-	body, err := readAll(r)
+	body, err := edge.ReadBody(r)
 	if err != nil {
 		return nil, false, err
 	}
@@ -207,13 +199,4 @@ func printable(s string) string {
 		s = s[:40] + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
-}
-
-// readAll reads the body, which the edge has bounded.
-func readAll(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, edge.BodyFault(err)
-	}
-	return body, nil
 }

@@ -27,7 +27,7 @@ const maxIdempotencyKey = 255
 // admit lets a routed request through to its handler, or answers why not.
 func (e *Edge) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, path map[string]string) {
-		s := scopeOf(r.Context())
+		s := exchangeOf(r.Context())
 		ctx, err := e.check(w, r, s)
 		if err == nil {
 			err = checkPath(path)
@@ -44,7 +44,7 @@ func (e *Edge) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 	}
 }
 
-func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *scope) (context.Context, error) {
+func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (context.Context, error) {
 	ctx := r.Context()
 	pattern, _ := runtime.HTTPPattern(ctx)
 	s.route = e.routes[r.Method+" "+strings.ReplaceAll(pattern.String(), "=*}", "}")]
@@ -97,7 +97,7 @@ func checkPath(path map[string]string) error {
 }
 
 // authenticate verifies the token and its scope, unless the route is public.
-func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *scope) (context.Context, error) {
+func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (context.Context, error) {
 	if s.route.Scope == "" {
 		return ctx, nil
 	}
@@ -113,14 +113,12 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *scope) (con
 		}
 		return nil, f
 	}
-	if claims.Kind != e.opts.Kind {
+	if claims.Kind != e.face.Kind {
 		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is not valid").With("token", "invalid")
 	}
 	s.claims = claims
-	if e.opts.Limit != nil {
-		if err := e.opts.Limit(ctx, s.response, claims); err != nil {
-			return nil, err
-		}
+	if err := e.opts.Count(ctx, s.response, claims.Subject, claims.RateLimit); err != nil {
+		return nil, err
 	}
 	if !claims.Has(s.route.Scope) {
 		return nil, fault.MissingScope(s.route.Scope)
@@ -192,7 +190,7 @@ func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound
 }
 
 // readBody checks the media type and bounds the size.
-func readBody(w http.ResponseWriter, r *http.Request, s *scope) error {
+func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	accepted := s.route.Media
 	if len(accepted) == 0 {
 		accepted = []string{contentType}
@@ -212,7 +210,7 @@ func readBody(w http.ResponseWriter, r *http.Request, s *scope) error {
 	if r.ContentLength > MaxBody {
 		return bodyTooLarge()
 	}
-	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, MaxBody), scope: s}
+	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, MaxBody), exchange: s}
 	return nil
 }
 

@@ -47,30 +47,44 @@ func (r *Route) hasBody() bool {
 	return r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
 }
 
-// Options describe an edge.
+// Interface describes a public interface.
+type Interface struct {
+	// Name is the interface's name in metrics.
+	Name string
+	// Title is the name that people read, and OpenAPI the description.
+	Title   string
+	OpenAPI []byte
+	// Base is the path below which all routes are: "/api/v1"; "" for none. The
+	// description is served at the root and there.
+	Base   string
+	Routes []Route
+	// Kind is whose tokens are accepted: token.KindClient or token.KindKey.
+	Kind string
+	// Service is the facade's. The texts of its requests bound the query parameters
+	// of the same names.
+	Service protoreflect.ServiceDescriptor
+	// AppendFault writes the interface's error body.
+	AppendFault func(b []byte, f *fault.Error) []byte
+}
+
+// Options are what an edge needs of its process.
 type Options struct {
-	// Name is the edge's name in metrics.
-	Name     string
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	Verifier interface {
 		Verify(ctx context.Context, raw string) (*token.Claims, error)
 	}
-	// Kind is whose tokens are taken: token.KindClient, token.KindKey.
-	Kind   string
-	Routes []Route
-	// Service is the facade's. The texts of its requests bound the query parameters
-	// of the same names.
-	Service protoreflect.ServiceDescriptor
-	// Limit, when not nil, counts a request of a verified token. It may set
-	// headers; its error ends the request.
-	Limit func(ctx context.Context, h http.Header, c *token.Claims) error
-	// AppendFault writes the interface's error body.
-	AppendFault func(b []byte, f *fault.Error) []byte
+	// Limiter counts the requests of credentials.
+	Limiter Limiter
+	// RateLimit is the limit of a credential that has none of its own, in requests in
+	// any 60 seconds; 0: such a credential is not counted.
+	RateLimit int
+	Proxies   Proxies
 }
 
 // Edge is the HTTP face of one interface.
 type Edge struct {
+	face   Interface
 	opts   Options
 	mux    *runtime.ServeMux
 	routes map[string]*Route // "METHOD pattern"
@@ -80,10 +94,10 @@ type Edge struct {
 
 // New returns an edge without operations: the facade is registered on Mux, and
 // handlers of the gateway's own with Handle. Every operation needs a route.
-func New(o Options) (*Edge, error) {
-	e := &Edge{opts: o, routes: map[string]*Route{}, query: queryBounds(o.Service)}
-	for i := range o.Routes {
-		r := &o.Routes[i]
+func New(face Interface, o Options) (*Edge, error) {
+	e := &Edge{face: face, opts: o, routes: map[string]*Route{}, query: queryBounds(face.Service)}
+	for i := range face.Routes {
+		r := &face.Routes[i]
 		e.routes[r.Method+" "+r.Path] = r
 	}
 	e.timing = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -106,7 +120,7 @@ func New(o Options) (*Edge, error) {
 		runtime.WithWriteContentLength(),
 		runtime.WithMiddlewares(e.admit),
 		runtime.WithErrorHandler(func(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-			e.Fail(w, r, faultOf(scopeOf(ctx), err))
+			e.Fail(w, r, faultOf(exchangeOf(ctx), err))
 		}),
 		runtime.WithRoutingErrorHandler(e.routingFailed),
 	)
@@ -126,12 +140,12 @@ func (e *Edge) Handle(method, path string, h runtime.HandlerFunc) error {
 
 // Fail answers with a fault.
 func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, f *fault.Error) {
-	e.FailAs(w, r, f, e.opts.AppendFault)
+	e.FailAs(w, r, f, e.face.AppendFault)
 }
 
 // FailAs answers with a fault in another shape than the interface's own.
 func (e *Edge) FailAs(w http.ResponseWriter, r *http.Request, f *fault.Error, appendFault func([]byte, *fault.Error) []byte) {
-	if s := scopeOf(r.Context()); s != nil {
+	if s := exchangeOf(r.Context()); s != nil {
 		s.failed = f
 	}
 	setFaultHeaders(w.Header(), f)
@@ -173,8 +187,8 @@ func (e *Edge) failMethod(w http.ResponseWriter, r *http.Request, allowed ...str
 func (e *Edge) allowed(path string) []string {
 	var methods []string
 	got := strings.Split(path, "/")
-	for i := range e.opts.Routes {
-		want := strings.Split(e.opts.Routes[i].Path, "/")
+	for i := range e.face.Routes {
+		want := strings.Split(e.face.Routes[i].Path, "/")
 		if len(want) != len(got) {
 			continue
 		}
@@ -186,7 +200,7 @@ func (e *Edge) allowed(path string) []string {
 			}
 		}
 		if fits {
-			methods = append(methods, e.opts.Routes[i].Method)
+			methods = append(methods, e.face.Routes[i].Method)
 		}
 	}
 	return methods

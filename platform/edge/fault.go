@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -44,7 +46,7 @@ func StatusOf(f *fault.Error) int {
 }
 
 // faultOf turns whatever grpc-gateway reports into a fault.
-func faultOf(s *scope, err error) *fault.Error {
+func faultOf(s *exchange, err error) *fault.Error {
 	if s != nil && s.fault != nil {
 		return s.fault
 	}
@@ -109,4 +111,16 @@ func setFaultHeaders(h http.Header, f *fault.Error) {
 			h.Set("WWW-Authenticate", `Bearer realm="reservation", error="insufficient_scope", scope="`+scope+`"`)
 		}
 	}
+}
+
+// AppendBody writes an error's body, of structs, texts and maps, as people read it: "<"
+// stays "<", because the body is never shown as HTML.
+func AppendBody(b []byte, body any) []byte {
+	buf := bytes.NewBuffer(b)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(body) != nil { // it is always JSON
+		return append(b, "{}"...)
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n")
 }

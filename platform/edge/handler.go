@@ -20,12 +20,13 @@ import (
 // maxRequestID is the longest X-Request-Id that is taken over from a caller.
 const maxRequestID = 128
 
-// Handler returns the edge as one handler: request id, log line, timing and
-// recovery around every operation. Pages are served beside the operations.
-func (e *Edge) Handler(pages http.Handler) http.Handler {
+// Handler returns the edge as one handler: request id, log line, timing and recovery
+// around every operation, and the pages of the interface's description.
+func (e *Edge) Handler() http.Handler {
+	pages := e.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		s := &scope{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
+		s := &exchange{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
 		if !sane(s.requestID, maxRequestID) {
 			s.requestID = id.NewUUID().String()
 		}
@@ -38,11 +39,12 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 
 		traced, span := telemetry.StartRequest(r, s.requestID)
 		s.span = span
-		ctx := rpc.WithRequestID(context.WithValue(traced, scopeKey{}, s), s.requestID)
+		ctx := rpc.WithRequestID(context.WithValue(traced, exchangeKey{}, s), s.requestID)
 		r = r.WithContext(ctx)
-		rec := &recorder{ResponseWriter: w, code: http.StatusOK, scope: s}
+		rec := &recorder{ResponseWriter: w, code: http.StatusOK, exchange: s}
 		defer e.finish(rec, r, s, began)
-		if pages != nil && isPage(r) {
+		if path, ok := e.pagePath(r); ok {
+			r.URL.Path = path
 			e.servePage(rec, r, pages)
 			return
 		}
@@ -55,7 +57,7 @@ func (e *Edge) Handler(pages http.Handler) http.Handler {
 }
 
 // finish recovers a panic, and writes the log line and the timing of a request.
-func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time) {
+func (e *Edge) finish(rec *recorder, r *http.Request, s *exchange, began time.Time) {
 	aborted := false
 	if p := recover(); p != nil {
 		if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -77,7 +79,7 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time)
 	}
 	took := time.Since(began)
 	telemetry.EndRequest(s.span, methodLabel(r.Method), route, rec.code)
-	e.timing.WithLabelValues(e.opts.Name, methodLabel(r.Method), route, strconv.Itoa(rec.code)).Observe(took.Seconds())
+	e.timing.WithLabelValues(e.face.Name, methodLabel(r.Method), route, strconv.Itoa(rec.code)).Observe(took.Seconds())
 	e.log(r, s, route, rec, took, aborted)
 	if aborted {
 		panic(http.ErrAbortHandler)
@@ -86,7 +88,7 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *scope, began time.Time)
 
 // log writes the one line of a request: a warning or an error where the fault is
 // ours, then with its cause.
-func (e *Edge) log(r *http.Request, s *scope, route string, rec *recorder, took time.Duration, aborted bool) {
+func (e *Edge) log(r *http.Request, s *exchange, route string, rec *recorder, took time.Duration, aborted bool) {
 	ctx, level := r.Context(), slog.LevelInfo
 	attrs := []slog.Attr{
 		slog.String("request_id", s.requestID), slog.String("method", methodLabel(r.Method)), slog.String("route", route),
@@ -123,10 +125,10 @@ func methodLabel(method string) string {
 // recorder notes what was answered.
 type recorder struct {
 	http.ResponseWriter
-	scope *scope
-	code  int
-	bytes int64
-	wrote bool
+	exchange *exchange
+	code     int
+	bytes    int64
+	wrote    bool
 }
 
 func (r *recorder) WriteHeader(code int) {
@@ -138,7 +140,7 @@ func (r *recorder) WriteHeader(code int) {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	if !r.wrote && r.scope.created {
+	if !r.wrote && r.exchange.created {
 		r.WriteHeader(http.StatusCreated)
 	}
 	r.wrote = true

@@ -21,13 +21,12 @@ import (
 func serveOnce(t *testing.T, h http.HandlerFunc) (url string, log *lockedBuffer) {
 	t.Helper()
 	log = &lockedBuffer{}
-	e, err := New(Options{
-		Name: "test", Log: slog.New(slog.NewTextHandler(log, nil)), Metrics: prometheus.NewRegistry(),
-		Routes: []Route{{Method: http.MethodGet, Path: "/thing"}},
+	e, err := New(Interface{
+		Name: "test", Routes: []Route{{Method: http.MethodGet, Path: "/thing"}},
 		AppendFault: func(b []byte, f *fault.Error) []byte {
 			return append(append(b, f.Reason...), "\n"...)
 		},
-	})
+	}, Options{Log: slog.New(slog.NewTextHandler(log, nil)), Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +34,7 @@ func serveOnce(t *testing.T, h http.HandlerFunc) (url string, log *lockedBuffer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewUnstartedServer(e.Handler(nil))
+	srv := httptest.NewUnstartedServer(e.Handler())
 	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	srv.Start()
 	t.Cleanup(srv.Close)
@@ -121,7 +120,7 @@ func TestRequestLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.log(r, &scope{requestID: "r1", failed: tt.f}, "/customer/{id}", &recorder{code: 500}, time.Millisecond, false)
+			e.log(r, &exchange{requestID: "r1", failed: tt.f}, "/customer/{id}", &recorder{code: 500}, time.Millisecond, false)
 			got := log.String()
 			if strings.Count(got, "\n") != 1 || !strings.Contains(got, tt.want) || !strings.Contains(got, "route=/customer/{id}") ||
 				!strings.Contains(got, "request_id=r1") || strings.Contains(got, "Ann") || strings.Contains(got, "cust_1") {

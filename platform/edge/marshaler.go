@@ -59,7 +59,7 @@ func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 		err := m.read(r, v)
 		// grpc-gateway keeps only an error's text; the request remembers the fault.
 		if b, ok := r.(*body); ok && err != nil {
-			b.scope.fault = fault.From(err)
+			b.exchange.fault = fault.From(err)
 		}
 		return err
 	})
@@ -68,13 +68,13 @@ func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 func (m marshaler) read(r io.Reader, v any) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return BodyFault(err)
+		return bodyFault(err)
 	}
 	return m.Unmarshal(data, v)
 }
 
-// BodyFault returns what is answered when a request's body cannot be read.
-func BodyFault(err error) *fault.Error {
+// bodyFault returns what is answered when a request's body cannot be read.
+func bodyFault(err error) *fault.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return bodyTooLarge()
@@ -112,7 +112,7 @@ func messageIn(v any) (proto.Message, error) {
 // body is a request's body and whose it is.
 type body struct {
 	io.ReadCloser
-	scope *scope
+	exchange *exchange
 }
 
 func bodyTooLarge() *fault.Error {

@@ -7,10 +7,14 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 )
 
-// isPage reports whether a request is for the interface's description and not
-// for one of its operations.
-func isPage(r *http.Request) bool {
-	return r.URL.Path == "/openapi.yaml" || r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/")
+// pagePath returns the page that a request is for. ok is false if the request is for an
+// operation.
+func (e *Edge) pagePath(r *http.Request) (path string, ok bool) {
+	path = r.URL.Path
+	if below, found := strings.CutPrefix(path, e.face.Base); found && (below == "/openapi.yaml" || below == "/docs" || below == "/docs/") {
+		return below, true
+	}
+	return path, path == "/openapi.yaml" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
 
 // servePage answers with one of pages; what is none gets the interface's errors.
@@ -48,15 +52,15 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// Pages serves the interface's description: /openapi.yaml, and /docs as a page
-// to read and to try it out on.
-func Pages(title string, openapi []byte) http.Handler {
-	ui := v5emb.New(title, "/openapi.yaml", "/docs/")
+// pages serves the interface's description: /openapi.yaml, and /docs as a page to read
+// and to try it out on.
+func (e *Edge) pages() http.Handler {
+	ui := v5emb.New(e.face.Title, "/openapi.yaml", "/docs/")
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
 		w.Header().Set("Cache-Control", "no-cache")
-		_, _ = w.Write(openapi)
+		_, _ = w.Write(e.face.OpenAPI)
 	})
 	mux.HandleFunc("GET /docs/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")

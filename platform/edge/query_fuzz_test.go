@@ -33,22 +33,23 @@ func FuzzQueryValues(f *testing.F) {
 			}
 			return true
 		}
-		n, err := QueryInt("page", &s)
-		if !refused("page", err) {
+		var page, archived, since Query
+		n := page.Int("page", &s)
+		if !refused("page", page.Err()) {
 			if want, err := strconv.ParseInt(s, 10, 32); err != nil || want != int64(*n) {
 				t.Fatalf("%q is read as %d", s, *n)
 			}
 		}
-		b, err := QueryBool("archived", &s)
-		if !refused("archived", err) && strconv.FormatBool(b) != strings.ToLower(s) {
-			t.Fatalf("%q is read as %t", s, b)
+		b := archived.Bool("archived", &s)
+		if !refused("archived", archived.Err()) && strconv.FormatBool(*b) != strings.ToLower(s) {
+			t.Fatalf("%q is read as %t", s, *b)
 		}
-		at, err := QueryInstant("since", &s)
-		if !refused("since", err) {
-			written := at.Format(time.RFC3339Nano)
-			again, err := QueryInstant("since", &written)
-			if err != nil || !again.Equal(*at) {
-				t.Fatalf("%q is read as %s, and that as %v (%v)", s, written, again, err)
+		at := since.Instant("since", &s)
+		if !refused("since", since.Err()) {
+			written := at.AsTime().Format(time.RFC3339Nano)
+			again := since.Instant("since", &written)
+			if since.Err() != nil || !again.AsTime().Equal(at.AsTime()) {
+				t.Fatalf("%q is read as %s, and that as %v (%v)", s, written, again, since.Err())
 			}
 		}
 	})

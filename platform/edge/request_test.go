@@ -11,7 +11,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-func TestQueryInt(t *testing.T) {
+func TestInt(t *testing.T) {
 	tests := map[string]struct {
 		want int32
 		rule string
@@ -22,7 +22,8 @@ func TestQueryInt(t *testing.T) {
 	}
 	for in, tt := range tests {
 		t.Run("reads "+in, func(t *testing.T) {
-			got, err := QueryInt("page", &in)
+			var q Query
+			got, err := q.Int("page", &in), q.Err()
 			if tt.rule == "" {
 				if err != nil || *got != tt.want {
 					t.Fatalf("got %v, %v, want %d", got, err, tt.want)
@@ -36,13 +37,14 @@ func TestQueryInt(t *testing.T) {
 		})
 	}
 	t.Run("what is not given is nil", func(t *testing.T) {
-		if got, err := QueryInt("page", nil); got != nil || err != nil {
-			t.Fatalf("got %v, %v", got, err)
+		var q Query
+		if got := q.Int("page", nil); got != nil || q.Err() != nil {
+			t.Fatalf("got %v, %v", got, q.Err())
 		}
 	})
 }
 
-func TestQueryPageSize(t *testing.T) {
+func TestPageSize(t *testing.T) {
 	tests := map[string]struct {
 		want int32
 		rule string
@@ -52,7 +54,8 @@ func TestQueryPageSize(t *testing.T) {
 	}
 	for in, tt := range tests {
 		t.Run("reads "+in, func(t *testing.T) {
-			got, err := QueryPageSize("pageSize", &in)
+			var q Query
+			got, err := q.PageSize("pageSize", &in), q.Err()
 			if tt.rule == "" {
 				if err != nil || *got != tt.want {
 					t.Fatalf("got %v, %v, want %d", got, err, tt.want)
@@ -65,22 +68,37 @@ func TestQueryPageSize(t *testing.T) {
 		})
 	}
 	t.Run("what is not given is nil", func(t *testing.T) {
-		if got, err := QueryPageSize("pageSize", nil); got != nil || err != nil {
-			t.Fatalf("got %v, %v", got, err)
+		var q Query
+		if got := q.PageSize("pageSize", nil); got != nil || q.Err() != nil {
+			t.Fatalf("got %v, %v", got, q.Err())
 		}
 	})
 }
 
-func TestQueryInstant(t *testing.T) {
+func TestInstant(t *testing.T) {
 	for _, in := range []string{"2026-03-29T08:30:00Z", "2026-03-29T09:30:00+01:00", "2026-03-29T09:30:00 01:00", "2026-03-29T08:30:00.5Z"} {
-		if _, err := QueryInstant("updated_since", &in); err != nil {
-			t.Errorf("%q: %v", in, err)
+		var q Query
+		if q.Instant("updated_since", &in); q.Err() != nil {
+			t.Errorf("%q: %v", in, q.Err())
 		}
 	}
 	for _, in := range []string{"", "2026-03-29", "yesterday", "2026-02-30T00:00:00Z", "0000-01-01T00:00:00Z"} {
-		if _, err := QueryInstant("updated_since", &in); !fault.Is(err, fault.Invalid) {
-			t.Errorf("%q: got %v, want it refused", in, err)
+		var q Query
+		if q.Instant("updated_since", &in); !fault.Is(q.Err(), fault.Invalid) {
+			t.Errorf("%q: got %v, want it refused", in, q.Err())
 		}
+	}
+}
+
+func TestQueryRemembersTheFirstFault(t *testing.T) {
+	t.Parallel()
+	bad, good := "x", "5"
+	var q Query
+	size := q.Int("perPage", &good)
+	q.Int("page", &bad)
+	q.Bool("archived", &bad)
+	if f := fault.From(q.Err()); f == nil || f.Fields[0].Field != "page" || size == nil || *size != 5 {
+		t.Errorf("got %v and the fault %v", size, f)
 	}
 }
 
@@ -139,17 +157,17 @@ func TestExpectedVersion(t *testing.T) {
 		`"7"`: 7, `"x"`: -1, `7`: -1, `W/"7"`: -1, `"7`: -1, `"`: -1, `""`: -1, `"-1"`: -1,
 		`"5", "7"`: 7, `"7","x"`: 7, `"7" , "5"`: 7, `W/"9", "7"`: 7, `"a,b", "7"`: 7, `*, "x"`: -1,
 	} {
-		ctx := context.WithValue(t.Context(), scopeKey{}, &scope{request: http.Header{"If-Match": {tag}}})
+		ctx := context.WithValue(t.Context(), exchangeKey{}, &exchange{request: http.Header{"If-Match": {tag}}})
 		if got := ExpectedVersion(ctx); got == nil || *got != want {
 			t.Errorf("If-Match: %s: got %v, want %d", tag, got, want)
 		}
 	}
-	lines := &scope{request: http.Header{"If-Match": {`"x"`, `"7"`}}}
-	if got := ExpectedVersion(context.WithValue(t.Context(), scopeKey{}, lines)); got == nil || *got != 7 {
+	lines := &exchange{request: http.Header{"If-Match": {`"x"`, `"7"`}}}
+	if got := ExpectedVersion(context.WithValue(t.Context(), exchangeKey{}, lines)); got == nil || *got != 7 {
 		t.Errorf("two lines of If-Match: got %v, want 7", got)
 	}
 	for _, tag := range []string{"", "*"} {
-		ctx := context.WithValue(t.Context(), scopeKey{}, &scope{request: http.Header{"If-Match": {tag}}})
+		ctx := context.WithValue(t.Context(), exchangeKey{}, &exchange{request: http.Header{"If-Match": {tag}}})
 		if got := ExpectedVersion(ctx); got != nil {
 			t.Errorf("If-Match: %q: got %d, want any", tag, *got)
 		}

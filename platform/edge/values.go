@@ -105,6 +105,7 @@ func appendTextList(b []byte, m proto.Message) []byte {
 
 const (
 	ruleType     = "type"
+	ruleRange    = "range"
 	ruleDecimals = "decimals"
 )
 
@@ -154,7 +155,7 @@ func decimalInto(most int64, set func(m proto.Message, n int64)) func(*decoder, 
 		case rule == ruleDecimals:
 			return rule, "must have at most two decimals", nil
 		case rule != "" || n > most || n < -most:
-			return "range", "is out of range", nil
+			return ruleRange, "is out of range", nil
 		}
 		set(m, n)
 		return "", "", nil
@@ -180,7 +181,7 @@ func hundredths(text string) (n int64, rule string) {
 			if strings.HasPrefix(exponent, "-") {
 				return 0, ruleDecimals
 			}
-			return 0, "range"
+			return 0, ruleRange
 		}
 		shift += e
 	}
@@ -188,11 +189,11 @@ func hundredths(text string) (n int64, rule string) {
 		return 0, ruleDecimals
 	}
 	if len(trimmed)+shift > 18 {
-		return 0, "range"
+		return 0, ruleRange
 	}
 	n, err := strconv.ParseInt(trimmed+strings.Repeat("0", shift), 10, 64)
 	if err != nil {
-		return 0, "range"
+		return 0, ruleRange
 	}
 	if negative {
 		n = -n

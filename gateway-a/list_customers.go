@@ -19,48 +19,33 @@ const (
 	chunkTimeout = 30 * time.Second
 )
 
-// customers answers GET /customers: the whole list as one streamed document, or
+// customerList answers GET /customers: the whole list as one streamed document, or
 // a page of it where page or pageSize is given.
-type customers struct {
+type customerList struct {
 	edge   *edge.Edge
 	client customerv1.CustomerServiceClient
 }
 
-// exported is the shape of an item of the list.
-func exported() []*customerv1.ExportMember {
-	field := func(name string, f customerv1.CustomerField) *customerv1.ExportMember {
-		return &customerv1.ExportMember{Name: name, Value: &customerv1.ExportMember_Field{Field: f}}
+func (c *customerList) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
+	write := c.stream
+	if r.Form.Has("page") || r.Form.Has("pageSize") {
+		write = c.page
 	}
-	return []*customerv1.ExportMember{
-		field("id", customerv1.CustomerField_CUSTOMER_FIELD_ID),
-		{Name: "type", Value: &customerv1.ExportMember_Constant{Constant: typeCustomer}},
-		field("firstname", customerv1.CustomerField_CUSTOMER_FIELD_FIRST_NAME),
-		field("lastname", customerv1.CustomerField_CUSTOMER_FIELD_LAST_NAME),
-		field("email", customerv1.CustomerField_CUSTOMER_FIELD_EMAIL),
-		field("mobile", customerv1.CustomerField_CUSTOMER_FIELD_MOBILE),
-		field("archived", customerv1.CustomerField_CUSTOMER_FIELD_ARCHIVED),
-	}
-}
-
-func (c *customers) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
-	since, err := edge.QueryInstant("updated_since", given(r, "updated_since"))
-	if err == nil {
-		if r.Form.Has("page") || r.Form.Has("pageSize") {
-			err = c.page(w, r, since)
-		} else {
-			err = c.stream(w, r, since)
-		}
-	}
-	if err != nil {
+	if err := write(w, r); err != nil {
 		c.edge.Fail(w, r, fault.From(err))
 	}
 }
 
 // stream copies the chunks that the service rendered. Before the first one a
 // failure is an answer; after it, the connection is cut.
-func (c *customers) stream(w http.ResponseWriter, r *http.Request, since *time.Time) error {
+func (c *customerList) stream(w http.ResponseWriter, r *http.Request) error {
+	var q edge.Query
+	since := q.Instant("updated_since", given(r, "updated_since"))
+	if err := q.Err(); err != nil {
+		return err
+	}
 	export, err := c.client.ExportCustomers(r.Context(), &customerv1.ExportCustomersRequest{
-		Members: exported(), UpdatedSince: instant(since),
+		Members: exportedMembers(), UpdatedSince: since,
 	})
 	if err != nil {
 		return err
@@ -95,31 +80,27 @@ func (d document) write(b []byte) {
 	}
 }
 
-func (c *customers) page(w http.ResponseWriter, r *http.Request, since *time.Time) error {
-	page, err := edge.QueryInt("page", given(r, "page"))
-	if err != nil {
-		return err
-	}
-	size, err := edge.QueryPageSize("pageSize", given(r, "pageSize"))
-	if err != nil {
-		return err
-	}
+func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
 	out := &edgeav1.CustomerPage{PageSize: defaultPageSize}
-	if page != nil {
+	var q edge.Query
+	list := &customerv1.ListCustomersRequest{UpdatedSince: q.Instant("updated_since", given(r, "updated_since"))}
+	if page := q.Int("page", given(r, "page")); page != nil {
 		out.Page = *page
 	}
-	if size != nil {
+	if size := q.PageSize("pageSize", given(r, "pageSize")); size != nil {
 		out.PageSize = min(*size, maxPageSize)
 	}
 	if out.Page < 0 {
-		return fault.InvalidParameter("page", "min", "must be 0 or more")
+		q.Fail(fault.InvalidParameter("page", "min", "must be 0 or more"))
 	}
 	if out.PageSize < 1 {
-		return fault.InvalidParameter("pageSize", "min", "must be 1 or more")
+		q.Fail(fault.InvalidParameter("pageSize", "min", "must be 1 or more"))
 	}
-	res, err := c.client.ListCustomers(r.Context(), &customerv1.ListCustomersRequest{
-		PageSize: out.PageSize, Offset: int64(out.Page) * int64(out.PageSize), UpdatedSince: instant(since),
-	})
+	if err := q.Err(); err != nil {
+		return err
+	}
+	list.PageSize, list.Offset = out.GetPageSize(), int64(out.GetPage())*int64(out.GetPageSize())
+	res, err := c.client.ListCustomers(r.Context(), list)
 	if err != nil {
 		return err
 	}

@@ -2,38 +2,32 @@ package gatewaya
 
 import (
 	"fmt"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-// The values that Interface A has for type, method and currency.
+// The values that Interface A has for type and currency.
 const (
-	typeCustomer     = "customer"
 	typeEventBooking = "event-booking"
 	typeEvent        = "event"
 	typeEventDate    = "event_date"
 	currencyCredits  = "CR"
 )
 
-func profile(c *customerv1.Customer) *edgeav1.Profile {
-	return &edgeav1.Profile{
-		Id: c.GetId(), Type: typeCustomer, Firstname: c.GetFirstName(), Lastname: c.GetLastName(),
-		Email: c.GetEmail(), Mobile: c.GetMobile(),
+func transactions(all []*bookingv1.Transaction) ([]*edgeav1.Transaction, error) {
+	out := make([]*edgeav1.Transaction, len(all))
+	for i, t := range all {
+		var err error
+		if out[i], err = transaction(t); err != nil {
+			return nil, err
+		}
 	}
-}
-
-func listedCustomer(c *customerv1.Customer) *edgeav1.ListedCustomer {
-	return &edgeav1.ListedCustomer{
-		Id: c.GetId(), Type: typeCustomer, Firstname: c.GetFirstName(), Lastname: c.GetLastName(),
-		Email: c.GetEmail(), Mobile: c.GetMobile(), Archived: c.GetArchived(),
-	}
+	return out, nil
 }
 
 func transaction(t *bookingv1.Transaction) (*edgeav1.Transaction, error) {
@@ -111,12 +105,4 @@ func local(at *timestamppb.Timestamp, timezone string) (string, error) {
 		return "", err
 	}
 	return at.AsTime().In(loc).Format("2006-01-02T15:04:05"), nil
-}
-
-// instant converts an optional instant.
-func instant(t *time.Time) *timestamppb.Timestamp {
-	if t == nil {
-		return nil
-	}
-	return timestamppb.New(*t)
 }

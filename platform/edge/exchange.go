@@ -12,8 +12,8 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// scope is what one request carries through the edge.
-type scope struct {
+// exchange is what one request carries through the edge.
+type exchange struct {
 	requestID string
 	route     *Route
 	claims    *token.Claims
@@ -28,16 +28,16 @@ type scope struct {
 	span   trace.Span
 }
 
-type scopeKey struct{}
+type exchangeKey struct{}
 
-func scopeOf(ctx context.Context) *scope {
-	s, _ := ctx.Value(scopeKey{}).(*scope)
+func exchangeOf(ctx context.Context) *exchange {
+	s, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return s
 }
 
 // Claims returns who calls; nil on a public route.
 func Claims(ctx context.Context) *token.Claims {
-	if s := scopeOf(ctx); s != nil {
+	if s := exchangeOf(ctx); s != nil {
 		return s.claims
 	}
 	return nil
@@ -45,7 +45,7 @@ func Claims(ctx context.Context) *token.Claims {
 
 // RequestID returns the id under which the request is logged everywhere.
 func RequestID(ctx context.Context) string {
-	if s := scopeOf(ctx); s != nil {
+	if s := exchangeOf(ctx); s != nil {
 		return s.requestID
 	}
 	return ""
@@ -53,14 +53,23 @@ func RequestID(ctx context.Context) string {
 
 // SetETag gives the response the entity tag of a resource's version.
 func SetETag(ctx context.Context, version int64) {
-	if s := scopeOf(ctx); s != nil {
+	if s := exchangeOf(ctx); s != nil {
 		s.response.Set("ETag", `"`+strconv.FormatInt(version, 10)+`"`)
 	}
 }
 
-// Created makes the answer 201 with the address of what was made.
+// versioned is a resource of a service.
+type versioned interface{ GetVersion() int64 }
+
+// Tag gives the response the entity tag of a resource, and returns the resource.
+func Tag[R versioned](ctx context.Context, resource R) R {
+	SetETag(ctx, resource.GetVersion())
+	return resource
+}
+
+// Created makes the answer 201 with the address of the created resource.
 func Created(ctx context.Context, location string) {
-	if s := scopeOf(ctx); s != nil {
+	if s := exchangeOf(ctx); s != nil {
 		s.created = true
 		s.response.Set("Location", location)
 	}
@@ -71,7 +80,7 @@ func Created(ctx context.Context, location string) {
 // no other one can be the present. A tag that no version is written as becomes
 // one that never matches, and so does a weak one (RFC 9110, 13.1.1).
 func ExpectedVersion(ctx context.Context) *int64 {
-	s := scopeOf(ctx)
+	s := exchangeOf(ctx)
 	if s == nil {
 		return nil
 	}

@@ -1,0 +1,58 @@
+package gatewaya
+
+import (
+	"strings"
+
+	"reservation.dev/platform/enum"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+)
+
+// typeCustomer is the type of a customer on Interface A.
+const typeCustomer = "customer"
+
+func profile(c *customerv1.Customer) *edgeav1.Profile {
+	return &edgeav1.Profile{
+		Id: c.GetId(), Type: typeCustomer, Firstname: c.GetFirstName(), Lastname: c.GetLastName(),
+		Email: c.GetEmail(), Mobile: c.GetMobile(),
+	}
+}
+
+func listedCustomer(c *customerv1.Customer) *edgeav1.ListedCustomer {
+	return &edgeav1.ListedCustomer{
+		Id: c.GetId(), Type: typeCustomer, Firstname: c.GetFirstName(), Lastname: c.GetLastName(),
+		Email: c.GetEmail(), Mobile: c.GetMobile(), Archived: c.GetArchived(),
+	}
+}
+
+// exportedMembers returns the members of ListedCustomer as the customer service writes
+// them in an export. A member has the value of the customer's field that has its name,
+// apart from underscores; the only other one is type.
+func exportedMembers() []*customerv1.ExportMember {
+	fields := map[string]customerv1.CustomerField{}
+	for i, name := range enum.Names[customerv1.CustomerField]() {
+		fields[strings.ReplaceAll(name, "_", "")] = customerv1.CustomerField(i + 1)
+	}
+	listed := (&edgeav1.ListedCustomer{}).ProtoReflect().Descriptor().Fields()
+	members := make([]*customerv1.ExportMember, listed.Len())
+	for i := range members {
+		name := listed.Get(i).JSONName()
+		members[i] = &customerv1.ExportMember{Name: name, Value: &customerv1.ExportMember_Constant{Constant: typeCustomer}}
+		if field, ok := fields[name]; ok {
+			members[i].Value = &customerv1.ExportMember_Field{Field: field}
+		}
+	}
+	return members
+}
+
+// profileUpdate converts the body of PUT /customer/{id}/profile. The interface requires
+// the three fields that the service leaves unchanged if they are not sent, so they are
+// always sent; the service reports an empty one.
+func profileUpdate(in *edgeav1.ProfileUpdate) *customerv1.UpdateCustomerRequest {
+	firstName, lastName, email := in.GetFirstname(), in.GetLastname(), in.GetEmail()
+	update := &customerv1.UpdateCustomerRequest{FirstName: &firstName, LastName: &lastName, Email: &email}
+	if in != nil {
+		update.Mobile = in.Mobile
+	}
+	return update
+}

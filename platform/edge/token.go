@@ -1,0 +1,46 @@
+package edge
+
+import (
+	"io"
+	"net/http"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// IssueToken gets an access token for the credentials in req, which are of the
+// interface's kind, and counts the request against the credential's limit. Only right
+// credentials are counted: the auth service throttles wrong ones, and they must not use
+// up the requests of the credential's rightful owner.
+func (e *Edge) IssueToken(w http.ResponseWriter, r *http.Request, auth authv1.TokenServiceClient, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
+	req.ClientAddress = e.opts.Proxies.ClientAddress(r)
+	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
+	if e.face.Kind == token.KindKey {
+		req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_KEY
+	}
+	res, err := auth.IssueToken(r.Context(), req)
+	if err != nil {
+		return nil, err
+	}
+	return res, e.opts.Count(r.Context(), w.Header(), req.GetClientId(), int(res.GetRateLimit()))
+}
+
+// ReadBody reads the body of a request, which the edge has bounded.
+func ReadBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, bodyFault(err)
+	}
+	return body, nil
+}
+
+// ReadJSON reads the body of a request into m, an empty message. See DecodeJSON.
+func ReadJSON(r *http.Request, m proto.Message) error {
+	body, err := ReadBody(r)
+	if err != nil {
+		return err
+	}
+	return DecodeJSON(body, m)
+}
