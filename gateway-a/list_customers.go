@@ -104,10 +104,7 @@ func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out.Total = res.GetTotal()
-	for _, customer := range res.GetCustomers() {
-		out.Data = append(out.Data, listedCustomer(customer))
-	}
+	out.Total, out.Data = res.GetTotal(), edge.Convert(res.GetCustomers(), listedCustomer)
 	c.edge.Write(w, http.StatusOK, out)
 	return nil
 }

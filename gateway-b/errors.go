@@ -1,7 +1,7 @@
 package gatewayb
 
 import (
-	"encoding/json"
+	"maps"
 	"strings"
 
 	"reservation.dev/platform/edge"
@@ -11,54 +11,74 @@ import (
 // reasonForbidden is what Interface B calls a missing permission.
 const reasonForbidden = "FORBIDDEN"
 
+// faultBody is the error body of Interface B.
+type faultBody struct {
+	Error faultDetail `json:"error"`
+}
+
+type faultDetail struct {
+	Code    string         `json:"code"`
+	Details map[string]any `json:"details"`
+	Message string         `json:"message"`
+}
+
 // appendFault writes the error body of Interface B.
 func appendFault(b []byte, f *fault.Error) []byte {
-	code, message := f.Reason, f.Message
+	f = rename(f, fieldNames())
+	detail := faultDetail{Code: f.Reason, Message: f.Message, Details: edge.Details(f)}
 	if f.Kind == fault.Forbidden {
-		code = reasonForbidden
+		detail.Code = reasonForbidden
 		if permission := f.Meta["scope"]; permission != "" {
-			message = "the API key lacks the permission " + permission
+			detail.Message = "the API key lacks the permission " + permission
 		}
 	}
-	details := edge.Details(f)
 	for name := range f.Meta {
 		if public := camel(name); public != name {
-			details[public] = details[name]
-			delete(details, name)
+			detail.Details[public] = detail.Details[name]
+			delete(detail.Details, name)
 		}
 	}
-	text, err := json.Marshal(map[string]any{
-		"error": map[string]any{"code": code, "message": message, "details": details},
-	})
-	if err != nil { // strings and maps of strings: cannot happen
-		return append(b, `{"error":{"code":"INTERNAL_ERROR","message":"internal error","details":{}}}`...)
-	}
-	return append(b, text...)
+	return edge.AppendBody(b, faultBody{detail})
 }
 
-// named gives the fields of a service's fault the names that this interface has:
-// those of special (a path, or the last member of one), else snake_case written
-// as camelCase.
-func named(err error, special map[string]string) error {
-	f := fault.From(err)
-	if f == nil {
-		return nil
+// fieldNames returns the names that Interface B has for the fields of the services,
+// other than those in camelCase. An operation whose body has another shape than the
+// service's request renames more of them by itself.
+func fieldNames() map[string]string {
+	return map[string]string{
+		"client_id": "apiKey", "client_secret": "apiSecret",
+		"page_size": "perPage", "page_token": "cursor", "offset": "page",
+		"duration_minutes": "duration", "local_start": "startsAt", "local_end": "endsAt", "tax_rate_basis_points": "taxRate",
+		"pass_type_id": "passId",
 	}
-	names := map[string]string{}
+}
+
+// rename gives the fields of a fault their public names: those of names, which has paths
+// and members of paths, else snake_case written as camelCase. A public name stays.
+func rename(f *fault.Error, names map[string]string) *fault.Error {
+	public := make(map[string]string, len(f.Fields))
 	for _, field := range f.Fields {
-		names[field.Field] = publicName(field.Field, special)
+		public[field.Field] = publicName(field.Field, names)
 	}
-	return f.Rename(names)
+	return f.Rename(public)
 }
 
-func publicName(path string, special map[string]string) string {
-	if name, ok := special[path]; ok {
+// renamed renames the fields of a call's error. special has the names that the operation
+// has in addition to, or instead of, fieldNames.
+func renamed(err error, special map[string]string) error {
+	names := fieldNames()
+	maps.Copy(names, special)
+	return rename(fault.From(err), names)
+}
+
+func publicName(path string, names map[string]string) string {
+	if name, ok := names[path]; ok {
 		return name
 	}
 	segments := strings.Split(path, ".")
 	for i, segment := range segments {
 		member, index, _ := strings.Cut(segment, "[")
-		if name, ok := special[member]; ok {
+		if name, ok := names[member]; ok {
 			member = name
 		} else {
 			member = camel(member)

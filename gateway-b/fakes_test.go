@@ -28,7 +28,6 @@ import (
 	"reservation.dev/platform/ratelimit"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/scopes"
-	"reservation.dev/platform/service"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -46,7 +45,7 @@ type gateway struct {
 	company  id.Company
 	contract *openapitest.Contract
 	services *fakes
-	limiter  edge.Taker
+	limiter  edge.Limiter
 	log      *lockedBuffer
 }
 
@@ -57,7 +56,7 @@ func (unlimited) Take(_ context.Context, _ string, limit int) ratelimit.Decision
 	return ratelimit.Decision{Allowed: true, Limit: limit, Remaining: limit - 1, Reset: time.Minute}
 }
 
-func newGateway(t *testing.T, limiter edge.Taker) *gateway {
+func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	t.Helper()
 	g := &gateway{
 		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi, base),
@@ -96,8 +95,8 @@ func newGateway(t *testing.T, limiter edge.Taker) *gateway {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 
-	host := &service.Host{Part: "gateway-b", Log: log, Metrics: prometheus.NewRegistry()}
-	handler, err := newHandler(t.Context(), host, g.issuer.Verifier, &Config{RateLimit: 100}, limiter, services{
+	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
+	handler, err := newHandler(t.Context(), options, services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), passes: passv1.NewPassServiceClient(conn),
 	})

@@ -435,7 +435,7 @@ func TestRateLimit(t *testing.T) { // invariant 3
 			wg.Go(func() {
 				g := []*gateway{one, two}[i%2]
 				// The other gateway's verifier knows another issuer: what is counted is the key.
-				if err := (&edge.Limits{Limiter: g.limiter, Usual: 100}).Check(t.Context(), http.Header{}, claims); err != nil {
+				if err := (&edge.Options{Limiter: g.limiter, RateLimit: 100}).Count(t.Context(), http.Header{}, claims.Subject, claims.RateLimit); err != nil {
 					mu.Lock()
 					codes[429]++
 					mu.Unlock()

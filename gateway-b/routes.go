@@ -1,23 +1,37 @@
 package gatewayb
 
 import (
+	_ "embed"
 	"net/http"
 	"slices"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/scopes"
+	"reservation.dev/platform/token"
+	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
+
+//go:embed openapi.yaml
+var openapi []byte
+
+// contract describes Interface B to the edge.
+func contract() edge.Interface {
+	return edge.Interface{
+		Name: "b", Title: "Reservation platform: Interface B", OpenAPI: openapi, Base: base, Routes: routes(), Kind: token.KindKey,
+		Service:     edgebv1.File_reservation_edge_b_v1_interface_b_proto.Services().ByName("InterfaceBService"),
+		AppendFault: appendFault,
+	}
+}
 
 // base is the path below which everything is served.
 const base = "/api/v1"
 
-// paging are the parameters that every list has.
-var paging = []string{"page", "perPage", "cursor", "sort", "updatedSince"}
-
 // routes is the public surface of Interface B. openapi.yaml is its contract, and
 // a test holds the two together.
 func routes() []edge.Route {
-	list := func(filters ...string) []string { return slices.Concat(paging, filters) }
+	list := func(filters ...string) []string {
+		return slices.Concat([]string{"page", "perPage", "cursor", "sort", "updatedSince"}, filters)
+	}
 	all := []edge.Route{
 		{Method: http.MethodPost, Path: "/auth/token"},
 		{Method: http.MethodGet, Path: "/customers", Scope: scopes.CustomersRead, Query: list("email", "archived")},

@@ -1,7 +1,6 @@
 package gatewayb
 
 import (
-	"io"
 	"net/http"
 
 	"reservation.dev/platform/edge"
@@ -12,10 +11,8 @@ import (
 
 // tokens answers POST /auth/token.
 type tokens struct {
-	edge    *edge.Edge
-	client  authv1.TokenServiceClient
-	proxies edge.Proxies
-	limits  *edge.Limits
+	edge   *edge.Edge
+	client authv1.TokenServiceClient
 }
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
@@ -24,24 +21,13 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 	}
 }
 
-// issue counts a request whose credentials are right: wrong ones are throttled
-// where they are checked, and must not use up the key's rightful owner's requests.
 func (t *tokens) issue(w http.ResponseWriter, r *http.Request) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return edge.BodyFault(err)
-	}
 	req := &edgebv1.TokenRequest{}
-	if err := edge.DecodeJSON(body, req); err != nil {
+	if err := edge.ReadJSON(r, req); err != nil {
 		return err
 	}
-	res, err := t.client.IssueToken(r.Context(), &authv1.IssueTokenRequest{
-		ClientId: req.GetApiKey(), ClientSecret: req.GetApiSecret(), ClientAddress: t.proxies.ClientAddress(r), Kind: authv1.CredentialKind_CREDENTIAL_KIND_API_KEY,
-	})
+	res, err := t.edge.IssueToken(w, r, t.client, &authv1.IssueTokenRequest{ClientId: req.GetApiKey(), ClientSecret: req.GetApiSecret()})
 	if err != nil {
-		return named(err, map[string]string{"client_id": "apiKey", "client_secret": "apiSecret"})
-	}
-	if err := t.limits.Take(r.Context(), w.Header(), req.GetApiKey(), int(res.GetRateLimit())); err != nil {
 		return err
 	}
 	t.edge.Write(w, http.StatusOK, &edgebv1.TokenResponse{Token: res.GetAccessToken(), ExpiresIn: res.GetExpiresIn()})
