@@ -10,6 +10,7 @@ import (
 )
 
 func TestSumsOverDatesStopAtTheLargestNumber(t *testing.T) {
+	t.Parallel()
 	largest, zero, more := int32(math.MaxInt32), int64(0), int64(2*math.MaxInt32)
 	var got edgebv1.Event
 	summarize(&got, eventdates.Summary{Taken: more, Capacity: &more, Available: &zero})
@@ -23,6 +24,7 @@ func TestSumsOverDatesStopAtTheLargestNumber(t *testing.T) {
 }
 
 func TestAnEventRecursOrHasDates(t *testing.T) {
+	t.Parallel()
 	at := "2027-06-02T10:00:00"
 	minutes := int32(60)
 	_, _, err := newEvent(&edgebv1.EventWrite{

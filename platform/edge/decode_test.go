@@ -17,6 +17,7 @@ import (
 )
 
 func TestDecodeJSON(t *testing.T) {
+	t.Parallel()
 	str := func(s string) *string { return &s }
 	good := map[string]struct {
 		body string
@@ -125,6 +126,7 @@ func FuzzDecodeJSON(f *testing.F) {
 }
 
 func TestDecodeJSONReportsFifty(t *testing.T) {
+	t.Parallel()
 	body := `{"dates":[` + strings.Repeat("0,", 4999) + `0],"title":"after them"}`
 	got := &edgebv1.EventWrite{}
 	f := fault.From(DecodeJSON([]byte(body), got))
@@ -137,6 +139,7 @@ func TestDecodeJSONReportsFifty(t *testing.T) {
 }
 
 func TestDecodeJSONHoldsTheBoundsOfTheProto(t *testing.T) {
+	t.Parallel()
 	x := func(n int) string { return strings.Repeat("x", n) }
 	items := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 	for name, tt := range map[string]struct {

@@ -60,6 +60,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func TestPanics(t *testing.T) {
+	t.Parallel()
 	t.Run("before an answer has begun it is an internal error, whose cause is only logged", func(t *testing.T) {
 		url, log := serveOnce(t, func(http.ResponseWriter, *http.Request) { panic("a secret cause") })
 		res, err := http.Get(url)
@@ -97,6 +98,7 @@ func TestPanics(t *testing.T) {
 }
 
 func TestRequestLine(t *testing.T) {
+	t.Parallel()
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	tests := map[string]struct {

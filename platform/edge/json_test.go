@@ -7,6 +7,7 @@ import (
 )
 
 func TestAppendJSON(t *testing.T) {
+	t.Parallel()
 	gross := int64(9007199254740993) // beyond what a float64 holds
 	zero := int32(0)
 	tests := map[string]struct {

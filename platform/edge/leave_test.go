@@ -7,6 +7,7 @@ import (
 )
 
 func TestLeave(t *testing.T) {
+	t.Parallel()
 	leaving := make(chan struct{})
 	srv := httptest.NewServer(Leave(leaving, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })))
 	defer srv.Close()

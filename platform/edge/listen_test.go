@@ -10,6 +10,7 @@ import (
 )
 
 func TestListenAndServe(t *testing.T) {
+	t.Parallel()
 	// start serves one request that goes on until leave is closed.
 	start := func(t *testing.T, drain time.Duration) (stop func(), answered chan error, leave chan struct{}, ended chan error) {
 		t.Helper()

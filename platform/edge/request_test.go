@@ -12,6 +12,7 @@ import (
 )
 
 func TestInt(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		want int32
 		rule string
@@ -45,6 +46,7 @@ func TestInt(t *testing.T) {
 }
 
 func TestPageSize(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		want int32
 		rule string
@@ -76,6 +78,7 @@ func TestPageSize(t *testing.T) {
 }
 
 func TestInstant(t *testing.T) {
+	t.Parallel()
 	for _, in := range []string{"2026-03-29T08:30:00Z", "2026-03-29T09:30:00+01:00", "2026-03-29T09:30:00 01:00", "2026-03-29T08:30:00.5Z"} {
 		var q Query
 		if q.Instant("updated_since", &in); q.Err() != nil {
@@ -103,6 +106,7 @@ func TestQueryRemembersTheFirstFault(t *testing.T) {
 }
 
 func TestClientAddress(t *testing.T) {
+	t.Parallel()
 	var trusted Proxies
 	if err := trusted.UnmarshalText([]byte("10.0.0.0/8, ::1/128")); err != nil {
 		t.Fatal(err)
@@ -137,6 +141,7 @@ func TestClientAddress(t *testing.T) {
 }
 
 func TestReadQuery(t *testing.T) {
+	t.Parallel()
 	for raw, ok := range map[string]bool{
 		"": true, "page=1": true, "another=1&another=2": true, "page=": true,
 		"page=1&page=2": false, "page=%zz": false, "page=%ff": false, "page=%00": false, "page=1;x=2": false,
@@ -153,6 +158,7 @@ func TestReadQuery(t *testing.T) {
 }
 
 func TestExpectedVersion(t *testing.T) {
+	t.Parallel()
 	for tag, want := range map[string]int64{
 		`"7"`: 7, `"x"`: -1, `7`: -1, `W/"7"`: -1, `"7`: -1, `"`: -1, `""`: -1, `"-1"`: -1,
 		`"5", "7"`: 7, `"7","x"`: 7, `"7" , "5"`: 7, `W/"9", "7"`: 7, `"a,b", "7"`: 7, `*, "x"`: -1,

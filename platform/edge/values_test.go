@@ -14,6 +14,7 @@ import (
 )
 
 func TestValues(t *testing.T) {
+	t.Parallel()
 	five := int32(5)
 	text := "a\"b"
 	t.Run("are written as single values", func(t *testing.T) {
@@ -70,6 +71,7 @@ func TestValues(t *testing.T) {
 }
 
 func TestHundredths(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"0": "0", "-0": "0", "0.00": "0", "12": "1200", "12.5": "1250", "12.50": "1250", "12.500000": "1250", "-3.07": "-307",
 		"1e2": "10000", "1.25e1": "1250", "125e-1": "1250", "1E+2": "10000", "0.1e1": "100", "0e999999999": "0",

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSummarize(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	number := func(n int64) *int64 { return &n }
 	date := func(days int, capacity, booked int32) *bookingv1.EventDate {

@@ -1,0 +1,173 @@
+package gatewaya
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// grantedToken is the answer to right credentials.
+const grantedToken = `{"access_token":"a.b.c","token_type":"Bearer","expires_in":3600,"scope":"customers:read"}`
+
+// basic returns the header of HTTP Basic.
+func basic(user, password string) http.Header {
+	return http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t)
+	t.Run("takes the JSON body", func(t *testing.T) {
+		a := g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"right","scope":"customers:read"}`})
+		if a.code != 200 || a.body != grantedToken || a.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+		if g.auth.asked.GetClientAddress() != "127.0.0.1" || g.auth.asked.GetScope() != "customers:read" {
+			t.Errorf("asked %v", g.auth.asked)
+		}
+	})
+	t.Run("takes HTTP Basic with a JSON body, or with none", func(t *testing.T) {
+		for _, tt := range []struct{ media, body, scope string }{
+			{jsonType, `{}`, ""}, {jsonType, `{"scope":"customers:read"}`, "customers:read"}, {jsonType, "", ""}, {"", "", ""},
+			{jsonType, `{"client_id":"m2m_x"}`, ""}, {jsonType, `{"client_id":"m2m_x","client_secret":"right"}`, ""},
+		} {
+			a := g.do(request{method: http.MethodPost, path: "/token", media: tt.media, body: tt.body, header: basic("m2m%5Fx", "right")})
+			if a.code != 200 || a.body != grantedToken || g.auth.asked.GetClientId() != "m2m_x" || g.auth.asked.GetScope() != tt.scope {
+				t.Errorf("%s %q: got %d %s, asked %v", tt.media, tt.body, a.code, a.body, g.auth.asked)
+			}
+		}
+	})
+	t.Run("refuses a JSON body with other credentials than HTTP Basic, and wrong ones", func(t *testing.T) {
+		for _, tt := range []struct {
+			body     string
+			header   http.Header
+			code     int
+			scheme   string
+			contains string
+		}{
+			{`{"client_id":"m2m_y"}`, basic("m2m_x", "right"), 400, "", fault.ReasonInvalidParameter},
+			{`{"client_id":"m2m_x","client_secret":"no"}`, basic("m2m_x", "right"), 400, "", fault.ReasonInvalidParameter},
+			{`{"client_secret":"right"}`, basic("m2m_x", "no"), 400, "", fault.ReasonInvalidParameter},
+			{`{}`, basic("m2m%zz", "right"), 400, "", fault.ReasonInvalidParameter},
+			{`{`, basic("m2m_x", "right"), 400, "", "INVALID_JSON"},
+			{`{}`, basic("m2m_x", "no"), 401, "Basic", "INVALID_CREDENTIALS"},
+			{``, nil, 400, "", "INVALID_JSON"},
+		} {
+			a := g.do(request{method: http.MethodPost, path: "/token", body: tt.body, header: tt.header})
+			if a.code != tt.code || !strings.Contains(a.body, tt.contains) || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), tt.scheme) {
+				t.Errorf("%q: got %d %s", tt.body, a.code, a.body)
+			}
+		}
+	})
+	t.Run("asks for API clients alone", func(t *testing.T) {
+		g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"svc_x","client_secret":"right"}`})
+		if kind := g.auth.asked.GetKind(); kind != authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT {
+			t.Errorf("asked for %s", kind)
+		}
+	})
+	t.Run("writes no secret to the log", func(t *testing.T) {
+		g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"s3cr3t-value"}`})
+		if strings.Contains(g.log.String(), "s3cr3t-value") {
+			t.Error("the secret is in the log")
+		}
+	})
+}
+
+func TestTokenByForm(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t)
+	form := func(values url.Values, header http.Header) answer {
+		return g.do(request{method: http.MethodPost, path: "/token", media: formType, body: values.Encode(), header: header})
+	}
+	t.Run("takes an RFC 6749 form", func(t *testing.T) {
+		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"right"}}, nil)
+		if a.code != 200 || a.body != grantedToken {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("takes HTTP Basic, whose parts are form-encoded", func(t *testing.T) {
+		a := form(url.Values{"grant_type": {"client_credentials"}}, basic("m2m%5Fx", "right"))
+		if a.code != 200 || g.auth.asked.GetClientId() != "m2m_x" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	both := url.Values{"grant_type": {"client_credentials"}, "client_secret": {"right"}}
+	refusals := map[string]struct {
+		values url.Values
+		header http.Header
+		code   int
+		error  string
+		scheme string
+	}{
+		"wrong credentials":        {url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"no"}}, nil, 401, "invalid_client", "Bearer"},
+		"wrong Basic credentials":  {url.Values{"grant_type": {"client_credentials"}}, basic("m2m_x", "no"), 401, "invalid_client", "Basic"},
+		"no grant_type":            {url.Values{"client_id": {"m2m_x"}, "client_secret": {"right"}}, nil, 400, "invalid_request", ""},
+		"another grant_type":       {url.Values{"grant_type": {"password"}}, nil, 400, "unsupported_grant_type", ""},
+		"credentials twice":        {both, basic("m2m_x", "right"), 400, "invalid_request", ""},
+		"a parameter twice":        {url.Values{"grant_type": {"client_credentials", "client_credentials"}}, nil, 400, "invalid_request", ""},
+		"text that is not UTF-8":   {url.Values{"grant_type": {"client_credentials"}, "client_id": {"\xff"}, "client_secret": {"x"}}, nil, 400, "invalid_request", ""},
+		"two different client ids": {url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_y"}}, basic("m2m_x", "right"), 400, "invalid_request", ""},
+	}
+	for name, tt := range refusals {
+		t.Run("refuses a form with "+name+" as RFC 6749 says", func(t *testing.T) {
+			a := form(tt.values, tt.header)
+			var body struct {
+				Error       string `json:"error"`
+				Description string `json:"error_description"`
+			}
+			if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.code != tt.code || body.Error != tt.error || body.Description == "" {
+				t.Errorf("got %d %s (%v)", a.code, a.body, err)
+			}
+			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), tt.scheme) {
+				t.Errorf("WWW-Authenticate: %q", a.header.Get("WWW-Authenticate"))
+			}
+		})
+	}
+	t.Run("refuses an oversized form as RFC 6749 says", func(t *testing.T) {
+		a := form(url.Values{"grant_type": {"client_credentials"}, "x": {strings.Repeat("x", 1<<20)}}, nil)
+		if a.code != 413 || !strings.Contains(a.body, `"error":"invalid_request"`) || a.header.Get("Pragma") != "no-cache" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	t.Run("answers throttled callers with Retry-After", func(t *testing.T) {
+		g.auth.err = fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failures").After(90 * time.Second)
+		defer func() { g.auth.err = nil }()
+		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"no"}}, nil)
+		if a.code != 429 || a.header.Get("Retry-After") != "90" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+}
+
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t)
+	get := func(raw string) answer {
+		return g.do(request{method: http.MethodGet, path: "/customers?page=0", token: raw})
+	}
+	g.customers.answer = &customerv1.Customer{Id: id.New[id.Customer]().String()}
+	t.Run("there is none unless a client has its own", func(t *testing.T) {
+		if a := get(g.token()); a.code != 200 || a.header.Get("RateLimit-Limit") != "" {
+			t.Errorf("got %d %v", a.code, a.header)
+		}
+	})
+	t.Run("a client's own is kept, and said", func(t *testing.T) {
+		limited := g.issuer.Sign(token.Claims{Kind: token.KindClient, Company: g.company, Subject: "m2m_limited", Scopes: []string{"customers:read"}, RateLimit: 2})
+		for i := range 3 {
+			a := get(limited)
+			if (a.code == http.StatusTooManyRequests) != (i == 2) || a.header.Get("RateLimit-Limit") != "2" || (a.header.Get("Retry-After") != "") != (i == 2) {
+				t.Errorf("%d: got %d %s %v", i, a.code, a.body, a.header)
+			}
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package gatewayb
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"reservation.dev/devkit/testkit"
+	"reservation.dev/platform/edge"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/ratelimit"
+	"reservation.dev/platform/scopes"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, unlimited{})
+	ask := func(body string) answer {
+		return g.do(request{method: http.MethodPost, path: "/auth/token", body: body})
+	}
+	g.services.prepare(nil, &authv1.IssueTokenResponse{AccessToken: "a.b.c", ExpiresIn: 3600, RateLimit: ptr(int32(7))})
+	t.Run("is given for a right key, whose own limit counts", func(t *testing.T) {
+		a := ask(`{"apiKey":"key_x","apiSecret":"right"}`)
+		if a.code != 200 || a.body != `{"token":"a.b.c","expiresIn":3600}` || a.header.Get("RateLimit-Limit") != "7" {
+			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		}
+		if asked := last[*authv1.IssueTokenRequest](g.services); asked.GetKind() != authv1.CredentialKind_CREDENTIAL_KIND_API_KEY || asked.GetClientAddress() == "" {
+			t.Errorf("asked %v", asked)
+		}
+	})
+	t.Run("is refused for a wrong one", func(t *testing.T) {
+		a := ask(`{"apiKey":"key_x","apiSecret":"wrong"}`)
+		if a.code != 401 || !strings.Contains(a.body, fault.ReasonInvalidCredentials) || a.header.Get("RateLimit-Limit") != "" {
+			t.Errorf("got %d %s", a.code, a.body)
+		}
+	})
+	for name, body := range map[string]string{"a number": `{"apiKey":5,"apiSecret":"x"}`, "no JSON": `apiKey=x`, "an empty body": ` `} {
+		t.Run("is 400 for "+name, func(t *testing.T) {
+			if a := ask(body); a.code != 400 {
+				t.Errorf("got %d %s", a.code, a.body)
+			}
+		})
+	}
+}
+
+func TestRateLimit(t *testing.T) { // invariant 3
+	t.Parallel()
+	bus := testkit.Bus(t)
+	one := newGateway(t, ratelimit.New(bus, ratelimit.Options{}))
+	two := newGateway(t, ratelimit.New(testkit.Bus(t), ratelimit.Options{}))
+	two.issuer = one.issuer
+	raw := one.token()
+	claims, err := one.issuer.Verifier.Verify(t.Context(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("lets exactly 100 of 150 pass over two gateways, and says so on each", func(t *testing.T) {
+		var mu sync.Mutex
+		codes := map[int]int{}
+		var wg sync.WaitGroup
+		for i := range 150 {
+			wg.Go(func() {
+				g := []*gateway{one, two}[i%2]
+				// The other gateway's verifier knows another issuer: what is counted is the key.
+				if err := (&edge.Options{Limiter: g.limiter, RateLimit: 100}).Count(t.Context(), http.Header{}, claims.Subject, claims.RateLimit); err != nil {
+					mu.Lock()
+					codes[429]++
+					mu.Unlock()
+					return
+				}
+				mu.Lock()
+				codes[200]++
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		if codes[200] != 100 || codes[429] != 50 {
+			t.Errorf("got %v", codes)
+		}
+	})
+	t.Run("answers 429 with what to do", func(t *testing.T) {
+		one.services.prepare(nil, &customerv1.ListCustomersResponse{})
+		a := one.do(request{method: "GET", path: "/customers", token: raw})
+		if a.code != 429 || a.header.Get("Retry-After") == "" || a.header.Get("RateLimit-Limit") != "100" || a.header.Get("RateLimit-Remaining") != "0" ||
+			a.header.Get("RateLimit-Reset") == "" || !strings.Contains(a.body, fault.ReasonRateLimitExceeded) {
+			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		}
+	})
+	t.Run("is a key's own where it has one", func(t *testing.T) {
+		own := one.issuer.Sign(token.Claims{Kind: token.KindKey, Subject: "key_own", Company: one.company, Scopes: scopes.InterfaceB(), RateLimit: 2})
+		for i := range 3 {
+			if a := one.do(request{method: "GET", path: "/customers", token: own}); (a.code == 429) != (i == 2) || a.header.Get("RateLimit-Limit") != "2" {
+				t.Errorf("%d: got %d %s", i, a.code, a.body)
+			}
+		}
+	})
+}
