@@ -13,4 +13,15 @@
 //  4. Every error has the body {message, error: {code, message, details}}; only
 //     form-encoded token requests get RFC 6749's error member.
 //  5. What it answers is what openapi.yaml describes.
+//
+// Both gateways have the same files. What they share is package edge of the platform.
+//
+//   - routes.go: the operations, each with its scope and its query parameters.
+//   - facade_<resource>.go: a method for each operation: one call and a conversion.
+//   - convert_<resource>.go: the resource in both directions, field by field.
+//   - errors.go: the error body, and the fields that have another name than in a service.
+//   - token.go: how a credential gets its token.
+//   - run.go, config.go: the wiring and the settings.
+//
+// Only here, list_customers.go answers GET /customers.
 package gatewaya

@@ -1,11 +1,13 @@
 package gatewayb
 
 import (
+	"fmt"
 	"math"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/eventdates"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -55,4 +57,220 @@ func sumOf(n *int64) *edgev1.NullableInt {
 	}
 	shown := int32(min(*n, math.MaxInt32))
 	return nullableInt(&shown)
+}
+
+// topDateNames returns the names of a date's fields where the request described the date
+// at its top; date is the date's path in the service's request.
+func topDateNames(date string) map[string]string {
+	names := map[string]string{}
+	for member, name := range map[string]string{
+		"starts_at": "startsAt", "local_start": "startsAt", "ends_at": "endsAt", "local_end": "endsAt", "duration_minutes": "duration",
+		"capacity": "capacity", "unlimited": "capacity",
+	} {
+		names[date+"."+member] = name
+	}
+	return names
+}
+
+// firstDateNames returns the names of the fields of an event's first date where the
+// request described it at the top.
+func firstDateNames() map[string]string {
+	names := topDateNames("dates[0]")
+	names["dates"], names["recurrence.local_start"], names["recurrence.ends_at"], names["recurrence.local_end"] = "startsAt", "startsAt", "endsAt", "endsAt"
+	return names
+}
+
+// newEvent converts the body of POST /events. names are those of the fields that
+// errors about the service's request are to have.
+func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names map[string]string, err error) {
+	in = edge.Given(in)
+	var b body
+	out = &bookingv1.CreateEventRequest{
+		Title: in.GetTitle(), Description: in.GetDescription(), Timezone: in.GetTimezone(), Location: in.GetLocation(),
+		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
+		FreeCancellationMinutes: edge.Given(in.GetFreeCancellationMinutes()).Value,
+	}
+	b.notEmpty("timezone", in.Timezone)
+	if len(in.GetDates()) > 0 {
+		b.newDates(out, in)
+	} else {
+		b.firstDate(out, in)
+		names = firstDateNames()
+	}
+	for i, p := range in.GetPricingOptions() {
+		out.PricingOptions = append(out.PricingOptions, b.newPricingOption(i, p))
+	}
+	if out.GetTitle() == "" && b.Len() > 0 { // report every missing member together
+		b.AddFirst("title", "required", "is required")
+	}
+	return out, names, b.Err()
+}
+
+// newDates adds the dates that the request lists.
+func (b *body) newDates(out *bookingv1.CreateEventRequest, in *edgebv1.EventWrite) {
+	if in.GetRecurrence() != nil {
+		b.Add("recurrence", "exclusive", "must not be given with dates")
+	}
+	for i, d := range in.GetDates() {
+		out.Dates = append(out.Dates, b.newDate(i, d, in))
+	}
+}
+
+// newDate converts an entry of dates. What it leaves out is the event's.
+func (b *body) newDate(i int, d *edgebv1.EventDateWrite, in *edgebv1.EventWrite) *bookingv1.NewEventDate {
+	date := &bookingv1.NewEventDate{Capacity: capacityOf(d.GetCapacity(), in.GetCapacity())}
+	date.StartsAt, date.LocalStart = b.moment(index("dates", i, "startsAt"), d.StartsAt)
+	switch {
+	case d.Duration != nil || d.EndsAt != nil:
+		b.size(date, index("dates", i, ""), d.Duration, d.EndsAt)
+	case len(in.GetDates()) > 1 && in.Duration != nil: // the event's end is that of its last date
+		b.size(date, "", in.Duration, nil)
+	default:
+		b.size(date, "", in.Duration, in.EndsAt)
+	}
+	return date
+}
+
+// firstDate adds the date that the request describes at its top, and the rule by which
+// it recurs.
+func (b *body) firstDate(out *bookingv1.CreateEventRequest, in *edgebv1.EventWrite) {
+	if in.StartsAt == nil {
+		b.Add("startsAt", "required", "is required")
+	}
+	if in.Duration == nil && in.EndsAt == nil {
+		b.Add("duration", "required", "is required")
+	}
+	date := &bookingv1.NewEventDate{Capacity: capacityOf(in.GetCapacity(), nil)}
+	date.StartsAt, date.LocalStart = b.moment("startsAt", in.StartsAt)
+	b.size(date, "", in.Duration, in.EndsAt)
+	out.Dates = []*bookingv1.NewEventDate{date}
+	if r := in.GetRecurrence(); r != nil {
+		out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: date.GetLocalStart(), Exceptions: r.GetExceptions()}
+		if date.GetStartsAt() != nil {
+			b.Add("startsAt", "local", "must be wall time without an offset where the event recurs")
+		}
+	}
+}
+
+// size gives a date its duration or its end. The booking service finds out what is
+// between wall times.
+func (b *body) size(date *bookingv1.NewEventDate, at string, duration *int32, end *string) {
+	if duration != nil && end != nil && *duration < 1 { // 0 would mean none
+		b.Add(at+"duration", "min", "must be 1 or more")
+	}
+	if duration != nil {
+		date.DurationMinutes = *duration
+	}
+	date.EndsAt, date.LocalEnd = b.moment(at+"endsAt", end)
+}
+
+// capacityOf is a date's own capacity, or that of the event; unset: unlimited.
+func capacityOf(own, usual *edgev1.NullableInt) *int32 {
+	if own != nil {
+		return own.Value
+	}
+	return edge.Given(usual).Value
+}
+
+func (b *body) newPricingOption(i int, p *edgebv1.PricingOptionWrite) *bookingv1.NewPricingOption {
+	if p.GetPrice() == nil {
+		b.Add(index("pricingOptions", i, "price"), "required", "is required")
+	}
+	b.checkPricingOption(i, p)
+	return &bookingv1.NewPricingOption{
+		Name: p.GetName(), Price: p.GetPrice().GetMinor(), Currency: p.GetCurrency(), TaxRateBasisPoints: p.GetTaxRate().GetBasisPoints(),
+		Credits: edge.Given(p.GetCredits()).Value,
+	}
+}
+
+const (
+	maxOptionPrice = 1_000_000_000 // major units
+	maxTaxRate     = 100           // per cent
+)
+
+// checkPricingOption checks the amounts, which the services would report in other units,
+// and the currency.
+func (b *body) checkPricingOption(i int, p *edgebv1.PricingOptionWrite) {
+	if n := p.GetPrice().GetMinor(); n < 0 || n > 100*maxOptionPrice {
+		b.Add(index("pricingOptions", i, "price"), "range", fmt.Sprintf("must be 0 to %d", maxOptionPrice))
+	}
+	if n := p.GetTaxRate().GetBasisPoints(); n < 0 || n > 100*maxTaxRate {
+		b.Add(index("pricingOptions", i, "taxRate"), "range", fmt.Sprintf("must be 0 to %d", maxTaxRate))
+	}
+	b.notEmpty(index("pricingOptions", i, "currency"), p.Currency)
+}
+
+// eventUpdate converts the body of PUT /events/{id}.
+func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) {
+	in = edge.Given(in)
+	var b body
+	out := &bookingv1.UpdateEventRequest{
+		Title: in.Title, Description: in.Description, Timezone: in.Timezone, Location: in.Location,
+		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
+		FreeCancellationMinutes: b.freeCancellation(in.GetFreeCancellationMinutes()),
+	}
+	b.notEmpty("timezone", in.Timezone)
+	if r := in.GetRecurrence(); r != nil {
+		out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), Exceptions: r.GetExceptions()}
+	}
+	for i, d := range in.GetDates() {
+		change := b.dateChange(index("dates", i, ""), d.StartsAt, d.EndsAt, d.Duration, d.GetCapacity())
+		change.Id = d.GetId()
+		out.Dates = append(out.Dates, change)
+	}
+	if in.StartsAt != nil || in.Duration != nil || in.EndsAt != nil || in.GetCapacity() != nil {
+		out.OnlyDate = b.dateChange("", in.StartsAt, in.EndsAt, in.Duration, in.GetCapacity())
+	}
+	for i, p := range in.GetPricingOptions() {
+		out.PricingOptions = append(out.PricingOptions, b.pricingOptionChange(i, p))
+	}
+	return out, b.Err()
+}
+
+// freeCancellation converts a change of the minutes before a date until which cancelling
+// is free. The service takes -1 for null, which makes it free until the start.
+func (b *body) freeCancellation(in *edgev1.NullableInt) *int32 {
+	switch {
+	case in == nil:
+		return nil
+	case in.Value == nil:
+		untilStart := int32(-1)
+		return &untilStart
+	case in.GetValue() < 0:
+		b.Add("freeCancellationMinutes", "min", "must be 0 or more, or null")
+	}
+	return in.Value
+}
+
+// dateChange converts what the request says of a date, or of the dates together; at is
+// where its members are.
+func (b *body) dateChange(at string, start, end *string, minutes *int32, capacity *edgev1.NullableInt) *bookingv1.EventDateChange {
+	change := &bookingv1.EventDateChange{DurationMinutes: minutes}
+	var local string
+	if change.StartsAt, local = b.moment(at+"startsAt", start); local != "" {
+		change.LocalStart = &local
+	}
+	var localEnd string
+	if change.EndsAt, localEnd = b.moment(at+"endsAt", end); localEnd != "" {
+		change.LocalEnd = &localEnd
+	}
+	if capacity != nil {
+		change.Capacity, change.Unlimited = capacity.Value, capacity.Value == nil
+	}
+	return change
+}
+
+func (b *body) pricingOptionChange(i int, p *edgebv1.PricingOptionWrite) *bookingv1.PricingOptionChange {
+	b.checkPricingOption(i, p)
+	change := &bookingv1.PricingOptionChange{Id: p.GetId(), Name: p.Name, Currency: p.Currency}
+	if p.GetPrice() != nil {
+		change.Price = &p.GetPrice().Minor
+	}
+	if p.GetTaxRate() != nil {
+		change.TaxRateBasisPoints = &p.GetTaxRate().BasisPoints
+	}
+	if credits := p.GetCredits(); credits != nil {
+		change.Credits, change.NoCredits = credits.Value, credits.Value == nil
+	}
+	return change
 }

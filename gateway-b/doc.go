@@ -11,4 +11,16 @@
 //  4. Every error has the body {error: {code, message, details}}, and names fields
 //     as the request did.
 //  5. What it answers is what openapi.yaml describes.
+//
+// Both gateways have the same files. What they share is package edge of the platform.
+//
+//   - routes.go: the operations, each with its permission and its query parameters.
+//   - facade_<resource>.go: a method for each operation: one call and a conversion.
+//   - convert_<resource>.go: the resource in both directions, field by field.
+//   - errors.go: the error body, and the fields that have another name than in a service.
+//   - token.go: how a credential gets its token.
+//   - run.go, config.go: the wiring and the settings.
+//
+// Only here, page.go reads the parameters that lists share, and convert.go has what the
+// conversions share.
 package gatewayb

@@ -76,7 +76,7 @@ func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, er
 		return ctx, nil
 	}
 	key := strings.Join(keys, ",")
-	if !sane(key, maxIdempotencyKey) {
+	if !isVisibleASCII(key, maxIdempotencyKey) {
 		return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 	}
 	return rpc.WithIdempotencyKey(ctx, key), nil
@@ -89,7 +89,7 @@ const maxPathValue = 100
 // exist, before it becomes a field of a call.
 func checkPath(path map[string]string) error {
 	for _, value := range path {
-		if !sane(value, maxPathValue) {
+		if !isVisibleASCII(value, maxPathValue) {
 			return fault.Missing("resource")
 		}
 	}
@@ -214,8 +214,8 @@ func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	return nil
 }
 
-// sane reports whether s has 1 to most visible ASCII characters.
-func sane(s string, most int) bool {
+// isVisibleASCII reports whether s has 1 to most characters, all of them visible ASCII.
+func isVisibleASCII(s string, most int) bool {
 	if s == "" || len(s) > most {
 		return false
 	}

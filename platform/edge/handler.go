@@ -27,7 +27,7 @@ func (e *Edge) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s := &exchange{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
-		if !sane(s.requestID, maxRequestID) {
+		if !isVisibleASCII(s.requestID, maxRequestID) {
 			s.requestID = id.NewUUID().String()
 		}
 		h := w.Header()
