@@ -23,11 +23,11 @@ type tokens struct {
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
 	w.Header().Set("Pragma", "no-cache") // RFC 6749, 5.1
+	read := jsonRequest
 	if isForm(r) {
-		t.serveForm(w, r)
-		return
+		read = formRequest
 	}
-	req, basic, err := jsonRequest(r)
+	req, basic, err := read(r)
 	if err == nil {
 		err = t.issue(w, r, req)
 	}
@@ -36,7 +36,7 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 		if basic {
 			challengeBasic(w, f)
 		}
-		t.edge.Fail(w, r, f)
+		failToken(t.edge, w, r, f)
 	}
 }
 
@@ -101,7 +101,7 @@ func isForm(r *http.Request) bool {
 	return media == formType
 }
 
-// failToken answers a token request that the edge refuses, as serve would.
+// failToken answers a token request with a fault, in the shape that its media type asks for.
 func failToken(e *edge.Edge, w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	w.Header().Set("Pragma", "no-cache")
 	if isForm(r) {
@@ -130,42 +130,12 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.Issue
 	return nil
 }
 
-func (t *tokens) serveForm(w http.ResponseWriter, r *http.Request) {
-	req, basic, err := formRequest(r)
-	if err == nil {
-		err = t.issue(w, r, req)
-	}
-	if err != nil {
-		f := fault.From(err)
-		if basic {
-			challengeBasic(w, f)
-		}
-		t.edge.FailAs(w, r, f, appendOAuthFault)
-	}
-}
-
 // formRequest reads an RFC 6749 client-credentials request. basic says that the
 // client authenticated with HTTP Basic.
 func formRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, err error) {
-	body, err := edge.ReadBody(r)
+	form, err := readForm(r)
 	if err != nil {
 		return nil, false, err
-	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		return nil, false, oauthInvalid("the form is malformed")
-	}
-	for name, values := range form {
-		if len(values) > 1 { // RFC 6749, 3.2
-			return nil, false, oauthInvalid("a parameter is given more than once: " + printable(name))
-		}
-	}
-	switch form.Get("grant_type") {
-	case "client_credentials":
-	case "":
-		return nil, false, fault.InvalidFields(fault.Field{Field: "grant_type", Rule: "required", Message: "is required"})
-	default:
-		return nil, false, fault.New(fault.Invalid, reasonUnsupportedGrant, "the grant_type must be client_credentials")
 	}
 	req = &authv1.IssueTokenRequest{
 		ClientId: form.Get("client_id"), ClientSecret: form.Get("client_secret"), Scope: form.Get("scope"),
@@ -182,6 +152,30 @@ func formRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, er
 	}
 	req.ClientId, req.ClientSecret = user.id, user.secret
 	return req, true, nil
+}
+
+// readForm reads the form of a client-credentials request.
+func readForm(r *http.Request) (url.Values, error) {
+	body, err := edge.ReadBody(r)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, oauthInvalid("the form is malformed")
+	}
+	for name, values := range form {
+		if len(values) > 1 { // RFC 6749, 3.2
+			return nil, oauthInvalid("a parameter is given more than once: " + printable(name))
+		}
+	}
+	switch form.Get("grant_type") {
+	case "client_credentials":
+		return form, nil
+	case "":
+		return nil, fault.InvalidFields(fault.Field{Field: "grant_type", Rule: "required", Message: "is required"})
+	}
+	return nil, fault.New(fault.Invalid, reasonUnsupportedGrant, "the grant_type must be client_credentials")
 }
 
 const (

@@ -132,7 +132,7 @@ func (d *decoder) bound(fd protoreflect.FieldDescriptor) bounds.Bound {
 }
 
 // object reads the members up to the closing brace; the opening one is read. A
-// nil message (an invalid value) is walked over.
+// nil message is skipped.
 func (d *decoder) object(m protoreflect.Message, path string, depth int) error {
 	if depth > maxDepth {
 		return invalidJSON("the JSON is nested too deeply")
@@ -151,17 +151,7 @@ func (d *decoder) object(m protoreflect.Message, path string, depth int) error {
 			return invalidJSON(fmt.Sprintf("an object has more than %d members", maxMembers))
 		}
 		seen[name] = true
-		var fd protoreflect.FieldDescriptor
-		if m != nil {
-			fd = m.Descriptor().Fields().ByJSONName(name)
-		}
-		if fd == nil {
-			if err := d.skip(depth); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := d.member(m, fd, join(path, name), depth); err != nil {
+		if err := d.memberNamed(name, m, path, depth); err != nil {
 			return err
 		}
 	}
@@ -172,24 +162,40 @@ func (d *decoder) object(m protoreflect.Message, path string, depth int) error {
 	return nil
 }
 
+// memberNamed reads the value of a member, or skips it if m does not have the member.
+func (d *decoder) memberNamed(name string, m protoreflect.Message, path string, depth int) error {
+	var fd protoreflect.FieldDescriptor
+	if m != nil {
+		fd = m.Descriptor().Fields().ByJSONName(name)
+	}
+	if fd == nil {
+		return d.skip(depth)
+	}
+	return d.member(m, fd, join(path, name), depth)
+}
+
 func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor, path string, depth int) error {
 	tok, err := d.dec.Token()
 	if err != nil {
 		return syntaxFault(err)
 	}
-	if tok == nil && (fd.IsList() || fd.Kind() != protoreflect.MessageKind || !isNullable(fd)) {
+	switch {
+	case tok == nil && (fd.IsList() || !isNullable(fd)):
 		return nil
+	case fd.IsList():
+		return d.list(m, fd, tok, path, depth)
 	}
-	if !fd.IsList() {
-		v, ok, err := d.value(tok, fd, func() protoreflect.Value { return m.NewField(fd) }, path, depth)
-		if ok && err == nil {
-			m.Set(fd, v)
-		}
-		return err
+	v, ok, err := d.value(tok, fd, func() protoreflect.Value { return m.NewField(fd) }, path, depth)
+	if ok && err == nil {
+		m.Set(fd, v)
 	}
+	return err
+}
+
+// list reads a list whose first token is tok into a field of m.
+func (d *decoder) list(m protoreflect.Message, fd protoreflect.FieldDescriptor, tok json.Token, path string, depth int) error {
 	if tok != json.Delim('[') {
-		d.wrongType(path, "must be an array")
-		return d.rest(tok, depth)
+		return d.wrongType(tok, path, "must be an array", depth)
 	}
 	list := m.NewField(fd).List()
 	bound := d.bound(fd)
@@ -220,19 +226,10 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 // value reads one value whose first token is tok. ok is false where it has the
 // wrong type, which is then noted.
 func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh func() protoreflect.Value, path string, depth int) (v protoreflect.Value, ok bool, err error) {
+	problem := ""
 	switch fd.Kind() {
 	case protoreflect.MessageKind:
-		if one := valueFor(fd.Message().FullName()); one != nil {
-			v = fresh()
-			ok, err = d.valueOf(one, tok, v.Message().Interface(), path, depth)
-			return v, ok, err
-		}
-		if tok != json.Delim('{') {
-			d.wrongType(path, "must be an object")
-			return v, false, d.rest(tok, depth)
-		}
-		v = fresh()
-		return v, true, d.object(v.Message(), path, depth+1)
+		return d.message(tok, fd, fresh(), path, depth)
 	case protoreflect.StringKind:
 		if s, is := tok.(string); is {
 			rule, phrase := d.bound(fd).Exceeds(s)
@@ -241,35 +238,53 @@ func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh f
 			}
 			return protoreflect.ValueOfString(s), rule == "", nil
 		}
-		d.wrongType(path, "must be a string")
+		problem = "must be a string"
 	case protoreflect.BoolKind:
 		if b, is := tok.(bool); is {
 			return protoreflect.ValueOfBool(b), true, nil
 		}
-		d.wrongType(path, "must be true or false")
+		problem = "must be true or false"
 	case protoreflect.Int32Kind, protoreflect.Int64Kind:
-		n, problem := integer(tok)
-		if problem == "" && fd.Kind() == protoreflect.Int32Kind && (n < math.MinInt32 || n > math.MaxInt32) {
-			problem = "is out of range"
+		if v, problem = number(tok, fd.Kind()); problem == "" {
+			return v, true, nil
 		}
-		if problem != "" {
-			d.wrongType(path, problem)
-			break
-		}
-		if fd.Kind() == protoreflect.Int32Kind {
-			return protoreflect.ValueOfInt32(int32(n)), true, nil
-		}
-		return protoreflect.ValueOfInt64(n), true, nil
 	default:
 		return v, false, fmt.Errorf("edge message %s: fields of kind %s are not read", fd.FullName(), fd.Kind())
 	}
-	return v, false, d.rest(tok, depth)
+	return v, false, d.wrongType(tok, path, problem, depth)
 }
 
-// isNullable reports a field for which null is a value.
+// message reads a message, an object or one value, into v.
+func (d *decoder) message(tok json.Token, fd protoreflect.FieldDescriptor, v protoreflect.Value, path string, depth int) (protoreflect.Value, bool, error) {
+	if one := valueFor(fd.Message().FullName()); one != nil {
+		ok, err := d.valueOf(one, tok, v.Message().Interface(), path, depth)
+		return v, ok, err
+	}
+	if tok != json.Delim('{') {
+		return v, false, d.wrongType(tok, path, "must be an object", depth)
+	}
+	return v, true, d.object(v.Message(), path, depth+1)
+}
+
+// isNullable reports whether null is a value of a field.
 func isNullable(fd protoreflect.FieldDescriptor) bool {
+	if fd.Kind() != protoreflect.MessageKind {
+		return false
+	}
 	v := valueFor(fd.Message().FullName())
 	return v != nil && v.nullable
+}
+
+// number reads an integer of a kind. problem says what is wrong with it, or "".
+func number(tok json.Token, kind protoreflect.Kind) (v protoreflect.Value, problem string) {
+	n, problem := integer(tok)
+	switch {
+	case problem != "" || kind == protoreflect.Int64Kind:
+		return protoreflect.ValueOfInt64(n), problem
+	case n < math.MinInt32 || n > math.MaxInt32:
+		return v, "is out of range"
+	}
+	return protoreflect.ValueOfInt32(int32(n)), ""
 }
 
 // integer reads 3, 3.0 and 3e0 alike, without going through a float.
@@ -325,8 +340,10 @@ func (d *decoder) array(depth int) error {
 	return nil
 }
 
-func (d *decoder) wrongType(path, phrase string) {
+// wrongType notes a value of the wrong type, whose first token is tok, and skips it.
+func (d *decoder) wrongType(tok json.Token, path, phrase string, depth int) error {
 	d.wrong.Add(path, ruleType, phrase)
+	return d.rest(tok, depth)
 }
 
 func join(path, name string) string {
