@@ -1,15 +1,9 @@
 package gatewaya
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 
@@ -18,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"reservation.dev/devkit/testkit"
+	"reservation.dev/devkit/testkit/edgetest"
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/edge"
@@ -34,25 +29,24 @@ import (
 // gateway is Interface A on HTTP before small fakes of the services on gRPC.
 type gateway struct {
 	t         *testing.T
-	url       string
-	http      *http.Client
+	client    *edgetest.Client
 	issuer    *tokentest.Issuer
 	company   id.Company
 	contract  *openapitest.Contract
 	customers *fakeCustomers
 	bookings  *fakeBookings
 	auth      *fakeAuth
-	log       *lockedBuffer
+	log       *edgetest.Log
 }
 
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
 	g := &gateway{
 		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi, ""),
-		customers: &fakeCustomers{}, bookings: &fakeBookings{}, auth: &fakeAuth{}, log: &lockedBuffer{},
+		customers: &fakeCustomers{}, bookings: &fakeBookings{}, auth: &fakeAuth{}, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
-	srv := rpc.NewServer(rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: rpc.Policy{
+	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: rpc.Policy{
 		authv1.TokenService_IssueToken_FullMethodName:             rpc.Public,
 		customerv1.CustomerService_GetCustomer_FullMethodName:     "customers:read|profile:read",
 		customerv1.CustomerService_UpdateCustomer_FullMethodName:  "customers:write|profile:write",
@@ -60,21 +54,11 @@ func newGateway(t *testing.T) *gateway {
 		customerv1.CustomerService_ExportCustomers_FullMethodName: "customers:read",
 		bookingv1.BookingService_ListTransactions_FullMethodName:  "bookings:read",
 		bookingv1.BookingService_GetTransaction_FullMethodName:    "bookings:read",
-	}})
-	authv1.RegisterTokenServiceServer(srv, g.auth)
-	customerv1.RegisterCustomerServiceServer(srv, g.customers)
-	bookingv1.RegisterBookingServiceServer(srv, g.bookings)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = srv.Serve(ln) }()
-	t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
+	}}, func(s grpc.ServiceRegistrar) {
+		authv1.RegisterTokenServiceServer(s, g.auth)
+		customerv1.RegisterCustomerServiceServer(s, g.customers)
+		bookingv1.RegisterBookingServiceServer(s, g.bookings)
+	})
 
 	options := edge.Options{
 		Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: ratelimit.New(testkit.Bus(t), ratelimit.Options{}),
@@ -86,57 +70,18 @@ func newGateway(t *testing.T) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(handler)
-	t.Cleanup(web.Close)
-	g.url = web.URL
-	g.http = &http.Client{Transport: g.contract.Transport(t, web.Client().Transport)}
+	g.client = edgetest.Serve(t, handler, g.contract)
 	return g
 }
 
-// request describes one HTTP request of a test.
-type request struct {
-	method, path, token, media, body string
-	header                           http.Header
-}
+// request is a request of a test.
+type request = edgetest.Request
 
-type answer struct {
-	code   int
-	header http.Header
-	body   string
-}
+type answer = edgetest.Answer
 
 func (g *gateway) do(r request) answer {
 	g.t.Helper()
-	var body io.Reader
-	if r.body != "" {
-		body = strings.NewReader(r.body)
-	}
-	req, err := http.NewRequestWithContext(g.t.Context(), r.method, g.url+r.path, body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	if r.header != nil {
-		req.Header = r.header.Clone()
-	}
-	if r.token != "" {
-		req.Header.Set("Authorization", "Bearer "+r.token)
-	}
-	if r.media == "" && r.body != "" {
-		r.media = jsonType
-	}
-	if r.media != "" {
-		req.Header.Set("Content-Type", r.media)
-	}
-	res, err := g.http.Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return answer{res.StatusCode, res.Header, string(text)}
+	return g.client.Do(r)
 }
 
 // token returns a token with all scopes of Interface A.
@@ -242,24 +187,6 @@ func (f *fakeAuth) IssueToken(_ context.Context, req *authv1.IssueTokenRequest) 
 		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are not valid")
 	}
 	return &authv1.IssueTokenResponse{AccessToken: "a.b.c", ExpiresIn: 3600, Scope: "customers:read"}, nil
-}
-
-// lockedBuffer collects log lines of several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 var errBroken = fmt.Errorf("connection to 10.0.0.7 lost, password=hunter2")

@@ -63,44 +63,44 @@ func TestAccess(t *testing.T) { // invariant 1
 			continue
 		}
 		path := strings.NewReplacer("{id}", customerID, "{booking_id}", id.New[id.Transaction]().String()).Replace(r.Path)
-		paths[r.Method+" "+r.Path] = request{method: r.Method, path: path, body: map[bool]string{true: "not json"}[r.Method == http.MethodPut]}
+		paths[r.Method+" "+r.Path] = request{Method: r.Method, Path: path, Body: map[bool]string{true: "not json"}[r.Method == http.MethodPut]}
 		needed[r.Method+" "+r.Path] = r.Scope
 	}
 	for name, r := range paths {
 		t.Run(name+" needs a token", func(t *testing.T) {
 			for _, header := range []http.Header{nil, {"Authorization": {"Bearer"}}, {"Authorization": {"Basic YTpi"}}, {"Authorization": {"Bearer nonsense"}}, {"Authorization": {"Bearer a", "Bearer b"}}} {
-				r.header = header
+				r.Header = header
 				a := g.do(r)
-				if a.code != http.StatusUnauthorized || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
-					t.Errorf("%v: got %d %s", header, a.code, a.body)
+				if a.Code != http.StatusUnauthorized || !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
+					t.Errorf("%v: got %d %s", header, a.Code, a.Body)
 				}
 			}
 		})
 		t.Run(name+" refuses an expired token", func(t *testing.T) {
-			r.token = g.issuer.Sign(token.Claims{Company: g.company, Scopes: []string{needed[name]}, IssuedAt: time.Now().Add(-2 * time.Hour)})
+			r.Token = g.issuer.Sign(token.Claims{Company: g.company, Scopes: []string{needed[name]}, IssuedAt: time.Now().Add(-2 * time.Hour)})
 			a := g.do(r)
-			if a.code != http.StatusUnauthorized || !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
-				t.Errorf("got %d %v", a.code, a.header)
+			if a.Code != http.StatusUnauthorized || !strings.Contains(a.Header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+				t.Errorf("got %d %v", a.Code, a.Header)
 			}
 		})
 		t.Run(name+" refuses the token of a service", func(t *testing.T) {
 			for _, scope := range []string{needed[name], token.Admin} {
-				r.token = g.issuer.Sign(token.Claims{
+				r.Token = g.issuer.Sign(token.Claims{
 					Subject: id.New[id.ServiceCredential]().String(), Kind: token.KindService, Company: g.company, Scopes: []string{scope},
 				})
 				a := g.do(r)
-				if a.code != http.StatusUnauthorized || !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
-					t.Errorf("got %d %v", a.code, a.header)
+				if a.Code != http.StatusUnauthorized || !strings.Contains(a.Header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+					t.Errorf("got %d %v", a.Code, a.Header)
 				}
 			}
 		})
 		t.Run(name+" names the missing scope", func(t *testing.T) {
 			others := slices.DeleteFunc(scopes.InterfaceA(), func(scope string) bool { return scope == needed[name] })
-			r.token = g.issuer.Client(g.company, others...)
+			r.Token = g.issuer.Client(g.company, others...)
 			a := g.do(r)
-			if a.code != http.StatusForbidden || !strings.Contains(a.body, needed[name]) ||
-				!strings.Contains(a.header.Get("WWW-Authenticate"), `scope="`+needed[name]+`"`) {
-				t.Errorf("got %d %s %v", a.code, a.body, a.header)
+			if a.Code != http.StatusForbidden || !strings.Contains(a.Body, needed[name]) ||
+				!strings.Contains(a.Header.Get("WWW-Authenticate"), `scope="`+needed[name]+`"`) {
+				t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 			}
 		})
 	}
@@ -112,10 +112,10 @@ func TestErrors(t *testing.T) { // invariant 4
 	customerID := id.New[id.Customer]().String()
 	profile := "/customer/" + customerID + "/profile"
 	put := func(media, body string) request {
-		return request{method: http.MethodPut, path: profile, token: g.token(), media: media, body: body}
+		return request{Method: http.MethodPut, Path: profile, Token: g.token(), Media: media, Body: body}
 	}
 	get := func(path string) request {
-		return request{method: http.MethodGet, path: path, token: g.token()}
+		return request{Method: http.MethodGet, Path: path, Token: g.token()}
 	}
 	list := "/customer/" + customerID + "/bookings"
 	tests := map[string]struct {
@@ -126,7 +126,7 @@ func TestErrors(t *testing.T) { // invariant 4
 	}{
 		"an unknown path":                        {get("/nothing"), 404, fault.ReasonNotFound, ""},
 		"a trailing slash":                       {get("/customers/"), 404, fault.ReasonNotFound, ""},
-		"a wrong method":                         {request{method: http.MethodDelete, path: profile, token: g.token()}, 405, fault.ReasonMethodNotAllowed, ""},
+		"a wrong method":                         {request{Method: http.MethodDelete, Path: profile, Token: g.token()}, 405, fault.ReasonMethodNotAllowed, ""},
 		"an empty identifier":                    {get("/customer//profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier with a quote":             {get("/customer/cust_'--/profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier with a NUL":               {get("/customer/cust_%00/profile"), 404, fault.ReasonNotFound, ""},
@@ -153,12 +153,12 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a negative page of customers":           {get("/customers?page=-1"), 400, fault.ReasonInvalidParameter, "page"},
 		"a pageSize of 0 customers":              {get("/customers?pageSize=0"), 400, fault.ReasonInvalidParameter, "pageSize"},
 		"an updated_since that is no instant":    {get("/customers?updated_since=today"), 400, fault.ReasonInvalidParameter, "updated_since"},
-		"an empty Idempotency-Key":               {request{method: http.MethodPut, path: profile, token: g.token(), body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
-		"an Idempotency-Key that is too long":    {request{method: http.MethodPut, path: profile, token: g.token(), body: `{}`, header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
-		"a token request with another media":     {request{method: http.MethodPost, path: "/token", media: "text/xml", body: "<a/>"}, 415, fault.ReasonUnsupportedMediaType, ""},
-		"a token request that is no JSON":        {request{method: http.MethodPost, path: "/token", body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
-		"a token request with a number":          {request{method: http.MethodPost, path: "/token", body: `{"client_id":5,"client_secret":"x"}`}, 400, fault.ReasonValidation, "client_id"},
-		"a token request with wrong credentials": {request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"x"}`}, 401, fault.ReasonInvalidCredentials, ""},
+		"an empty Idempotency-Key":               {request{Method: http.MethodPut, Path: profile, Token: g.token(), Body: `{}`, Header: http.Header{"Idempotency-Key": {""}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
+		"an Idempotency-Key that is too long":    {request{Method: http.MethodPut, Path: profile, Token: g.token(), Body: `{}`, Header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
+		"a token request with another media":     {request{Method: http.MethodPost, Path: "/token", Media: "text/xml", Body: "<a/>"}, 415, fault.ReasonUnsupportedMediaType, ""},
+		"a token request that is no JSON":        {request{Method: http.MethodPost, Path: "/token", Body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
+		"a token request with a number":          {request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":5,"client_secret":"x"}`}, 400, fault.ReasonValidation, "client_id"},
+		"a token request with wrong credentials": {request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"m2m_x","client_secret":"x"}`}, 401, fault.ReasonInvalidCredentials, ""},
 	}
 	for name, tt := range tests {
 		t.Run("answers "+name, func(t *testing.T) {
@@ -170,45 +170,45 @@ func TestErrors(t *testing.T) { // invariant 4
 					Details       map[string]any
 				}
 			}
-			if err := json.Unmarshal([]byte(a.body), &body); err != nil {
-				t.Fatalf("%d %s: %v", a.code, a.body, err)
+			if err := json.Unmarshal([]byte(a.Body), &body); err != nil {
+				t.Fatalf("%d %s: %v", a.Code, a.Body, err)
 			}
-			if a.code != tt.code || body.Error.Code != tt.reason || body.Message == "" || body.Message != body.Error.Message {
-				t.Errorf("got %d %s, want %d %s", a.code, a.body, tt.code, tt.reason)
+			if a.Code != tt.code || body.Error.Code != tt.reason || body.Message == "" || body.Message != body.Error.Message {
+				t.Errorf("got %d %s, want %d %s", a.Code, a.Body, tt.code, tt.reason)
 			}
 			if tt.field != "" && (body.Error.Details["field"] != tt.field || body.Error.Details["rule"] == "") {
 				t.Errorf("got details %v, want the field %s", body.Error.Details, tt.field)
 			}
-			if a.header.Get("X-Request-Id") == "" {
+			if a.Header.Get("X-Request-Id") == "" {
 				t.Error("there is no X-Request-Id")
 			}
-			if tt.code == 405 && a.header.Get("Allow") != "GET, PUT" {
-				t.Errorf("Allow: %q", a.header.Get("Allow"))
+			if tt.code == 405 && a.Header.Get("Allow") != "GET, PUT" {
+				t.Errorf("Allow: %q", a.Header.Get("Allow"))
 			}
 		})
 	}
 	t.Run("tells nothing of an internal error, and logs it under the request's id", func(t *testing.T) {
 		g.customers.err = errBroken
 		defer func() { g.customers.err = nil }()
-		a := g.do(request{method: http.MethodGet, path: profile, token: g.token(), header: http.Header{"X-Request-Id": {"req-7"}}})
-		if a.code != http.StatusInternalServerError || strings.Contains(a.body, "10.0.0.7") || a.header.Get("X-Request-Id") != "req-7" {
-			t.Errorf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: http.MethodGet, Path: profile, Token: g.token(), Header: http.Header{"X-Request-Id": {"req-7"}}})
+		if a.Code != http.StatusInternalServerError || strings.Contains(a.Body, "10.0.0.7") || a.Header.Get("X-Request-Id") != "req-7" {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 		if !strings.Contains(g.log.String(), "req-7") {
 			t.Error("the request's id is not in the log")
 		}
 	})
 	t.Run("is read as it is written, the message first", func(t *testing.T) {
-		a := g.do(request{method: http.MethodGet, path: profile})
+		a := g.do(request{Method: http.MethodGet, Path: profile})
 		const message = `"an access token is required: Authorization: Bearer <token>"`
-		if want := `{"message":` + message + `,"error":{"code":"UNAUTHORIZED","message":` + message + `,"details":{}}}`; a.body != want {
-			t.Errorf("got %s", a.body)
+		if want := `{"message":` + message + `,"error":{"code":"UNAUTHORIZED","message":` + message + `,"details":{}}}`; a.Body != want {
+			t.Errorf("got %s", a.Body)
 		}
 	})
 	t.Run("replaces a request id that is not sane", func(t *testing.T) {
 		for _, bad := range []string{strings.Repeat("x", 200), "a b", "\"<script>\" x"} {
-			a := g.do(request{method: http.MethodGet, path: "/nothing", header: http.Header{"X-Request-Id": {bad}}})
-			if got := a.header.Get("X-Request-Id"); got == "" || got == bad {
+			a := g.do(request{Method: http.MethodGet, Path: "/nothing", Header: http.Header{"X-Request-Id": {bad}}})
+			if got := a.Header.Get("X-Request-Id"); got == "" || got == bad {
 				t.Errorf("%q became %q", bad, got)
 			}
 		}
@@ -223,15 +223,15 @@ func TestProfile(t *testing.T) {
 	path := "/customer/" + customerID + "/profile"
 
 	t.Run("is the customer without archived, with an ETag", func(t *testing.T) {
-		a := g.do(request{method: http.MethodGet, path: path, token: g.token()})
+		a := g.do(request{Method: http.MethodGet, Path: path, Token: g.token()})
 		want := `{"data":{"id":"` + customerID + `","type":"customer","firstname":"Zoë","lastname":"O'Brien","email":"z@example.com","mobile":""}}`
-		if a.code != 200 || a.body != want || a.header.Get("ETag") != `"7"` {
-			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		if a.Code != 200 || a.Body != want || a.Header.Get("ETag") != `"7"` {
+			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
 	})
 	t.Run("passes on the caller's token and nothing else of its headers", func(t *testing.T) { // invariant 2
 		tok := g.token()
-		g.do(request{method: http.MethodGet, path: path, token: tok, header: http.Header{
+		g.do(request{Method: http.MethodGet, Path: path, Token: tok, Header: http.Header{
 			"Grpc-Metadata-Reservation-Company": {"comp_x"}, "Reservation-Company": {"comp_x"}, "Grpc-Timeout": {"nonsense"}, "X-Request-Id": {"req-9"},
 		}})
 		md := g.customers.metadata
@@ -243,10 +243,10 @@ func TestProfile(t *testing.T) {
 		}
 	})
 	t.Run("update sends the required fields always, mobile only when given", func(t *testing.T) {
-		a := g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{"firstname":"A","lastname":"B","email":"c@example.com"}`,
-			header: http.Header{"If-Match": {`"6"`}, "Idempotency-Key": {"k1"}}})
-		if a.code != 200 || a.header.Get("ETag") != `"7"` {
-			t.Fatalf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: http.MethodPut, Path: path, Token: g.token(), Body: `{"firstname":"A","lastname":"B","email":"c@example.com"}`,
+			Header: http.Header{"If-Match": {`"6"`}, "Idempotency-Key": {"k1"}}})
+		if a.Code != 200 || a.Header.Get("ETag") != `"7"` {
+			t.Fatalf("got %d %s", a.Code, a.Body)
 		}
 		u := g.customers.updated
 		if u.GetFirstName() != "A" || u.GetLastName() != "B" || u.GetEmail() != "c@example.com" || u.Mobile != nil || u.GetExpectedVersion() != 6 || u.Archived != nil {
@@ -255,7 +255,7 @@ func TestProfile(t *testing.T) {
 		if got := g.customers.metadata.Get("idempotency-key"); len(got) != 1 || got[0] != "k1" {
 			t.Errorf("idempotency-key: %v", got)
 		}
-		g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{"mobile":"","password":"x"}`})
+		g.do(request{Method: http.MethodPut, Path: path, Token: g.token(), Body: `{"mobile":"","password":"x"}`})
 		u = g.customers.updated
 		if u.FirstName == nil || u.GetFirstName() != "" || u.Mobile == nil || u.GetMobile() != "" {
 			t.Errorf("got %v", u)
@@ -263,7 +263,7 @@ func TestProfile(t *testing.T) {
 	})
 	t.Run("reads an escaped identifier, once", func(t *testing.T) {
 		for escaped, want := range map[string]string{"cust%5Fx": "cust_x", "cust%255Fx": "cust%5Fx"} {
-			g.do(request{method: http.MethodPut, path: "/customer/" + escaped + "/profile", token: g.token(), body: `{}`})
+			g.do(request{Method: http.MethodPut, Path: "/customer/" + escaped + "/profile", Token: g.token(), Body: `{}`})
 			if got := g.customers.updated.GetId(); got != want {
 				t.Errorf("%s: got %s", escaped, got)
 			}
@@ -274,10 +274,10 @@ func TestProfile(t *testing.T) {
 			fault.Field{Field: "first_name", Rule: "required", Message: "is required"},
 			fault.Field{Field: "email", Rule: "email", Message: "must be an e-mail address"})
 		defer func() { g.customers.err = nil }()
-		a := g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{}`})
-		if a.code != 400 || !strings.Contains(a.body, `"field":"firstname"`) || !strings.Contains(a.body, `"message":"firstname is required"`) ||
-			!strings.Contains(a.body, `"field":"email"`) || strings.Contains(a.body, "first_name") {
-			t.Errorf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: http.MethodPut, Path: path, Token: g.token(), Body: `{}`})
+		if a.Code != 400 || !strings.Contains(a.Body, `"field":"firstname"`) || !strings.Contains(a.Body, `"message":"firstname is required"`) ||
+			!strings.Contains(a.Body, `"field":"email"`) || strings.Contains(a.Body, "first_name") {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	t.Run("answers a stale If-Match and a reused key with their own statuses", func(t *testing.T) {
@@ -292,12 +292,12 @@ func TestProfile(t *testing.T) {
 			{fault.Away(errBroken), 503},
 		} {
 			g.customers.err = tt.err
-			a := g.do(request{method: http.MethodPut, path: path, token: g.token(), body: `{}`})
-			if a.code != tt.code || a.header.Get("ETag") != "" || strings.Contains(a.body, "hunter2") {
-				t.Errorf("%v: got %d %s", tt.err, a.code, a.body)
+			a := g.do(request{Method: http.MethodPut, Path: path, Token: g.token(), Body: `{}`})
+			if a.Code != tt.code || a.Header.Get("ETag") != "" || strings.Contains(a.Body, "hunter2") {
+				t.Errorf("%v: got %d %s", tt.err, a.Code, a.Body)
 			}
-			if fault.From(tt.err).RetryAfter > 0 && a.header.Get("Retry-After") != "1" {
-				t.Errorf("%v: Retry-After %q", tt.err, a.header.Get("Retry-After"))
+			if fault.From(tt.err).RetryAfter > 0 && a.Header.Get("Retry-After") != "1" {
+				t.Errorf("%v: Retry-After %q", tt.err, a.Header.Get("Retry-After"))
 			}
 		}
 		g.customers.err = nil
@@ -308,7 +308,7 @@ func TestCustomers(t *testing.T) { // invariant 3
 	t.Parallel()
 	g := newGateway(t)
 	one := `{"id":"cust_01jb4x9m3vf6ksn8w2d7pq5r0t","type":"customer","firstname":"A","lastname":"B","email":"c@example.com","mobile":"","archived":true}`
-	get := request{method: http.MethodGet, path: "/customers", token: g.token()}
+	get := request{Method: http.MethodGet, Path: "/customers", Token: g.token()}
 	for name, tt := range map[string]struct {
 		chunks []string
 		want   string
@@ -319,15 +319,15 @@ func TestCustomers(t *testing.T) { // invariant 3
 	} {
 		t.Run("is one document of "+name, func(t *testing.T) {
 			g.customers.chunks = tt.chunks
-			if a := g.do(get); a.code != 200 || a.body != tt.want || a.header.Get("Content-Type") != jsonType {
-				t.Errorf("got %d %s", a.code, a.body)
+			if a := g.do(get); a.Code != 200 || a.Body != tt.want || a.Header.Get("Content-Type") != jsonType {
+				t.Errorf("got %d %s", a.Code, a.Body)
 			}
 		})
 	}
 	t.Run("cuts the connection when the stream fails midway", func(t *testing.T) {
 		g.customers.chunks, g.customers.cut = []string{one}, errBroken
 		defer func() { g.customers.cut = nil }()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/customers", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.client.URL+"/customers", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,15 +344,15 @@ func TestCustomers(t *testing.T) { // invariant 3
 	t.Run("answers an error before the first chunk", func(t *testing.T) {
 		g.customers.err = fault.Away(errBroken)
 		defer func() { g.customers.err = nil }()
-		if a := g.do(get); a.code != 503 {
-			t.Errorf("got %d %s", a.code, a.body)
+		if a := g.do(get); a.Code != 503 {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	t.Run("is a page where one is asked for, of at most 100", func(t *testing.T) {
 		g.customers.answer = &customerv1.Customer{Id: "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", FirstName: "A"}
-		a := g.do(request{method: http.MethodGet, path: "/customers?page=3&pageSize=500&updated_since=2026-01-01T00:00:00Z", token: g.token()})
-		if a.code != 200 || !strings.HasSuffix(a.body, `"total":41,"page":3,"pageSize":100}`) {
-			t.Errorf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: http.MethodGet, Path: "/customers?page=3&pageSize=500&updated_since=2026-01-01T00:00:00Z", Token: g.token()})
+		if a.Code != 200 || !strings.HasSuffix(a.Body, `"total":41,"page":3,"pageSize":100}`) {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 		if l := g.customers.listed; l.GetOffset() != 300 || l.GetPageSize() != 100 || l.GetUpdatedSince().AsTime().Year() != 2026 {
 			t.Errorf("asked %v", l)
@@ -399,35 +399,35 @@ func TestBookings(t *testing.T) {
 		event(pass, "2026-03-29T12:30:00", "Australia/Lord_Howe") + `,"payment":{"method":"PASS","currency":"CR","credits_used":3}}]}`
 
 	t.Run("list has the shape of the interface, to the byte", func(t *testing.T) {
-		a := g.do(request{method: http.MethodGet, path: list, token: g.token()})
-		if a.code != 200 || a.body != `{"data":[`+want+`],"total":1,"page":0,"pageSize":30}` {
-			t.Errorf("got  %s\nwant %s", a.body, want)
+		a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()})
+		if a.Code != 200 || a.Body != `{"data":[`+want+`],"total":1,"page":0,"pageSize":30}` {
+			t.Errorf("got  %s\nwant %s", a.Body, want)
 		}
 	})
 	t.Run("single booking is the same as in the list", func(t *testing.T) {
-		a := g.do(request{method: http.MethodGet, path: "/customer/" + buyer.GetId() + "/booking/" + txn.GetId(), token: g.token()})
-		if a.code != 200 || a.body != `{"data":`+want+`}` || a.header.Get("ETag") != `"3"` {
-			t.Errorf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: http.MethodGet, Path: "/customer/" + buyer.GetId() + "/booking/" + txn.GetId(), Token: g.token()})
+		if a.Code != 200 || a.Body != `{"data":`+want+`}` || a.Header.Get("ETag") != `"3"` {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	t.Run("an empty list is an empty array", func(t *testing.T) {
 		g.bookings.transactions = nil
 		defer func() { g.bookings.transactions = []*bookingv1.Transaction{txn} }()
-		if a := g.do(request{method: http.MethodGet, path: list, token: g.token()}); a.body != `{"data":[],"total":0,"page":0,"pageSize":30}` {
-			t.Errorf("got %s", a.body)
+		if a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()}); a.Body != `{"data":[],"total":0,"page":0,"pageSize":30}` {
+			t.Errorf("got %s", a.Body)
 		}
 	})
 	t.Run("parameters reach the service as given, and are absent when not", func(t *testing.T) {
-		g.do(request{method: http.MethodGet, path: list + "?page=2&pageSize=500&future_only=True&startDate=2026-01-01T00:00:00%2B01:00&endDate=2026-02-01&page_size=7", token: g.token()})
+		g.do(request{Method: http.MethodGet, Path: list + "?page=2&pageSize=500&future_only=True&startDate=2026-01-01T00:00:00%2B01:00&endDate=2026-02-01&page_size=7", Token: g.token()})
 		l := g.bookings.listed
 		if l.GetPage() != 2 || l.GetPageSize() != 500 || !l.GetFutureOnly() || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01" {
 			t.Errorf("asked %v", l)
 		}
-		g.do(request{method: http.MethodGet, path: list + "?pageSize=99999999999999999999&startDate=2026-01-01T00:00:00+01:00&endDate=2026-02-01T00:00:00+01:00", token: g.token()})
+		g.do(request{Method: http.MethodGet, Path: list + "?pageSize=99999999999999999999&startDate=2026-01-01T00:00:00+01:00&endDate=2026-02-01T00:00:00+01:00", Token: g.token()})
 		if l := g.bookings.listed; l.GetPageSize() != 2147483647 || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01T00:00:00+01:00" {
 			t.Errorf("with offsets that are not escaped: asked %v", l)
 		}
-		g.do(request{method: http.MethodGet, path: list, token: g.token()})
+		g.do(request{Method: http.MethodGet, Path: list, Token: g.token()})
 		if l := g.bookings.listed; l.Page != nil || l.PageSize != nil || l.GetFutureOnly() || l.StartDate != nil || l.EndDate != nil {
 			t.Errorf("asked %v", l)
 		}
@@ -435,8 +435,8 @@ func TestBookings(t *testing.T) {
 	t.Run("names the service's parameters as the interface does", func(t *testing.T) {
 		g.bookings.err = fault.InvalidParameter("start_date", "format", "must be a date")
 		defer func() { g.bookings.err = nil }()
-		if a := g.do(request{method: http.MethodGet, path: list, token: g.token()}); a.code != 400 || !strings.Contains(a.body, `"message":"startDate must be a date"`) {
-			t.Errorf("got %d %s", a.code, a.body)
+		if a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()}); a.Code != 400 || !strings.Contains(a.Body, `"message":"startDate must be a date"`) {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 }
@@ -445,7 +445,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
 	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/docs": "<html", "/docs/": "<html"} {
-		res, err := http.Get(g.url + path)
+		res, err := http.Get(g.client.URL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -468,13 +468,13 @@ func TestPages(t *testing.T) {
 		"a page with a slash behind it is none": {http.MethodGet, "/openapi.yaml/", 404, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := g.do(request{method: tt.method, path: tt.path, token: g.token()})
+			a := g.do(request{Method: tt.method, Path: tt.path, Token: g.token()})
 			reason := fault.ReasonNotFound
 			if tt.code == 405 {
 				reason = fault.ReasonMethodNotAllowed
 			}
-			if a.code != tt.code || !strings.Contains(a.body, `"code":"`+reason+`"`) || a.header.Get("Allow") != tt.allow {
-				t.Errorf("got %d, Allow %q, %s", a.code, a.header.Get("Allow"), a.body)
+			if a.Code != tt.code || !strings.Contains(a.Body, `"code":"`+reason+`"`) || a.Header.Get("Allow") != tt.allow {
+				t.Errorf("got %d, Allow %q, %s", a.Code, a.Header.Get("Allow"), a.Body)
 			}
 		})
 	}

@@ -28,9 +28,9 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
 	t.Run("takes the JSON body", func(t *testing.T) {
-		a := g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"right","scope":"customers:read"}`})
-		if a.code != 200 || a.body != grantedToken || a.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"m2m_x","client_secret":"right","scope":"customers:read"}`})
+		if a.Code != 200 || a.Body != grantedToken || a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 		if g.auth.asked.GetClientAddress() != "127.0.0.1" || g.auth.asked.GetScope() != "customers:read" {
 			t.Errorf("asked %v", g.auth.asked)
@@ -41,9 +41,9 @@ func TestToken(t *testing.T) {
 			{jsonType, `{}`, ""}, {jsonType, `{"scope":"customers:read"}`, "customers:read"}, {jsonType, "", ""}, {"", "", ""},
 			{jsonType, `{"client_id":"m2m_x"}`, ""}, {jsonType, `{"client_id":"m2m_x","client_secret":"right"}`, ""},
 		} {
-			a := g.do(request{method: http.MethodPost, path: "/token", media: tt.media, body: tt.body, header: basic("m2m%5Fx", "right")})
-			if a.code != 200 || a.body != grantedToken || g.auth.asked.GetClientId() != "m2m_x" || g.auth.asked.GetScope() != tt.scope {
-				t.Errorf("%s %q: got %d %s, asked %v", tt.media, tt.body, a.code, a.body, g.auth.asked)
+			a := g.do(request{Method: http.MethodPost, Path: "/token", Media: tt.media, Body: tt.body, Header: basic("m2m%5Fx", "right")})
+			if a.Code != 200 || a.Body != grantedToken || g.auth.asked.GetClientId() != "m2m_x" || g.auth.asked.GetScope() != tt.scope {
+				t.Errorf("%s %q: got %d %s, asked %v", tt.media, tt.body, a.Code, a.Body, g.auth.asked)
 			}
 		}
 	})
@@ -63,20 +63,20 @@ func TestToken(t *testing.T) {
 			{`{}`, basic("m2m_x", "no"), 401, "Basic", "INVALID_CREDENTIALS"},
 			{``, nil, 400, "", "INVALID_JSON"},
 		} {
-			a := g.do(request{method: http.MethodPost, path: "/token", body: tt.body, header: tt.header})
-			if a.code != tt.code || !strings.Contains(a.body, tt.contains) || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), tt.scheme) {
-				t.Errorf("%q: got %d %s", tt.body, a.code, a.body)
+			a := g.do(request{Method: http.MethodPost, Path: "/token", Body: tt.body, Header: tt.header})
+			if a.Code != tt.code || !strings.Contains(a.Body, tt.contains) || !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), tt.scheme) {
+				t.Errorf("%q: got %d %s", tt.body, a.Code, a.Body)
 			}
 		}
 	})
 	t.Run("asks for API clients alone", func(t *testing.T) {
-		g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"svc_x","client_secret":"right"}`})
+		g.do(request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"svc_x","client_secret":"right"}`})
 		if kind := g.auth.asked.GetKind(); kind != authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT {
 			t.Errorf("asked for %s", kind)
 		}
 	})
 	t.Run("writes no secret to the log", func(t *testing.T) {
-		g.do(request{method: http.MethodPost, path: "/token", body: `{"client_id":"m2m_x","client_secret":"s3cr3t-value"}`})
+		g.do(request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"m2m_x","client_secret":"s3cr3t-value"}`})
 		if strings.Contains(g.log.String(), "s3cr3t-value") {
 			t.Error("the secret is in the log")
 		}
@@ -87,18 +87,18 @@ func TestTokenByForm(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
 	form := func(values url.Values, header http.Header) answer {
-		return g.do(request{method: http.MethodPost, path: "/token", media: formType, body: values.Encode(), header: header})
+		return g.do(request{Method: http.MethodPost, Path: "/token", Media: formType, Body: values.Encode(), Header: header})
 	}
 	t.Run("takes an RFC 6749 form", func(t *testing.T) {
 		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"right"}}, nil)
-		if a.code != 200 || a.body != grantedToken {
-			t.Errorf("got %d %s", a.code, a.body)
+		if a.Code != 200 || a.Body != grantedToken {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	t.Run("takes HTTP Basic, whose parts are form-encoded", func(t *testing.T) {
 		a := form(url.Values{"grant_type": {"client_credentials"}}, basic("m2m%5Fx", "right"))
-		if a.code != 200 || g.auth.asked.GetClientId() != "m2m_x" {
-			t.Errorf("got %d %s", a.code, a.body)
+		if a.Code != 200 || g.auth.asked.GetClientId() != "m2m_x" {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	both := url.Values{"grant_type": {"client_credentials"}, "client_secret": {"right"}}
@@ -125,26 +125,26 @@ func TestTokenByForm(t *testing.T) {
 				Error       string `json:"error"`
 				Description string `json:"error_description"`
 			}
-			if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.code != tt.code || body.Error != tt.error || body.Description == "" {
-				t.Errorf("got %d %s (%v)", a.code, a.body, err)
+			if err := json.Unmarshal([]byte(a.Body), &body); err != nil || a.Code != tt.code || body.Error != tt.error || body.Description == "" {
+				t.Errorf("got %d %s (%v)", a.Code, a.Body, err)
 			}
-			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), tt.scheme) {
-				t.Errorf("WWW-Authenticate: %q", a.header.Get("WWW-Authenticate"))
+			if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), tt.scheme) {
+				t.Errorf("WWW-Authenticate: %q", a.Header.Get("WWW-Authenticate"))
 			}
 		})
 	}
 	t.Run("refuses an oversized form as RFC 6749 says", func(t *testing.T) {
 		a := form(url.Values{"grant_type": {"client_credentials"}, "x": {strings.Repeat("x", 1<<20)}}, nil)
-		if a.code != 413 || !strings.Contains(a.body, `"error":"invalid_request"`) || a.header.Get("Pragma") != "no-cache" {
-			t.Errorf("got %d %s", a.code, a.body)
+		if a.Code != 413 || !strings.Contains(a.Body, `"error":"invalid_request"`) || a.Header.Get("Pragma") != "no-cache" {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	t.Run("answers throttled callers with Retry-After", func(t *testing.T) {
 		g.auth.err = fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failures").After(90 * time.Second)
 		defer func() { g.auth.err = nil }()
 		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"no"}}, nil)
-		if a.code != 429 || a.header.Get("Retry-After") != "90" {
-			t.Errorf("got %d %s", a.code, a.body)
+		if a.Code != 429 || a.Header.Get("Retry-After") != "90" {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 }
@@ -153,20 +153,20 @@ func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
 	get := func(raw string) answer {
-		return g.do(request{method: http.MethodGet, path: "/customers?page=0", token: raw})
+		return g.do(request{Method: http.MethodGet, Path: "/customers?page=0", Token: raw})
 	}
 	g.customers.answer = &customerv1.Customer{Id: id.New[id.Customer]().String()}
 	t.Run("there is none unless a client has its own", func(t *testing.T) {
-		if a := get(g.token()); a.code != 200 || a.header.Get("RateLimit-Limit") != "" {
-			t.Errorf("got %d %v", a.code, a.header)
+		if a := get(g.token()); a.Code != 200 || a.Header.Get("RateLimit-Limit") != "" {
+			t.Errorf("got %d %v", a.Code, a.Header)
 		}
 	})
 	t.Run("a client's own is kept, and said", func(t *testing.T) {
 		limited := g.issuer.Sign(token.Claims{Kind: token.KindClient, Company: g.company, Subject: "m2m_limited", Scopes: []string{"customers:read"}, RateLimit: 2})
 		for i := range 3 {
 			a := get(limited)
-			if (a.code == http.StatusTooManyRequests) != (i == 2) || a.header.Get("RateLimit-Limit") != "2" || (a.header.Get("Retry-After") != "") != (i == 2) {
-				t.Errorf("%d: got %d %s %v", i, a.code, a.body, a.header)
+			if (a.Code == http.StatusTooManyRequests) != (i == 2) || a.Header.Get("RateLimit-Limit") != "2" || (a.Header.Get("Retry-After") != "") != (i == 2) {
+				t.Errorf("%d: got %d %s %v", i, a.Code, a.Body, a.Header)
 			}
 		}
 	})

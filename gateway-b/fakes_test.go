@@ -1,25 +1,21 @@
 package gatewayb
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit"
+	"reservation.dev/devkit/testkit/edgetest"
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/edge"
@@ -39,14 +35,13 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // gateway is Interface B on HTTP before small fakes of the services on gRPC.
 type gateway struct {
 	t        *testing.T
-	url      string
-	http     *http.Client
+	client   *edgetest.Client
 	issuer   *tokentest.Issuer
 	company  id.Company
 	contract *openapitest.Contract
 	services *fakes
 	limiter  edge.Limiter
-	log      *lockedBuffer
+	log      *edgetest.Log
 }
 
 // unlimited lets everything pass.
@@ -60,7 +55,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	t.Helper()
 	g := &gateway{
 		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi, base),
-		services: &fakes{}, limiter: limiter, log: &lockedBuffer{},
+		services: &fakes{}, limiter: limiter, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	policy := rpc.Policy{authv1.TokenService_IssueToken_FullMethodName: rpc.Public}
@@ -77,23 +72,13 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 			policy["/"+desc.name+"/"+method] = rpc.AnyToken
 		}
 	}
-	srv := rpc.NewServer(rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: policy})
-	authv1.RegisterTokenServiceServer(srv, fakeTokens{fakes: g.services})
-	customerv1.RegisterCustomerServiceServer(srv, fakeCustomers{fakes: g.services})
-	bookingv1.RegisterEventServiceServer(srv, fakeEvents{fakes: g.services})
-	bookingv1.RegisterBookingServiceServer(srv, fakeBookings{fakes: g.services})
-	passv1.RegisterPassServiceServer(srv, fakePasses{fakes: g.services})
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = srv.Serve(ln) }()
-	t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
+	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: policy}, func(s grpc.ServiceRegistrar) {
+		authv1.RegisterTokenServiceServer(s, fakeTokens{fakes: g.services})
+		customerv1.RegisterCustomerServiceServer(s, fakeCustomers{fakes: g.services})
+		bookingv1.RegisterEventServiceServer(s, fakeEvents{fakes: g.services})
+		bookingv1.RegisterBookingServiceServer(s, fakeBookings{fakes: g.services})
+		passv1.RegisterPassServiceServer(s, fakePasses{fakes: g.services})
+	})
 
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
 	handler, err := newHandler(t.Context(), options, services{
@@ -103,57 +88,19 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(handler)
-	t.Cleanup(web.Close)
-	g.url = web.URL
-	g.http = &http.Client{Transport: g.contract.Transport(t, web.Client().Transport)}
+	g.client = edgetest.Serve(t, handler, g.contract)
 	return g
 }
 
-// request describes one HTTP request of a test; its path is below the base.
-type request struct {
-	method, path, token, media, body string
-	header                           http.Header
-}
+// request is a request of a test, whose path is below the base.
+type request = edgetest.Request
 
-type answer struct {
-	code   int
-	header http.Header
-	body   string
-}
+type answer = edgetest.Answer
 
 func (g *gateway) do(r request) answer {
 	g.t.Helper()
-	var body io.Reader
-	if r.body != "" {
-		body = strings.NewReader(r.body)
-	}
-	req, err := http.NewRequestWithContext(g.t.Context(), r.method, g.url+base+r.path, body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	if r.header != nil {
-		req.Header = r.header.Clone()
-	}
-	if r.token != "" {
-		req.Header.Set("Authorization", "Bearer "+r.token)
-	}
-	if r.media == "" && r.body != "" {
-		r.media = "application/json"
-	}
-	if r.media != "" {
-		req.Header.Set("Content-Type", r.media)
-	}
-	res, err := g.http.Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return answer{res.StatusCode, res.Header, string(text)}
+	r.Path = base + r.Path
+	return g.client.Do(r)
 }
 
 // token returns a token with all permissions.
@@ -310,24 +257,6 @@ func (f fakePasses) AssignCustomerPass(ctx context.Context, req *passv1.AssignCu
 }
 func (f fakePasses) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCustomerPassRequest) (*passv1.UpdateCustomerPassResponse, error) {
 	return reply[*passv1.UpdateCustomerPassResponse](ctx, f.fakes, req)
-}
-
-// lockedBuffer collects log lines of several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 var errBroken = errors.New("connection to 10.0.0.7 lost, password=hunter2")

@@ -83,7 +83,7 @@ func TestAccess(t *testing.T) { // invariant 1
 		if r.Scope == "" {
 			continue
 		}
-		req := request{method: r.Method, path: pathOf(r.Path)}
+		req := request{Method: r.Method, Path: pathOf(r.Path)}
 		name := r.Method + " " + r.Path
 		t.Run(name+" needs a token of an API key", func(t *testing.T) {
 			tokens := map[string]string{
@@ -91,19 +91,19 @@ func TestAccess(t *testing.T) { // invariant 1
 				g.issuer.Sign(token.Claims{Kind: token.KindKey, Company: g.company, Scopes: []string{r.Scope}, IssuedAt: time.Now().Add(-2 * time.Hour)}): fault.ReasonTokenExpired,
 			}
 			for raw, code := range tokens {
-				req.token = raw
+				req.Token = raw
 				a := g.do(req)
-				if a.code != http.StatusUnauthorized || !strings.Contains(a.body, `"code":"`+code+`"`) || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
-					t.Errorf("%.20q: got %d %s", raw, a.code, a.body)
+				if a.Code != http.StatusUnauthorized || !strings.Contains(a.Body, `"code":"`+code+`"`) || !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
+					t.Errorf("%.20q: got %d %s", raw, a.Code, a.Body)
 				}
 			}
 		})
 		t.Run(name+" names the missing permission", func(t *testing.T) {
 			others := slices.DeleteFunc(scopes.InterfaceB(), func(p string) bool { return p == r.Scope })
-			req.token = g.issuer.Key(g.company, others...)
+			req.Token = g.issuer.Key(g.company, others...)
 			a := g.do(req)
-			if a.code != http.StatusForbidden || !strings.Contains(a.body, `"code":"FORBIDDEN"`) || !strings.Contains(a.body, r.Scope) {
-				t.Errorf("got %d %s", a.code, a.body)
+			if a.Code != http.StatusForbidden || !strings.Contains(a.Body, `"code":"FORBIDDEN"`) || !strings.Contains(a.Body, r.Scope) {
+				t.Errorf("got %d %s", a.Code, a.Body)
 			}
 		})
 		t.Run(name+" answers what does not exist with 404", func(t *testing.T) {
@@ -111,13 +111,13 @@ func TestAccess(t *testing.T) { // invariant 1
 				t.Skip("it names nothing")
 			}
 			g.services.prepare(nil)
-			req.token, req.body = g.token(), map[bool]string{true: `{"customerId":"cust_x"}`}[r.Method != http.MethodGet && r.Method != http.MethodDelete]
-			if a := g.do(req); a.code != http.StatusNotFound {
-				t.Errorf("got %d %s", a.code, a.body)
+			req.Token, req.Body = g.token(), map[bool]string{true: `{"customerId":"cust_x"}`}[r.Method != http.MethodGet && r.Method != http.MethodDelete]
+			if a := g.do(req); a.Code != http.StatusNotFound {
+				t.Errorf("got %d %s", a.Code, a.Body)
 			}
-			req.path = strings.ReplaceAll(req.path, idOf, strings.Repeat("x", 10_000))
-			if a := g.do(req); a.code != http.StatusNotFound {
-				t.Errorf("10 kB: got %d %s", a.code, a.body)
+			req.Path = strings.ReplaceAll(req.Path, idOf, strings.Repeat("x", 10_000))
+			if a := g.do(req); a.Code != http.StatusNotFound {
+				t.Errorf("10 kB: got %d %s", a.Code, a.Body)
 			}
 		})
 	}
@@ -210,13 +210,13 @@ func TestOperations(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) {
 			g.services.prepare(nil, answers...)
-			a := g.do(request{method: tt.method, path: tt.path, body: tt.body, token: g.token()})
-			if a.code != tt.code || a.header.Get("RateLimit-Remaining") != "99" {
-				t.Fatalf("got %d %s", a.code, a.body)
+			a := g.do(request{Method: tt.method, Path: tt.path, Body: tt.body, Token: g.token()})
+			if a.Code != tt.code || a.Header.Get("RateLimit-Remaining") != "99" {
+				t.Fatalf("got %d %s", a.Code, a.Body)
 			}
 			for _, want := range tt.want {
-				if !strings.Contains(a.body, want) {
-					t.Errorf("%s is missing in %s", want, a.body)
+				if !strings.Contains(a.Body, want) {
+					t.Errorf("%s is missing in %s", want, a.Body)
 				}
 			}
 			g.services.mu.Lock()
@@ -225,11 +225,11 @@ func TestOperations(t *testing.T) {
 			if asked != tt.asked {
 				t.Errorf("asked %s\nwant  %s", asked, tt.asked)
 			}
-			if location := a.header.Get("Location"); (location != "") != (tt.code == 201) || tt.code == 201 && !strings.HasPrefix(location, base+strings.SplitN(tt.path, "?", 2)[0]+"/") {
+			if location := a.Header.Get("Location"); (location != "") != (tt.code == 201) || tt.code == 201 && !strings.HasPrefix(location, base+strings.SplitN(tt.path, "?", 2)[0]+"/") {
 				t.Errorf("Location %q", location)
 			}
 			single := tt.method != "DELETE" && (tt.method != "GET" || strings.HasSuffix(tt.path, idOf))
-			if tag := a.header.Get("ETag"); (tag != "") != single {
+			if tag := a.Header.Get("ETag"); (tag != "") != single {
 				t.Errorf("ETag %q", tag)
 			}
 			for name := range g.services.metadata {
@@ -252,67 +252,67 @@ func TestErrors(t *testing.T) { // invariant 4
 		reason string
 		fields string
 	}{
-		"an unknown path":          {request{path: "/nothing"}, nil, 404, fault.ReasonNotFound, ""},
-		"a wrong method":           {request{method: "DELETE", path: "/customers"}, nil, 405, fault.ReasonMethodNotAllowed, ""},
-		"page 0":                   {request{path: customers + "?page=0"}, nil, 400, fault.ReasonInvalidParameter, "page:min"},
-		"a page that is no number": {request{path: customers + "?page=one"}, nil, 400, fault.ReasonInvalidParameter, "page:type"},
-		"an empty page":            {request{path: customers + "?page="}, nil, 400, fault.ReasonInvalidParameter, "page:type"},
-		"perPage 0":                {request{path: customers + "?perPage=0"}, nil, 400, fault.ReasonInvalidParameter, "perPage:min"},
-		"perPage -5":               {request{path: customers + "?perPage=-5"}, nil, 400, fault.ReasonInvalidParameter, "perPage:min"},
-		"an unknown sort":          {request{path: customers + "?sort=name"}, nil, 400, fault.ReasonInvalidParameter, "sort:enum"},
-		"page and cursor":          {request{path: customers + "?page=2&cursor=x"}, nil, 400, fault.ReasonInvalidParameter, "page:exclusive"},
-		"a wrong updatedSince":     {request{path: customers + "?updatedSince=today"}, nil, 400, fault.ReasonInvalidParameter, "updatedSince:format"},
-		"a wrong archived":         {request{path: customers + "?archived=yes"}, nil, 400, fault.ReasonInvalidParameter, "archived:type"},
-		"an unknown type":          {request{path: events + "?type=party"}, nil, 400, fault.ReasonInvalidParameter, "type:enum"},
-		"a cursor of another list": {request{path: customers + "?cursor=x"}, fault.InvalidParameter("page_token", "format", "is not one"), 400, fault.ReasonInvalidParameter, "cursor:format"},
-		"malformed JSON":           {request{method: "POST", path: customers, body: `{"firstName":`}, nil, 400, fault.ReasonInvalidJSON, ""},
-		"a wrong media type":       {request{method: "POST", path: customers, body: `{}`, media: "text/plain"}, nil, 415, fault.ReasonUnsupportedMediaType, ""},
-		"a body over 1 MiB":        {request{method: "POST", path: customers, body: `{"firstName":"` + strings.Repeat("a", 1<<20) + `"}`}, nil, 413, fault.ReasonPayloadTooLarge, ""},
-		"wrong types":              {request{method: "POST", path: customers, body: `{"firstName":1,"archived":"x"}`}, nil, 400, fault.ReasonValidation, "firstName:type archived:type"},
-		"what the customer service says": {request{method: "POST", path: customers, body: `{}`},
+		"an unknown path":          {request{Path: "/nothing"}, nil, 404, fault.ReasonNotFound, ""},
+		"a wrong method":           {request{Method: "DELETE", Path: "/customers"}, nil, 405, fault.ReasonMethodNotAllowed, ""},
+		"page 0":                   {request{Path: customers + "?page=0"}, nil, 400, fault.ReasonInvalidParameter, "page:min"},
+		"a page that is no number": {request{Path: customers + "?page=one"}, nil, 400, fault.ReasonInvalidParameter, "page:type"},
+		"an empty page":            {request{Path: customers + "?page="}, nil, 400, fault.ReasonInvalidParameter, "page:type"},
+		"perPage 0":                {request{Path: customers + "?perPage=0"}, nil, 400, fault.ReasonInvalidParameter, "perPage:min"},
+		"perPage -5":               {request{Path: customers + "?perPage=-5"}, nil, 400, fault.ReasonInvalidParameter, "perPage:min"},
+		"an unknown sort":          {request{Path: customers + "?sort=name"}, nil, 400, fault.ReasonInvalidParameter, "sort:enum"},
+		"page and cursor":          {request{Path: customers + "?page=2&cursor=x"}, nil, 400, fault.ReasonInvalidParameter, "page:exclusive"},
+		"a wrong updatedSince":     {request{Path: customers + "?updatedSince=today"}, nil, 400, fault.ReasonInvalidParameter, "updatedSince:format"},
+		"a wrong archived":         {request{Path: customers + "?archived=yes"}, nil, 400, fault.ReasonInvalidParameter, "archived:type"},
+		"an unknown type":          {request{Path: events + "?type=party"}, nil, 400, fault.ReasonInvalidParameter, "type:enum"},
+		"a cursor of another list": {request{Path: customers + "?cursor=x"}, fault.InvalidParameter("page_token", "format", "is not one"), 400, fault.ReasonInvalidParameter, "cursor:format"},
+		"malformed JSON":           {request{Method: "POST", Path: customers, Body: `{"firstName":`}, nil, 400, fault.ReasonInvalidJSON, ""},
+		"a wrong media type":       {request{Method: "POST", Path: customers, Body: `{}`, Media: "text/plain"}, nil, 415, fault.ReasonUnsupportedMediaType, ""},
+		"a body over 1 MiB":        {request{Method: "POST", Path: customers, Body: `{"firstName":"` + strings.Repeat("a", 1<<20) + `"}`}, nil, 413, fault.ReasonPayloadTooLarge, ""},
+		"wrong types":              {request{Method: "POST", Path: customers, Body: `{"firstName":1,"archived":"x"}`}, nil, 400, fault.ReasonValidation, "firstName:type archived:type"},
+		"what the customer service says": {request{Method: "POST", Path: customers, Body: `{}`},
 			fault.InvalidFields(fault.Field{Field: "first_name", Rule: "required", Message: "is required"}, fault.Field{Field: "email", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "firstName:required email:required"},
-		"an event without anything":  {request{method: "POST", path: events, body: `{}`}, nil, 400, fault.ReasonValidation, "title:required startsAt:required duration:required"},
-		"an event with wrong values": {request{method: "POST", path: events, body: `{"title":"A","type":"party","startsAt":"tomorrow","duration":60,"pricingOptions":[{"name":"x"}]}`}, nil, 400, fault.ReasonValidation, "type:enum startsAt:format pricingOptions[0].price:required"},
-		"an end before the start": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","endsAt":"2026-03-30T09:00:00Z"}`},
+		"an event without anything":  {request{Method: "POST", Path: events, Body: `{}`}, nil, 400, fault.ReasonValidation, "title:required startsAt:required duration:required"},
+		"an event with wrong values": {request{Method: "POST", Path: events, Body: `{"title":"A","type":"party","startsAt":"tomorrow","duration":60,"pricingOptions":[{"name":"x"}]}`}, nil, 400, fault.ReasonValidation, "type:enum startsAt:format pricingOptions[0].price:required"},
+		"an end before the start": {request{Method: "POST", Path: events, Body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","endsAt":"2026-03-30T09:00:00Z"}`},
 			fault.InvalidFields(fault.Field{Field: "dates[0].ends_at", Rule: "min", Message: "must be after the start"}), 400, fault.ReasonValidation, "endsAt:min"},
-		"a duration that contradicts the end": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","endsAt":"2026-03-30T10:00","duration":45}`},
+		"a duration that contradicts the end": {request{Method: "POST", Path: events, Body: `{"title":"A","startsAt":"2026-03-30T09:30","endsAt":"2026-03-30T10:00","duration":45}`},
 			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "mismatch", Message: "must be 30"}), 400, fault.ReasonValidation, "duration:mismatch"},
-		"a duration of 0 with an end":   {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","endsAt":"2026-03-30T10:00","duration":0}`}, nil, 400, fault.ReasonValidation, "duration:min"},
-		"an empty timezone":             {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","duration":60,"timezone":""}`}, nil, 400, fault.ReasonValidation, "timezone:required"},
-		"an empty timezone of a change": {request{method: "PUT", path: events + "/evt_" + idOf, body: `{"timezone":""}`}, nil, 400, fault.ReasonValidation, "timezone:required"},
-		"an empty currency": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30","duration":60,"pricingOptions":[{"name":"x","price":1,"currency":""}]}`}, nil, 400, fault.ReasonValidation,
+		"a duration of 0 with an end":   {request{Method: "POST", Path: events, Body: `{"title":"A","startsAt":"2026-03-30T09:30","endsAt":"2026-03-30T10:00","duration":0}`}, nil, 400, fault.ReasonValidation, "duration:min"},
+		"an empty timezone":             {request{Method: "POST", Path: events, Body: `{"title":"A","startsAt":"2026-03-30T09:30","duration":60,"timezone":""}`}, nil, 400, fault.ReasonValidation, "timezone:required"},
+		"an empty timezone of a change": {request{Method: "PUT", Path: events + "/evt_" + idOf, Body: `{"timezone":""}`}, nil, 400, fault.ReasonValidation, "timezone:required"},
+		"an empty currency": {request{Method: "POST", Path: events, Body: `{"title":"A","startsAt":"2026-03-30T09:30","duration":60,"pricingOptions":[{"name":"x","price":1,"currency":""}]}`}, nil, 400, fault.ReasonValidation,
 			"pricingOptions[0].currency:required"},
-		"an empty currency of a change": {request{method: "PATCH", path: events + "/evt_" + idOf, body: `{"pricingOptions":[{"id":"po-x","currency":""}]}`}, nil, 400, fault.ReasonValidation, "pricingOptions[0].currency:required"},
-		"what the booking service says of the only date": {request{method: "POST", path: events, body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","duration":0}`},
+		"an empty currency of a change": {request{Method: "PATCH", Path: events + "/evt_" + idOf, Body: `{"pricingOptions":[{"id":"po-x","currency":""}]}`}, nil, 400, fault.ReasonValidation, "pricingOptions[0].currency:required"},
+		"what the booking service says of the only date": {request{Method: "POST", Path: events, Body: `{"title":"A","startsAt":"2026-03-30T09:30:00Z","duration":0}`},
 			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "range", Message: "must be 1 to 525600"}), 400, fault.ReasonValidation, "duration:range"},
-		"what the booking service says of a date": {request{method: "POST", path: events, body: `{"title":"A","dates":[{"startsAt":"2026-03-30T09:30:00Z","duration":0}]}`},
+		"what the booking service says of a date": {request{Method: "POST", Path: events, Body: `{"title":"A","dates":[{"startsAt":"2026-03-30T09:30:00Z","duration":0}]}`},
 			fault.InvalidFields(fault.Field{Field: "dates[0].duration_minutes", Rule: "range", Message: "must be 1 to 525600"}, fault.Field{Field: "pricing_options[3].tax_rate_basis_points", Rule: "range", Message: "x"}), 400, fault.ReasonValidation, "dates[0].duration:range pricingOptions[3].taxRate:range"},
-		"a price with three decimals": {request{method: "POST", path: "/passes", body: `{"price":1.001}`}, nil, 400, fault.ReasonValidation, "price:decimals"},
-		"an unknown validity unit":    {request{method: "POST", path: "/passes", body: `{"validityUnit":"decade"}`}, nil, 400, fault.ReasonValidation, "validityUnit:enum"},
-		"a customer pass paid in a way that is not documented": {request{method: "POST", path: "/customer-passes",
-			body: `{"customerId":"cust_x","passId":"pass_x","startDate":"2026-03-01","payment":{"method":"Bitcoin"}}`}, nil, 400, fault.ReasonValidation, "payment.method:enum"},
-		"a customer pass paid in an empty way": {request{method: "POST", path: "/customer-passes",
-			body: `{"customerId":"cust_x","passId":"pass_x","startDate":"2026-03-01","payment":{"method":""}}`}, nil, 400, fault.ReasonValidation, "payment.method:enum"},
-		"a customer pass without anything":                {request{method: "POST", path: "/customer-passes", body: `{}`}, nil, 400, fault.ReasonValidation, "customerId:required passId:required startDate:required"},
-		"a full event":                                    {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.Refuse("EVENT_FULL", "full"), 400, "EVENT_FULL", ""},
-		"a pricing option that must be chosen":            {request{method: "POST", path: registrations, body: `{"customerId":"cust_x"}`}, fault.InvalidFields(fault.Field{Field: "lines[0].pricing_option_id", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "pricingOptionId:required"},
-		"a stale If-Match":                                {request{method: "PUT", path: customers + "/cust_" + idOf, body: `{}`}, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "x"), 412, fault.ReasonVersionMismatch, ""},
-		"a used Idempotency-Key":                          {request{method: "POST", path: customers, body: `{}`}, fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused, "x"), 409, fault.ReasonIdempotencyKeyReused, ""},
-		"an empty Idempotency-Key":                        {request{method: "POST", path: customers, body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
-		"an empty Idempotency-Key of a change":            {request{method: "PATCH", path: events + "/evt_" + idOf, body: `{}`, header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
-		"an empty Idempotency-Key of a DELETE":            {request{method: "DELETE", path: customers + "/cust_" + idOf, header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
-		"an Idempotency-Key of a DELETE that is too long": {request{method: "DELETE", path: registrations + "/reg_" + idOf, header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
-		"a service that is away":                          {request{path: customers}, fault.Away(errBroken), 503, fault.ReasonServiceUnavailable, ""},
-		"a service that fails":                            {request{path: customers}, errBroken, 500, fault.ReasonInternal, ""},
+		"a price with three decimals": {request{Method: "POST", Path: "/passes", Body: `{"price":1.001}`}, nil, 400, fault.ReasonValidation, "price:decimals"},
+		"an unknown validity unit":    {request{Method: "POST", Path: "/passes", Body: `{"validityUnit":"decade"}`}, nil, 400, fault.ReasonValidation, "validityUnit:enum"},
+		"a customer pass paid in a way that is not documented": {request{Method: "POST", Path: "/customer-passes",
+			Body: `{"customerId":"cust_x","passId":"pass_x","startDate":"2026-03-01","payment":{"method":"Bitcoin"}}`}, nil, 400, fault.ReasonValidation, "payment.method:enum"},
+		"a customer pass paid in an empty way": {request{Method: "POST", Path: "/customer-passes",
+			Body: `{"customerId":"cust_x","passId":"pass_x","startDate":"2026-03-01","payment":{"method":""}}`}, nil, 400, fault.ReasonValidation, "payment.method:enum"},
+		"a customer pass without anything":                {request{Method: "POST", Path: "/customer-passes", Body: `{}`}, nil, 400, fault.ReasonValidation, "customerId:required passId:required startDate:required"},
+		"a full event":                                    {request{Method: "POST", Path: registrations, Body: `{"customerId":"cust_x"}`}, fault.Refuse("EVENT_FULL", "full"), 400, "EVENT_FULL", ""},
+		"a pricing option that must be chosen":            {request{Method: "POST", Path: registrations, Body: `{"customerId":"cust_x"}`}, fault.InvalidFields(fault.Field{Field: "lines[0].pricing_option_id", Rule: "required", Message: "is required"}), 400, fault.ReasonValidation, "pricingOptionId:required"},
+		"a stale If-Match":                                {request{Method: "PUT", Path: customers + "/cust_" + idOf, Body: `{}`}, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "x"), 412, fault.ReasonVersionMismatch, ""},
+		"a used Idempotency-Key":                          {request{Method: "POST", Path: customers, Body: `{}`}, fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused, "x"), 409, fault.ReasonIdempotencyKeyReused, ""},
+		"an empty Idempotency-Key":                        {request{Method: "POST", Path: customers, Body: `{}`, Header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
+		"an empty Idempotency-Key of a change":            {request{Method: "PATCH", Path: events + "/evt_" + idOf, Body: `{}`, Header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
+		"an empty Idempotency-Key of a DELETE":            {request{Method: "DELETE", Path: customers + "/cust_" + idOf, Header: http.Header{"Idempotency-Key": {""}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
+		"an Idempotency-Key of a DELETE that is too long": {request{Method: "DELETE", Path: registrations + "/reg_" + idOf, Header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, nil, 400, fault.ReasonInvalidParameter, "Idempotency-Key:format"},
+		"a service that is away":                          {request{Path: customers}, fault.Away(errBroken), 503, fault.ReasonServiceUnavailable, ""},
+		"a service that fails":                            {request{Path: customers}, errBroken, 500, fault.ReasonInternal, ""},
 	}
 	for name, tt := range tests {
 		t.Run("answers "+name, func(t *testing.T) {
 			g.services.prepare(tt.err)
-			if tt.method == "" {
-				tt.method = http.MethodGet
+			if tt.Method == "" {
+				tt.Method = http.MethodGet
 			}
-			tt.token = g.token()
-			if tt.err == nil && strings.HasPrefix(tt.path, "/events/") {
+			tt.Token = g.token()
+			if tt.err == nil && strings.HasPrefix(tt.Path, "/events/") {
 				g.services.prepare(nil, &bookingv1.GetEventResponse{Event: anEvent()})
 			}
 			a := g.do(tt.request)
@@ -325,21 +325,21 @@ func TestErrors(t *testing.T) { // invariant 4
 					}
 				}
 			}
-			if err := json.Unmarshal([]byte(a.body), &body); err != nil {
-				t.Fatalf("%v: %s", err, a.body)
+			if err := json.Unmarshal([]byte(a.Body), &body); err != nil {
+				t.Fatalf("%v: %s", err, a.Body)
 			}
 			var fields []string
 			for _, f := range body.Error.Details.Errors {
 				fields = append(fields, f.Field+":"+f.Rule)
 			}
-			if a.code != tt.code || body.Error.Code != tt.reason || body.Error.Message == "" || strings.Join(fields, " ") != tt.fields {
-				t.Errorf("got %d %s", a.code, a.body)
+			if a.Code != tt.code || body.Error.Code != tt.reason || body.Error.Message == "" || strings.Join(fields, " ") != tt.fields {
+				t.Errorf("got %d %s", a.Code, a.Body)
 			}
 			if len(fields) > 0 && body.Error.Details.Field+":"+body.Error.Details.Rule != fields[0] {
-				t.Errorf("details do not name the first failure: %s", a.body)
+				t.Errorf("details do not name the first failure: %s", a.Body)
 			}
-			if strings.Contains(a.body, "hunter2") || strings.Contains(a.body, "10.0.0.7") {
-				t.Errorf("it tells what is none of a caller's business: %s", a.body)
+			if strings.Contains(a.Body, "hunter2") || strings.Contains(a.Body, "10.0.0.7") {
+				t.Errorf("it tells what is none of a caller's business: %s", a.Body)
 			}
 		})
 	}
@@ -351,38 +351,38 @@ func TestCancellation(t *testing.T) {
 	const path = "/registrations/reg_" + idOf
 	t.Run("names the event, of which the registration must be", func(t *testing.T) {
 		g.services.prepare(nil, &bookingv1.CancelBookingResponse{Changed: true})
-		a := g.do(request{method: "DELETE", path: "/events/evt_" + strings.Repeat("0", 26) + path, token: g.token()})
-		if req := last[*bookingv1.CancelBookingRequest](g.services); a.code != 200 || req.GetEventId() != "evt_"+strings.Repeat("0", 26) {
-			t.Errorf("got %d %s of %v", a.code, a.body, req)
+		a := g.do(request{Method: "DELETE", Path: "/events/evt_" + strings.Repeat("0", 26) + path, Token: g.token()})
+		if req := last[*bookingv1.CancelBookingRequest](g.services); a.Code != 200 || req.GetEventId() != "evt_"+strings.Repeat("0", 26) {
+			t.Errorf("got %d %s of %v", a.Code, a.Body, req)
 		}
 	})
 	t.Run("of what does not exist speaks of registrations", func(t *testing.T) {
 		g.services.prepare(fault.Missing("booking"))
-		a := g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token()})
-		if a.code != 404 || !strings.Contains(a.body, `"registration not found"`) {
-			t.Errorf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: "DELETE", Path: "/events/evt_" + idOf + path, Token: g.token()})
+		if a.Code != 404 || !strings.Contains(a.Body, `"registration not found"`) {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	t.Run("facts of a refusal have this interface's names", func(t *testing.T) {
 		g.services.prepare(fault.Refuse("EVENT_FULL", "full").With("event_date_id", "date_x"), &bookingv1.GetEventResponse{Event: anEvent()})
-		a := g.do(request{method: "POST", path: "/events/evt_" + idOf + "/registrations", body: `{"customerId":"cust_x"}`, token: g.token()})
-		if !strings.Contains(a.body, `"details":{"eventDateId":"date_x"}`) {
-			t.Errorf("got %s", a.body)
+		a := g.do(request{Method: "POST", Path: "/events/evt_" + idOf + "/registrations", Body: `{"customerId":"cust_x"}`, Token: g.token()})
+		if !strings.Contains(a.Body, `"details":{"eventDateId":"date_x"}`) {
+			t.Errorf("got %s", a.Body)
 		}
 	})
 	t.Run("asks for the version of If-Match", func(t *testing.T) {
 		g.services.prepare(nil, &bookingv1.GetRegistrationResponse{Registration: aRegistration()}, &bookingv1.CancelBookingResponse{Changed: true})
-		a := g.do(request{method: "GET", path: "/events/evt_" + idOf + path, token: g.token()})
-		a = g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token(), header: http.Header{"If-Match": {a.header.Get("ETag")}}})
-		if got := last[*bookingv1.CancelBookingRequest](g.services); a.code != 200 || got.ExpectedVersion == nil || got.GetExpectedVersion() != 5 {
-			t.Errorf("got %d %s, asked %v", a.code, a.body, got)
+		a := g.do(request{Method: "GET", Path: "/events/evt_" + idOf + path, Token: g.token()})
+		a = g.do(request{Method: "DELETE", Path: "/events/evt_" + idOf + path, Token: g.token(), Header: http.Header{"If-Match": {a.Header.Get("ETag")}}})
+		if got := last[*bookingv1.CancelBookingRequest](g.services); a.Code != 200 || got.ExpectedVersion == nil || got.GetExpectedVersion() != 5 {
+			t.Errorf("got %d %s, asked %v", a.Code, a.Body, got)
 		}
 	})
 	t.Run("again is ALREADY_CANCELLED", func(t *testing.T) {
 		g.services.prepare(nil, &bookingv1.CancelBookingResponse{})
-		a := g.do(request{method: "DELETE", path: "/events/evt_" + idOf + path, token: g.token()})
-		if a.code != 400 || !strings.Contains(a.body, reasonAlreadyCancelled) {
-			t.Errorf("got %d %s", a.code, a.body)
+		a := g.do(request{Method: "DELETE", Path: "/events/evt_" + idOf + path, Token: g.token()})
+		if a.Code != 400 || !strings.Contains(a.Body, reasonAlreadyCancelled) {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 }
@@ -391,7 +391,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
 	for _, path := range []string{"/openapi.yaml", "/docs", base + "/openapi.yaml", base + "/docs"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.client.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,9 +412,9 @@ func TestEventsInParts(t *testing.T) {
 	g := newGateway(t, unlimited{})
 	e := anEvent(aDate("2026-03-30T08:30:00Z", nil, 3))
 	g.services.prepare(nil, &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{e, e}, NextPageToken: "more", Total: 9})
-	a := g.do(request{method: http.MethodGet, path: "/events?perPage=5&page=2", token: g.token()})
-	if n := strings.Count(a.body, `"title"`); n != 5 || !strings.Contains(a.body, `"total":9,"page":2,"perPage":5,"nextCursor":"more"`) {
-		t.Errorf("%d events: %s", n, a.body)
+	a := g.do(request{Method: http.MethodGet, Path: "/events?perPage=5&page=2", Token: g.token()})
+	if n := strings.Count(a.Body, `"title"`); n != 5 || !strings.Contains(a.Body, `"total":9,"page":2,"perPage":5,"nextCursor":"more"`) {
+		t.Errorf("%d events: %s", n, a.Body)
 	}
 	want := []string{
 		`page_size:5 offset:5 order:EVENT_ORDER_CREATED with_dates:true`,

@@ -20,13 +20,13 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
 	ask := func(body string) answer {
-		return g.do(request{method: http.MethodPost, path: "/auth/token", body: body})
+		return g.do(request{Method: http.MethodPost, Path: "/auth/token", Body: body})
 	}
 	g.services.prepare(nil, &authv1.IssueTokenResponse{AccessToken: "a.b.c", ExpiresIn: 3600, RateLimit: ptr(int32(7))})
 	t.Run("is given for a right key, whose own limit counts", func(t *testing.T) {
 		a := ask(`{"apiKey":"key_x","apiSecret":"right"}`)
-		if a.code != 200 || a.body != `{"token":"a.b.c","expiresIn":3600}` || a.header.Get("RateLimit-Limit") != "7" {
-			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		if a.Code != 200 || a.Body != `{"token":"a.b.c","expiresIn":3600}` || a.Header.Get("RateLimit-Limit") != "7" {
+			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
 		if asked := last[*authv1.IssueTokenRequest](g.services); asked.GetKind() != authv1.CredentialKind_CREDENTIAL_KIND_API_KEY || asked.GetClientAddress() == "" {
 			t.Errorf("asked %v", asked)
@@ -34,14 +34,14 @@ func TestToken(t *testing.T) {
 	})
 	t.Run("is refused for a wrong one", func(t *testing.T) {
 		a := ask(`{"apiKey":"key_x","apiSecret":"wrong"}`)
-		if a.code != 401 || !strings.Contains(a.body, fault.ReasonInvalidCredentials) || a.header.Get("RateLimit-Limit") != "" {
-			t.Errorf("got %d %s", a.code, a.body)
+		if a.Code != 401 || !strings.Contains(a.Body, fault.ReasonInvalidCredentials) || a.Header.Get("RateLimit-Limit") != "" {
+			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
 	for name, body := range map[string]string{"a number": `{"apiKey":5,"apiSecret":"x"}`, "no JSON": `apiKey=x`, "an empty body": ` `} {
 		t.Run("is 400 for "+name, func(t *testing.T) {
-			if a := ask(body); a.code != 400 {
-				t.Errorf("got %d %s", a.code, a.body)
+			if a := ask(body); a.Code != 400 {
+				t.Errorf("got %d %s", a.Code, a.Body)
 			}
 		})
 	}
@@ -84,17 +84,17 @@ func TestRateLimit(t *testing.T) { // invariant 3
 	})
 	t.Run("answers 429 with what to do", func(t *testing.T) {
 		one.services.prepare(nil, &customerv1.ListCustomersResponse{})
-		a := one.do(request{method: "GET", path: "/customers", token: raw})
-		if a.code != 429 || a.header.Get("Retry-After") == "" || a.header.Get("RateLimit-Limit") != "100" || a.header.Get("RateLimit-Remaining") != "0" ||
-			a.header.Get("RateLimit-Reset") == "" || !strings.Contains(a.body, fault.ReasonRateLimitExceeded) {
-			t.Errorf("got %d %s %v", a.code, a.body, a.header)
+		a := one.do(request{Method: "GET", Path: "/customers", Token: raw})
+		if a.Code != 429 || a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit-Limit") != "100" || a.Header.Get("RateLimit-Remaining") != "0" ||
+			a.Header.Get("RateLimit-Reset") == "" || !strings.Contains(a.Body, fault.ReasonRateLimitExceeded) {
+			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
 	})
 	t.Run("is a key's own where it has one", func(t *testing.T) {
 		own := one.issuer.Sign(token.Claims{Kind: token.KindKey, Subject: "key_own", Company: one.company, Scopes: scopes.InterfaceB(), RateLimit: 2})
 		for i := range 3 {
-			if a := one.do(request{method: "GET", path: "/customers", token: own}); (a.code == 429) != (i == 2) || a.header.Get("RateLimit-Limit") != "2" {
-				t.Errorf("%d: got %d %s", i, a.code, a.body)
+			if a := one.do(request{Method: "GET", Path: "/customers", Token: own}); (a.Code == 429) != (i == 2) || a.Header.Get("RateLimit-Limit") != "2" {
+				t.Errorf("%d: got %d %s", i, a.Code, a.Body)
 			}
 		}
 	})
