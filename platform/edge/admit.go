@@ -113,7 +113,7 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 		}
 		return nil, f
 	}
-	if claims.Kind != e.face.Kind {
+	if claims.Kind != e.api.Kind {
 		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is not valid").With("token", "invalid")
 	}
 	s.claims = claims

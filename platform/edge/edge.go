@@ -84,7 +84,7 @@ type Options struct {
 
 // Edge is the HTTP face of one interface.
 type Edge struct {
-	face   Interface
+	api    Interface
 	opts   Options
 	mux    *runtime.ServeMux
 	routes map[string]*Route // "METHOD pattern"
@@ -94,10 +94,10 @@ type Edge struct {
 
 // New returns an edge without operations: the facade is registered on Mux, and
 // handlers of the gateway's own with Handle. Every operation needs a route.
-func New(face Interface, o Options) (*Edge, error) {
-	e := &Edge{face: face, opts: o, routes: map[string]*Route{}, query: queryBounds(face.Service)}
-	for i := range face.Routes {
-		r := &face.Routes[i]
+func New(api Interface, o Options) (*Edge, error) {
+	e := &Edge{api: api, opts: o, routes: map[string]*Route{}, query: queryBounds(api.Service)}
+	for i := range api.Routes {
+		r := &api.Routes[i]
 		e.routes[r.Method+" "+r.Path] = r
 	}
 	e.timing = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -140,7 +140,7 @@ func (e *Edge) Handle(method, path string, h runtime.HandlerFunc) error {
 
 // Fail answers with a fault.
 func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, f *fault.Error) {
-	e.FailAs(w, r, f, e.face.AppendFault)
+	e.FailAs(w, r, f, e.api.AppendFault)
 }
 
 // FailAs answers with a fault in another shape than the interface's own.
@@ -187,8 +187,8 @@ func (e *Edge) failMethod(w http.ResponseWriter, r *http.Request, allowed ...str
 func (e *Edge) allowed(path string) []string {
 	var methods []string
 	got := strings.Split(path, "/")
-	for i := range e.face.Routes {
-		want := strings.Split(e.face.Routes[i].Path, "/")
+	for i := range e.api.Routes {
+		want := strings.Split(e.api.Routes[i].Path, "/")
 		if len(want) != len(got) {
 			continue
 		}
@@ -200,7 +200,7 @@ func (e *Edge) allowed(path string) []string {
 			}
 		}
 		if fits {
-			methods = append(methods, e.face.Routes[i].Method)
+			methods = append(methods, e.api.Routes[i].Method)
 		}
 	}
 	return methods

@@ -79,7 +79,7 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *exchange, began time.Ti
 	}
 	took := time.Since(began)
 	telemetry.EndRequest(s.span, methodLabel(r.Method), route, rec.code)
-	e.timing.WithLabelValues(e.face.Name, methodLabel(r.Method), route, strconv.Itoa(rec.code)).Observe(took.Seconds())
+	e.timing.WithLabelValues(e.api.Name, methodLabel(r.Method), route, strconv.Itoa(rec.code)).Observe(took.Seconds())
 	e.log(r, s, route, rec, took, aborted)
 	if aborted {
 		panic(http.ErrAbortHandler)

@@ -11,7 +11,7 @@ import (
 // operation.
 func (e *Edge) pagePath(r *http.Request) (path string, ok bool) {
 	path = r.URL.Path
-	if below, found := strings.CutPrefix(path, e.face.Base); found && (below == "/openapi.yaml" || below == "/docs" || below == "/docs/") {
+	if below, found := strings.CutPrefix(path, e.api.Base); found && (below == "/openapi.yaml" || below == "/docs" || below == "/docs/") {
 		return below, true
 	}
 	return path, path == "/openapi.yaml" || path == "/docs" || strings.HasPrefix(path, "/docs/")
@@ -55,12 +55,12 @@ func (p *pageWriter) Write(b []byte) (int, error) {
 // pages serves the interface's description: /openapi.yaml, and /docs as a page to read
 // and to try it out on.
 func (e *Edge) pages() http.Handler {
-	ui := v5emb.New(e.face.Title, "/openapi.yaml", "/docs/")
+	ui := v5emb.New(e.api.Title, "/openapi.yaml", "/docs/")
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
 		w.Header().Set("Cache-Control", "no-cache")
-		_, _ = w.Write(e.face.OpenAPI)
+		_, _ = w.Write(e.api.OpenAPI)
 	})
 	mux.HandleFunc("GET /docs/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")

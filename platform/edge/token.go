@@ -17,7 +17,7 @@ import (
 func (e *Edge) IssueToken(w http.ResponseWriter, r *http.Request, auth authv1.TokenServiceClient, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
 	req.ClientAddress = e.opts.Proxies.ClientAddress(r)
 	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
-	if e.face.Kind == token.KindKey {
+	if e.api.Kind == token.KindKey {
 		req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_KEY
 	}
 	res, err := auth.IssueToken(r.Context(), req)
