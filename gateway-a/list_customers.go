@@ -67,7 +67,7 @@ func (c *customerList) stream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// document writes a streamed document; what cannot be written ends the request.
+// document writes a streamed document. A failure to write ends the request.
 type document struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
@@ -109,7 +109,7 @@ func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// given returns a query parameter, nil where it is not given.
+// given returns a query parameter; nil if it is not given.
 func given(r *http.Request, name string) *string {
 	if !r.Form.Has(name) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
-// utc prints an instant as this interface does; "" where there is none.
+// utc writes an instant as this interface does; "" if there is none.
 func utc(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return ""
@@ -26,9 +26,9 @@ func nullableInt(v *int32) *edgev1.NullableInt { return &edgev1.NullableInt{Valu
 // so services answer it like one that does not exist.
 const noIdentifier = "-"
 
-// identifier returns an optional identifier; "": the caller gives none. An empty text
-// is not taken for none: a client whose variable is empty must not get what it would
-// get without the member.
+// identifier returns an optional identifier; "" if the caller gives none. An empty text is
+// not the same as none: a client whose variable is empty must not get the answer to a
+// request without the member.
 func identifier(given *string) string {
 	if given != nil && *given == "" {
 		return noIdentifier

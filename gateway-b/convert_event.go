@@ -42,15 +42,15 @@ func event(e *bookingv1.Event, now time.Time) *edgebv1.Event {
 	return out
 }
 
-// summarize fills what an event says of its dates together.
+// summarize fills the members that sum up an event's dates.
 func summarize(out *edgebv1.Event, s eventdates.Summary) {
 	out.StartsAt, out.EndsAt, out.Duration = utc(timestamppb.New(s.StartsAt)), utc(timestamppb.New(s.EndsAt)), s.Minutes
 	out.SpotsTaken = int32(min(s.Taken, math.MaxInt32))
 	out.Capacity, out.SpotsAvailable = sumOf(s.Capacity), sumOf(s.Available)
 }
 
-// sumOf is a sum over the dates; more than a number of the interface can be is
-// shown as the most it can be.
+// sumOf converts a sum over dates. The interface has numbers of 32 bits: a larger sum is
+// shown as the largest of them.
 func sumOf(n *int64) *edgev1.NullableInt {
 	if n == nil {
 		return nullableInt(nil)

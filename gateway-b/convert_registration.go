@@ -37,8 +37,7 @@ const (
 	statusCancelled = "cancelled"
 )
 
-// registration converts a booking. One paid by pass is free in the company's
-// currency.
+// registration converts a booking; currency is the company's.
 func registration(r *bookingv1.Registration, currency string) *edgebv1.Registration {
 	b := r.GetBooking()
 	who := b.GetBoughtFor()
@@ -56,12 +55,25 @@ func registration(r *bookingv1.Registration, currency string) *edgebv1.Registrat
 	if out.GetAttendance() == "" {
 		out.Attendance = enum.Name(bookingv1.Attendance_ATTENDANCE_UNKNOWN)
 	}
-	if b.GetIsCancelled() {
-		out.Status = statusCancelled
-		if at := utc(b.GetCancelledAt()); at != "" {
-			out.CancelledAt.Value = &at
-		}
+	cancellation(out, b)
+	payment(out, b, currency)
+	return out
+}
+
+// cancellation fills whether and when a registration was cancelled.
+func cancellation(out *edgebv1.Registration, b *bookingv1.Booking) {
+	if !b.GetIsCancelled() {
+		return
 	}
+	out.Status = statusCancelled
+	if at := utc(b.GetCancelledAt()); at != "" {
+		out.CancelledAt.Value = &at
+	}
+}
+
+// payment fills how a registration was paid. One paid by pass is free in the company's
+// currency.
+func payment(out *edgebv1.Registration, b *bookingv1.Booking, currency string) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
 		out.PaymentMethod, out.Currency, out.TotalPaid.Minor = money.MethodCard, p.Card.GetCurrency(), p.Card.GetGross()
@@ -74,7 +86,6 @@ func registration(r *bookingv1.Registration, currency string) *edgebv1.Registrat
 			out.PassUsed.Value = &pass
 		}
 	}
-	return out
 }
 
 // newPurchase converts the body of POST /events/{id}/registrations.

@@ -98,7 +98,7 @@ func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegi
 	}, nil
 }
 
-// companyCurrency is that of the caller's company.
+// companyCurrency returns the currency of the caller's company.
 func companyCurrency(ctx context.Context) string {
 	if c := edge.Claims(ctx); c != nil {
 		return c.Currency

@@ -14,12 +14,12 @@ const (
 	maxPerPage     = 100
 )
 
-// parameters are those that every list has, as text.
+// parameters are the query parameters that every list has.
 type parameters struct {
 	page, perPage, cursor, sort, updatedSince *string
 }
 
-// page is what a list is to return.
+// page is the page of a list that a request asks for.
 type page struct {
 	number, size int32
 	cursor       string
@@ -43,8 +43,8 @@ const orderCreated int32 = 1
 // have the first two.
 func sorts() []string { return []string{"createdAt", "-createdAt", "updatedAt", "-updatedAt"} }
 
-// newPage reads the parameters that lists share. Of the orders only the first so
-// many are taken.
+// newPage reads the parameters that lists share. The list has the first of sorts, as many
+// as orders says.
 func newPage(q *edge.Query, in parameters, orders int) page {
 	p := page{number: 1, size: defaultPerPage, sort: orderCreated}
 	if number := q.Int("page", in.page); number != nil {
@@ -75,7 +75,7 @@ func newPage(q *edge.Query, in parameters, orders int) page {
 	return p
 }
 
-// next is a list's cursor to the next page; nil on the last one.
+// next returns the cursor of the next page; nil on the last one.
 func next(token string) *string {
 	if token == "" {
 		return nil
