@@ -18,8 +18,8 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// MaxBody is the largest request body, in bytes.
-const MaxBody = 1 << 20
+// maxBody is the largest request body, in bytes.
+const maxBody = 1 << 20
 
 // maxIdempotencyKey is the longest Idempotency-Key, in bytes.
 const maxIdempotencyKey = 255
@@ -207,10 +207,10 @@ func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 		return fault.New(fault.Invalid, fault.ReasonUnsupportedMediaType,
 			"the Content-Type must be "+strings.Join(accepted, " or "))
 	}
-	if r.ContentLength > MaxBody {
+	if r.ContentLength > maxBody {
 		return bodyTooLarge()
 	}
-	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, MaxBody), exchange: s}
+	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), exchange: s}
 	return nil
 }
 

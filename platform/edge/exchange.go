@@ -43,27 +43,14 @@ func Claims(ctx context.Context) *token.Claims {
 	return nil
 }
 
-// RequestID returns the id under which the request is logged everywhere.
-func RequestID(ctx context.Context) string {
-	if s := exchangeOf(ctx); s != nil {
-		return s.requestID
-	}
-	return ""
-}
-
-// SetETag gives the response the entity tag of a resource's version.
-func SetETag(ctx context.Context, version int64) {
-	if s := exchangeOf(ctx); s != nil {
-		s.response.Set("ETag", `"`+strconv.FormatInt(version, 10)+`"`)
-	}
-}
-
 // versioned is a resource of a service.
 type versioned interface{ GetVersion() int64 }
 
-// Tag gives the response the entity tag of a resource, and returns the resource.
+// Tag gives the response the entity tag of a resource's version, and returns the resource.
 func Tag[R versioned](ctx context.Context, resource R) R {
-	SetETag(ctx, resource.GetVersion())
+	if s := exchangeOf(ctx); s != nil {
+		s.response.Set("ETag", `"`+strconv.FormatInt(resource.GetVersion(), 10)+`"`)
+	}
 	return resource
 }
 
