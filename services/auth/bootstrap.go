@@ -14,7 +14,6 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/token"
 )
@@ -70,9 +69,6 @@ func (s *Server) bootstrap(ctx context.Context, list []bootstrapCredential) erro
 	return nil
 }
 
-const insertBootstrapSQL = `insert into credentials (company_id, id, kind, name, scopes, secret_hash, rotated_at, created_at)
-	values ('00000000-0000-0000-0000-000000000000', $1, 'service', $2, $3, $4, $5, $5) on conflict do nothing`
-
 func (s *Server) bootstrapOne(ctx context.Context, credential id.UUID, b bootstrapCredential) error {
 	scopes := slices.Clone(b.Scopes)
 	slices.Sort(scopes)
@@ -104,28 +100,4 @@ func (s *Server) bootstrapOne(ctx context.Context, credential id.UUID, b bootstr
 		return true
 	})
 	return err
-}
-
-// republish announces again what was revoked while tokens of that time may still
-// live: the stream that keeps the last words may be a new one.
-func (s *Server) republish(ctx context.Context) error {
-	since := s.now().Add(-longestToken - clockSkew)
-	credentials, err := s.store.revokedSince(ctx, since)
-	if err != nil {
-		return err
-	}
-	administrators, err := s.store.revokedAdministrators(ctx, since)
-	if err != nil {
-		return err
-	}
-	var events []outbox.Event
-	for _, c := range credentials {
-		events = append(events, revoked(c.Subject(), c.Generation))
-	}
-	for _, a := range administrators {
-		events = append(events, revoked(a.ID.String(), a.Generation))
-	}
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		return s.outbox.Append(ctx, tx, events...)
-	})
 }

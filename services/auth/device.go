@@ -77,35 +77,3 @@ func openDevice(s *seal.Sealer, token string) (d device, ok bool) {
 	d.issued = time.UnixMicro(int64(binary.BigEndian.Uint64(plain[16+nonceSize:]))).UTC()
 	return d, true
 }
-
-// knownDevice returns the browser by the tokens that it has, if it is known as one
-// of the administrator's.
-func (s *Server) knownDevice(a Administrator, tokens []string, now time.Time) (device, bool) {
-	for _, token := range tokens[:min(len(tokens), mostDevices)] {
-		if d, ok := openDevice(s.sealer, token); ok && d.of(a, now) {
-			return d, true
-		}
-	}
-	return device{}, false
-}
-
-// keepDevices returns what a browser keeps after the administrator has proved who
-// they are: one token of theirs, and those of others who use it too.
-func (s *Server) keepDevices(a Administrator, tokens []string, now time.Time) []string {
-	var own string
-	var others []string
-	for _, token := range tokens[:min(len(tokens), mostDevices)] {
-		d, ok := openDevice(s.sealer, token)
-		switch {
-		case !ok || !now.Before(d.issued.Add(deviceLifetime)):
-		case d.administrator != a.ID:
-			others = append(others, token)
-		case own == "" && d.of(a, now) && now.Before(d.issued.Add(deviceRenewed)):
-			own = token
-		}
-	}
-	if own == "" {
-		own = newDevice(a.ID, now).seal(s.sealer)
-	}
-	return append([]string{own}, others[:min(len(others), keptDevices-1)]...)
-}

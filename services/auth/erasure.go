@@ -18,8 +18,6 @@ func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Pa
 	return &privacy.Participant{Service: "auth", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
 }
 
-const forgetAuditSQL = `select forget_in_audit_log($1, $2)`
-
 // erase forgets the facts that the audit log has about a customer; who did what,
 // and when, stays.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
@@ -29,41 +27,9 @@ func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	})
 }
 
-const exportAuditSQL = `select id, to_jsonb(a) from audit_log a
-	where company_id = $1 and (target = $2 or details @> jsonb_build_array(jsonb_build_object('after', $2::text))) order by at, id`
-
 // NewExporter serves what is stored about a customer.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "auth", DB: db, Collections: []privacy.Collection{
 		{Kind: "audit_entry", SQL: exportAuditSQL, Text: true, Names: map[string]func(id.UUID) string{"id": privacy.Named[id.AuditEntry]}},
 	}}
-}
-
-// withoutForgotten leaves out what an entry says of a customer who was erased: it
-// may come late.
-func withoutForgotten(ctx context.Context, tx *pg.Tx, e Entry) (Entry, error) {
-	subjects := []string{e.Target}
-	for _, d := range e.Details {
-		subjects = append(subjects, d.After)
-	}
-	for _, subject := range subjects {
-		customer, err := id.Parse[id.Customer](subject)
-		if err != nil {
-			continue
-		}
-		erased, err := privacy.Erased(ctx, tx, e.Company, customer)
-		if err != nil {
-			return e, err
-		}
-		if erased {
-			var left []Detail
-			for _, d := range e.Details {
-				if d.After == subject {
-					left = append(left, Detail{Field: d.Field, After: d.After})
-				}
-			}
-			e.Details = left
-		}
-	}
-	return e, nil
 }

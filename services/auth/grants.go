@@ -2,13 +2,10 @@ package auth
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/pg"
-	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 )
 
@@ -20,25 +17,6 @@ type grantor struct {
 	limits bool
 	// expiresAt is when the caller's own credential expires; nil: never.
 	expiresAt *time.Time
-}
-
-// mayGrant refuses a change of a credential that gives it more than the caller
-// has: a scope, a higher rate limit or a later expiry. before is the zero
-// Credential for a new one. What the service does by itself is not limited.
-func (s *Server) mayGrant(ctx context.Context, tx *pg.Tx, before, after Credential) error {
-	claims := rpc.ClaimsFrom(ctx)
-	if claims == nil {
-		return nil
-	}
-	g := grantor{claims: claims, limits: !claims.IsAdmin() && claims.Kind != token.KindAdministrator}
-	if g.limits {
-		own, err := s.store.callersCredential(ctx, tx, claims)
-		if err != nil {
-			return err
-		}
-		g.expiresAt = own.ExpiresAt
-	}
-	return g.allows(before, after)
 }
 
 // allows returns why the grantor may not make before into after; nil: it may.

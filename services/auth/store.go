@@ -3,14 +3,12 @@ package auth
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/token"
 )
 
 // store is every SQL statement of the service but those of the keys, which are
@@ -90,106 +88,6 @@ func (s *store) updateCompany(ctx context.Context, tx *pg.Tx, c Company) error {
 	return err
 }
 
-const credentialColumns = `company_id, id, kind, name, description, scopes, secret_hash, generation, revoked_at, disabled_at,
-	deleted_at, expires_at, rotated_at, last_used_at, version, created_at, rate_limit`
-
-const (
-	// A caller who asks for a token has no company yet.
-	anyCredentialSQL = `select ` + credentialColumns + ` from credentials where id = $1`
-
-	credentialSQL = `select ` + credentialColumns + ` from credentials
-		where company_id = $1 and id = $2 and kind = $3 and deleted_at is null`
-
-	// A credential of the platform may have a token that names a company.
-	callersCredentialSQL = `select ` + credentialColumns + ` from credentials where id = $1`
-
-	lockCredentialSQL = credentialSQL + ` for update`
-
-	credentialsSQL = `select ` + credentialColumns + ` from credentials
-		where company_id = $1 and kind = $2 and id > $3 and deleted_at is null order by id limit $4`
-
-	insertCredentialSQL = `insert into credentials (` + credentialColumns + `)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
-
-	updateCredentialSQL = `update credentials set name = $3, description = $4, scopes = $5, secret_hash = $6, generation = $7,
-		revoked_at = $8, disabled_at = $9, deleted_at = $10, rotated_at = $11, version = $12, rate_limit = $13 where company_id = $1 and id = $2`
-
-	// To the minute, so that a busy client does not write at each token.
-	usedSQL = `update credentials set last_used_at = $3
-		where company_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`
-
-	revokedSQL = `select ` + credentialColumns + ` from credentials where revoked_at > $1`
-)
-
 // zeroable sends the zero company as the zero UUID, which stands for the
 // platform, and not as NULL.
 func zeroable(company id.Company) [16]byte { return company }
-
-func (s *store) anyCredential(ctx context.Context, credential id.UUID) (Credential, error) {
-	c, err := pg.One[Credential](ctx, s.db, pg.AllCompanies(), anyCredentialSQL, credential)
-	return c, missing(err, "credential")
-}
-
-func (s *store) credential(ctx context.Context, company id.Company, credential id.UUID, kind string) (Credential, error) {
-	c, err := pg.One[Credential](ctx, s.db, scope(company), credentialSQL, zeroable(company), credential, kind)
-	return c, missing(err, "credential")
-}
-
-func (s *store) lockCredential(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, kind string) (Credential, error) {
-	rows, err := tx.Query(ctx, lockCredentialSQL, zeroable(company), credential, kind)
-	if err != nil {
-		return Credential{}, err
-	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Credential])
-	return c, missing(err, "credential")
-}
-
-// callersCredential returns the credential that a token is of. It takes no lock:
-// two credentials that rotate each other would wait for each other.
-func (s *store) callersCredential(ctx context.Context, tx *pg.Tx, claims *token.Claims) (Credential, error) {
-	u, _ := subjectUUID(claims.Subject)
-	rows, err := tx.Query(ctx, callersCredentialSQL, u)
-	if err != nil {
-		return Credential{}, err
-	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Credential])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Credential{}, nil // of the platform, and so not visible for a company; those do not expire
-	}
-	return c, err
-}
-
-func (s *store) credentials(ctx context.Context, company id.Company, kind string, after id.UUID, limit int) ([]Credential, error) {
-	list, err := pg.Rows[Credential](ctx, s.db, scope(company), credentialsSQL, zeroable(company), kind, [16]byte(after), limit)
-	return list, pg.Fault(err, nil)
-}
-
-func (s *store) insertCredential(ctx context.Context, tx *pg.Tx, c Credential) error {
-	_, err := tx.Exec(ctx, insertCredentialSQL, zeroable(c.Company), c.ID, c.Kind, c.Name, c.Description, c.Scopes, c.SecretHash,
-		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.ExpiresAt, c.RotatedAt, c.LastUsedAt, c.Version, c.CreatedAt, c.RateLimit)
-	return err
-}
-
-func (s *store) updateCredential(ctx context.Context, tx *pg.Tx, c Credential) error {
-	_, err := tx.Exec(ctx, updateCredentialSQL, zeroable(c.Company), c.ID, c.Name, c.Description, c.Scopes, c.SecretHash,
-		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.RotatedAt, c.Version, c.RateLimit)
-	return err
-}
-
-// used notes when a credential last got a token.
-func (s *store) used(ctx context.Context, c Credential, at time.Time) error {
-	minute := at.Truncate(time.Minute)
-	if c.LastUsedAt != nil && !c.LastUsedAt.Before(minute) {
-		return nil
-	}
-	return s.inTx(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, usedSQL, zeroable(c.Company), c.ID, minute)
-		return err
-	})
-}
-
-// revokedSince returns the credentials that were revoked after an instant.
-func (s *store) revokedSince(ctx context.Context, after time.Time) ([]Credential, error) {
-	list, err := pg.Rows[Credential](ctx, s.db, pg.AllCompanies(), revokedSQL, after)
-	return list, pg.Fault(err, nil)
-}

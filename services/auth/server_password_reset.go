@@ -17,86 +17,6 @@ import (
 // What owners do to the accounts of others. It is in the audit log, and whose
 // account it is, is told: nobody takes an account over unseen.
 
-// GetAdministrator implements AdministratorService.
-func (s *Server) GetAdministrator(ctx context.Context, req *authv1.GetAdministratorRequest) (*authv1.GetAdministratorResponse, error) {
-	company, administrator, err := namedAdministrator(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	a, err := s.store.administrator(ctx, company, administrator)
-	if err != nil {
-		return nil, err
-	}
-	resp := &authv1.GetAdministratorResponse{Administrator: administratorMessage(a)}
-	reset, err := s.store.openReset(ctx, company, administrator, s.instant())
-	switch {
-	case err == nil:
-		resp.PasswordResetExpiresAt = timestamppb.New(reset.ExpiresAt)
-	case !fault.Is(err, fault.NotFound):
-		return nil, err
-	}
-	return resp, nil
-}
-
-// other returns an administrator whom the caller names, who is somebody else, and
-// the caller's name.
-func (s *Server) other(ctx context.Context, named string) (company id.Company, administrator id.Administrator, by string, err error) {
-	if company, administrator, err = namedAdministrator(ctx, named); err != nil {
-		return company, administrator, "", err
-	}
-	caller := rpc.Caller(ctx)
-	if administrator.String() == caller {
-		return company, administrator, "", ownAccount()
-	}
-	names, err := s.names(ctx, company, []string{caller})
-	return company, administrator, names[caller], err
-}
-
-// DisableAdministratorTotp implements AdministratorService.
-func (s *Server) DisableAdministratorTotp(ctx context.Context, req *authv1.DisableAdministratorTotpRequest) (*authv1.DisableAdministratorTotpResponse, error) {
-	company, administrator, by, err := s.other(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	a, err := s.changeAdministrator(ctx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if a.TotpSecret == nil {
-			return errUnchanged
-		}
-		a.withoutTotp()
-		a.tell(now, "administrator.disable_totp", by)
-		return s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.disable_totp", a.ID.String(), Detail{Field: "name", After: a.Name})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &authv1.DisableAdministratorTotpResponse{Administrator: administratorMessage(a)}, nil
-}
-
-// EndAdministratorSessions implements AdministratorService.
-func (s *Server) EndAdministratorSessions(ctx context.Context, req *authv1.EndAdministratorSessionsRequest) (*authv1.EndAdministratorSessionsResponse, error) {
-	company, administrator, by, err := s.other(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	var ended int64
-	_, err = s.changeAdministrator(ctx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if ended, err = s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, id.Session{}); err != nil {
-			return err
-		}
-		if ended == 0 {
-			return errUnchanged
-		}
-		a.revoke(now)
-		a.tell(now, "administrator.end_sessions", by)
-		return s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.end_sessions", a.ID.String(),
-			Detail{Field: "name", After: a.Name}, sessionsEnded(ended))
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &authv1.EndAdministratorSessionsResponse{Ended: int32(ended)}, nil
-}
-
 // CreatePasswordReset implements AdministratorService.
 func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePasswordResetRequest) (*authv1.CreatePasswordResetResponse, error) {
 	company, administrator, by, err := s.other(ctx, req.GetId())
@@ -183,24 +103,6 @@ func (s *Server) stillOwner(ctx context.Context, company id.Company, madeBy, lin
 		err = fault.Missing(link)
 	}
 	return err
-}
-
-// withdrawLinks ends what somebody who is an owner no longer has made for others:
-// they could come back by an invitation of their own.
-func (s *Server) withdrawLinks(ctx context.Context, tx *pg.Tx, a Administrator, now time.Time) error {
-	if err := s.store.deleteResetsBy(ctx, tx, a.Company, a.ID); err != nil {
-		return err
-	}
-	revoked, err := s.store.revokeInvitationsBy(ctx, tx, a.Company, a.ID, now)
-	if err != nil {
-		return err
-	}
-	for _, i := range revoked {
-		if err := s.store.audit(ctx, tx, i.Company, now, rpc.Caller(ctx), "invitation.revoke", i.ID.String(), i.facts()...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // GetPasswordReset implements AdministratorService.

@@ -71,14 +71,6 @@ func (l *lastWords) mend(ctx context.Context, subject string, heard int64) {
 	}
 }
 
-const (
-	keysVersionSQL = `select version from signing_key_set`
-
-	// The identifiers of credentials and administrators never meet.
-	generationSQL = `select coalesce(max(generation), 0) from (
-		select generation from credentials where id = $1 union all select generation from administrators where id = $1) g`
-)
-
 func (l *lastWords) mendOnce(ctx context.Context, subject string, heard int64) error {
 	credential, isRevocation := strings.CutPrefix(subject, subjectRevoked)
 	if !isRevocation {
@@ -103,15 +95,6 @@ func (l *lastWords) mendOnce(ctx context.Context, subject string, heard int64) e
 	})
 }
 
-// subjectUUID is the identifier of a credential or an administrator.
-func subjectUUID(subject string) (u id.UUID, ok bool) {
-	if administrator, err := id.Parse[id.Administrator](subject); err == nil {
-		return administrator.UUID(), true
-	}
-	u, _, ok = parseSubject(subject)
-	return u, ok
-}
-
 // orderOf is the place of a word in the order of the words of its subject.
 func orderOf(m bus.Message) (int64, error) {
 	if strings.HasPrefix(m.Subject, subjectRevoked) {
@@ -122,4 +105,28 @@ func orderOf(m bus.Message) (int64, error) {
 	var e authv1.SigningKeysChanged
 	err := proto.Unmarshal(m.Payload, &e)
 	return e.GetVersion(), err
+}
+
+// republish announces again what was revoked while tokens of that time may still
+// live: the stream that keeps the last words may be a new one.
+func (s *Server) republish(ctx context.Context) error {
+	since := s.now().Add(-longestToken - clockSkew)
+	credentials, err := s.store.revokedSince(ctx, since)
+	if err != nil {
+		return err
+	}
+	administrators, err := s.store.revokedAdministrators(ctx, since)
+	if err != nil {
+		return err
+	}
+	var events []outbox.Event
+	for _, c := range credentials {
+		events = append(events, revoked(c.Subject(), c.Generation))
+	}
+	for _, a := range administrators {
+		events = append(events, revoked(a.ID.String(), a.Generation))
+	}
+	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		return s.outbox.Append(ctx, tx, events...)
+	})
 }

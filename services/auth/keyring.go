@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -19,28 +17,6 @@ import (
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/token"
 )
-
-// longestToken is how long a token can live at most.
-const longestToken = 24 * time.Hour
-
-// clockSkew is by how much the clocks of replicas and verifiers may differ.
-const clockSkew = time.Minute
-
-// signingKey is a key pair that signs tokens.
-type signingKey struct {
-	KID          string
-	Public       ed25519.PublicKey
-	CreatedAt    time.Time
-	ActiveFrom   time.Time
-	RetiredUntil *time.Time
-
-	private ed25519.PrivateKey
-}
-
-// live reports whether tokens of the key are accepted at an instant.
-func (k *signingKey) live(now time.Time) bool {
-	return k.RetiredUntil == nil || now.Before(*k.RetiredUntil)
-}
 
 // keyring is the set of signing keys, which all replicas share through the
 // database. Each holds a copy, renewed at every change.
@@ -98,22 +74,6 @@ func (r *keyring) live() []signingKey {
 	return list
 }
 
-const (
-	lockKeysSQL = `select version from signing_key_set for update`
-
-	keysSQL = `select kid, public_key, private_key, created_at, active_from, retired_until from signing_keys order by active_from desc, kid`
-
-	insertKeySQL = `insert into signing_keys (kid, public_key, private_key, created_at, active_from) values ($1, $2, $3, $4, $5)`
-
-	retireKeysSQL = `update signing_keys set retired_until = $2 where kid <> $1 and retired_until is null`
-
-	dropKeysSQL = `delete from signing_keys where kid <> $1`
-
-	dropRetiredSQL = `delete from signing_keys where retired_until < $1`
-
-	raiseVersionSQL = `update signing_key_set set version = version + 1 returning version`
-)
-
 // reload takes the keys from the database.
 func (r *keyring) reload(ctx context.Context) error {
 	keys, err := pg.Rows[storedKey](ctx, r.db, pg.AllCompanies(), keysSQL)
@@ -132,16 +92,6 @@ func (r *keyring) reload(ctx context.Context) error {
 	defer r.mu.Unlock()
 	r.keys = opened
 	return nil
-}
-
-// storedKey is a row of signing_keys.
-type storedKey struct {
-	KID          string     `db:"kid"`
-	Public       []byte     `db:"public_key"`
-	Sealed       []byte     `db:"private_key"`
-	CreatedAt    time.Time  `db:"created_at"`
-	ActiveFrom   time.Time  `db:"active_from"`
-	RetiredUntil *time.Time `db:"retired_until"`
 }
 
 func (r *keyring) open(s storedKey) (signingKey, error) {
@@ -185,14 +135,6 @@ func (r *keyring) change(ctx context.Context, decide func(ctx context.Context, t
 		return pg.Fault(err, nil)
 	}
 	return r.reload(ctx)
-}
-
-func collectKeys(ctx context.Context, tx *pg.Tx) ([]storedKey, error) {
-	rows, err := tx.Query(ctx, keysSQL)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[storedKey])
 }
 
 // publishable are the public halves of the keys that are accepted.

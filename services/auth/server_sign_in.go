@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -54,12 +57,6 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 	return &authv1.SignInResponse{
 		SessionToken: raw, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, from.devices, s.instant()),
 	}, nil
-}
-
-// browser is from where somebody signs in.
-type browser struct {
-	address, userAgent string
-	devices            []string // tokens that it keeps, see device
 }
 
 // passwordLanes are what an attempt with a password is counted for: a browser that
@@ -255,23 +252,101 @@ func expiredWhereMissing(err error) error {
 	return err
 }
 
-// takeCode uses up a code of TOTP or of recovery, and returns what it was of; "":
-// of neither.
-func (s *Server) takeCode(a *Administrator, code string, now time.Time) (by string, err error) {
-	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
-	if err != nil {
-		return "", err
+// attempt counts an attempt for each of what is given, or refuses it for coming
+// too early, which counts for nothing.
+func (s *Server) attempt(ctx context.Context, all ...paced) error {
+	now := s.instant()
+	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		var wait time.Duration
+		for _, p := range all {
+			var failed int
+			var last time.Time
+			if err := tx.QueryRow(ctx, lockFailuresSQL, p.key(), now, now.Add(-failuresForgotten)).Scan(&failed, &last); err != nil {
+				return err
+			}
+			wait = max(wait, last.Add(p.gap(failed)).Sub(now))
+		}
+		if wait > 0 {
+			return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts, try again later").After(wait)
+		}
+		batch := &pgx.Batch{}
+		for _, p := range all {
+			batch.Queue(countFailureSQL, p.key(), now)
+		}
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// passed forgets the failures of first, whose attempt turned out to be right, and
+// takes this attempt back for the others.
+func (s *Server) passed(ctx context.Context, first paced, others ...paced) {
+	s.settle(ctx, func(batch *pgx.Batch) {
+		batch.Queue(forgetFailuresSQL, first.key())
+		for _, p := range others {
+			batch.Queue(giveBackSQL, p.key())
+		}
+	})
+}
+
+// forget drops the failures of all that turned out to be right.
+func (s *Server) forget(ctx context.Context, all ...paced) {
+	s.settle(ctx, func(batch *pgx.Batch) {
+		for _, p := range all {
+			batch.Queue(forgetFailuresSQL, p.key())
+		}
+	})
+}
+
+// takeBack takes an attempt back that was neither right nor wrong.
+func (s *Server) takeBack(ctx context.Context, all ...paced) {
+	s.settle(ctx, func(batch *pgx.Batch) {
+		for _, p := range all {
+			batch.Queue(giveBackSQL, p.key())
+		}
+	})
+}
+
+// settle corrects the counts. What fails is reported and leaves them too high,
+// which costs somebody a pause and nobody an account.
+func (s *Server) settle(ctx context.Context, queue func(*pgx.Batch)) {
+	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		batch := &pgx.Batch{}
+		queue(batch)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("failures of signing in", "error", err.Error())
 	}
-	step, err := totpStep(string(secret), code, now, a.TotpStep)
-	if err != nil {
-		return "", err
+}
+
+// knownDevice returns the browser by the tokens that it has, if it is known as one
+// of the administrator's.
+func (s *Server) knownDevice(a Administrator, tokens []string, now time.Time) (device, bool) {
+	for _, token := range tokens[:min(len(tokens), mostDevices)] {
+		if d, ok := openDevice(s.sealer, token); ok && d.of(a, now) {
+			return d, true
+		}
 	}
-	if step > 0 {
-		a.TotpStep = step
-		return "password and code", nil
+	return device{}, false
+}
+
+// keepDevices returns what a browser keeps after the administrator has proved who
+// they are: one token of theirs, and those of others who use it too.
+func (s *Server) keepDevices(a Administrator, tokens []string, now time.Time) []string {
+	var own string
+	var others []string
+	for _, token := range tokens[:min(len(tokens), mostDevices)] {
+		d, ok := openDevice(s.sealer, token)
+		switch {
+		case !ok || !now.Before(d.issued.Add(deviceLifetime)):
+		case d.administrator != a.ID:
+			others = append(others, token)
+		case own == "" && d.of(a, now) && now.Before(d.issued.Add(deviceRenewed)):
+			own = token
+		}
 	}
-	if a.takeRecovery(code) {
-		return "password and recovery code", nil
+	if own == "" {
+		own = newDevice(a.ID, now).seal(s.sealer)
 	}
-	return "", nil
+	return append([]string{own}, others[:min(len(others), keptDevices-1)]...)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/id"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -76,31 +75,6 @@ func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest
 	return c, nil
 }
 
-func isWanted(kind string, wanted authv1.CredentialKind) bool {
-	switch wanted {
-	case authv1.CredentialKind_CREDENTIAL_KIND_UNSPECIFIED:
-		return true
-	case authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT:
-		return kind == kindClient
-	case authv1.CredentialKind_CREDENTIAL_KIND_API_KEY:
-		return kind == kindKey
-	}
-	return kind == kindService
-}
-
-func parseSubject(s string) (credential id.UUID, kind string, ok bool) {
-	if client, err := id.Parse[id.APIClient](s); err == nil {
-		return client.UUID(), kindClient, true
-	}
-	if key, err := id.Parse[id.APIKey](s); err == nil {
-		return key.UUID(), kindKey, true
-	}
-	if service, err := id.Parse[id.ServiceCredential](s); err == nil {
-		return service.UUID(), kindService, true
-	}
-	return id.UUID{}, "", false
-}
-
 // refuse answers a failure, after the delay that repeated ones get. It holds
 // nothing while it waits.
 func (s *Server) refuse(ctx context.Context, key throttleKey) error {
@@ -167,25 +141,14 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 	return claims, nil
 }
 
-// speaksFor returns the company that a token of c names when its caller asks for
-// one; "": for none. Only a credential of the platform may choose.
-func (c *Credential) speaksFor(asked string) (id.Company, error) {
-	if asked == "" {
-		return c.Company, nil
+func isWanted(kind string, wanted authv1.CredentialKind) bool {
+	switch wanted {
+	case authv1.CredentialKind_CREDENTIAL_KIND_UNSPECIFIED:
+		return true
+	case authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT:
+		return kind == kindClient
+	case authv1.CredentialKind_CREDENTIAL_KIND_API_KEY:
+		return kind == kindKey
 	}
-	company, err := id.Parse[id.Company](asked)
-	if err != nil || company.IsZero() || (!c.Company.IsZero() && company != c.Company) {
-		return company, fault.Missing("company")
-	}
-	return company, nil
-}
-
-// GetJwks implements TokenService.
-func (s *Server) GetJwks(context.Context, *authv1.GetJwksRequest) (*authv1.GetJwksResponse, error) {
-	resp := &authv1.GetJwksResponse{}
-	for _, k := range s.keys.live() {
-		jwk := token.NewJWK(k.KID, k.Public)
-		resp.Keys = append(resp.Keys, &authv1.JsonWebKey{Kid: jwk.Kid, Kty: jwk.Kty, Crv: jwk.Crv, X: jwk.X, Alg: jwk.Alg, Use: jwk.Use})
-	}
-	return resp, nil
+	return kind == kindService
 }

@@ -73,11 +73,6 @@ func (s *Server) invite(ctx context.Context, tx *pg.Tx, i *Invitation) (raw stri
 		s.store.audit(ctx, tx, i.Company, now, i.InvitedBy, "invitation.create", i.ID.String(), i.facts()...))
 }
 
-// facts are what the audit log says of an invitation.
-func (i *Invitation) facts() []Detail {
-	return []Detail{{Field: "email", After: i.Email}, {Field: "role", After: i.Role}}
-}
-
 func (s *Server) revokeInvitation(ctx context.Context, tx *pg.Tx, i Invitation, now time.Time) error {
 	i.RevokedAt = &now
 	return errors.Join(

@@ -11,33 +11,11 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// A database that was restored to an earlier moment knows less than verifiers do:
-// they follow a stream whose last words name later generations and a later set of
-// keys, and take no token of an earlier one. So at its start auth takes over what
-// was said last: what was revoked stays so, and what is issued from now on counts.
-// Nothing of that can be ahead of a database that was not set back, for a word is
-// published after its commit.
-
 const (
 	// adoptBatch is how many last words one statement compares with the database.
 	adoptBatch = 5000
 	// adoptLimit is how long reading all last words may take.
 	adoptLimit = 2 * time.Minute
-)
-
-// What is raised counts as revoked now: it is said again for as long as tokens of
-// before may live.
-const (
-	adoptCredentialsSQL = `update credentials c set generation = w.generation, revoked_at = $3
-		from unnest($1::uuid[], $2::bigint[]) w(id, generation)
-		where c.id = w.id and c.generation < w.generation returning c.company_id, c.id, w.generation`
-
-	adoptAdministratorsSQL = `update administrators a set generation = w.generation, revoked_at = $3
-		from unnest($1::uuid[], $2::bigint[]) w(id, generation)
-		where a.id = w.id and a.generation < w.generation returning a.company_id, a.id, w.generation`
-
-	// One more than was heard: the same number may have been of other keys.
-	adoptVersionSQL = `update signing_key_set set version = $1 + 1 where version < $1`
 )
 
 // adopt raises the generations in the database, and the version of the key set, to

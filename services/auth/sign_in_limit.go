@@ -1,16 +1,11 @@
 package auth
 
 import (
-	"context"
 	"crypto/sha256"
 	"net/netip"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pg"
 )
 
 // Passwords can be guessed, so unlike the failures of machines (throttle.go)
@@ -91,86 +86,4 @@ func (p paced) gap(failed int) time.Duration {
 func (p paced) key() []byte {
 	sum := sha256.Sum256([]byte(p.subject))
 	return sum[:]
-}
-
-const (
-	// The row is there and locked afterwards, whoever comes first.
-	lockFailuresSQL = `insert into sign_in_failures as f (subject, failures, last_at) values ($1, 0, $2)
-		on conflict (subject) do update set failures = case when f.last_at < $3 then 0 else f.failures end
-		returning failures, last_at`
-
-	countFailureSQL = `update sign_in_failures set failures = failures + 1, last_at = $2 where subject = $1`
-
-	forgetFailuresSQL = `delete from sign_in_failures where subject = $1`
-
-	giveBackSQL = `update sign_in_failures set failures = greatest(failures - 1, 0) where subject = $1`
-
-	pruneFailuresSQL = `delete from sign_in_failures where last_at < $1`
-)
-
-// attempt counts an attempt for each of what is given, or refuses it for coming
-// too early, which counts for nothing.
-func (s *Server) attempt(ctx context.Context, all ...paced) error {
-	now := s.instant()
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		var wait time.Duration
-		for _, p := range all {
-			var failed int
-			var last time.Time
-			if err := tx.QueryRow(ctx, lockFailuresSQL, p.key(), now, now.Add(-failuresForgotten)).Scan(&failed, &last); err != nil {
-				return err
-			}
-			wait = max(wait, last.Add(p.gap(failed)).Sub(now))
-		}
-		if wait > 0 {
-			return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts, try again later").After(wait)
-		}
-		batch := &pgx.Batch{}
-		for _, p := range all {
-			batch.Queue(countFailureSQL, p.key(), now)
-		}
-		return tx.SendBatch(ctx, batch).Close()
-	})
-}
-
-// passed forgets the failures of first, whose attempt turned out to be right, and
-// takes this attempt back for the others.
-func (s *Server) passed(ctx context.Context, first paced, others ...paced) {
-	s.settle(ctx, func(batch *pgx.Batch) {
-		batch.Queue(forgetFailuresSQL, first.key())
-		for _, p := range others {
-			batch.Queue(giveBackSQL, p.key())
-		}
-	})
-}
-
-// forget drops the failures of all that turned out to be right.
-func (s *Server) forget(ctx context.Context, all ...paced) {
-	s.settle(ctx, func(batch *pgx.Batch) {
-		for _, p := range all {
-			batch.Queue(forgetFailuresSQL, p.key())
-		}
-	})
-}
-
-// takeBack takes an attempt back that was neither right nor wrong.
-func (s *Server) takeBack(ctx context.Context, all ...paced) {
-	s.settle(ctx, func(batch *pgx.Batch) {
-		for _, p := range all {
-			batch.Queue(giveBackSQL, p.key())
-		}
-	})
-}
-
-// settle corrects the counts. What fails is reported and leaves them too high,
-// which costs somebody a pause and nobody an account.
-func (s *Server) settle(ctx context.Context, queue func(*pgx.Batch)) {
-	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		batch := &pgx.Batch{}
-		queue(batch)
-		return tx.SendBatch(ctx, batch).Close()
-	})
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("failures of signing in", "error", err.Error())
-	}
 }

@@ -1,0 +1,164 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// ListAuditEntries implements AuditService.
+func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntriesRequest) (*authv1.ListAuditEntriesResponse, error) {
+	company, err := rpc.Tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size, _, err := page(req.GetPageSize(), "")
+	if err != nil {
+		return nil, err
+	}
+	after, err := parseAuditCursor(req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	filter := auditFilter{actor: req.GetActor(), action: req.GetAction(), target: req.GetTarget()}
+	for name, s := range map[string]string{"actor": filter.actor, "action": filter.action, "target": filter.target} {
+		if !storable(s) {
+			return nil, fault.InvalidParameter(name, "characters", "must not contain control characters")
+		}
+	}
+	if req.Since != nil {
+		filter.since = new(req.GetSince().AsTime())
+	}
+	if req.Until != nil {
+		filter.until = new(req.GetUntil().AsTime())
+	}
+	list, err := s.store.auditEntries(ctx, company, filter, after, size+1)
+	if err != nil {
+		return nil, err
+	}
+	resp := &authv1.ListAuditEntriesResponse{}
+	if len(list) > size {
+		list = list[:size]
+		resp.NextPageToken = auditCursor{at: list[size-1].At, id: list[size-1].ID}.String()
+	}
+	actors := make([]string, len(list))
+	for i, e := range list {
+		actors[i] = e.Actor
+	}
+	names, err := s.names(ctx, company, actors)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		resp.Entries = append(resp.Entries, entryMessage(e, names[e.Actor]))
+	}
+	return resp, nil
+}
+
+// names returns the present names of credentials of the company, by their identifiers.
+func (s *Server) names(ctx context.Context, company id.Company, subjects []string) (map[string]string, error) {
+	bySubject := map[string]id.UUID{}
+	for _, subject := range subjects {
+		if u, ok := subjectUUID(subject); ok {
+			bySubject[subject] = u
+		}
+	}
+	if len(bySubject) == 0 {
+		return nil, nil
+	}
+	byID, err := s.store.actorNames(ctx, company, bySubject)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(bySubject))
+	for subject, u := range bySubject {
+		names[subject] = byID[u]
+	}
+	return names, nil
+}
+
+// RecordAuditEntry implements AuditService.
+func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEntryRequest) (*authv1.RecordAuditEntryResponse, error) {
+	company, err := rpc.Tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var check checks
+	action := check.text("action", req.GetAction(), 1, maxAction)
+	thing, _, _ := strings.Cut(action, ".")
+	if action != "" && (!actionForm.MatchString(action) || slices.Contains(ownThings, thing)) {
+		check.add("action", "format", "must be <thing>.<what was done>, of a thing that is another service's")
+	}
+	e := Entry{
+		Company: company, ID: id.AuditEntry(s.newID()), At: s.instant(), Actor: rpc.Caller(ctx), Action: action,
+		Target: check.text("target", req.GetTarget(), 1, maxTarget), Details: check.details(req.GetDetails()),
+	}
+	if err := check.err(); err != nil {
+		return nil, err
+	}
+	resp := &authv1.RecordAuditEntryResponse{}
+	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return idem.Do(ctx, tx, req, resp, func() error {
+			e, err := withoutForgotten(ctx, tx, e)
+			if err != nil {
+				return err
+			}
+			resp.Entry = entryMessage(e, "")
+			return s.store.insertEntry(ctx, tx, e)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *checks) details(in []*authv1.AuditDetail) []Detail {
+	out := make([]Detail, len(in))
+	for i, d := range in {
+		path := fmt.Sprintf("details[%d]", i)
+		out[i] = Detail{
+			Field:  c.text(path+".field", d.GetField(), 1, maxDetailField),
+			Before: c.text(path+".before", d.GetBefore(), 0, maxDetailText), After: c.text(path+".after", d.GetAfter(), 0, maxDetailText),
+		}
+	}
+	return out
+}
+
+// withoutForgotten leaves out what an entry says of a customer who was erased: it
+// may come late.
+func withoutForgotten(ctx context.Context, tx *pg.Tx, e Entry) (Entry, error) {
+	subjects := []string{e.Target}
+	for _, d := range e.Details {
+		subjects = append(subjects, d.After)
+	}
+	for _, subject := range subjects {
+		customer, err := id.Parse[id.Customer](subject)
+		if err != nil {
+			continue
+		}
+		erased, err := privacy.Erased(ctx, tx, e.Company, customer)
+		if err != nil {
+			return e, err
+		}
+		if erased {
+			var left []Detail
+			for _, d := range e.Details {
+				if d.After == subject {
+					left = append(left, Detail{Field: d.Field, After: d.After})
+				}
+			}
+			e.Details = left
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,87 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+const invitationColumns = `company_id, id, email, role, token_hash, invited_by, created_at, expires_at, accepted_at, revoked_at`
+
+const (
+	// Who has a link has no company yet.
+	invitationByTokenSQL = `select ` + invitationColumns + ` from invitations where token_hash = $1`
+
+	lockInvitationSQL = `select ` + invitationColumns + ` from invitations where company_id = $1 and id = $2 for update`
+
+	openInvitationSQL = `select ` + invitationColumns + ` from invitations
+		where company_id = $1 and email_key = $2 and accepted_at is null and revoked_at is null for update`
+
+	invitationsSQL = `select ` + invitationColumns + ` from invitations
+		where company_id = $1 and accepted_at is null and revoked_at is null order by id desc`
+
+	insertInvitationSQL = `insert into invitations (` + invitationColumns + `, email_key) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+	revokeInvitationsBySQL = `update invitations set revoked_at = $3
+		where company_id = $1 and invited_by = $2 and accepted_at is null and revoked_at is null returning ` + invitationColumns
+
+	endInvitationSQL = `update invitations set accepted_at = $3, revoked_at = $4 where company_id = $1 and id = $2`
+)
+
+func (s *store) invitationByToken(ctx context.Context, hash []byte) (Invitation, error) {
+	i, err := pg.One[Invitation](ctx, s.db, pg.AllCompanies(), invitationByTokenSQL, hash)
+	return i, missing(err, "invitation")
+}
+
+func (s *store) lockInvitation(ctx context.Context, tx *pg.Tx, company id.Company, invitation id.Invitation) (Invitation, error) {
+	return oneInvitation(ctx, tx, lockInvitationSQL, company, invitation)
+}
+
+// lockOpenInvitation returns the one invitation of an address that is neither
+// accepted nor revoked.
+func (s *store) lockOpenInvitation(ctx context.Context, tx *pg.Tx, company id.Company, key string) (Invitation, error) {
+	return oneInvitation(ctx, tx, openInvitationSQL, company, key)
+}
+
+func oneInvitation(ctx context.Context, tx *pg.Tx, sql string, args ...any) (Invitation, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return Invitation{}, err
+	}
+	i, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Invitation])
+	return i, missing(err, "invitation")
+}
+
+func (s *store) invitations(ctx context.Context, company id.Company) ([]Invitation, error) {
+	list, err := pg.Rows[Invitation](ctx, s.db, pg.For(company), invitationsSQL, company)
+	return list, pg.Fault(err, nil)
+}
+
+func (s *store) insertInvitation(ctx context.Context, tx *pg.Tx, i Invitation) error {
+	_, err := tx.Exec(ctx, insertInvitationSQL, i.Company, i.ID, i.Email, i.Role, i.TokenHash, i.InvitedBy, i.CreatedAt, i.ExpiresAt,
+		i.AcceptedAt, i.RevokedAt, emailKey(i.Email))
+	return err
+}
+
+// revokeInvitationsBy revokes the open ones of an administrator, and returns them.
+func (s *store) revokeInvitationsBy(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator, now time.Time) ([]Invitation, error) {
+	rows, err := tx.Query(ctx, revokeInvitationsBySQL, company, a.String(), now)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
+}
+
+// endInvitation saves that an invitation was accepted or revoked.
+func (s *store) endInvitation(ctx context.Context, tx *pg.Tx, i Invitation) error {
+	_, err := tx.Exec(ctx, endInvitationSQL, i.Company, i.ID, i.AcceptedAt, i.RevokedAt)
+	return err
+}
+
+const (
+	pruneInvitationsSQL = `delete from invitations where coalesce(accepted_at, revoked_at, expires_at) < $1`
+)
