@@ -14,7 +14,7 @@ import (
 
 func TestPace(t *testing.T) { // invariant 10
 	t.Run("doubles after the free failures, up to a limit", func(t *testing.T) {
-		p := pacedPair("a@example.com", "192.0.2.1")
+		p := limitEmail("a@example.com", "192.0.2.1")
 		want := []time.Duration{0, 0, 0, 0, 0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second}
 		for failed, gap := range want {
 			if got := p.gap(failed); got != gap {
@@ -40,8 +40,8 @@ func TestPace(t *testing.T) { // invariant 10
 		}
 	})
 	t.Run("does not mix what is counted", func(t *testing.T) {
-		all := []paced{pacedPair("a", "b"), pacedPair("b", "a"), pacedPair("ab", ""), pacedAddress("b"), pacedAddress("a"), pacedCodes([16]byte{1}),
-			pacedOwn([16]byte{1}), pacedDevice(device{nonce: [nonceSize]byte{1}}), pacedDevice(device{nonce: [nonceSize]byte{2}}), pacedDeviceCodes(device{nonce: [nonceSize]byte{1}})}
+		all := []signInLimit{limitEmail("a", "b"), limitEmail("b", "a"), limitEmail("ab", ""), limitNetwork("b"), limitNetwork("a"), limitCodes([16]byte{1}),
+			limitSignedIn([16]byte{1}), limitDevice(device{nonce: [nonceSize]byte{1}}), limitDevice(device{nonce: [nonceSize]byte{2}}), limitDeviceCodes(device{nonce: [nonceSize]byte{1}})}
 		seen := map[string]bool{}
 		for _, p := range all {
 			seen[string(p.key())] = true

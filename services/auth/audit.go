@@ -22,6 +22,32 @@ type Entry struct {
 	Details []Detail      `db:"details"`
 }
 
+// customers returns the customers that the entry is about.
+func (e *Entry) customers() []id.Customer {
+	subjects := []string{e.Target}
+	for _, d := range e.Details {
+		subjects = append(subjects, d.After)
+	}
+	var list []id.Customer
+	for _, subject := range subjects {
+		if customer, err := id.Parse[id.Customer](subject); err == nil {
+			list = append(list, customer)
+		}
+	}
+	return list
+}
+
+// forget leaves out what the entry says of a customer, except that it is about them.
+func (e *Entry) forget(customer id.Customer) {
+	var left []Detail
+	for _, d := range e.Details {
+		if d.After == customer.String() {
+			left = append(left, Detail{Field: d.Field, After: d.After})
+		}
+	}
+	e.Details = left
+}
+
 // Detail is one fact of a change. It holds no secret.
 type Detail struct {
 	Field  string `json:"field"`

@@ -2,19 +2,16 @@ package auth
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/token"
 )
 
@@ -53,51 +50,24 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 	return list, errors.Join(faults...)
 }
 
-// bootstrap makes the described credentials, or brings them up to date; another
-// secret or fewer scopes revoke what was issued before. Several replicas may do
-// so at once.
-func (s *Server) bootstrap(ctx context.Context, list []bootstrapCredential) error {
-	for _, b := range list {
-		parsed, err := id.Parse[id.ServiceCredential](b.ID)
-		if err != nil {
-			return err
-		}
-		if err := s.bootstrapOne(ctx, parsed.UUID(), b); err != nil {
-			return fmt.Errorf("bootstrap credential %s: %w", b.Name, err)
-		}
-	}
-	return nil
-}
-
-func (s *Server) bootstrapOne(ctx context.Context, credential id.UUID, b bootstrapCredential) error {
+// credential is what the setting makes of b at an instant.
+func (b *bootstrapCredential) credential(credential id.UUID, now time.Time) Credential {
 	scopes := slices.Clone(b.Scopes)
 	slices.Sort(scopes)
-	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		tag, err := tx.Exec(ctx, insertBootstrapSQL, credential, b.Name, scopes, hashOf(b.Secret.Reveal()), s.instant())
-		if err != nil || tag.RowsAffected() == 0 {
-			return err
-		}
-		return s.store.audit(ctx, tx, id.Company{}, s.instant(), "bootstrap", "service_credential.create", b.ID,
-			Detail{Field: "name", After: b.Name}, Detail{Field: "scopes", After: strings.Join(scopes, " ")})
-	})
-	if err != nil {
-		return err
+	return Credential{ID: credential, Kind: kindService, Name: b.Name, Scopes: scopes, SecretHash: hashOf(b.Secret.Reveal()), RotatedAt: now, CreatedAt: now}
+}
+
+// become gives c the name, the scopes and the secret of another credential, and reports
+// whether it changed; another secret or other scopes revoke what was issued before.
+func (c *Credential) become(wanted Credential, now time.Time) bool {
+	same := bytes.Equal(c.SecretHash, wanted.SecretHash) && slices.Equal(c.Scopes, wanted.Scopes)
+	if same && c.Name == wanted.Name {
+		return false
 	}
-	present, err := s.store.credential(ctx, id.Company{}, credential, kindService)
-	if err != nil {
-		return err
+	c.Name, c.Scopes = wanted.Name, wanted.Scopes
+	if !same {
+		c.SecretHash, c.RotatedAt = wanted.SecretHash, now
+		c.revoke(now)
 	}
-	same := bytes.Equal(present.SecretHash, hashOf(b.Secret.Reveal())) && slices.Equal(present.Scopes, scopes)
-	if same && present.Name == b.Name {
-		return nil
-	}
-	_, err = s.changeCredential(ctx, id.Company{}, credential, kindService, "service_credential.bootstrap", func(c *Credential, now time.Time) bool {
-		c.Name, c.Scopes = b.Name, scopes
-		if !same {
-			c.SecretHash, c.RotatedAt = hashOf(b.Secret.Reveal()), now
-			c.revoke(now)
-		}
-		return true
-	})
-	return err
+	return true
 }

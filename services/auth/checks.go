@@ -13,31 +13,21 @@ import (
 	"reservation.dev/platform/zone"
 )
 
+// The bounds of what requests state: texts in characters.
 const (
 	maxName        = 100
 	maxDescription = 1000
 	maxExpiryDays  = 3650
 	maxRateLimit   = 10_000 // requests in any 60 seconds
-)
-
-const (
-	maxEmail = 254
-
-	maxAddress = 64
-
-	maxUserAgent = 300
-
-	leastPassword = 12
-
-	mostPassword = 200
-
-	maxAction = 64
-
-	maxTarget = 100
-
+	maxEmail       = 254
+	maxAddress     = 64
+	maxUserAgent   = 300
+	leastPassword  = 12
+	mostPassword   = 200
+	maxAction      = 64
+	maxTarget      = 100
 	maxDetailField = 64
-
-	maxDetailText = 1000
+	maxDetailText  = 1000
 )
 
 // checks collects the faults of a request, in the order in which they are found.

@@ -10,11 +10,11 @@ import (
 	"reservation.dev/platform/seal"
 )
 
-// A browser in which an administrator has signed in is known from then on: it
-// keeps a sealed token, and its attempts are counted by themselves. So who guesses
-// at the password from elsewhere, or from the same network, is in the way of
-// strangers only. The token is no credential: with it and without the password
-// one gets no further than a slow guesser.
+// A browser in which an administrator has signed in is known from then on: it keeps a
+// sealed token, and its attempts are counted by themselves. So somebody who guesses at
+// the password, from elsewhere or from the same network, gets in the way of strangers
+// only. The token is not a credential: without the password it leads no further than
+// slow guessing.
 
 const (
 	deviceLifetime = 180 * 24 * time.Hour
@@ -76,4 +76,36 @@ func openDevice(s *seal.Sealer, token string) (d device, ok bool) {
 	copy(d.nonce[:], plain[16:])
 	d.issued = time.UnixMicro(int64(binary.BigEndian.Uint64(plain[16+nonceSize:]))).UTC()
 	return d, true
+}
+
+// knownDevice returns the browser that has some tokens if it is known as one of the
+// administrator's; nil: it is not.
+func knownDevice(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) *device {
+	for _, token := range tokens[:min(len(tokens), mostDevices)] {
+		if d, ok := openDevice(sealer, token); ok && d.of(a, now) {
+			return &d
+		}
+	}
+	return nil
+}
+
+// keepDevices returns what a browser keeps after the administrator has proved who
+// they are: one token of theirs, and those of other administrators who use it too.
+func keepDevices(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) []string {
+	var own string
+	var others []string
+	for _, token := range tokens[:min(len(tokens), mostDevices)] {
+		d, ok := openDevice(sealer, token)
+		switch {
+		case !ok || !now.Before(d.issued.Add(deviceLifetime)):
+		case d.administrator != a.ID:
+			others = append(others, token)
+		case own == "" && d.of(a, now) && now.Before(d.issued.Add(deviceRenewed)):
+			own = token
+		}
+	}
+	if own == "" {
+		own = newDevice(a.ID, now).seal(sealer)
+	}
+	return append([]string{own}, others[:min(len(others), keptDevices-1)]...)
 }

@@ -11,25 +11,22 @@ import (
 	"reservation.dev/platform/privacy"
 )
 
-// NewParticipant returns what erases customers in db: of the company's customers
-// the auth service knows what the audit log says.
+// NewParticipant returns what erases customers in db. What auth knows of the company's
+// customers is in the audit log.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := &store{db: db}
 	return &privacy.Participant{Service: "auth", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
 }
 
-// erase forgets the facts that the audit log has about a customer; who did what,
-// and when, stays.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	return s.inTx(ctx, e.Company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, forgetAuditSQL, e.Company, e.Customer.String())
-		return err
+		return s.forgetInAuditLog(ctx, tx, e.Company, e.Customer)
 	})
 }
 
 // NewExporter serves what is stored about a customer.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "auth", DB: db, Collections: []privacy.Collection{
-		{Kind: "audit_entry", SQL: exportAuditSQL, Text: true, Names: map[string]func(id.UUID) string{"id": privacy.Named[id.AuditEntry]}},
+		{Kind: "audit_entry", SQL: exportAuditLogSQL, Text: true, Names: map[string]func(id.UUID) string{"id": privacy.Named[id.AuditEntry]}},
 	}}
 }

@@ -11,118 +11,117 @@ import (
 	"reservation.dev/platform/pg"
 )
 
+// A database that was restored from a backup is behind the verifiers: the identity
+// stream that they follow has later generations and a later set of keys, and they
+// refuse tokens of earlier ones. So at its start auth raises the database to what was
+// published last: what was revoked stays revoked, and new tokens are accepted. The
+// stream is never ahead of a database that was not restored, because an event is
+// published after its commit.
+
 const (
-	// adoptBatch is how many last words one statement compares with the database.
-	adoptBatch = 5000
-	// adoptLimit is how long reading all last words may take.
-	adoptLimit = 2 * time.Minute
+	// restoreBatch is how many generations one statement compares with the database.
+	restoreBatch = 5000
+	// restoreTimeout is how long reading the whole stream may take.
+	restoreTimeout = 2 * time.Minute
 )
 
-// adopt raises the generations in the database, and the version of the key set, to
-// the last words of the stream, and returns how many it raised.
-func (l *lastWords) adopt(ctx context.Context, s *Server, b *bus.Bus) (raised int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, adoptLimit)
+// restore raises the generations in the database, and the version of the key set, to
+// those that were published last, and returns how many it raised.
+func (f *identityFeed) restore(ctx context.Context, b *bus.Bus) (raised int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
 	defer cancel()
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	words := map[string]int64{} // by subject
-	var version int64
+	generations := map[string]int64{} // by holder, not yet compared with the database
+	var keySet int64                  // the version of the set of signing keys; 0: there is none
 	flush := func() {
-		if err != nil || len(words) == 0 {
-			return
+		if err == nil && len(generations) > 0 {
+			var n int
+			n, err = f.raise(ctx, generations)
+			raised += n
+			clear(generations)
 		}
-		var n int
-		n, err = l.adoptSome(ctx, s, words)
-		raised += n
-		clear(words)
 	}
-	var complete atomic.Bool
-	each := func(m bus.Message) {
-		order, fault := orderOf(m)
-		if fault != nil {
-			return // follow tells of it
-		}
+	followErr := f.readAll(ctx, b, func(m bus.Message, order int64) {
 		if m.Subject == subjectKeysChanged {
-			version = max(version, order)
+			keySet = max(keySet, order)
 			return
 		}
-		words[m.Subject[len(subjectRevoked):]] = order
-		if len(words) == adoptBatch {
+		generations[m.Subject[len(subjectRevoked):]] = order
+		if len(generations) == restoreBatch {
 			flush()
 		}
+	})
+	flush()
+	if err == nil {
+		err = followErr
 	}
-	followErr := b.Follow(following, []string{keysSubjects, subjectRevoked + "*"}, each, func() {
+	if err != nil {
+		return raised, fmt.Errorf("identity events: %w", err)
+	}
+	keySetRaised, err := f.raiseKeySet(ctx, keySet)
+	if keySetRaised {
+		raised++
+	}
+	return raised, err
+}
+
+// readAll calls each for every event that the identity stream has now.
+func (f *identityFeed) readAll(ctx context.Context, b *bus.Bus, each func(m bus.Message, order int64)) error {
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	var complete atomic.Bool
+	err := b.Follow(following, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
+		if order, err := orderOf(m); err == nil { // follow logs the others
+			each(m, order)
+		}
+	}, func() {
 		complete.Store(true)
 		stop()
 	})
-	flush()
-	switch {
-	case err != nil:
-		return raised, fmt.Errorf("last words: %w", err)
-	case followErr != nil:
-		return raised, fmt.Errorf("last words: %w", followErr)
-	case !complete.Load():
-		return raised, fmt.Errorf("last words: %w", ctx.Err())
+	if err == nil && !complete.Load() {
+		err = ctx.Err()
 	}
-	if version == 0 {
-		return raised, nil
-	}
-	err = l.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		tag, err := tx.Exec(ctx, adoptVersionSQL, version)
-		raised += int(tag.RowsAffected())
-		return err
-	})
-	return raised, pg.Fault(err, nil)
+	return err
 }
 
-// adoptSome compares some last words with the database, and notes in the audit log
-// what it raises.
-func (l *lastWords) adoptSome(ctx context.Context, s *Server, words map[string]int64) (raised int, err error) {
-	subjects := map[[16]byte]string{}
-	var ids [][16]byte
+// raise raises the generations that are behind the published ones, by their holders,
+// and adds each to the audit log.
+func (f *identityFeed) raise(ctx context.Context, published map[string]int64) (raised int, err error) {
+	holders := map[id.UUID]string{}
+	var ids []id.UUID
 	var generations []int64
-	for subject, generation := range words {
-		u, ok := subjectUUID(subject)
-		if !ok {
-			continue
+	for holder, generation := range published {
+		if u, ok := subjectUUID(holder); ok {
+			holders[u] = holder
+			ids, generations = append(ids, u), append(generations, generation)
 		}
-		subjects[u] = subject
-		ids, generations = append(ids, u), append(generations, generation)
 	}
-	err = l.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		raised = 0
-		for _, sql := range []string{adoptCredentialsSQL, adoptAdministratorsSQL} {
-			rows, err := tx.Query(ctx, sql, ids, generations, s.instant())
+	err = f.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		list, err := f.store.raiseGenerations(ctx, tx, ids, generations, f.now())
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			err := f.store.audit(ctx, tx, r.Company, f.now(), "restore", "credential.revoke_again", holders[r.ID],
+				Detail{Field: "generation", After: fmt.Sprint(r.Generation)})
 			if err != nil {
 				return err
 			}
-			type row struct {
-				company    id.Company
-				id         [16]byte
-				generation int64
-			}
-			var list []row
-			for rows.Next() {
-				var r row
-				if err := rows.Scan(&r.company, &r.id, &r.generation); err != nil {
-					rows.Close()
-					return err
-				}
-				list = append(list, r)
-			}
-			if err := rows.Err(); err != nil {
-				return err
-			}
-			for _, r := range list {
-				raised++
-				err := s.store.audit(ctx, tx, r.company, s.instant(), "restore", "credential.revoke_again", subjects[r.id],
-					Detail{Field: "generation", After: fmt.Sprint(r.generation)})
-				if err != nil {
-					return err
-				}
-			}
 		}
+		raised = len(list)
 		return nil
 	})
-	return raised, pg.Fault(err, nil)
+	return raised, err
+}
+
+// raiseKeySet raises the version of the set of signing keys if it is behind the
+// published one.
+func (f *identityFeed) raiseKeySet(ctx context.Context, published int64) (raised bool, err error) {
+	if published == 0 {
+		return false, nil
+	}
+	err = f.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		raised, err = f.store.raiseKeySetAbove(ctx, tx, published)
+		return err
+	})
+	return raised, err
 }

@@ -60,8 +60,8 @@ func TestARestoredDatabase(t *testing.T) { // invariant 16
 		t.Errorf("of the restored generation: %v", err)
 	}
 
-	words := &lastWords{db: w.db, outbox: r.keys.outbox, keys: r.keys, log: r.keys.log}
-	raised, err := words.adopt(t.Context(), r.server, testkit.Bus(t))
+	feed := r.server.identityFeed()
+	raised, err := feed.restore(t.Context(), testkit.Bus(t))
 	if err != nil || raised != 2 {
 		t.Fatalf("raised %d, %v; want the credential and the keys", raised, err)
 	}
@@ -78,7 +78,7 @@ func TestARestoredDatabase(t *testing.T) { // invariant 16
 		}
 	})
 	t.Run("publishes its keys as the newest", func(t *testing.T) {
-		now, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), keysVersionSQL)
+		now, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), keySetVersionSQL)
 		if err != nil || now <= 2 {
 			t.Errorf("the set has version %d, %v", now, err)
 		}
@@ -90,7 +90,7 @@ func TestARestoredDatabase(t *testing.T) { // invariant 16
 		}
 	})
 	t.Run("has nothing to take over a second time", func(t *testing.T) {
-		again, err := words.adopt(t.Context(), r.server, testkit.Bus(t))
+		again, err := feed.restore(t.Context(), testkit.Bus(t))
 		if err != nil || again != 0 {
 			t.Errorf("raised %d, %v", again, err)
 		}

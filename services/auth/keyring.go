@@ -21,7 +21,7 @@ import (
 // keyring is the set of signing keys, which all replicas share through the
 // database. Each holds a copy, renewed at every change.
 type keyring struct {
-	db       *pg.DB
+	store    *store
 	outbox   *outbox.Outbox
 	sealer   *seal.Sealer
 	issuer   string
@@ -34,17 +34,11 @@ type keyring struct {
 	keys []signingKey
 }
 
-// active returns the key that signs at an instant: the one that became active last.
+// active returns the key that signs at an instant.
 func (r *keyring) active(now time.Time) (signingKey, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	var found *signingKey
-	for i := range r.keys {
-		k := &r.keys[i]
-		if !k.ActiveFrom.After(now) && k.live(now) && (found == nil || k.ActiveFrom.After(found.ActiveFrom)) {
-			found = k
-		}
-	}
+	found := activeKey(r.keys, now)
 	if found == nil {
 		return signingKey{}, fault.Away(errors.New("there is no active signing key"))
 	}
@@ -65,55 +59,38 @@ func (r *keyring) live() []signingKey {
 	now := r.now()
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	var list []signingKey
-	for _, k := range r.keys {
-		if k.live(now) {
-			list = append(list, k)
-		}
-	}
-	return list
+	return liveKeys(r.keys, now)
 }
 
 // reload takes the keys from the database.
 func (r *keyring) reload(ctx context.Context) error {
-	keys, err := pg.Rows[storedKey](ctx, r.db, pg.AllCompanies(), keysSQL)
+	keys, err := r.store.signingKeys(ctx)
 	if err != nil {
-		return pg.Fault(err, nil)
+		return err
 	}
-	opened := make([]signingKey, 0, len(keys))
-	for _, stored := range keys {
-		k, err := r.open(stored)
+	for i := range keys {
+		k := &keys[i]
+		seed, err := r.sealer.Open(k.Sealed, []byte(k.KID))
 		if err != nil {
-			return err
+			return fmt.Errorf("signing key %s: %w", k.KID, err)
 		}
-		opened = append(opened, k)
+		k.private = ed25519.NewKeyFromSeed(seed)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keys = opened
+	r.keys = keys
 	return nil
 }
 
-func (r *keyring) open(s storedKey) (signingKey, error) {
-	seed, err := r.sealer.Open(s.Sealed, []byte(s.KID))
-	if err != nil {
-		return signingKey{}, fmt.Errorf("signing key %s: %w", s.KID, err)
-	}
-	return signingKey{
-		KID: s.KID, Public: s.Public, CreatedAt: s.CreatedAt, ActiveFrom: s.ActiveFrom,
-		RetiredUntil: s.RetiredUntil, private: ed25519.NewKeyFromSeed(seed),
-	}, nil
-}
-
-// change runs one change of the key set under its lock, and publishes the set
-// where the change says so. It leaves this replica's copy up to date.
-func (r *keyring) change(ctx context.Context, decide func(ctx context.Context, tx *pg.Tx, keys []storedKey) (changed bool, err error)) error {
-	err := r.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		var version int64
-		if err := tx.QueryRow(ctx, lockKeysSQL).Scan(&version); err != nil {
+// change runs one change of the key set under its lock, and publishes the set in any
+// case. It leaves this replica's copy up to date.
+func (r *keyring) change(ctx context.Context, decide func(ctx context.Context, tx *pg.Tx, keys []signingKey) (changed bool, err error)) error {
+	err := r.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		version, err := r.store.lockKeySet(ctx, tx)
+		if err != nil {
 			return err
 		}
-		keys, err := collectKeys(ctx, tx)
+		keys, err := r.store.signingKeysInTx(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -122,37 +99,25 @@ func (r *keyring) change(ctx context.Context, decide func(ctx context.Context, t
 			return err
 		}
 		if changed {
-			if err := tx.QueryRow(ctx, raiseVersionSQL).Scan(&version); err != nil {
+			if version, err = r.store.raiseKeySet(ctx, tx); err != nil {
 				return err
 			}
-			if keys, err = collectKeys(ctx, tx); err != nil {
+			if keys, err = r.store.signingKeysInTx(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return r.outbox.Append(ctx, tx, keysChanged(version, r.publishable(keys)))
+		return r.outbox.Append(ctx, tx, keysChanged(version, liveKeys(keys, r.now())))
 	})
 	if err != nil {
-		return pg.Fault(err, nil)
+		return err
 	}
 	return r.reload(ctx)
 }
 
-// publishable are the public halves of the keys that are accepted.
-func (r *keyring) publishable(stored []storedKey) []signingKey {
-	var list []signingKey
-	for _, s := range stored {
-		k := signingKey{KID: s.KID, Public: s.Public, RetiredUntil: s.RetiredUntil}
-		if k.live(r.now()) {
-			list = append(list, k)
-		}
-	}
-	return list
-}
-
 // start makes the first key where there is none, and publishes the set again in
-// any case: the stream that keeps its last word may be a new one.
+// any case: the stream that keeps its latest version may be a new one.
 func (r *keyring) start(ctx context.Context) error {
-	return r.change(ctx, func(ctx context.Context, tx *pg.Tx, keys []storedKey) (bool, error) {
+	return r.change(ctx, func(ctx context.Context, tx *pg.Tx, keys []signingKey) (bool, error) {
 		if len(keys) > 0 {
 			return false, nil
 		}
@@ -161,9 +126,10 @@ func (r *keyring) start(ctx context.Context) error {
 	})
 }
 
-// rotate makes a new key and retires the others; with revoke it drops them.
+// rotate makes a new key and retires the others; with revoke it deletes them. note
+// runs in the same transaction.
 func (r *keyring) rotate(ctx context.Context, revoke bool, note func(ctx context.Context, tx *pg.Tx, kid string) error) (kid string, err error) {
-	err = r.change(ctx, func(ctx context.Context, tx *pg.Tx, _ []storedKey) (bool, error) {
+	err = r.change(ctx, func(ctx context.Context, tx *pg.Tx, _ []signingKey) (bool, error) {
 		if kid, err = r.replace(ctx, tx, revoke); err != nil {
 			return false, err
 		}
@@ -175,35 +141,36 @@ func (r *keyring) rotate(ctx context.Context, revoke bool, note func(ctx context
 func (r *keyring) replace(ctx context.Context, tx *pg.Tx, revoke bool) (string, error) {
 	if revoke {
 		kid, err := r.add(ctx, tx, r.now())
-		if err == nil {
-			_, err = tx.Exec(ctx, dropKeysSQL, kid)
+		if err != nil {
+			return "", err
 		}
-		return kid, err
+		return kid, r.store.deleteOtherKeys(ctx, tx, kid)
 	}
 	from := r.now().Add(r.delay)
 	kid, err := r.add(ctx, tx, from)
-	if err == nil {
-		_, err = tx.Exec(ctx, retireKeysSQL, kid, from.Add(longestToken+clockSkew))
+	if err != nil {
+		return "", err
 	}
-	return kid, err
+	return kid, r.store.retireOtherKeys(ctx, tx, kid, from.Add(longestToken+clockSkew))
 }
 
-// add stores a fresh key that signs from an instant on.
+// add stores a new key that signs from an instant on.
 func (r *keyring) add(ctx context.Context, tx *pg.Tx, from time.Time) (kid string, err error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return "", err
 	}
 	kid = "key_" + id.NewUUID().String()
-	_, err = tx.Exec(ctx, insertKeySQL, kid, []byte(public), r.sealer.Seal(private.Seed(), []byte(kid)), r.now(), from)
-	return kid, err
+	return kid, r.store.insertSigningKey(ctx, tx, signingKey{
+		KID: kid, Public: public, Sealed: r.sealer.Seal(private.Seed(), []byte(kid)), CreatedAt: r.now(), ActiveFrom: from,
+	})
 }
 
-// keysEvery is how often it is looked whether a key is to be rotated or dropped.
+// keysEvery is how often runOnce looks whether a key is due for rotation or deletion.
 const keysEvery = time.Minute
 
-// runOnce keeps the keys: it rotates the active key when it is old, and drops
-// retired ones when their time has come.
+// runOnce replaces the active key when it is old, and deletes retired keys whose last
+// token has expired.
 func (r *keyring) runOnce(ctx context.Context) error {
 	now := r.now()
 	if err := r.reload(ctx); err != nil {
@@ -213,42 +180,27 @@ func (r *keyring) runOnce(ctx context.Context) error {
 	if !due && !stale {
 		return nil
 	}
-	return r.change(ctx, func(ctx context.Context, tx *pg.Tx, keys []storedKey) (bool, error) {
-		changed := false
+	return r.change(ctx, func(ctx context.Context, tx *pg.Tx, keys []signingKey) (changed bool, err error) {
 		if stale {
-			tag, err := tx.Exec(ctx, dropRetiredSQL, now)
-			if err != nil {
+			if changed, err = r.store.deleteRetiredKeys(ctx, tx, now); err != nil {
 				return false, err
 			}
-			changed = tag.RowsAffected() > 0
 		}
 		// Another replica may have rotated since: decide again under the lock.
-		for _, k := range keys {
-			if k.RetiredUntil == nil && now.Sub(k.CreatedAt) < r.interval {
-				due = false
-			}
-		}
-		if !due {
+		if !isRotationDue(keys, now, r.interval) {
 			return changed, nil
 		}
-		_, err := r.replace(ctx, tx, false)
+		_, err = r.replace(ctx, tx, false)
 		return true, err
 	})
 }
 
-// due reports whether the newest key is old enough to be replaced, and whether
-// there are retired ones to drop.
+// due reports whether the active key is to be replaced, and whether there are keys to
+// delete.
 func (r *keyring) due(now time.Time) (rotation, removal bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	rotation = true
-	for _, k := range r.keys {
-		if k.RetiredUntil == nil && now.Sub(k.CreatedAt) < r.interval {
-			rotation = false
-		}
-		removal = removal || !k.live(now)
-	}
-	return rotation, removal
+	return isRotationDue(r.keys, now, r.interval), len(liveKeys(r.keys, now)) < len(r.keys)
 }
 
 // follow reloads the keys whenever a replica has changed them.

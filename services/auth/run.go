@@ -47,7 +47,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer kit.Close()
 
 	keys := &keyring{
-		db: kit.DB, outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
+		store: &store{db: kit.DB}, outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
 		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
@@ -59,8 +59,8 @@ func Run(ctx context.Context, h *service.Host) error {
 		defer conn.Close()
 		server.copies = append(server.copies, newCopies(conn)...)
 	}
-	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
-	raised, err := words.adopt(ctx, server, kit.Bus)
+	feed := server.identityFeed()
+	raised, err := feed.restore(ctx, kit.Bus)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	if err := server.bootstrap(ctx, credentials); err != nil {
 		return err
 	}
-	if err := server.republish(ctx); err != nil {
+	if err := feed.republish(ctx); err != nil {
 		return err
 	}
 	if err := server.reseal(ctx); err != nil {
@@ -96,7 +96,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		return kit.Jobs.Every(ctx, "signing_keys", keysEvery, keys.runOnce)
 	})
 	g.Go("signing keys of other replicas", keys.follow(kit.Bus))
-	g.Go("last words", words.follow(kit.Bus))
+	g.Go("identity events", feed.follow(kit.Bus))
 	g.Go("sweep", func(ctx context.Context) error {
 		return kit.Jobs.Every(ctx, "sweep_sessions", sweepEvery, server.sweepOnce)
 	})

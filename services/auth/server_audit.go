@@ -108,8 +108,7 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	resp := &authv1.RecordAuditEntryResponse{}
 	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
-			e, err := withoutForgotten(ctx, tx, e)
-			if err != nil {
+			if err := forgetErased(ctx, tx, &e); err != nil {
 				return err
 			}
 			resp.Entry = entryMessage(e, "")
@@ -134,31 +133,17 @@ func (c *checks) details(in []*authv1.AuditDetail) []Detail {
 	return out
 }
 
-// withoutForgotten leaves out what an entry says of a customer who was erased: it
-// may come late.
-func withoutForgotten(ctx context.Context, tx *pg.Tx, e Entry) (Entry, error) {
-	subjects := []string{e.Target}
-	for _, d := range e.Details {
-		subjects = append(subjects, d.After)
-	}
-	for _, subject := range subjects {
-		customer, err := id.Parse[id.Customer](subject)
-		if err != nil {
-			continue
-		}
+// forgetErased leaves out what an entry says of a customer who was erased: the entry
+// may come after the erasure.
+func forgetErased(ctx context.Context, tx *pg.Tx, e *Entry) error {
+	for _, customer := range e.customers() {
 		erased, err := privacy.Erased(ctx, tx, e.Company, customer)
 		if err != nil {
-			return e, err
+			return err
 		}
 		if erased {
-			var left []Detail
-			for _, d := range e.Details {
-				if d.After == subject {
-					left = append(left, Detail{Field: d.Field, After: d.After})
-				}
-			}
-			e.Details = left
+			e.forget(customer)
 		}
 	}
-	return e, nil
+	return nil
 }

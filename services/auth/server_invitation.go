@@ -206,6 +206,6 @@ func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitat
 		return nil, err
 	}
 	return &authv1.AcceptInvitationResponse{
-		SessionToken: raw, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, req.GetDeviceTokens(), s.instant()),
+		SessionToken: raw, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, req.GetDeviceTokens()),
 	}, nil
 }

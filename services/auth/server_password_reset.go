@@ -158,5 +158,5 @@ func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordRe
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.UsePasswordResetResponse{DeviceTokens: s.keepDevices(a, req.GetDeviceTokens(), s.instant())}, nil
+	return &authv1.UsePasswordResetResponse{DeviceTokens: s.keepDevices(a, req.GetDeviceTokens())}, nil
 }

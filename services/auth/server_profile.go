@@ -17,18 +17,18 @@ func (s *Server) confirm(ctx context.Context, own own, password string) (Adminis
 	if err != nil {
 		return a, err
 	}
-	if err := s.attempt(ctx, pacedOwn(a.ID)); err != nil {
+	if err := s.countAttempt(ctx, limitSignedIn(a.ID)); err != nil {
 		return a, err
 	}
 	right, _, err := s.passwords.matches(ctx, password, a.PasswordHash)
 	if err != nil {
-		s.takeBack(ctx, pacedOwn(a.ID)) // it was not looked at
+		s.takeBackAttempt(ctx, limitSignedIn(a.ID)) // it was not checked
 		return a, err
 	}
 	if !right {
 		return a, wrongPassword()
 	}
-	s.forget(ctx, pacedOwn(a.ID))
+	s.forgetFailures(ctx, limitSignedIn(a.ID))
 	return a, nil
 }
 
@@ -112,5 +112,5 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	if err != nil {
 		return nil, err
 	}
-	return &authv1.ChangePasswordResponse{DeviceTokens: s.keepDevices(a, req.GetDeviceTokens(), s.instant())}, nil
+	return &authv1.ChangePasswordResponse{DeviceTokens: s.keepDevices(a, req.GetDeviceTokens())}, nil
 }

@@ -2,12 +2,8 @@ package auth
 
 import (
 	"context"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -30,54 +26,33 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 		return nil, err
 	}
 	from := browser{address: cut(req.GetAddress(), maxAddress), userAgent: cut(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens()}
-	lanes := s.passwordLanes(known, req.GetEmail(), from)
-	if err := s.attempt(ctx, lanes...); err != nil {
+	limits := passwordLimits(req.GetEmail(), from, s.knownDevice(known, from))
+	if err := s.countAttempt(ctx, limits...); err != nil {
 		return nil, err
 	}
 	hash, err := s.checkPassword(ctx, known, req.GetPassword())
 	if err != nil {
 		if !fault.Is(err, fault.Unauthenticated) {
-			s.takeBack(ctx, lanes...) // it was not looked at
+			s.takeBackAttempt(ctx, limits...) // it was not checked
 		}
 		return nil, err
 	}
 	if known.asksCode() {
-		s.takeBack(ctx, lanes...)
+		s.takeBackAttempt(ctx, limits...)
 		return s.startPending(ctx, known, hash, from, req.GetTotpCode())
 	}
 	raw, in, err := s.signIn(ctx, known, hash, from)
 	if err != nil {
 		return nil, err
 	}
-	s.passed(ctx, lanes[0], lanes[1:]...)
+	s.correctFailures(ctx, limits[:1], limits[1:])
 	identity, err := s.identity(in)
 	if err != nil {
 		return nil, err
 	}
 	return &authv1.SignInResponse{
-		SessionToken: raw, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, from.devices, s.instant()),
+		SessionToken: raw, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, from.devices),
 	}, nil
-}
-
-// passwordLanes are what an attempt with a password is counted for: a browser that
-// is known alone; of others the e-mail address in their network, and the network.
-// Without an address of the browser it is the e-mail address alone.
-func (s *Server) passwordLanes(known Administrator, email string, from browser) []paced {
-	if d, ok := s.knownDevice(known, from.devices, s.instant()); ok {
-		return []paced{pacedDevice(d)}
-	}
-	if from.address == "" {
-		return []paced{pacedPair(email, "")}
-	}
-	return []paced{pacedPair(email, from.address), pacedAddress(from.address)}
-}
-
-// codesLane is what an attempt with a code is counted for.
-func (s *Server) codesLane(known Administrator, from browser) paced {
-	if d, ok := s.knownDevice(known, from.devices, s.instant()); ok {
-		return pacedDeviceCodes(d)
-	}
-	return pacedCodes(known.ID)
 }
 
 // checkPassword reports whether the password is the administrator's, who may be
@@ -179,25 +154,26 @@ func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browse
 	if !pending.live(known, s.instant()) {
 		return nil, signInExpired()
 	}
-	lane := s.codesLane(known, from)
-	if err := s.attempt(ctx, lane); err != nil {
+	device := s.knownDevice(known, from)
+	limit := codeLimit(known.ID, device)
+	if err := s.countAttempt(ctx, limit); err != nil {
 		return nil, err
 	}
 	session, in, refused, err := s.takePending(ctx, pending, code, from)
 	if err != nil {
-		s.takeBack(ctx, lane) // the code was not looked at
+		s.takeBackAttempt(ctx, limit) // the code was not checked
 		return nil, err
 	}
 	if refused != nil {
 		return nil, refused
 	}
-	s.forget(ctx, lane, s.passwordLanes(known, known.Email, from)[0])
+	s.forgetFailures(ctx, limit, passwordLimits(known.Email, from, device)[0])
 	identity, err := s.identity(in)
 	if err != nil {
 		return nil, err
 	}
 	return &authv1.FinishSignInResponse{
-		SessionToken: session, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, from.devices, s.instant()),
+		SessionToken: session, Identity: identity, DeviceTokens: s.keepDevices(in.administrator, from.devices),
 	}, nil
 }
 
@@ -252,101 +228,13 @@ func expiredWhereMissing(err error) error {
 	return err
 }
 
-// attempt counts an attempt for each of what is given, or refuses it for coming
-// too early, which counts for nothing.
-func (s *Server) attempt(ctx context.Context, all ...paced) error {
-	now := s.instant()
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		var wait time.Duration
-		for _, p := range all {
-			var failed int
-			var last time.Time
-			if err := tx.QueryRow(ctx, lockFailuresSQL, p.key(), now, now.Add(-failuresForgotten)).Scan(&failed, &last); err != nil {
-				return err
-			}
-			wait = max(wait, last.Add(p.gap(failed)).Sub(now))
-		}
-		if wait > 0 {
-			return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts, try again later").After(wait)
-		}
-		batch := &pgx.Batch{}
-		for _, p := range all {
-			batch.Queue(countFailureSQL, p.key(), now)
-		}
-		return tx.SendBatch(ctx, batch).Close()
-	})
+// knownDevice returns the browser if the administrator has signed in with it; nil: they
+// have not.
+func (s *Server) knownDevice(a Administrator, from browser) *device {
+	return knownDevice(s.sealer, a, from.devices, s.instant())
 }
 
-// passed forgets the failures of first, whose attempt turned out to be right, and
-// takes this attempt back for the others.
-func (s *Server) passed(ctx context.Context, first paced, others ...paced) {
-	s.settle(ctx, func(batch *pgx.Batch) {
-		batch.Queue(forgetFailuresSQL, first.key())
-		for _, p := range others {
-			batch.Queue(giveBackSQL, p.key())
-		}
-	})
-}
-
-// forget drops the failures of all that turned out to be right.
-func (s *Server) forget(ctx context.Context, all ...paced) {
-	s.settle(ctx, func(batch *pgx.Batch) {
-		for _, p := range all {
-			batch.Queue(forgetFailuresSQL, p.key())
-		}
-	})
-}
-
-// takeBack takes an attempt back that was neither right nor wrong.
-func (s *Server) takeBack(ctx context.Context, all ...paced) {
-	s.settle(ctx, func(batch *pgx.Batch) {
-		for _, p := range all {
-			batch.Queue(giveBackSQL, p.key())
-		}
-	})
-}
-
-// settle corrects the counts. What fails is reported and leaves them too high,
-// which costs somebody a pause and nobody an account.
-func (s *Server) settle(ctx context.Context, queue func(*pgx.Batch)) {
-	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		batch := &pgx.Batch{}
-		queue(batch)
-		return tx.SendBatch(ctx, batch).Close()
-	})
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("failures of signing in", "error", err.Error())
-	}
-}
-
-// knownDevice returns the browser by the tokens that it has, if it is known as one
-// of the administrator's.
-func (s *Server) knownDevice(a Administrator, tokens []string, now time.Time) (device, bool) {
-	for _, token := range tokens[:min(len(tokens), mostDevices)] {
-		if d, ok := openDevice(s.sealer, token); ok && d.of(a, now) {
-			return d, true
-		}
-	}
-	return device{}, false
-}
-
-// keepDevices returns what a browser keeps after the administrator has proved who
-// they are: one token of theirs, and those of others who use it too.
-func (s *Server) keepDevices(a Administrator, tokens []string, now time.Time) []string {
-	var own string
-	var others []string
-	for _, token := range tokens[:min(len(tokens), mostDevices)] {
-		d, ok := openDevice(s.sealer, token)
-		switch {
-		case !ok || !now.Before(d.issued.Add(deviceLifetime)):
-		case d.administrator != a.ID:
-			others = append(others, token)
-		case own == "" && d.of(a, now) && now.Before(d.issued.Add(deviceRenewed)):
-			own = token
-		}
-	}
-	if own == "" {
-		own = newDevice(a.ID, now).seal(s.sealer)
-	}
-	return append([]string{own}, others[:min(len(others), keptDevices-1)]...)
+// keepDevices returns the tokens that a browser keeps after a, who uses it, has signed in.
+func (s *Server) keepDevices(a Administrator, tokens []string) []string {
+	return keepDevices(s.sealer, a, tokens, s.instant())
 }

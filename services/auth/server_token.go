@@ -79,9 +79,8 @@ func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest
 // nothing while it waits.
 func (s *Server) refuse(ctx context.Context, key throttleKey) error {
 	delay, stayAway := s.throttle.failed(key)
-	tooMany := fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts, try again later")
 	if stayAway > 0 {
-		return tooMany.After(stayAway)
+		return tooManyAttempts(stayAway)
 	}
 	if delay == 0 {
 		return invalidCredentials()
@@ -90,7 +89,7 @@ func (s *Server) refuse(ctx context.Context, key throttleKey) error {
 	case s.throttle.waiting <- struct{}{}:
 		defer func() { <-s.throttle.waiting }()
 	default:
-		return tooMany.After(longestDelay)
+		return tooManyAttempts(longestDelay)
 	}
 	timer := time.NewTimer(delay)
 	defer timer.Stop()

@@ -69,7 +69,7 @@ func (s *Server) ConfirmTotp(ctx context.Context, req *authv1.ConfirmTotpRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := s.attempt(ctx, pacedOwn(own.administrator)); err != nil {
+	if err := s.countAttempt(ctx, limitSignedIn(own.administrator)); err != nil {
 		return nil, err
 	}
 	var codes []string
@@ -94,7 +94,7 @@ func (s *Server) ConfirmTotp(ctx context.Context, req *authv1.ConfirmTotpRequest
 	if err != nil {
 		return nil, err
 	}
-	s.forget(ctx, pacedOwn(own.administrator))
+	s.forgetFailures(ctx, limitSignedIn(own.administrator))
 	return &authv1.ConfirmTotpResponse{RecoveryCodes: codes}, nil
 }
 

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/ed25519"
+	"slices"
 	"time"
 )
 
@@ -13,11 +14,12 @@ const clockSkew = time.Minute
 
 // signingKey is a key pair that signs tokens.
 type signingKey struct {
-	KID          string
-	Public       ed25519.PublicKey
-	CreatedAt    time.Time
-	ActiveFrom   time.Time
-	RetiredUntil *time.Time
+	KID          string            `db:"kid"`
+	Public       ed25519.PublicKey `db:"public_key"`
+	Sealed       []byte            `db:"private_key"` // the seed, encrypted
+	CreatedAt    time.Time         `db:"created_at"`
+	ActiveFrom   time.Time         `db:"active_from"`
+	RetiredUntil *time.Time        `db:"retired_until"`
 
 	private ed25519.PrivateKey
 }
@@ -27,12 +29,31 @@ func (k *signingKey) live(now time.Time) bool {
 	return k.RetiredUntil == nil || now.Before(*k.RetiredUntil)
 }
 
-// storedKey is a row of signing_keys.
-type storedKey struct {
-	KID          string     `db:"kid"`
-	Public       []byte     `db:"public_key"`
-	Sealed       []byte     `db:"private_key"`
-	CreatedAt    time.Time  `db:"created_at"`
-	ActiveFrom   time.Time  `db:"active_from"`
-	RetiredUntil *time.Time `db:"retired_until"`
+// activeKey returns the key that signs at an instant: the one that became active last.
+// nil: there is none.
+func activeKey(keys []signingKey, now time.Time) *signingKey {
+	var found *signingKey
+	for i := range keys {
+		k := &keys[i]
+		if !k.ActiveFrom.After(now) && k.live(now) && (found == nil || k.ActiveFrom.After(found.ActiveFrom)) {
+			found = k
+		}
+	}
+	return found
+}
+
+// liveKeys returns the keys whose tokens are accepted at an instant, or will be later.
+func liveKeys(keys []signingKey, now time.Time) []signingKey {
+	var list []signingKey
+	for _, k := range keys {
+		if k.live(now) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// isRotationDue reports whether the newest key is so old that another replaces it.
+func isRotationDue(keys []signingKey, now time.Time, interval time.Duration) bool {
+	return !slices.ContainsFunc(keys, func(k signingKey) bool { return k.RetiredUntil == nil && now.Sub(k.CreatedAt) < interval })
 }

@@ -37,10 +37,6 @@ const (
 		disabled_at = $13, last_signed_in_at = $14, version = $15, updated_at = $16, notices = $17, devices_since = $18 where company_id = $1 and id = $2`
 
 	revokedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where revoked_at > $1`
-
-	sealedTotpSQL = `select ` + administratorColumns + ` from administrators where totp_secret is not null and id > $1 order by id limit 100`
-
-	resealTotpSQL = `update administrators set totp_secret = $4 where company_id = $1 and id = $2 and totp_secret = $3`
 )
 
 // administratorFaults are the faults of the constraints.
@@ -114,4 +110,21 @@ func hashes(list [][]byte) [][]byte {
 func (s *store) revokedAdministrators(ctx context.Context, after time.Time) ([]Administrator, error) {
 	list, err := pg.Rows[Administrator](ctx, s.db, pg.AllCompanies(), revokedAdministratorsSQL, after)
 	return list, pg.Fault(err, nil)
+}
+
+const sealedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where totp_secret is not null and id > $1 order by id limit 100`
+
+// sealedAdministrators returns some administrators with a TOTP secret, of any company,
+// in the order of their identifiers.
+func (s *store) sealedAdministrators(ctx context.Context, after id.Administrator) ([]Administrator, error) {
+	list, err := pg.Rows[Administrator](ctx, s.db, pg.AllCompanies(), sealedAdministratorsSQL, [16]byte(after))
+	return list, pg.Fault(err, nil)
+}
+
+const replaceTotpSecretSQL = `update administrators set totp_secret = $4 where company_id = $1 and id = $2 and totp_secret = $3`
+
+// replaceTotpSecret replaces the sealed secret of a unless it has changed since.
+func (s *store) replaceTotpSecret(ctx context.Context, tx *pg.Tx, a Administrator, sealed []byte) error {
+	_, err := tx.Exec(ctx, replaceTotpSecretSQL, a.Company, a.ID, a.TotpSecret, sealed)
+	return err
 }

@@ -90,14 +90,31 @@ func (s *store) actorNames(ctx context.Context, company id.Company, actors map[s
 	return names, nil
 }
 
-const forgetAuditSQL = `select forget_in_audit_log($1, $2)`
+const forgetInAuditLogSQL = `select forget_in_audit_log($1, $2)`
 
-const exportAuditSQL = `select id, to_jsonb(a) from audit_log a
+// forgetInAuditLog drops what the audit log says of a customer; who did what, and when,
+// stays.
+func (s *store) forgetInAuditLog(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) error {
+	_, err := tx.Exec(ctx, forgetInAuditLogSQL, company, customer.String())
+	return err
+}
+
+// The entries about a customer, for privacy.Exporter.
+const exportAuditLogSQL = `select id, to_jsonb(a) from audit_log a
 	where company_id = $1 and (target = $2 or details @> jsonb_build_array(jsonb_build_object('after', $2::text))) order by at, id`
 
-const (
-	// The zero company has the lines that concern the whole installation.
-	auditedSQL = `select company_id from companies union all select '00000000-0000-0000-0000-000000000000'`
+// The zero company has the entries that concern the whole installation.
+const companiesOfAuditLogSQL = `select company_id from companies union all select '00000000-0000-0000-0000-000000000000'`
 
-	cutAuditSQL = `select cut_audit_log($1, $2, $3)`
-)
+func (s *store) companiesOfAuditLog(ctx context.Context) ([]id.Company, error) {
+	return pg.Rows[id.Company](ctx, s.db, pg.AllCompanies(), companiesOfAuditLogSQL)
+}
+
+const cutAuditLogSQL = `select cut_audit_log($1, $2, $3)`
+
+// cutAuditLog deletes entries of the company from before an instant, at most limit, and
+// returns how many.
+func (s *store) cutAuditLog(ctx context.Context, tx *pg.Tx, company id.Company, before time.Time, limit int) (n int, err error) {
+	err = tx.QueryRow(ctx, cutAuditLogSQL, zeroable(company), before, limit).Scan(&n)
+	return n, err
+}

@@ -43,9 +43,6 @@ const (
 	revokedSQL = `select ` + credentialColumns + ` from credentials where revoked_at > $1`
 )
 
-const insertBootstrapSQL = `insert into credentials (company_id, id, kind, name, scopes, secret_hash, rotated_at, created_at)
-	values ('00000000-0000-0000-0000-000000000000', $1, 'service', $2, $3, $4, $5, $5) on conflict do nothing`
-
 func (s *store) anyCredential(ctx context.Context, credential id.UUID) (Credential, error) {
 	c, err := pg.One[Credential](ctx, s.db, pg.AllCompanies(), anyCredentialSQL, credential)
 	return c, missing(err, "credential")
@@ -89,6 +86,15 @@ func (s *store) insertCredential(ctx context.Context, tx *pg.Tx, c Credential) e
 	_, err := tx.Exec(ctx, insertCredentialSQL, zeroable(c.Company), c.ID, c.Kind, c.Name, c.Description, c.Scopes, c.SecretHash,
 		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.ExpiresAt, c.RotatedAt, c.LastUsedAt, c.Version, c.CreatedAt, c.RateLimit)
 	return err
+}
+
+const insertBootstrapSQL = `insert into credentials (company_id, id, kind, name, scopes, secret_hash, rotated_at, created_at)
+	values ('00000000-0000-0000-0000-000000000000', $1, 'service', $2, $3, $4, $5, $5) on conflict do nothing`
+
+// insertBootstrap adds a credential of the platform, and reports whether it was new.
+func (s *store) insertBootstrap(ctx context.Context, tx *pg.Tx, c Credential) (bool, error) {
+	tag, err := tx.Exec(ctx, insertBootstrapSQL, c.ID, c.Name, c.Scopes, c.SecretHash, c.CreatedAt)
+	return tag.RowsAffected() > 0, err
 }
 
 func (s *store) updateCredential(ctx context.Context, tx *pg.Tx, c Credential) error {

@@ -82,6 +82,9 @@ func (s *store) endInvitation(ctx context.Context, tx *pg.Tx, i Invitation) erro
 	return err
 }
 
-const (
-	pruneInvitationsSQL = `delete from invitations where coalesce(accepted_at, revoked_at, expires_at) < $1`
-)
+const pruneInvitationsSQL = `delete from invitations where coalesce(accepted_at, revoked_at, expires_at) < $1`
+
+func (s *store) pruneInvitations(ctx context.Context, tx *pg.Tx, before time.Time) error {
+	_, err := tx.Exec(ctx, pruneInvitationsSQL, before)
+	return err
+}

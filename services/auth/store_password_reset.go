@@ -28,8 +28,6 @@ const (
 	deleteResetsSQL = `delete from password_resets where company_id = $1 and administrator_id = $2 and used_at is null`
 
 	deleteResetsBySQL = `delete from password_resets where company_id = $1 and made_by = $2 and used_at is null`
-
-	pruneResetsSQL = `delete from password_resets where expires_at <= $1`
 )
 
 func (s *store) resetByToken(ctx context.Context, hash []byte) (passwordReset, error) {
@@ -72,5 +70,12 @@ func (s *store) deleteResets(ctx context.Context, tx *pg.Tx, company id.Company,
 // deleteResetsBy withdraws the links that an administrator has made.
 func (s *store) deleteResetsBy(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator) error {
 	_, err := tx.Exec(ctx, deleteResetsBySQL, company, a.String())
+	return err
+}
+
+const pruneResetsSQL = `delete from password_resets where expires_at <= $1`
+
+func (s *store) pruneResets(ctx context.Context, tx *pg.Tx, before time.Time) error {
+	_, err := tx.Exec(ctx, pruneResetsSQL, before)
 	return err
 }

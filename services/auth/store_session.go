@@ -35,8 +35,6 @@ const (
 	deleteSessionSQL = `delete from sessions where company_id = $1 and id = $2`
 
 	deleteSessionsSQL = `delete from sessions where company_id = $1 and administrator_id = $2 and id <> $3`
-
-	pruneSessionsSQL = `delete from sessions where last_used_at <= $1 or expires_at <= $2`
 )
 
 func (s *store) sessionByToken(ctx context.Context, hash []byte) (in signedIn, err error) {
@@ -94,9 +92,16 @@ func (s *store) deleteSession(ctx context.Context, tx *pg.Tx, company id.Company
 // deleteSessions deletes those of an administrator but one, and returns how many;
 // the zero session keeps none. Those that wait for a code go too.
 func (s *store) deleteSessions(ctx context.Context, tx *pg.Tx, now time.Time, company id.Company, a id.Administrator, but id.Session) (int64, error) {
-	if _, err := s.abandon(ctx, tx, now, deletePendingsSQL, company, a); err != nil {
+	if err := s.abandonAll(ctx, tx, now, company, a); err != nil {
 		return 0, err
 	}
 	tag, err := tx.Exec(ctx, deleteSessionsSQL, company, a, [16]byte(but))
 	return tag.RowsAffected(), err
+}
+
+const pruneSessionsSQL = `delete from sessions where last_used_at <= $1 or expires_at <= $2`
+
+func (s *store) pruneSessions(ctx context.Context, tx *pg.Tx, usedBefore, expiredBefore time.Time) error {
+	_, err := tx.Exec(ctx, pruneSessionsSQL, usedBefore, expiredBefore)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
 
@@ -23,16 +24,10 @@ const (
 
 	deletePendingSQL = `delete from pending_sign_ins where company_id = $1 and token_hash = $2`
 
-	deletePendingsSQL = `delete from pending_sign_ins where company_id = $1 and administrator_id = $2 returning ` + pendingColumns
-
 	// The administrator's row is locked, so that no two make room at once.
 	boundPendingsSQL = `delete from pending_sign_ins where company_id = $1 and token_hash in (
 		select token_hash from pending_sign_ins where company_id = $1 and administrator_id = $2
 		order by created_at desc, token_hash offset $3)
-		returning ` + pendingColumns
-
-	prunePendingsSQL = `delete from pending_sign_ins where token_hash in (
-		select token_hash from pending_sign_ins where expires_at <= $1 order by expires_at limit $2 for update skip locked)
 		returning ` + pendingColumns
 )
 
@@ -96,4 +91,21 @@ func (s *store) failPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) (er
 func (s *store) deletePending(ctx context.Context, tx *pg.Tx, p pendingSignIn) error {
 	_, err := tx.Exec(ctx, deletePendingSQL, p.Company, p.TokenHash)
 	return err
+}
+
+const abandonAllSQL = `delete from pending_sign_ins where company_id = $1 and administrator_id = $2 returning ` + pendingColumns
+
+// abandonAll deletes the pending sign-ins of an administrator.
+func (s *store) abandonAll(ctx context.Context, tx *pg.Tx, now time.Time, company id.Company, a id.Administrator) error {
+	_, err := s.abandon(ctx, tx, now, abandonAllSQL, company, a)
+	return err
+}
+
+const abandonExpiredSQL = `delete from pending_sign_ins where token_hash in (
+	select token_hash from pending_sign_ins where expires_at <= $1 order by expires_at limit $2 for update skip locked)
+	returning ` + pendingColumns
+
+// abandonExpired deletes expired sign-ins of any company, and returns how many.
+func (s *store) abandonExpired(ctx context.Context, tx *pg.Tx, now time.Time, limit int) (int, error) {
+	return s.abandon(ctx, tx, now, abandonExpiredSQL, now, limit)
 }

@@ -82,7 +82,7 @@ func (w *world) start() *replica {
 	box := outbox.New(w.db, b, log, time.Now)
 	r := &replica{
 		world: w, bus: b, verifier: w.newVerifier(b),
-		keys: &keyring{db: w.db, outbox: box, sealer: w.sealer, issuer: "reservation", interval: 24 * time.Hour, delay: 500 * time.Millisecond, now: time.Now, log: log},
+		keys: &keyring{store: &store{db: w.db}, outbox: box, sealer: w.sealer, issuer: "reservation", interval: 24 * time.Hour, delay: 500 * time.Millisecond, now: time.Now, log: log},
 	}
 	if err := r.keys.start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func (w *world) start() *replica {
 	t.Cleanup(srv.Stop)
 	w.background(box.Run)
 	w.background(r.keys.follow(b))
-	w.background((&lastWords{db: w.db, outbox: box, keys: r.keys, log: log}).follow(b))
+	w.background(r.server.identityFeed().follow(b))
 	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
 	if err != nil {
 		t.Fatal(err)
