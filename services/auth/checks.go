@@ -5,7 +5,6 @@ import (
 	"net/mail"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -50,25 +49,11 @@ func (c *checks) text(field, s string, least, most int) string {
 	return s
 }
 
-// expiry is the end of that many days from now; nil for none.
-func (c *checks) expiry(days *int32, now time.Time) *time.Time {
-	if days == nil {
-		return nil
-	}
-	if *days < 1 || *days > maxExpiryDays {
+// expiry checks in how many days a credential expires; nil: never.
+func (c *checks) expiry(days *int32) {
+	if days != nil && (*days < 1 || *days > maxExpiryDays) {
 		c.add("expires_after_days", "range", fmt.Sprintf("must be 1 to %d", maxExpiryDays))
 	}
-	expires := now.Add(time.Duration(*days) * 24 * time.Hour)
-	return &expires
-}
-
-// permissions checks those of an API key. With everything, the others say nothing.
-func (c *checks) permissions(field string, in []string) []string {
-	out := c.scopes(field, in, append(interfaceBPermissions(), everything))
-	if slices.Contains(out, everything) {
-		return []string{everything}
-	}
-	return out
 }
 
 func (c *checks) rateLimit(limit *int32, least int32) {
@@ -93,7 +78,7 @@ func (c *checks) currency(field, s string) {
 	}
 }
 
-// scopes sorts and checks scopes.
+// scopes sorts and checks scopes. With everything, the others say nothing.
 func (c *checks) scopes(field string, in, known []string) []string {
 	out := slices.Clone(in)
 	slices.Sort(out)
@@ -105,6 +90,9 @@ func (c *checks) scopes(field string, in, known []string) []string {
 		if !slices.Contains(known, scope) {
 			c.add(fmt.Sprintf("%s[%d]", field, i), "scope", "must be one of "+strings.Join(known, ", "))
 		}
+	}
+	if slices.Contains(out, everything) {
+		return []string{everything}
 	}
 	return out
 }

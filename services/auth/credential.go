@@ -11,14 +11,6 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/token"
-)
-
-// The kinds of credentials, as tokens have them.
-const (
-	kindClient  = token.KindClient
-	kindKey     = token.KindKey
-	kindService = token.KindService
 )
 
 // Credential is an API client, an API key or a service credential.
@@ -45,15 +37,7 @@ type Credential struct {
 }
 
 // Subject is the identifier as callers and tokens have it.
-func (c *Credential) Subject() string {
-	switch c.Kind {
-	case kindClient:
-		return id.APIClient(c.ID).String()
-	case kindKey:
-		return id.APIKey(c.ID).String()
-	}
-	return id.ServiceCredential(c.ID).String()
-}
+func (c *Credential) Subject() string { return kindOf(c.Kind).subject(c.ID) }
 
 // usable reports whether the credential gets tokens at an instant.
 func (c *Credential) usable(now time.Time) bool {
@@ -127,34 +111,9 @@ func (c *Credential) speaksFor(asked string) (id.Company, error) {
 	return company, nil
 }
 
-func parseSubject(s string) (credential id.UUID, kind string, ok bool) {
-	if client, err := id.Parse[id.APIClient](s); err == nil {
-		return client.UUID(), kindClient, true
-	}
-	if key, err := id.Parse[id.APIKey](s); err == nil {
-		return key.UUID(), kindKey, true
-	}
-	if service, err := id.Parse[id.ServiceCredential](s); err == nil {
-		return service.UUID(), kindService, true
-	}
-	return id.UUID{}, "", false
-}
-
-// subjectUUID is the identifier of a credential or an administrator.
-func subjectUUID(subject string) (u id.UUID, ok bool) {
-	if administrator, err := id.Parse[id.Administrator](subject); err == nil {
-		return administrator.UUID(), true
-	}
-	u, _, ok = parseSubject(subject)
-	return u, ok
-}
-
 // facts are what the audit log says of a credential.
 func (c *Credential) facts() []Detail {
-	scopes, limit, expires := "scopes", "", ""
-	if c.Kind == kindKey {
-		scopes = "permissions"
-	}
+	limit, expires := "", ""
 	if c.RateLimit != nil {
 		limit = strconv.Itoa(int(*c.RateLimit))
 	}
@@ -162,14 +121,21 @@ func (c *Credential) facts() []Detail {
 		expires = c.ExpiresAt.UTC().Format(time.RFC3339)
 	}
 	return []Detail{
-		{Field: "name", After: c.Name}, {Field: "description", After: c.Description}, {Field: scopes, After: strings.Join(c.Scopes, " ")},
-		{Field: "rate_limit", After: limit}, {Field: "expires_at", After: expires},
+		{Field: "name", After: c.Name}, {Field: "description", After: c.Description},
+		{Field: kindOf(c.Kind).scopesField, After: strings.Join(c.Scopes, " ")}, {Field: "rate_limit", After: limit}, {Field: "expires_at", After: expires},
 	}
 }
 
-// named says which credential a change without other facts was about.
-func (c *Credential) named() []Detail { return []Detail{{Field: "name", After: c.Name}} }
+// changes are what the audit log says of a change from before to c; if no fact differs,
+// they are the name.
+func (c *Credential) changes(before Credential) []Detail {
+	if details := differences(before.facts(), c.facts()); len(details) > 0 {
+		return details
+	}
+	return []Detail{{Field: "name", After: c.Name}}
+}
 
+// disable, enable and remove decide changes; each reports whether it changed anything.
 func disable(c *Credential, now time.Time) bool {
 	if c.DisabledAt != nil {
 		return false

@@ -19,7 +19,7 @@ func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Pa
 }
 
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
-	return s.inTx(ctx, e.Company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.Write(ctx, e.Company, func(ctx context.Context, tx *pg.Tx) error {
 		return s.forgetInAuditLog(ctx, tx, e.Company, e.Customer)
 	})
 }

@@ -59,7 +59,7 @@ func TestInvitationsOfFormerOwners(t *testing.T) { // invariant 13
 	t.Run("are worth nothing even where they were not withdrawn", func(t *testing.T) {
 		maker := r.administrator(company, owner)
 		made := invited(maker)
-		err := r.server.store.inTx(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
+		err := r.server.store.Write(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
 			tag, err := tx.Exec(ctx, `update administrators set role = 'staff' where email = $1`, maker.email)
 			if err == nil && tag.RowsAffected() != 1 {
 				err = fault.Missing("administrator")

@@ -55,7 +55,7 @@ func (f *identityFeed) republish(ctx context.Context) error {
 }
 
 func (f *identityFeed) publish(ctx context.Context, events ...outbox.Event) error {
-	return f.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	return f.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		return f.outbox.Append(ctx, tx, events...)
 	})
 }

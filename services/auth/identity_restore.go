@@ -95,7 +95,7 @@ func (f *identityFeed) raise(ctx context.Context, published map[string]int64) (r
 			ids, generations = append(ids, u), append(generations, generation)
 		}
 	}
-	err = f.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	err = f.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		list, err := f.store.raiseGenerations(ctx, tx, ids, generations, f.now())
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (f *identityFeed) raiseKeySet(ctx context.Context, published int64) (raised
 	if published == 0 {
 		return false, nil
 	}
-	err = f.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	err = f.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		raised, err = f.store.raiseKeySetAbove(ctx, tx, published)
 		return err
 	})

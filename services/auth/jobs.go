@@ -16,7 +16,7 @@ const sweepEvery = 10 * time.Minute
 // sweepOnce deletes what has served its purpose.
 func (s *Server) sweepOnce(ctx context.Context) error {
 	now := s.instant()
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		return errors.Join(
 			s.store.pruneSessions(ctx, tx, now.Add(-s.sessions.idle), now),
 			s.store.pruneFailures(ctx, tx, now.Add(-failuresForgotten)),
@@ -63,7 +63,7 @@ func (s *Server) resealOne(ctx context.Context, a Administrator) error {
 		s.log.Error("a TOTP secret cannot be decrypted; reset the administrator's password with TOTP off", "administrator", a.ID.String(), "error", err.Error())
 		return nil
 	}
-	return s.store.inTx(ctx, a.Company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.store.Write(ctx, a.Company, func(ctx context.Context, tx *pg.Tx) error {
 		return s.store.replaceTotpSecret(ctx, tx, a, s.sealer.Seal(secret, totpContext(a.ID)))
 	})
 }
@@ -87,14 +87,14 @@ func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
 			return err
 		}
 	}
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		return s.store.pruneInvitations(ctx, tx, now.Add(-kept.Invitations))
 	})
 }
 
 func (s *Server) cutAuditLog(ctx context.Context, company id.Company, before time.Time) error {
 	for n := retainBatch; n == retainBatch; {
-		err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) (err error) {
+		err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) (err error) {
 			n, err = s.store.cutAuditLog(ctx, tx, company, before, retainBatch)
 			return err
 		})

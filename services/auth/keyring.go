@@ -85,7 +85,7 @@ func (r *keyring) reload(ctx context.Context) error {
 // change runs one change of the key set under its lock, and publishes the set in any
 // case. It leaves this replica's copy up to date.
 func (r *keyring) change(ctx context.Context, decide func(ctx context.Context, tx *pg.Tx, keys []signingKey) (changed bool, err error)) error {
-	err := r.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	err := r.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		version, err := r.store.lockKeySet(ctx, tx)
 		if err != nil {
 			return err

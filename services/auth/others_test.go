@@ -189,7 +189,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = r.server.store.inTx(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
+		err = r.server.store.Write(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
 			tag, err := tx.Exec(ctx, `update administrators set role = 'staff' where email = $1`, maker.email)
 			if err == nil && tag.RowsAffected() != 1 {
 				err = fault.Missing("administrator")

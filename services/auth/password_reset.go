@@ -35,3 +35,14 @@ func (r *passwordReset) open(now time.Time) error {
 	}
 	return nil
 }
+
+// newPasswordReset returns a link for an administrator, which somebody makes for them,
+// and its token.
+func newPasswordReset(a Administrator, madeBy string, now time.Time) (r passwordReset, raw string, err error) {
+	if a.DisabledAt != nil {
+		return r, "", fault.Refuse(ReasonAdministratorDisabled, "the administrator is disabled; enable them first")
+	}
+	r = passwordReset{Company: a.Company, Administrator: a.ID, MadeBy: madeBy, CreatedAt: now, ExpiresAt: now.Add(resetLifetime)}
+	raw, r.TokenHash = newToken()
+	return r, raw, nil
+}

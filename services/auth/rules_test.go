@@ -50,7 +50,7 @@ func TestPermissions(t *testing.T) { // invariant 4
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c checks
-			kept := c.permissions("permissions", strings.Fields(tt.in))
+			kept := c.scopes("permissions", strings.Fields(tt.in), apiKeys().scopes())
 			got := strings.Join(kept, " ")
 			if c.err() != nil {
 				got = "refused"

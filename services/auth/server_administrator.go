@@ -37,7 +37,7 @@ func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdmi
 	if a.PasswordHash, err = s.passwords.hash(ctx, password); err != nil {
 		return nil, err
 	}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (s *Server) changeAdministrator(
 	ctx context.Context, company id.Company, administrator id.Administrator,
 	change func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error,
 ) (a Administrator, err error) {
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err = s.changeAdministratorInTx(ctx, tx, company, administrator, change)
 		return err
 	})
@@ -220,7 +220,7 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 		return nil, err
 	}
 	resp := &authv1.UpdateAdministratorResponse{}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
 			// Owners who go, go one after the other.
 			if _, err := s.store.lockCompany(ctx, tx, company); err != nil {

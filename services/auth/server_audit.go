@@ -106,7 +106,7 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 		return nil, err
 	}
 	resp := &authv1.RecordAuditEntryResponse{}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
 			if err := forgetErased(ctx, tx, &e); err != nil {
 				return err

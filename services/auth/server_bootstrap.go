@@ -25,7 +25,7 @@ func (s *Server) bootstrap(ctx context.Context, list []bootstrapCredential) erro
 }
 
 func (s *Server) bootstrapOne(ctx context.Context, wanted Credential) error {
-	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		isNew, err := s.store.insertBootstrap(ctx, tx, wanted)
 		if err != nil || !isNew {
 			return err
@@ -35,8 +35,10 @@ func (s *Server) bootstrapOne(ctx context.Context, wanted Credential) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.changeCredential(ctx, id.Company{}, wanted.ID, kindService, "service_credential.bootstrap", func(c *Credential, now time.Time) bool {
-		return c.become(wanted, now)
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := s.changeInTx(ctx, tx, id.Company{}, wanted.ID, serviceCredentials(), "bootstrap", func(c *Credential, now time.Time) bool {
+			return c.become(wanted, now)
+		})
+		return err
 	})
-	return err
 }

@@ -27,7 +27,7 @@ func (s *Server) CreateCompany(ctx context.Context, req *authv1.CreateCompanyReq
 	c.ID, c.Version, c.CreatedAt = id.Company(s.newID()), 1, s.instant()
 	c.UpdatedAt = c.CreatedAt
 	var resp *authv1.CreateCompanyResponse
-	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		resp = &authv1.CreateCompanyResponse{}
 		return idem.Do(ctx, tx, req, resp, func() error {
 			resp.Company = companyMessage(c)
@@ -79,7 +79,7 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 		return nil, err
 	}
 	var resp *authv1.UpdateCompanyResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp = &authv1.UpdateCompanyResponse{}
 		return idem.Do(ctx, tx, req, resp, func() error {
 			c, err := s.store.lockCompany(ctx, tx, company)

@@ -8,6 +8,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -32,10 +33,11 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 		return nil, err
 	}
 	resp := &authv1.InviteAdministratorResponse{}
-	raw, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
+	_, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		raw, err := s.invite(ctx, tx, &i)
 		resp.Invitation = invitationMessage(i, "")
-		return raw, err
+		tx.AfterCommit(func() { resp.Token = raw }) // not in the answer that is kept
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 	if err != nil {
 		return nil, err
 	}
-	resp.Invitation.InvitedByName, resp.Token = names[i.InvitedBy], raw
+	resp.Invitation.InvitedByName = names[i.InvitedBy]
 	return resp, nil
 }
 
@@ -116,7 +118,7 @@ func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitat
 	if err != nil {
 		return nil, fault.Missing("invitation")
 	}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		i, err := s.store.lockInvitation(ctx, tx, company, invitation)
 		if err != nil {
 			return err
@@ -179,7 +181,7 @@ func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitat
 	}
 	var raw string
 	var in signedIn
-	err = s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
 		i, err := s.store.lockInvitation(ctx, tx, known.Company, known.ID)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -24,30 +25,25 @@ func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePass
 		return nil, err
 	}
 	resp := &authv1.CreatePasswordResetResponse{}
-	raw, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (raw string, err error) {
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.changeAdministratorInTx(ctx, tx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-			if a.DisabledAt != nil {
-				return fault.Refuse(ReasonAdministratorDisabled, "the administrator is disabled; enable them first")
+			r, raw, err := newPasswordReset(*a, rpc.Caller(ctx), now)
+			if err != nil {
+				return err
 			}
-			r := passwordReset{Company: company, Administrator: a.ID, MadeBy: rpc.Caller(ctx), CreatedAt: now, ExpiresAt: now.Add(resetLifetime)}
-			raw, r.TokenHash = newToken()
-			resp.ExpiresAt = timestamppb.New(r.ExpiresAt)
 			if _, err := s.store.deleteResets(ctx, tx, company, a.ID); err != nil {
 				return err
 			}
 			a.tell(now, "administrator.create_reset_link", by)
+			resp.ExpiresAt = timestamppb.New(r.ExpiresAt)
+			tx.AfterCommit(func() { resp.Token = raw }) // not in the answer that is kept
 			return errors.Join(
 				s.store.insertReset(ctx, tx, r),
 				s.store.audit(ctx, tx, company, now, r.MadeBy, "administrator.create_reset_link", a.ID.String(), Detail{Field: "name", After: a.Name}))
 		})
 		resp.Administrator = administratorMessage(a)
-		return raw, err
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	resp.Token = raw
-	return resp, nil
 }
 
 // RevokePasswordReset implements AdministratorService.

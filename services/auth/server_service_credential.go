@@ -5,7 +5,6 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -13,97 +12,23 @@ import (
 
 // CreateServiceCredential implements ServiceCredentialService.
 func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.CreateServiceCredentialRequest) (*authv1.CreateServiceCredentialResponse, error) {
-	var check checks
-	c := Credential{Kind: kindService, Name: check.text("name", req.GetName(), 1, maxName)}
-	known := serviceScopes()
-	if req.GetPlatform() {
-		if err := platformOnly(ctx); err != nil {
-			return nil, err
-		}
-		known = append(known, token.Admin)
-	} else {
-		company, err := rpc.Tenant(ctx)
-		if err != nil {
-			return nil, err
-		}
-		c.Company = company
-	}
-	c.Scopes = check.scopes("scopes", req.GetScopes(), known)
-	if err := check.err(); err != nil {
+	kind, company, err := ofService(ctx, req)
+	if err != nil {
 		return nil, err
 	}
+	fields := credentialFields{name: &req.Name, scopes: req.GetScopes()}
 	resp := &authv1.CreateServiceCredentialResponse{}
-	secret, err := s.shown(ctx, c.Company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
-		secret, err := s.createCredential(ctx, tx, &c, "service_credential.create")
-		resp.ServiceCredential = serviceMessage(c, s.now())
-		return secret, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	resp.Secret = secret
-	return resp, nil
+	return createCredential(ctx, s, kind, company, fields, req, resp, credentialAnswer{func(c Credential) { resp.ServiceCredential = serviceMessage(c, s.now()) }, &resp.Secret})
 }
 
-// ListServiceCredentials implements ServiceCredentialService.
-func (s *Server) ListServiceCredentials(ctx context.Context, req *authv1.ListServiceCredentialsRequest) (*authv1.ListServiceCredentialsResponse, error) {
-	company, err := tenantOrPlatform(ctx)
-	if err != nil {
-		return nil, err
+// ofService returns what a new service credential is of: the caller's company or the
+// platform.
+func ofService(ctx context.Context, req *authv1.CreateServiceCredentialRequest) (credentialKind, id.Company, error) {
+	if req.GetPlatform() {
+		return platformCredentials(), id.Company{}, platformOnly(ctx)
 	}
-	list, next, err := s.listCredentials(ctx, company, kindService, req.GetPageSize(), req.GetPageToken())
-	if err != nil {
-		return nil, err
-	}
-	resp := &authv1.ListServiceCredentialsResponse{NextPageToken: next}
-	for _, c := range list {
-		resp.ServiceCredentials = append(resp.ServiceCredentials, serviceMessage(c, s.now()))
-	}
-	return resp, nil
-}
-
-// RotateServiceCredential implements ServiceCredentialService.
-func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.RotateServiceCredentialRequest) (*authv1.RotateServiceCredentialResponse, error) {
-	company, credential, err := namedService(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	resp := &authv1.RotateServiceCredentialResponse{}
-	secret, err := s.shown(ctx, company, req, resp, func(ctx context.Context, tx *pg.Tx) (string, error) {
-		c, secret, err := s.rotateCredential(ctx, tx, company, credential, kindService, "service_credential.rotate")
-		resp.ServiceCredential = serviceMessage(c, s.now())
-		return secret, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	resp.Secret = secret
-	return resp, nil
-}
-
-// DisableServiceCredential implements ServiceCredentialService.
-func (s *Server) DisableServiceCredential(ctx context.Context, req *authv1.DisableServiceCredentialRequest) (*authv1.DisableServiceCredentialResponse, error) {
-	company, credential, err := namedService(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	resp := &authv1.DisableServiceCredentialResponse{}
-	err = s.changeOnce(ctx, company, credential, kindService, "service_credential.disable", req, resp, disable, func(c Credential) {
-		resp.ServiceCredential = serviceMessage(c, s.now())
-	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-// tenantOrPlatform returns the company of a request; a platform credential that
-// names none means the platform's own.
-func tenantOrPlatform(ctx context.Context) (id.Company, error) {
-	if isPlatform(ctx) {
-		return id.Company{}, nil
-	}
-	return rpc.Tenant(ctx)
+	company, err := rpc.Tenant(ctx)
+	return serviceCredentials(), company, err
 }
 
 // platformOnly refuses a call that is not the platform's own.
@@ -117,14 +42,27 @@ func platformOnly(ctx context.Context) error {
 	return nil
 }
 
-func namedService(ctx context.Context, text string) (id.Company, id.UUID, error) {
-	company, err := tenantOrPlatform(ctx)
+// ListServiceCredentials implements ServiceCredentialService.
+func (s *Server) ListServiceCredentials(ctx context.Context, req *authv1.ListServiceCredentialsRequest) (*authv1.ListServiceCredentialsResponse, error) {
+	list, next, err := s.listCredentials(ctx, serviceCredentials(), req.GetPageSize(), req.GetPageToken())
 	if err != nil {
-		return company, id.UUID{}, err
+		return nil, err
 	}
-	credential, err := id.Parse[id.ServiceCredential](text)
-	if err != nil {
-		return company, id.UUID{}, fault.Missing("credential")
+	resp := &authv1.ListServiceCredentialsResponse{NextPageToken: next}
+	for _, c := range list {
+		resp.ServiceCredentials = append(resp.ServiceCredentials, serviceMessage(c, s.now()))
 	}
-	return company, credential.UUID(), nil
+	return resp, nil
+}
+
+// RotateServiceCredential implements ServiceCredentialService.
+func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.RotateServiceCredentialRequest) (*authv1.RotateServiceCredentialResponse, error) {
+	resp := &authv1.RotateServiceCredentialResponse{}
+	return rotateCredential(ctx, s, serviceCredentials(), req, resp, credentialAnswer{func(c Credential) { resp.ServiceCredential = serviceMessage(c, s.now()) }, &resp.Secret})
+}
+
+// DisableServiceCredential implements ServiceCredentialService.
+func (s *Server) DisableServiceCredential(ctx context.Context, req *authv1.DisableServiceCredentialRequest) (*authv1.DisableServiceCredentialResponse, error) {
+	resp := &authv1.DisableServiceCredentialResponse{}
+	return changeCredential(ctx, s, serviceCredentials(), "disable", req, resp, disable, func(c Credential) { resp.ServiceCredential = serviceMessage(c, s.now()) })
 }

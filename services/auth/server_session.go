@@ -91,7 +91,7 @@ type ender struct{ subject, name string }
 // endSession ends a session and the access tokens of its administrator, who is told
 // where it was somebody else; one that has ended meanwhile changes nothing.
 func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
-	return s.store.inTx(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.store.Write(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
 		if err != nil {
 			return err

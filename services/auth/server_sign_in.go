@@ -88,7 +88,7 @@ func (s *Server) lockUnchanged(ctx context.Context, tx *pg.Tx, known Administrat
 
 // signIn makes the session of an administrator who needs no code.
 func (s *Server) signIn(ctx context.Context, known Administrator, hash string, from browser) (raw string, in signedIn, err error) {
-	err = s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
 		if in.administrator, err = s.lockUnchanged(ctx, tx, known, hash); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (s *Server) signIn(ctx context.Context, known Administrator, hash string, f
 // caller may have given with it.
 func (s *Server) startPending(ctx context.Context, known Administrator, hash string, from browser, code string) (*authv1.SignInResponse, error) {
 	raw, tokenHash := newToken()
-	err := s.store.inTx(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
+	err := s.store.Write(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.lockUnchanged(ctx, tx, known, hash)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browse
 // takePending makes a session of a pending sign-in whose code is right. A wrong one
 // is counted, and refused is what its caller is told.
 func (s *Server) takePending(ctx context.Context, pending pendingSignIn, code string, from browser) (raw string, in signedIn, refused, err error) {
-	err = s.store.inTx(ctx, pending.Company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, pending.Company, func(ctx context.Context, tx *pg.Tx) error {
 		refused = nil
 		a, err := s.store.lockAdministrator(ctx, tx, pending.Company, pending.Administrator)
 		if err != nil {

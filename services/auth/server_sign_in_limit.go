@@ -12,7 +12,7 @@ import (
 // a refused attempt is not counted.
 func (s *Server) countAttempt(ctx context.Context, limits ...signInLimit) error {
 	now := s.instant()
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		var wait time.Duration
 		for _, l := range limits {
 			failed, last, err := s.store.lockFailures(ctx, tx, l, now)
@@ -41,7 +41,7 @@ func (s *Server) takeBackAttempt(ctx context.Context, limits ...signInLimit) {
 // correctFailures corrects the counts after an attempt. If that fails, they stay too
 // high, which makes somebody wait and locks nobody out.
 func (s *Server) correctFailures(ctx context.Context, forget, takeBack []signInLimit) {
-	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+	err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		return s.store.correctFailures(ctx, tx, forget, takeBack)
 	})
 	if err != nil && ctx.Err() == nil {

@@ -23,8 +23,8 @@ func scope(company id.Company) pg.Scope {
 	return pg.For(company)
 }
 
-// inTx runs fn in one transaction of the company; zero: of the platform.
-func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
+// Write runs fn in one transaction of the company; zero: of the platform.
+func (s *store) Write(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	return pg.Fault(s.db.InTx(ctx, scope(company), fn), nil)
 }
 

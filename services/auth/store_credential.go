@@ -109,7 +109,7 @@ func (s *store) used(ctx context.Context, c Credential, at time.Time) error {
 	if c.LastUsedAt != nil && !c.LastUsedAt.Before(minute) {
 		return nil
 	}
-	return s.inTx(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.Write(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, usedSQL, zeroable(c.Company), c.ID, minute)
 		return err
 	})

@@ -77,7 +77,7 @@ func (s *store) touchSession(ctx context.Context, n Session, at time.Time) error
 	if !n.LastUsedAt.Before(minute) {
 		return nil
 	}
-	return s.inTx(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.Write(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, touchSessionSQL, n.Company, n.ID, minute)
 		return err
 	})
