@@ -140,20 +140,6 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-func FuzzAuditCursor(f *testing.F) {
-	f.Add(newestAudit().String())
-	f.Add("1.x")
-	f.Fuzz(func(t *testing.T, s string) {
-		c, err := parseAuditCursor(s)
-		if err != nil {
-			return
-		}
-		if again, err := parseAuditCursor(c.String()); err != nil || again.id != c.id || !again.at.Equal(c.at) {
-			t.Errorf("%q: got %v and %v, %v", s, c, again, err)
-		}
-	})
-}
-
 // What a browser shows is a stranger's: only what was sealed here is a device.
 func FuzzOpenDevice(f *testing.F) {
 	sealer, err := seal.New(make([]byte, seal.KeySize))

@@ -16,6 +16,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -231,7 +232,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 		}
 	})
 	t.Run("who are owners can do all that a company can", func(t *testing.T) {
-		for _, scope := range serviceScopes() {
+		for _, scope := range scopes.Service() {
 			if scope != "redemptions:write" && !slices.Contains(roleScopes(roleOwner), scope) {
 				t.Errorf("%s is missing", scope)
 			}

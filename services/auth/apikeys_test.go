@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -26,8 +27,8 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 		limit       *int32
 		scope       string
 	}{
-		"of all permissions":           {nil, nil, strings.Join(interfaceBPermissions(), " ")},
-		"of all permissions, named so": {[]string{"*"}, ptr(int32(10000)), strings.Join(interfaceBPermissions(), " ")},
+		"of all permissions":           {nil, nil, strings.Join(scopes.InterfaceB(), " ")},
+		"of all permissions, named so": {[]string{"*"}, ptr(int32(10000)), strings.Join(scopes.InterfaceB(), " ")},
 		"of some":                      {[]string{"registrations:write", "events:read"}, ptr(int32(1)), "events:read registrations:write"},
 	} {
 		t.Run(name+" say what the key may do, how often, and that it is one", func(t *testing.T) {
@@ -132,7 +133,7 @@ func TestKeyRevocation(t *testing.T) { // invariant 3
 			_, err := one.apiKeys.DeleteApiKey(one.as(company), &authv1.DeleteApiKeyRequest{Id: keyID})
 			return err
 		}, true},
-		"taking a permission away": {update(&authv1.UpdateApiKeyRequest{Permissions: interfaceBPermissions()[1:]}), false},
+		"taking a permission away": {update(&authv1.UpdateApiKeyRequest{Permissions: scopes.InterfaceB()[1:]}), false},
 		"setting a limit":          {update(&authv1.UpdateApiKeyRequest{RateLimit: ptr(int32(7))}), false},
 	} {
 		t.Run("by "+name+" reaches every process within a second, also one that starts later", func(t *testing.T) {

@@ -3,11 +3,8 @@ package auth
 import (
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 )
 
@@ -75,38 +72,6 @@ func present(all []Detail) []Detail {
 type auditFilter struct {
 	actor, action, target string
 	since, until          *time.Time
-}
-
-// auditCursor is the place after an entry, newest first.
-type auditCursor struct {
-	at time.Time
-	id id.AuditEntry
-}
-
-// newestAudit is before all entries.
-func newestAudit() auditCursor {
-	last := id.AuditEntry{}
-	for i := range last {
-		last[i] = 0xff
-	}
-	return auditCursor{at: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), id: last}
-}
-
-func (c auditCursor) String() string {
-	return strconv.FormatInt(c.at.UnixMicro(), 36) + "." + c.id.UUID().String()
-}
-
-func parseAuditCursor(text string) (c auditCursor, err error) {
-	if text == "" {
-		return newestAudit(), nil
-	}
-	at, entry, _ := strings.Cut(text, ".")
-	micros, err := strconv.ParseInt(at, 36, 64)
-	u, idErr := id.ParseUUID(entry)
-	if err != nil || idErr != nil || micros < 0 || time.UnixMicro(micros).Year() > 9999 {
-		return c, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-	}
-	return auditCursor{at: time.UnixMicro(micros).UTC(), id: id.AuditEntry(u)}, nil
 }
 
 var (

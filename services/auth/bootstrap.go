@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 )
 
@@ -41,9 +42,9 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].secret must have 64 hexadecimal characters", i))
 		}
 		var check checks
-		check.text("name", b.Name, 1, maxName)
-		check.scopes("scopes", b.Scopes, append(serviceScopes(), token.Admin))
-		if err := check.err(); err != nil {
+		check.Line("name", b.Name, 1, maxName)
+		check.scopes("scopes", b.Scopes, append(scopes.Service(), token.Admin))
+		if err := check.Err(); err != nil {
 			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d]: %s", i, fault.From(err).Message))
 		}
 	}

@@ -2,14 +2,13 @@ package auth
 
 import (
 	"fmt"
-	"net/mail"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"reservation.dev/platform/fault"
-	"reservation.dev/platform/zone"
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/money"
+	"reservation.dev/platform/scopes"
 )
 
 // The bounds of what requests state: texts in characters.
@@ -18,7 +17,6 @@ const (
 	maxDescription = 1000
 	maxExpiryDays  = 3650
 	maxRateLimit   = 10_000 // requests in any 60 seconds
-	maxEmail       = 254
 	maxAddress     = 64
 	maxUserAgent   = 300
 	leastPassword  = 12
@@ -29,100 +27,71 @@ const (
 	maxDetailText  = 1000
 )
 
-// checks collects the faults of a request, in the order in which they are found.
-type checks struct{ fault.Checks }
+// checks collects the failed checks of a request, with the rules that only auth has.
+type checks struct{ check.Fields }
 
-func (c *checks) add(field, rule, phrase string) { c.Add(field, rule, phrase) }
-
-func (c *checks) err() error { return c.Err() }
-
-func (c *checks) text(field, s string, least, most int) string {
-	s = strings.TrimSpace(s)
-	switch {
-	case s == "" && least > 0:
-		c.add(field, "required", "is required")
-	case utf8.RuneCountInString(s) > most:
-		c.add(field, "max_length", fmt.Sprintf("must be at most %d characters", most))
-	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && (least > 0 || r != '\n') }):
-		c.add(field, "characters", "must not contain control characters")
+// required checks that a text is given that is not checked further.
+func (c *checks) required(field, s string) {
+	if s == "" {
+		c.Add(field, "required", "is required")
 	}
-	return s
 }
 
 // expiry checks in how many days a credential expires; nil: never.
 func (c *checks) expiry(days *int32) {
-	if days != nil && (*days < 1 || *days > maxExpiryDays) {
-		c.add("expires_after_days", "range", fmt.Sprintf("must be 1 to %d", maxExpiryDays))
+	if days != nil {
+		c.Range("expires_after_days", int64(*days), 1, maxExpiryDays)
 	}
 }
 
+// rateLimit checks a rate limit; nil: none is given.
 func (c *checks) rateLimit(limit *int32, least int32) {
-	if limit != nil && (*limit < least || *limit > maxRateLimit) {
-		c.add("rate_limit", "range", fmt.Sprintf("must be %d to %d", least, maxRateLimit))
+	if limit != nil {
+		c.Range("rate_limit", int64(*limit), int64(least), maxRateLimit)
 	}
 }
 
-func (c *checks) timezone(field, s string) {
-	if s == "" {
-		c.add(field, "required", "is required")
-	} else if _, err := zone.Load(s); err != nil {
-		c.add(field, "timezone", "must be an IANA time zone, as Europe/London")
+// currency checks the currency of a company.
+func (c *checks) currency(field, code string) {
+	if code == "" {
+		c.required(field, code)
+		return
 	}
+	c.OneOf(field, code, money.Currencies())
 }
 
-func (c *checks) currency(field, s string) {
-	if s == "" {
-		c.add(field, "required", "is required")
-	} else if !slices.Contains([]string{"GBP", "EUR", "USD"}, s) {
-		c.add(field, "enum", "must be GBP, EUR or USD")
-	}
-}
-
-// scopes sorts and checks scopes. With everything, the others say nothing.
+// scopes sorts and checks scopes. scopes.Everything includes the others.
 func (c *checks) scopes(field string, in, known []string) []string {
 	out := slices.Clone(in)
 	slices.Sort(out)
 	out = slices.Compact(out)
 	if len(out) == 0 {
-		c.add(field, "required", "must have at least one scope")
+		c.Add(field, "required", "must have at least one scope")
 	}
 	for i, scope := range in {
 		if !slices.Contains(known, scope) {
-			c.add(fmt.Sprintf("%s[%d]", field, i), "scope", "must be one of "+strings.Join(known, ", "))
+			c.Add(fmt.Sprintf("%s[%d]", field, i), "scope", "must be one of "+strings.Join(known, ", "))
 		}
 	}
-	if slices.Contains(out, everything) {
-		return []string{everything}
+	if slices.Contains(out, scopes.Everything) {
+		return []string{scopes.Everything}
 	}
 	return out
-}
-
-// email checks an e-mail address.
-func (c *checks) email(field, s string) string {
-	s = c.text(field, s, 1, maxEmail)
-	if s == "" {
-		return s
-	}
-	parsed, err := mail.ParseAddress(s)
-	if err != nil || parsed.Address != s || !strings.Contains(s[strings.LastIndexByte(s, '@'):], ".") {
-		c.add(field, "email", "must be an e-mail address")
-	}
-	return s
 }
 
 // password checks a new password of the administrator with that address.
 func (c *checks) password(field, s, email string) {
 	switch {
 	case s == "":
-		c.add(field, "required", "is required")
+		c.Add(field, "required", "is required")
 	case utf8.RuneCountInString(s) < leastPassword:
-		c.add(field, "min_length", "must be at least 12 characters")
+		c.Add(field, "min_length", "must be at least 12 characters")
 	case utf8.RuneCountInString(s) > mostPassword:
-		c.add(field, "max_length", "must be at most 200 characters")
+		c.Add(field, "max_length", "must be at most 200 characters")
 	case !utf8.ValidString(s):
-		c.add(field, "characters", "must be UTF-8")
+		c.Add(field, "characters", "must be UTF-8")
 	case emailKey(s) == emailKey(email):
-		c.add(field, "guessable", "must not be the e-mail address")
+		c.Add(field, "guessable", "must not be the e-mail address")
 	}
 }
 

@@ -27,3 +27,52 @@ func (c *Company) facts() []Detail {
 		{Field: "unique_customer_emails", After: strconv.FormatBool(c.UniqueEmails)},
 	}
 }
+
+// companyFields are what a change of a company states; nil: nothing.
+type companyFields struct {
+	name, timezone, currency *string
+	uniqueEmails             *bool
+}
+
+// checked returns the fields as they are kept.
+func (f companyFields) checked() (companyFields, error) {
+	var check checks
+	if f.name != nil {
+		f.name = new(check.Line("name", *f.name, 1, maxName))
+	}
+	if f.timezone != nil {
+		check.Timezone("timezone", *f.timezone)
+	}
+	if f.currency != nil {
+		check.currency("currency", *f.currency)
+	}
+	return f, check.Err()
+}
+
+// areCopied reports whether the fields are among those that other services keep a copy of.
+func (f companyFields) areCopied() bool {
+	return f.timezone != nil || f.currency != nil || f.uniqueEmails != nil
+}
+
+// update makes what the fields state of c, and reports whether that changed anything.
+func (c *Company) update(f companyFields, now time.Time) bool {
+	before := *c
+	if f.name != nil {
+		c.Name = *f.name
+	}
+	if f.timezone != nil {
+		c.Timezone = *f.timezone
+	}
+	if f.currency != nil {
+		c.Currency = *f.currency
+	}
+	if f.uniqueEmails != nil {
+		c.UniqueEmails = *f.uniqueEmails
+	}
+	if *c == before {
+		return false
+	}
+	c.Version++
+	c.UpdatedAt = now
+	return true
+}

@@ -11,6 +11,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/scopes"
 )
 
 // Credential is an API client, an API key or a service credential.
@@ -61,7 +62,7 @@ func (c *Credential) rotate(now time.Time) (secret string) {
 // granting is the scopes that a token of the credential can have.
 func (c *Credential) granting() []string {
 	if c.Kind == kindKey {
-		return expand(c.Scopes)
+		return scopes.Expand(c.Scopes)
 	}
 	return c.Scopes
 }

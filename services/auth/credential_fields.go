@@ -30,17 +30,17 @@ func (f credentialFields) checkedForChange(k credentialKind) (credentialFields, 
 func (f credentialFields) checked(k credentialKind, leastRateLimit int32) (credentialFields, error) {
 	var check checks
 	if f.name != nil {
-		f.name = new(check.text("name", *f.name, 1, maxName))
+		f.name = new(check.Line("name", *f.name, 1, maxName))
 	}
 	if f.description != nil {
-		f.description = new(check.text("description", *f.description, 0, maxDescription))
+		f.description = new(check.Prose("description", *f.description, 0, maxDescription))
 	}
 	if f.scopes != nil {
 		f.scopes = check.scopes(k.scopesField, f.scopes, k.scopes())
 	}
 	check.expiry(f.expiresAfterDays)
 	check.rateLimit(f.rateLimit, leastRateLimit)
-	return f, check.err()
+	return f, check.Err()
 }
 
 // newCredential returns a credential with its secret, of a company that the caller may

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 )
 
@@ -27,7 +28,7 @@ type credentialKind struct {
 // apiClients are for Interface A.
 func apiClients() credentialKind {
 	return credentialKind{
-		name: kindClient, thing: "api_client", scopesField: "scopes", scopes: interfaceAScopes,
+		name: kindClient, thing: "api_client", scopesField: "scopes", scopes: scopes.InterfaceA,
 		subject: func(credential id.UUID) string { return id.APIClient(credential).String() },
 		parse: func(subject string) (id.UUID, error) {
 			client, err := id.Parse[id.APIClient](subject)
@@ -40,8 +41,8 @@ func apiClients() credentialKind {
 func apiKeys() credentialKind {
 	return credentialKind{
 		name: kindKey, thing: "api_key", scopesField: "permissions",
-		scopes:  func() []string { return append(interfaceBPermissions(), everything) },
-		usual:   []string{everything},
+		scopes:  func() []string { return append(scopes.InterfaceB(), scopes.Everything) },
+		usual:   []string{scopes.Everything},
 		subject: func(credential id.UUID) string { return id.APIKey(credential).String() },
 		parse: func(subject string) (id.UUID, error) {
 			key, err := id.Parse[id.APIKey](subject)
@@ -53,7 +54,7 @@ func apiKeys() credentialKind {
 // serviceCredentials are for gRPC.
 func serviceCredentials() credentialKind {
 	return credentialKind{
-		name: kindService, thing: "service_credential", scopesField: "scopes", scopes: serviceScopes,
+		name: kindService, thing: "service_credential", scopesField: "scopes", scopes: scopes.Service,
 		subject: func(credential id.UUID) string { return id.ServiceCredential(credential).String() },
 		parse: func(subject string) (id.UUID, error) {
 			credential, err := id.Parse[id.ServiceCredential](subject)
@@ -66,7 +67,7 @@ func serviceCredentials() credentialKind {
 // the scope to administer it.
 func platformCredentials() credentialKind {
 	k := serviceCredentials()
-	k.scopes = func() []string { return append(serviceScopes(), token.Admin) }
+	k.scopes = func() []string { return append(scopes.Service(), token.Admin) }
 	return k
 }
 

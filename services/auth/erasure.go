@@ -14,7 +14,7 @@ import (
 // NewParticipant returns what erases customers in db. What auth knows of the company's
 // customers is in the audit log.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
-	s := &store{db: db}
+	s := newStore(db)
 	return &privacy.Participant{Service: "auth", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
 }
 

@@ -29,7 +29,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 3
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	box := outbox.New(w.db, nil, slog.New(slog.DiscardHandler), time.Now)
-	keys := &keyring{store: &store{db: w.db}, outbox: box, sealer: w.sealer, issuer: "reservation", interval: time.Hour, now: func() time.Time { return at }, log: slog.New(slog.DiscardHandler)}
+	keys := &keyring{store: newStore(w.db), outbox: box, sealer: w.sealer, issuer: "reservation", interval: time.Hour, now: func() time.Time { return at }, log: slog.New(slog.DiscardHandler)}
 	must(t, keys.start(t.Context()))
 	server := NewServer(w.db, box, keys, sessionTimes{idle: time.Hour, lifetime: time.Hour}, keys.log)
 	server.now = func() time.Time { at = at.Add(time.Minute); return at }

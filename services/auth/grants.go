@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 )
 
@@ -47,13 +48,13 @@ func hands(before, after Credential) bool {
 
 // covers reports whether the credential already has a scope.
 func (c *Credential) covers(scope string) bool {
-	return slices.Contains(c.Scopes, scope) || (scope != everything && slices.Contains(c.granting(), scope))
+	return slices.Contains(c.Scopes, scope) || (scope != scopes.Everything && slices.Contains(c.granting(), scope))
 }
 
 // has reports whether the caller has a scope. The permission that stands for all
 // of them includes those to come, so only callers that are not limited have it.
 func (g grantor) has(scope string) bool {
-	if scope == everything {
+	if scope == scopes.Everything {
 		return !g.limits
 	}
 	return g.claims.Has(scope)

@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -144,7 +145,7 @@ func TestRevocation(t *testing.T) { // invariant 3
 	t.Run("is not needed for a wider scope", func(t *testing.T) {
 		clientID, secret := one.client(company, "profile:read")
 		raw := one.token(clientID, secret)
-		if _, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: interfaceAScopes()}); err != nil {
+		if _, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: scopes.InterfaceA()}); err != nil {
 			t.Fatal(err)
 		}
 		c, err := one.verifier.Verify(t.Context(), raw)

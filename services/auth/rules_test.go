@@ -8,6 +8,7 @@ import (
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/scopes"
 )
 
 func TestGranted(t *testing.T) {
@@ -40,8 +41,8 @@ func TestPermissions(t *testing.T) { // invariant 4
 	for name, tt := range map[string]struct{ in, kept, granted string }{
 		"some":                      {"events:write customers:read", "customers:read events:write", "customers:read events:write"},
 		"one twice":                 {"passes:read passes:read", "passes:read", "passes:read"},
-		"everything":                {"*", "*", strings.Join(interfaceBPermissions(), " ")},
-		"everything and one of it":  {"passes:read *", "*", strings.Join(interfaceBPermissions(), " ")},
+		"everything":                {"*", "*", strings.Join(scopes.InterfaceB(), " ")},
+		"everything and one of it":  {"passes:read *", "*", strings.Join(scopes.InterfaceB(), " ")},
 		"one of Interface A":        {"profile:read", "refused", ""},
 		"one of the platform":       {"customers:read platform:admin", "refused", ""},
 		"a pattern":                 {"customers:*", "refused", ""},
@@ -52,7 +53,7 @@ func TestPermissions(t *testing.T) { // invariant 4
 			var c checks
 			kept := c.scopes("permissions", strings.Fields(tt.in), apiKeys().scopes())
 			got := strings.Join(kept, " ")
-			if c.err() != nil {
+			if c.Err() != nil {
 				got = "refused"
 			}
 			if got != tt.kept {
@@ -64,7 +65,7 @@ func TestPermissions(t *testing.T) { // invariant 4
 			}
 		})
 	}
-	if !slices.IsSorted(interfaceBPermissions()) {
+	if !slices.IsSorted(scopes.InterfaceB()) {
 		t.Error("the scopes of a token are not in their order")
 	}
 }
@@ -78,9 +79,9 @@ func TestRescope(t *testing.T) { // invariant 3
 		"one more":                        {"events:read", "events:read passes:read", false},
 		"another":                         {"events:read", "passes:read", true},
 		"one less":                        {"events:read passes:read", "events:read", true},
-		"all instead of everything":       {"*", strings.Join(interfaceBPermissions(), " "), false},
+		"all instead of everything":       {"*", strings.Join(scopes.InterfaceB(), " "), false},
 		"everything instead of one":       {"events:read", "*", false},
-		"all but one, and not everything": {"*", strings.Join(interfaceBPermissions()[1:], " "), true},
+		"all but one, and not everything": {"*", strings.Join(scopes.InterfaceB()[1:], " "), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Credential{Kind: kindKey, Scopes: strings.Fields(tt.before)}
@@ -230,12 +231,12 @@ func TestParseBootstrap(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	var c checks
-	got := c.scopes("scopes", []string{"profile:read", "customers:read", "profile:read"}, interfaceAScopes())
-	if !slices.Equal(got, []string{"customers:read", "profile:read"}) || c.err() != nil {
-		t.Errorf("got %v, %v", got, c.err())
+	got := c.scopes("scopes", []string{"profile:read", "customers:read", "profile:read"}, scopes.InterfaceA())
+	if !slices.Equal(got, []string{"customers:read", "profile:read"}) || c.Err() != nil {
+		t.Errorf("got %v, %v", got, c.Err())
 	}
-	c.scopes("scopes", nil, interfaceAScopes())
-	c.scopes("scopes", []string{"customers:read", "customers:write"}, interfaceAScopes())
+	c.scopes("scopes", nil, scopes.InterfaceA())
+	c.scopes("scopes", []string{"customers:read", "customers:write"}, scopes.InterfaceA())
 	if got := c.List(); len(got) != 2 || got[0].Rule != "required" || got[1].Field != "scopes[1]" || got[1].Rule != "scope" {
 		t.Errorf("got %v", got)
 	}

@@ -47,7 +47,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer kit.Close()
 
 	keys := &keyring{
-		store: &store{db: kit.DB}, outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
+		store: newStore(kit.DB), outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
 		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)

@@ -2,11 +2,9 @@ package auth
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
@@ -45,40 +43,17 @@ type Server struct {
 // with keys of the ring.
 func NewServer(db *pg.DB, box *outbox.Outbox, keys *keyring, sessions sessionTimes, log *slog.Logger) *Server {
 	return &Server{
-		store: &store{db: db}, outbox: box, keys: keys, throttle: newThrottle(time.Now), passwords: newPasswords(usualCost()),
+		store: newStore(db), outbox: box, keys: keys, throttle: newThrottle(time.Now), passwords: newPasswords(usualCost()),
 		sealer: keys.sealer, sessions: sessions, log: log, now: time.Now, newID: id.NewUUID,
 	}
 }
 
 // instant is now, as PostgreSQL keeps it.
-func (s *Server) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+func (s *Server) instant() time.Time { return pg.Instant(s.now()) }
 
 // isPlatform reports whether a call is the platform's own: made by one of its
 // credentials, for no company.
 func isPlatform(ctx context.Context) bool {
 	claims := rpc.ClaimsFrom(ctx)
 	return claims != nil && claims.IsAdmin() && rpc.Company(ctx).IsZero()
-}
-
-const (
-	usualPage = 100
-	mostPage  = 1000
-)
-
-// page reads the paging of a list that is ordered by identifier.
-func page(size int32, token string) (int, id.UUID, error) {
-	switch {
-	case size == 0:
-		size = usualPage
-	case size < 0 || size > mostPage:
-		return 0, id.UUID{}, fault.InvalidParameter("page_size", "range", fmt.Sprintf("must be 1 to %d", mostPage))
-	}
-	if token == "" {
-		return int(size), id.UUID{}, nil
-	}
-	after, err := id.ParseUUID(token)
-	if err != nil {
-		return 0, after, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-	}
-	return int(size), after, nil
 }

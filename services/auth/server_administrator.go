@@ -8,9 +8,11 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -23,7 +25,7 @@ func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdmi
 		return nil, err
 	}
 	var check checks
-	a := Administrator{Company: company, Email: check.email("email", req.GetEmail()), Name: check.text("name", req.GetName(), 0, maxName), Role: roleOwner}
+	a := Administrator{Company: company, Email: check.Email("email", req.GetEmail()), Name: check.Line("name", req.GetName(), 0, maxName), Role: roleOwner}
 	if req.GetRole() != authv1.AdministratorRole_ADMINISTRATOR_ROLE_UNSPECIFIED {
 		a.Role = check.role("role", req.GetRole())
 	}
@@ -31,7 +33,7 @@ func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdmi
 		a.Name = a.Email
 	}
 	password, generated := check.passwordOrNew(req.GetPassword(), a.Email)
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	if a.PasswordHash, err = s.passwords.hash(ctx, password); err != nil {
@@ -71,19 +73,19 @@ func (c *checks) role(field string, r authv1.AdministratorRole) string {
 	case authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF:
 		return roleStaff
 	}
-	c.add(field, "enum", "must be owner or staff")
+	c.Add(field, "enum", "must be owner or staff")
 	return ""
 }
 
 // ResetAdministratorPassword implements AdministratorService.
 func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.ResetAdministratorPasswordRequest) (*authv1.ResetAdministratorPasswordResponse, error) {
-	known, err := s.administratorOf(ctx, req.GetAdministrator())
+	known, err := s.findAdministrator(ctx, req.GetAdministrator())
 	if err != nil {
 		return nil, err
 	}
 	var check checks
 	password, generated := check.passwordOrNew(req.GetPassword(), known.Email)
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	hash, err := s.passwords.hash(ctx, password)
@@ -112,9 +114,9 @@ func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.Res
 	return &authv1.ResetAdministratorPasswordResponse{Administrator: administratorMessage(a), GeneratedPassword: generated}, nil
 }
 
-// administratorOf finds an administrator by identifier or e-mail address. An
+// findAdministrator finds an administrator by identifier or e-mail address. An
 // operator may name no company; with one, it is one of the company.
-func (s *Server) administratorOf(ctx context.Context, named string) (Administrator, error) {
+func (s *Server) findAdministrator(ctx context.Context, named string) (Administrator, error) {
 	if administrator, err := id.Parse[id.Administrator](named); err == nil {
 		company, err := rpc.Tenant(ctx)
 		if err != nil {
@@ -178,19 +180,16 @@ func (s *Server) ListAdministrators(ctx context.Context, req *authv1.ListAdminis
 	if err != nil {
 		return nil, err
 	}
-	size, after, err := page(req.GetPageSize(), req.GetPageToken())
+	p, err := page.Read(page.Of(req), byID("id"), pageSizes())
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.store.administrators(ctx, company, after, size+1)
+	list, err := s.store.administrators(ctx, company, p)
 	if err != nil {
 		return nil, err
 	}
-	resp := &authv1.ListAdministratorsResponse{}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].ID.UUID().String()
-	}
+	list, next := page.Cut(p, list, func(a *Administrator) page.Cursor { return page.Cursor{ID: a.ID.UUID()} })
+	resp := &authv1.ListAdministratorsResponse{NextPageToken: next}
 	for _, a := range list {
 		resp.Administrators = append(resp.Administrators, administratorMessage(a))
 	}
@@ -199,19 +198,19 @@ func (s *Server) ListAdministrators(ctx context.Context, req *authv1.ListAdminis
 
 // UpdateAdministrator implements AdministratorService.
 func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdministratorRequest) (*authv1.UpdateAdministratorResponse, error) {
-	company, administrator, err := namedAdministrator(ctx, req.GetId())
+	company, administrator, err := administratorOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	var check checks
 	var name, role string
 	if req.Name != nil {
-		name = check.text("name", req.GetName(), 1, maxName)
+		name = check.Line("name", req.GetName(), 1, maxName)
 	}
 	if req.Role != nil {
 		role = check.role("role", req.GetRole())
 	}
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	caller := rpc.Caller(ctx)
@@ -220,34 +219,28 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 		return nil, err
 	}
 	resp := &authv1.UpdateAdministratorResponse{}
-	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return idem.Do(ctx, tx, req, resp, func() error {
-			// Owners who go, go one after the other.
-			if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
-				return err
-			}
-			a, err := s.changeAdministratorInTx(ctx, tx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-				before := *a
-				if req.Name != nil {
-					a.Name = name
-				}
-				if req.Role != nil {
-					a.Role = role
-				}
-				a.able(req.Disabled, now)
-				if (a.Name != before.Name || a.Role != before.Role) && a.ID.String() != caller {
-					a.tell(now, "administrator.update", names[caller])
-				}
-				return s.updated(ctx, tx, before, a, now)
-			})
-			resp.Administrator = administratorMessage(a)
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		// Owners who leave do so one after the other, so that one remains.
+		if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
 			return err
+		}
+		a, err := s.changeAdministratorInTx(ctx, tx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+			before := *a
+			if req.Name != nil {
+				a.Name = name
+			}
+			if req.Role != nil {
+				a.Role = role
+			}
+			a.able(req.Disabled, now)
+			if (a.Name != before.Name || a.Role != before.Role) && a.ID.String() != caller {
+				a.tell(now, "administrator.update", names[caller])
+			}
+			return s.updated(ctx, tx, before, a, now)
 		})
+		resp.Administrator = administratorMessage(a)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // updated does what follows from a change: the last owner stays, tokens of
@@ -290,21 +283,19 @@ func (s *Server) updated(ctx context.Context, tx *pg.Tx, before Administrator, a
 	return errors.Join(faults...)
 }
 
-func namedAdministrator(ctx context.Context, text string) (id.Company, id.Administrator, error) {
+// administratorOf returns the company of a request and the administrator that it names.
+func administratorOf(ctx context.Context, text string) (id.Company, id.Administrator, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return company, id.Administrator{}, err
 	}
-	administrator, err := id.Parse[id.Administrator](text)
-	if err != nil {
-		return company, administrator, fault.Missing("administrator")
-	}
-	return company, administrator, nil
+	administrator, err := check.ID[id.Administrator](text, "administrator")
+	return company, administrator, err
 }
 
 // GetAdministrator implements AdministratorService.
 func (s *Server) GetAdministrator(ctx context.Context, req *authv1.GetAdministratorRequest) (*authv1.GetAdministratorResponse, error) {
-	company, administrator, err := namedAdministrator(ctx, req.GetId())
+	company, administrator, err := administratorOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +317,7 @@ func (s *Server) GetAdministrator(ctx context.Context, req *authv1.GetAdministra
 // other returns an administrator whom the caller names, who is somebody else, and
 // the caller's name.
 func (s *Server) other(ctx context.Context, named string) (company id.Company, administrator id.Administrator, by string, err error) {
-	if company, administrator, err = namedAdministrator(ctx, named); err != nil {
+	if company, administrator, err = administratorOf(ctx, named); err != nil {
 		return company, administrator, "", err
 	}
 	caller := rpc.Caller(ctx)

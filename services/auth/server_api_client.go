@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -31,7 +32,7 @@ func (s *Server) GetApiClient(ctx context.Context, req *authv1.GetApiClientReque
 
 // ListApiClients implements ApiClientService.
 func (s *Server) ListApiClients(ctx context.Context, req *authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
-	list, next, err := s.listCredentials(ctx, apiClients(), req.GetPageSize(), req.GetPageToken())
+	list, next, err := s.listCredentials(ctx, apiClients(), page.Of(req))
 	if err != nil {
 		return nil, err
 	}

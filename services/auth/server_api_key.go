@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -31,7 +32,7 @@ func (s *Server) GetApiKey(ctx context.Context, req *authv1.GetApiKeyRequest) (*
 
 // ListApiKeys implements ApiKeyService.
 func (s *Server) ListApiKeys(ctx context.Context, req *authv1.ListApiKeysRequest) (*authv1.ListApiKeysResponse, error) {
-	list, next, err := s.listCredentials(ctx, apiKeys(), req.GetPageSize(), req.GetPageToken())
+	list, next, err := s.listCredentials(ctx, apiKeys(), page.Of(req))
 	if err != nil {
 		return nil, err
 	}

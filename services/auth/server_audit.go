@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
@@ -21,11 +22,7 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 	if err != nil {
 		return nil, err
 	}
-	size, _, err := page(req.GetPageSize(), "")
-	if err != nil {
-		return nil, err
-	}
-	after, err := parseAuditCursor(req.GetPageToken())
+	p, err := page.Read(page.Of(req), newestFirst(), pageSizes())
 	if err != nil {
 		return nil, err
 	}
@@ -41,15 +38,12 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 	if req.Until != nil {
 		filter.until = new(req.GetUntil().AsTime())
 	}
-	list, err := s.store.auditEntries(ctx, company, filter, after, size+1)
+	list, err := s.store.auditEntries(ctx, company, filter, p)
 	if err != nil {
 		return nil, err
 	}
-	resp := &authv1.ListAuditEntriesResponse{}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = auditCursor{at: list[size-1].At, id: list[size-1].ID}.String()
-	}
+	list, next := page.Cut(p, list, func(e *Entry) page.Cursor { return page.At(e.At, e.ID.UUID()) })
+	resp := &authv1.ListAuditEntriesResponse{NextPageToken: next}
 	actors := make([]string, len(list))
 	for i, e := range list {
 		actors[i] = e.Actor
@@ -93,32 +87,26 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 		return nil, err
 	}
 	var check checks
-	action := check.text("action", req.GetAction(), 1, maxAction)
+	action := check.Line("action", req.GetAction(), 1, maxAction)
 	thing, _, _ := strings.Cut(action, ".")
 	if action != "" && (!actionForm.MatchString(action) || slices.Contains(ownThings, thing)) {
-		check.add("action", "format", "must be <thing>.<what was done>, of a thing that is another service's")
+		check.Add("action", "format", "must be <thing>.<what was done>, of a thing that is another service's")
 	}
 	e := Entry{
 		Company: company, ID: id.AuditEntry(s.newID()), At: s.instant(), Actor: rpc.Caller(ctx), Action: action,
-		Target: check.text("target", req.GetTarget(), 1, maxTarget), Details: check.details(req.GetDetails()),
+		Target: check.Line("target", req.GetTarget(), 1, maxTarget), Details: check.details(req.GetDetails()),
 	}
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	resp := &authv1.RecordAuditEntryResponse{}
-	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return idem.Do(ctx, tx, req, resp, func() error {
-			if err := forgetErased(ctx, tx, &e); err != nil {
-				return err
-			}
-			resp.Entry = entryMessage(e, "")
-			return s.store.insertEntry(ctx, tx, e)
-		})
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		if err := forgetErased(ctx, tx, &e); err != nil {
+			return err
+		}
+		resp.Entry = entryMessage(e, "")
+		return s.store.insertEntry(ctx, tx, e)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 func (c *checks) details(in []*authv1.AuditDetail) []Detail {
@@ -126,8 +114,8 @@ func (c *checks) details(in []*authv1.AuditDetail) []Detail {
 	for i, d := range in {
 		path := fmt.Sprintf("details[%d]", i)
 		out[i] = Detail{
-			Field:  c.text(path+".field", d.GetField(), 1, maxDetailField),
-			Before: c.text(path+".before", d.GetBefore(), 0, maxDetailText), After: c.text(path+".after", d.GetAfter(), 0, maxDetailText),
+			Field:  c.Line(path+".field", d.GetField(), 1, maxDetailField),
+			Before: c.Prose(path+".before", d.GetBefore(), 0, maxDetailText), After: c.Prose(path+".after", d.GetAfter(), 0, maxDetailText),
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -16,31 +17,24 @@ import (
 func (s *Server) CreateCompany(ctx context.Context, req *authv1.CreateCompanyRequest) (*authv1.CreateCompanyResponse, error) {
 	var check checks
 	c := Company{
-		Name: check.text("name", req.GetName(), 1, maxName), Timezone: req.GetTimezone(), Currency: req.GetCurrency(),
+		Name: check.Line("name", req.GetName(), 1, maxName), Timezone: req.GetTimezone(), Currency: req.GetCurrency(),
 		UniqueEmails: req.GetUniqueCustomerEmails(),
 	}
-	check.timezone("timezone", c.Timezone)
+	check.Timezone("timezone", c.Timezone)
 	check.currency("currency", c.Currency)
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	c.ID, c.Version, c.CreatedAt = id.Company(s.newID()), 1, s.instant()
 	c.UpdatedAt = c.CreatedAt
-	var resp *authv1.CreateCompanyResponse
-	err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		resp = &authv1.CreateCompanyResponse{}
-		return idem.Do(ctx, tx, req, resp, func() error {
-			resp.Company = companyMessage(c)
-			return errors.Join(
-				s.store.insertCompany(ctx, tx, c),
-				s.store.audit(ctx, tx, c.ID, c.CreatedAt, rpc.Caller(ctx), "company.create", c.ID.String(), c.facts()...),
-				s.outbox.Append(ctx, tx, companyCreated(c)))
-		})
+	resp := &authv1.CreateCompanyResponse{}
+	return idem.Write(ctx, s.store, id.Company{}, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		resp.Company = companyMessage(c)
+		return errors.Join(
+			s.store.insertCompany(ctx, tx, c),
+			s.store.audit(ctx, tx, c.ID, c.CreatedAt, rpc.Caller(ctx), "company.create", c.ID.String(), c.facts()...),
+			s.outbox.Append(ctx, tx, companyCreated(c)))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // GetCompany implements CompanyService.
@@ -64,58 +58,28 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 	if err != nil {
 		return nil, err
 	}
-	var check checks
-	name := ""
-	if req.Name != nil {
-		name = check.text("name", req.GetName(), 1, maxName)
-	}
-	if req.Timezone != nil {
-		check.timezone("timezone", req.GetTimezone())
-	}
-	if req.Currency != nil {
-		check.currency("currency", req.GetCurrency())
-	}
-	if err := check.err(); err != nil {
-		return nil, err
-	}
-	var resp *authv1.UpdateCompanyResponse
-	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		resp = &authv1.UpdateCompanyResponse{}
-		return idem.Do(ctx, tx, req, resp, func() error {
-			c, err := s.store.lockCompany(ctx, tx, company)
-			if err != nil {
-				return err
-			}
-			before := c
-			if req.Name != nil {
-				c.Name = name
-			}
-			if req.Timezone != nil {
-				c.Timezone = req.GetTimezone()
-			}
-			if req.Currency != nil {
-				c.Currency = req.GetCurrency()
-			}
-			if req.UniqueCustomerEmails != nil {
-				c.UniqueEmails = req.GetUniqueCustomerEmails()
-			}
-			if c == before {
-				resp.Company = companyMessage(c)
-				return nil
-			}
-			c.Version++
-			c.UpdatedAt = s.instant()
-			resp.Company = companyMessage(c)
-			return errors.Join(
-				s.store.updateCompany(ctx, tx, c),
-				s.store.audit(ctx, tx, company, c.UpdatedAt, rpc.Caller(ctx), "company.update", company.String(), differences(before.facts(), c.facts())...),
-				s.outbox.Append(ctx, tx, companyUpdated(c)))
-		})
-	})
+	fields, err := companyFields{name: req.Name, timezone: req.Timezone, currency: req.Currency, uniqueEmails: req.UniqueCustomerEmails}.checked()
 	if err != nil {
 		return nil, err
 	}
-	if req.Timezone != nil || req.Currency != nil || req.UniqueCustomerEmails != nil {
+	resp := &authv1.UpdateCompanyResponse{}
+	_, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		c, err := s.store.lockCompany(ctx, tx, company)
+		if err != nil {
+			return err
+		}
+		before := c
+		changed := c.update(fields, s.instant())
+		resp.Company = companyMessage(c)
+		if !changed {
+			return nil
+		}
+		return errors.Join(
+			s.store.updateCompany(ctx, tx, c),
+			s.store.audit(ctx, tx, company, c.UpdatedAt, rpc.Caller(ctx), "company.update", company.String(), differences(before.facts(), c.facts())...),
+			s.outbox.Append(ctx, tx, companyUpdated(c)))
+	})
+	if err == nil && fields.areCopied() {
 		err = s.copies.refresh(ctx, company)
 	}
 	if err != nil {
@@ -126,19 +90,16 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 
 // ListCompanies implements CompanyService.
 func (s *Server) ListCompanies(ctx context.Context, req *authv1.ListCompaniesRequest) (*authv1.ListCompaniesResponse, error) {
-	size, after, err := page(req.GetPageSize(), req.GetPageToken())
+	p, err := page.Read(page.Of(req), byID("company_id"), pageSizes())
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.store.companies(ctx, after, size+1)
+	list, err := s.store.companies(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	resp := &authv1.ListCompaniesResponse{}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].ID.UUID().String()
-	}
+	list, next := page.Cut(p, list, func(c *Company) page.Cursor { return page.Cursor{ID: c.ID.UUID()} })
+	resp := &authv1.ListCompaniesResponse{NextPageToken: next}
 	for _, c := range list {
 		resp.Companies = append(resp.Companies, companyMessage(c))
 	}

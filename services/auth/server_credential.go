@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
@@ -86,22 +87,19 @@ func companyOf(ctx context.Context, k credentialKind) (id.Company, error) {
 }
 
 // listCredentials returns a page of the credentials of the caller's company.
-func (s *Server) listCredentials(ctx context.Context, k credentialKind, pageSize int32, pageToken string) (list []Credential, next string, err error) {
+func (s *Server) listCredentials(ctx context.Context, k credentialKind, req page.Request) (list []Credential, next string, err error) {
 	company, err := companyOf(ctx, k)
 	if err != nil {
 		return nil, "", err
 	}
-	size, after, err := page(pageSize, pageToken)
+	p, err := page.Read(req, byID("id"), pageSizes())
 	if err != nil {
 		return nil, "", err
 	}
-	if list, err = s.store.credentials(ctx, company, k.name, after, size+1); err != nil {
+	if list, err = s.store.credentials(ctx, company, k.name, p); err != nil {
 		return nil, "", err
 	}
-	if len(list) > size {
-		list = list[:size]
-		next = list[size-1].ID.String()
-	}
+	list, next = page.Cut(p, list, func(c *Credential) page.Cursor { return page.Cursor{ID: c.ID} })
 	return list, next, nil
 }
 

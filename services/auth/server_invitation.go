@@ -21,8 +21,8 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 		return nil, err
 	}
 	var check checks
-	i := Invitation{Company: company, Email: check.email("email", req.GetEmail()), Role: check.role("role", req.GetRole()), InvitedBy: rpc.Caller(ctx)}
-	if err := check.err(); err != nil {
+	i := Invitation{Company: company, Email: check.Email("email", req.GetEmail()), Role: check.role("role", req.GetRole()), InvitedBy: rpc.Caller(ctx)}
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	// Only of those of the own company: who has an account elsewhere learns it
@@ -171,9 +171,9 @@ func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitat
 		return nil, err
 	}
 	var check checks
-	a := Administrator{Company: known.Company, Email: known.Email, Role: known.Role, Name: check.text("name", req.GetName(), 1, maxName)}
+	a := Administrator{Company: known.Company, Email: known.Email, Role: known.Role, Name: check.Line("name", req.GetName(), 1, maxName)}
 	check.password("password", req.GetPassword(), known.Email)
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	if a.PasswordHash, err = s.passwords.hash(ctx, req.GetPassword()); err != nil {

@@ -48,7 +48,7 @@ func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePass
 
 // RevokePasswordReset implements AdministratorService.
 func (s *Server) RevokePasswordReset(ctx context.Context, req *authv1.RevokePasswordResetRequest) (*authv1.RevokePasswordResetResponse, error) {
-	company, administrator, err := namedAdministrator(ctx, req.GetId())
+	company, administrator, err := administratorOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordRe
 	}
 	var check checks
 	check.password("password", req.GetPassword(), whose.Email)
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	hash, err := s.passwords.hash(ctx, req.GetPassword())

@@ -39,8 +39,8 @@ func (s *Server) UpdateProfile(ctx context.Context, req *authv1.UpdateProfileReq
 		return nil, err
 	}
 	var check checks
-	name := check.text("name", req.GetName(), 1, maxName)
-	if err := check.err(); err != nil {
+	name := check.Line("name", req.GetName(), 1, maxName)
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	a, err := s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
@@ -88,9 +88,9 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	var check checks
 	check.password("new_password", req.GetNewPassword(), known.Email)
 	if req.GetNewPassword() == req.GetCurrentPassword() {
-		check.add("new_password", "guessable", "must not be the present one")
+		check.Add("new_password", "guessable", "must not be the present one")
 	}
-	if err := check.err(); err != nil {
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	hash, err := s.passwords.hash(ctx, req.GetNewPassword())

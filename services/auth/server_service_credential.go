@@ -5,6 +5,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -44,7 +45,7 @@ func platformOnly(ctx context.Context) error {
 
 // ListServiceCredentials implements ServiceCredentialService.
 func (s *Server) ListServiceCredentials(ctx context.Context, req *authv1.ListServiceCredentialsRequest) (*authv1.ListServiceCredentialsResponse, error) {
-	list, next, err := s.listCredentials(ctx, serviceCredentials(), req.GetPageSize(), req.GetPageToken())
+	list, next, err := s.listCredentials(ctx, serviceCredentials(), page.Of(req))
 	if err != nil {
 		return nil, err
 	}

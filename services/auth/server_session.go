@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -140,10 +141,10 @@ func (s *Server) whose(ctx context.Context, named string) (company id.Company, w
 	} else if named == "" {
 		return company, whose, err
 	}
-	if !rpc.ClaimsFrom(ctx).Has("administrators:read") {
-		return company, whose, fault.MissingScope("administrators:read")
+	if !rpc.ClaimsFrom(ctx).Has(scopes.AdministratorsRead) {
+		return company, whose, fault.MissingScope(scopes.AdministratorsRead)
 	}
-	if company, whose, err = namedAdministrator(ctx, named); err != nil {
+	if company, whose, err = administratorOf(ctx, named); err != nil {
 		return company, whose, err
 	}
 	_, err = s.store.administrator(ctx, company, whose)
@@ -165,7 +166,7 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 		return nil, err
 	}
 	claims := rpc.ClaimsFrom(ctx)
-	if n.Administrator.String() != claims.Subject && !claims.Has("administrators:write") {
+	if n.Administrator.String() != claims.Subject && !claims.Has(scopes.AdministratorsWrite) {
 		// Those of others are not even told of.
 		return nil, fault.Missing("session")
 	}

@@ -13,12 +13,9 @@ import (
 // not.
 func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
 	var check checks
-	for _, f := range []struct{ field, value string }{{"email", req.GetEmail()}, {"password", req.GetPassword()}} {
-		if f.value == "" {
-			check.add(f.field, "required", "is required")
-		}
-	}
-	if err := check.err(); err != nil {
+	check.required("email", req.GetEmail())
+	check.required("password", req.GetPassword())
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	known, err := s.store.administratorByEmail(ctx, emailKey(req.GetEmail()))
@@ -132,10 +129,10 @@ func (s *Server) startPending(ctx context.Context, known Administrator, hash str
 
 // FinishSignIn implements AdministratorService.
 func (s *Server) FinishSignIn(ctx context.Context, req *authv1.FinishSignInRequest) (*authv1.FinishSignInResponse, error) {
-	if req.GetTotpCode() == "" {
-		var check checks
-		check.add("totp_code", "required", "is required")
-		return nil, check.err()
+	var check checks
+	check.required("totp_code", req.GetTotpCode())
+	if err := check.Err(); err != nil {
+		return nil, err
 	}
 	return s.finishSignIn(ctx, req.GetPendingToken(), req.GetTotpCode(), browser{
 		address: cut(req.GetAddress(), maxAddress), userAgent: cut(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens(),

@@ -20,6 +20,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -264,11 +265,11 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 	mine, theirs := r.company(), r.company()
 	clientID, _ := r.client(mine)
 	keyID, _ := r.key(mine)
-	service, err := r.services.CreateServiceCredential(r.as(mine), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: serviceScopes()})
+	service, err := r.services.CreateServiceCredential(r.as(mine), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: scopes.Service()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := r.services.CreateServiceCredential(r.as(theirs), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: serviceScopes()})
+	stranger, err := r.services.CreateServiceCredential(r.as(theirs), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: scopes.Service()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,9 @@ const tokenLifetime = time.Hour
 // IssueToken implements TokenService.
 func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
 	var check checks
-	for _, f := range []struct{ field, value string }{{"client_id", req.GetClientId()}, {"client_secret", req.GetClientSecret()}} {
-		if f.value == "" {
-			check.add(f.field, "required", "is required")
-		}
-	}
-	if err := check.err(); err != nil {
+	check.required("client_id", req.GetClientId())
+	check.required("client_secret", req.GetClientSecret())
+	if err := check.Err(); err != nil {
 		return nil, err
 	}
 	now := s.instant()

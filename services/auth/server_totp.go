@@ -17,10 +17,8 @@ func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*
 	// Whoever finds a browser that was left open would keep its owner out.
 	if !req.GetAgain() {
 		var check checks
-		if req.GetPassword() == "" {
-			check.add("password", "required", "is required")
-		}
-		if err := check.err(); err != nil {
+		check.required("password", req.GetPassword())
+		if err := check.Err(); err != nil {
 			return nil, err
 		}
 		if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
@@ -23,7 +22,7 @@ const (
 
 	lockAdministratorSQL = administratorSQL + ` for update`
 
-	administratorsSQL = `select ` + administratorColumns + ` from administrators where company_id = $1 and id > $2 order by id limit $3`
+	administratorsSQL = `select ` + administratorColumns + ` from administrators where company_id = $1`
 
 	// The company's row is locked, so that no two owners go at once.
 	otherOwnersSQL = `select exists (select from administrators
@@ -39,36 +38,23 @@ const (
 	revokedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where revoked_at > $1`
 )
 
-// administratorFaults are the faults of the constraints.
-func administratorFaults() map[string]*fault.Error {
-	return map[string]*fault.Error{"administrators_email": adminEmailExists()}
-}
-
 func (s *store) administratorByEmail(ctx context.Context, key string) (Administrator, error) {
 	if !storable(key) {
 		return Administrator{}, fault.Missing("administrator")
 	}
-	a, err := pg.One[Administrator](ctx, s.db, pg.AllCompanies(), administratorByEmailSQL, key)
-	return a, missing(err, "administrator")
+	return one[Administrator](ctx, s, pg.AllCompanies(), "administrator", administratorByEmailSQL, key)
 }
 
 func (s *store) administrator(ctx context.Context, company id.Company, administrator id.Administrator) (Administrator, error) {
-	a, err := pg.One[Administrator](ctx, s.db, pg.For(company), administratorSQL, company, administrator)
-	return a, missing(err, "administrator")
+	return one[Administrator](ctx, s, pg.For(company), "administrator", administratorSQL, company, administrator)
 }
 
 func (s *store) lockAdministrator(ctx context.Context, tx *pg.Tx, company id.Company, administrator id.Administrator) (Administrator, error) {
-	rows, err := tx.Query(ctx, lockAdministratorSQL, company, administrator)
-	if err != nil {
-		return Administrator{}, err
-	}
-	a, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Administrator])
-	return a, missing(err, "administrator")
+	return pg.GetInTx[Administrator](ctx, tx, "administrator", lockAdministratorSQL, company, administrator)
 }
 
-func (s *store) administrators(ctx context.Context, company id.Company, after id.UUID, limit int) ([]Administrator, error) {
-	list, err := pg.Rows[Administrator](ctx, s.db, pg.For(company), administratorsSQL, company, [16]byte(after), limit)
-	return list, pg.Fault(err, nil)
+func (s *store) administrators(ctx context.Context, company id.Company, p page.Page) ([]Administrator, error) {
+	return pageOf[Administrator](ctx, s, pg.For(company), p, administratorsSQL, company)
 }
 
 func (s *store) hasOtherOwner(ctx context.Context, tx *pg.Tx, a Administrator) (has bool, err error) {
@@ -80,7 +66,7 @@ func (s *store) insertAdministrator(ctx context.Context, tx *pg.Tx, a Administra
 	_, err := tx.Exec(ctx, insertAdministratorSQL, a.Company, a.ID, a.Name, a.Email, a.Role, a.PasswordHash, a.PasswordChangedAt,
 		a.TotpSecret, a.TotpConfirmedAt, a.TotpStep, hashes(a.RecoveryCodes), a.Generation, a.RevokedAt, a.DisabledAt, a.LastSignedInAt,
 		a.Version, a.CreatedAt, a.UpdatedAt, notices(a.Notices), a.DevicesSince, emailKey(a.Email))
-	return pg.Fault(err, administratorFaults())
+	return err
 }
 
 func (s *store) updateAdministrator(ctx context.Context, tx *pg.Tx, a Administrator) error {
@@ -108,8 +94,7 @@ func hashes(list [][]byte) [][]byte {
 
 // revokedAdministrators returns those whose tokens were revoked after an instant.
 func (s *store) revokedAdministrators(ctx context.Context, after time.Time) ([]Administrator, error) {
-	list, err := pg.Rows[Administrator](ctx, s.db, pg.AllCompanies(), revokedAdministratorsSQL, after)
-	return list, pg.Fault(err, nil)
+	return all[Administrator](ctx, s, pg.AllCompanies(), revokedAdministratorsSQL, after)
 }
 
 const sealedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where totp_secret is not null and id > $1 order by id limit 100`
@@ -117,8 +102,7 @@ const sealedAdministratorsSQL = `select ` + administratorColumns + ` from admini
 // sealedAdministrators returns some administrators with a TOTP secret, of any company,
 // in the order of their identifiers.
 func (s *store) sealedAdministrators(ctx context.Context, after id.Administrator) ([]Administrator, error) {
-	list, err := pg.Rows[Administrator](ctx, s.db, pg.AllCompanies(), sealedAdministratorsSQL, [16]byte(after))
-	return list, pg.Fault(err, nil)
+	return all[Administrator](ctx, s, pg.AllCompanies(), sealedAdministratorsSQL, [16]byte(after))
 }
 
 const replaceTotpSecretSQL = `update administrators set totp_secret = $4 where company_id = $1 and id = $2 and totp_secret = $3`

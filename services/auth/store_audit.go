@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
@@ -50,8 +51,13 @@ const (
 	newestSQL = ` order by at desc, id desc limit $9`
 )
 
-// auditEntries returns entries of the company from a place on, newest first.
-func (s *store) auditEntries(ctx context.Context, company id.Company, f auditFilter, after auditCursor, limit int) ([]Entry, error) {
+// auditEntries returns a page of the entries of the company, newest first. It always has
+// a place to begin behind, because a plan made without one does not use the index.
+func (s *store) auditEntries(ctx context.Context, company id.Company, f auditFilter, p page.Page) ([]Entry, error) {
+	after := p.Order.Start()
+	if p.After != nil {
+		after = *p.After
+	}
 	actor, target := anyActorSQL, anyTargetSQL
 	if f.actor != "" {
 		actor = byActorSQL
@@ -59,8 +65,8 @@ func (s *store) auditEntries(ctx context.Context, company id.Company, f auditFil
 	if f.target != "" {
 		target = byTargetSQL
 	}
-	list, err := pg.Rows[Entry](ctx, s.db, pg.For(company), auditEntriesSQL+actor+target+newestSQL,
-		company, after.at, after.id, f.actor, f.action, f.target, f.since, f.until, limit)
+	list, err := pg.Rows[Entry](ctx, s.DB, pg.For(company), auditEntriesSQL+actor+target+newestSQL,
+		company, after.Time(), [16]byte(after.ID), f.actor, f.action, f.target, f.since, f.until, p.Size+1)
 	return list, pg.Fault(err, nil)
 }
 
@@ -79,7 +85,7 @@ func (s *store) actorNames(ctx context.Context, company id.Company, actors map[s
 	for _, u := range actors {
 		ids = append(ids, u)
 	}
-	list, err := pg.Rows[actorName](ctx, s.db, pg.For(company), actorNamesSQL, company, ids)
+	list, err := pg.Rows[actorName](ctx, s.DB, pg.For(company), actorNamesSQL, company, ids)
 	if err != nil {
 		return nil, pg.Fault(err, nil)
 	}
@@ -107,7 +113,7 @@ const exportAuditLogSQL = `select id, to_jsonb(a) from audit_log a
 const companiesOfAuditLogSQL = `select company_id from companies union all select '00000000-0000-0000-0000-000000000000'`
 
 func (s *store) companiesOfAuditLog(ctx context.Context) ([]id.Company, error) {
-	return pg.Rows[id.Company](ctx, s.db, pg.AllCompanies(), companiesOfAuditLogSQL)
+	return pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), companiesOfAuditLogSQL)
 }
 
 const cutAuditLogSQL = `select cut_audit_log($1, $2, $3)`

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/token"
 )
@@ -28,7 +29,7 @@ const (
 	lockCredentialSQL = credentialSQL + ` for update`
 
 	credentialsSQL = `select ` + credentialColumns + ` from credentials
-		where company_id = $1 and kind = $2 and id > $3 and deleted_at is null order by id limit $4`
+		where company_id = $1 and kind = $2 and deleted_at is null`
 
 	insertCredentialSQL = `insert into credentials (` + credentialColumns + `)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
@@ -44,22 +45,15 @@ const (
 )
 
 func (s *store) anyCredential(ctx context.Context, credential id.UUID) (Credential, error) {
-	c, err := pg.One[Credential](ctx, s.db, pg.AllCompanies(), anyCredentialSQL, credential)
-	return c, missing(err, "credential")
+	return one[Credential](ctx, s, pg.AllCompanies(), "credential", anyCredentialSQL, credential)
 }
 
 func (s *store) credential(ctx context.Context, company id.Company, credential id.UUID, kind string) (Credential, error) {
-	c, err := pg.One[Credential](ctx, s.db, scope(company), credentialSQL, zeroable(company), credential, kind)
-	return c, missing(err, "credential")
+	return one[Credential](ctx, s, scope(company), "credential", credentialSQL, zeroable(company), credential, kind)
 }
 
 func (s *store) lockCredential(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, kind string) (Credential, error) {
-	rows, err := tx.Query(ctx, lockCredentialSQL, zeroable(company), credential, kind)
-	if err != nil {
-		return Credential{}, err
-	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Credential])
-	return c, missing(err, "credential")
+	return pg.GetInTx[Credential](ctx, tx, "credential", lockCredentialSQL, zeroable(company), credential, kind)
 }
 
 // callersCredential returns the credential that a token is of. It takes no lock:
@@ -77,9 +71,8 @@ func (s *store) callersCredential(ctx context.Context, tx *pg.Tx, claims *token.
 	return c, err
 }
 
-func (s *store) credentials(ctx context.Context, company id.Company, kind string, after id.UUID, limit int) ([]Credential, error) {
-	list, err := pg.Rows[Credential](ctx, s.db, scope(company), credentialsSQL, zeroable(company), kind, [16]byte(after), limit)
-	return list, pg.Fault(err, nil)
+func (s *store) credentials(ctx context.Context, company id.Company, kind string, p page.Page) ([]Credential, error) {
+	return pageOf[Credential](ctx, s, scope(company), p, credentialsSQL, zeroable(company), kind)
 }
 
 func (s *store) insertCredential(ctx context.Context, tx *pg.Tx, c Credential) error {
@@ -117,6 +110,5 @@ func (s *store) used(ctx context.Context, c Credential, at time.Time) error {
 
 // revokedSince returns the credentials that were revoked after an instant.
 func (s *store) revokedSince(ctx context.Context, after time.Time) ([]Credential, error) {
-	list, err := pg.Rows[Credential](ctx, s.db, pg.AllCompanies(), revokedSQL, after)
-	return list, pg.Fault(err, nil)
+	return all[Credential](ctx, s, pg.AllCompanies(), revokedSQL, after)
 }

@@ -16,7 +16,7 @@ const generationSQL = `select coalesce(max(generation), 0) from (
 
 // generation returns that of a credential or an administrator; 0: there is none.
 func (s *store) generation(ctx context.Context, holder id.UUID) (int64, error) {
-	return pg.One[int64](ctx, s.db, pg.AllCompanies(), generationSQL, holder)
+	return pg.One[int64](ctx, s.DB, pg.AllCompanies(), generationSQL, holder)
 }
 
 const (

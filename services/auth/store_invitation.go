@@ -33,8 +33,7 @@ const (
 )
 
 func (s *store) invitationByToken(ctx context.Context, hash []byte) (Invitation, error) {
-	i, err := pg.One[Invitation](ctx, s.db, pg.AllCompanies(), invitationByTokenSQL, hash)
-	return i, missing(err, "invitation")
+	return one[Invitation](ctx, s, pg.AllCompanies(), "invitation", invitationByTokenSQL, hash)
 }
 
 func (s *store) lockInvitation(ctx context.Context, tx *pg.Tx, company id.Company, invitation id.Invitation) (Invitation, error) {
@@ -48,17 +47,11 @@ func (s *store) lockOpenInvitation(ctx context.Context, tx *pg.Tx, company id.Co
 }
 
 func oneInvitation(ctx context.Context, tx *pg.Tx, sql string, args ...any) (Invitation, error) {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return Invitation{}, err
-	}
-	i, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Invitation])
-	return i, missing(err, "invitation")
+	return pg.GetInTx[Invitation](ctx, tx, "invitation", sql, args...)
 }
 
 func (s *store) invitations(ctx context.Context, company id.Company) ([]Invitation, error) {
-	list, err := pg.Rows[Invitation](ctx, s.db, pg.For(company), invitationsSQL, company)
-	return list, pg.Fault(err, nil)
+	return all[Invitation](ctx, s, pg.For(company), invitationsSQL, company)
 }
 
 func (s *store) insertInvitation(ctx context.Context, tx *pg.Tx, i Invitation) error {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
@@ -31,23 +29,16 @@ const (
 )
 
 func (s *store) resetByToken(ctx context.Context, hash []byte) (passwordReset, error) {
-	r, err := pg.One[passwordReset](ctx, s.db, pg.AllCompanies(), resetByTokenSQL, hash)
-	return r, missing(err, "link")
+	return one[passwordReset](ctx, s, pg.AllCompanies(), "link", resetByTokenSQL, hash)
 }
 
 // openReset returns the link with which an administrator could reset the password.
 func (s *store) openReset(ctx context.Context, company id.Company, a id.Administrator, now time.Time) (passwordReset, error) {
-	r, err := pg.One[passwordReset](ctx, s.db, pg.For(company), openResetSQL, company, a, now)
-	return r, missing(err, "link")
+	return one[passwordReset](ctx, s, pg.For(company), "link", openResetSQL, company, a, now)
 }
 
 func (s *store) lockReset(ctx context.Context, tx *pg.Tx, r passwordReset) (passwordReset, error) {
-	rows, err := tx.Query(ctx, lockResetSQL, r.Company, r.TokenHash)
-	if err != nil {
-		return r, err
-	}
-	r, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[passwordReset])
-	return r, missing(err, "link")
+	return pg.GetInTx[passwordReset](ctx, tx, "link", lockResetSQL, r.Company, r.TokenHash)
 }
 
 func (s *store) insertReset(ctx context.Context, tx *pg.Tx, r passwordReset) error {

@@ -38,7 +38,7 @@ const (
 )
 
 func (s *store) sessionByToken(ctx context.Context, hash []byte) (in signedIn, err error) {
-	err = s.db.Read(ctx, pg.AllCompanies(),
+	err = s.DB.Read(ctx, pg.AllCompanies(),
 		pg.Query{SQL: sessionByTokenSQL, Args: []any{hash}, Scan: func(rows pgx.Rows) (err error) {
 			in.session, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Session])
 			return err
@@ -51,19 +51,17 @@ func (s *store) sessionByToken(ctx context.Context, hash []byte) (in signedIn, e
 			in.company, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Company])
 			return err
 		}})
-	return in, missing(err, "session")
+	return in, pg.Missing(s.Fault(err), "session")
 }
 
 func (s *store) session(ctx context.Context, company id.Company, session id.Session) (Session, error) {
-	found, err := pg.One[Session](ctx, s.db, pg.For(company), sessionSQL, company, session)
-	return found, missing(err, "session")
+	return one[Session](ctx, s, pg.For(company), "session", sessionSQL, company, session)
 }
 
 // sessions returns those of an administrator that are live: not expired at now,
 // and used after idleSince.
 func (s *store) sessions(ctx context.Context, company id.Company, a id.Administrator, now, idleSince time.Time) ([]Session, error) {
-	list, err := pg.Rows[Session](ctx, s.db, pg.For(company), sessionsSQL, company, a, now, idleSince)
-	return list, pg.Fault(err, nil)
+	return all[Session](ctx, s, pg.For(company), sessionsSQL, company, a, now, idleSince)
 }
 
 func (s *store) insertSession(ctx context.Context, tx *pg.Tx, n Session) error {

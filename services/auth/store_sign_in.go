@@ -32,17 +32,11 @@ const (
 )
 
 func (s *store) pendingByToken(ctx context.Context, hash []byte) (pendingSignIn, error) {
-	p, err := pg.One[pendingSignIn](ctx, s.db, pg.AllCompanies(), pendingByTokenSQL, hash)
-	return p, missing(err, "sign-in")
+	return one[pendingSignIn](ctx, s, pg.AllCompanies(), "sign-in", pendingByTokenSQL, hash)
 }
 
 func (s *store) lockPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) (pendingSignIn, error) {
-	rows, err := tx.Query(ctx, lockPendingSQL, p.Company, p.TokenHash)
-	if err != nil {
-		return p, err
-	}
-	p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[pendingSignIn])
-	return p, missing(err, "sign-in")
+	return pg.GetInTx[pendingSignIn](ctx, tx, "sign-in", lockPendingSQL, p.Company, p.TokenHash)
 }
 
 // insertPending adds one to those of an administrator whose row is locked.

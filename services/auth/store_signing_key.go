@@ -13,7 +13,7 @@ const keySetVersionSQL = `select version from signing_key_set`
 
 // keySetVersion returns how often the set of signing keys has changed.
 func (s *store) keySetVersion(ctx context.Context) (int64, error) {
-	return pg.One[int64](ctx, s.db, pg.AllCompanies(), keySetVersionSQL)
+	return pg.One[int64](ctx, s.DB, pg.AllCompanies(), keySetVersionSQL)
 }
 
 const lockKeySetSQL = keySetVersionSQL + ` for update`
@@ -43,8 +43,7 @@ func (s *store) raiseKeySetAbove(ctx context.Context, tx *pg.Tx, published int64
 const signingKeysSQL = `select kid, public_key, private_key, created_at, active_from, retired_until from signing_keys order by active_from desc, kid`
 
 func (s *store) signingKeys(ctx context.Context) ([]signingKey, error) {
-	list, err := pg.Rows[signingKey](ctx, s.db, pg.AllCompanies(), signingKeysSQL)
-	return list, pg.Fault(err, nil)
+	return all[signingKey](ctx, s, pg.AllCompanies(), signingKeysSQL)
 }
 
 func (s *store) signingKeysInTx(ctx context.Context, tx *pg.Tx) ([]signingKey, error) {
