@@ -60,8 +60,8 @@ type Notice struct {
 	By     string    `json:"by"`     // a name; "": whoever runs the platform
 }
 
-// tell adds a notice; the oldest give way.
-func (a *Administrator) tell(now time.Time, action, by string) {
+// notify adds a notice, and drops the oldest ones if there are too many.
+func (a *Administrator) notify(now time.Time, action, by string) {
 	a.Notices = append(a.Notices, Notice{At: now, Action: action, By: by})
 	a.Notices = a.Notices[max(0, len(a.Notices)-mostNotices):]
 }
@@ -71,16 +71,16 @@ func (a *Administrator) newPassword(hash string, now time.Time) {
 	a.PasswordHash, a.PasswordChangedAt, a.DevicesSince = hash, now, &now
 }
 
-// asksCode reports whether a password alone does not sign a in.
-func (a *Administrator) asksCode() bool { return a.TotpConfirmedAt != nil }
+// needsCode reports whether a password alone does not sign a in.
+func (a *Administrator) needsCode() bool { return a.TotpConfirmedAt != nil }
 
-// withoutTotp turns TOTP off.
-func (a *Administrator) withoutTotp() {
+// removeTotp turns TOTP off.
+func (a *Administrator) removeTotp() {
 	a.TotpSecret, a.TotpConfirmedAt, a.TotpStep, a.RecoveryCodes = nil, nil, 0, [][]byte{}
 }
 
-// takeRecovery uses up a recovery code, and reports whether it was one.
-func (a *Administrator) takeRecovery(code string) bool {
+// useRecoveryCode uses up a recovery code, and reports whether it was one.
+func (a *Administrator) useRecoveryCode(code string) bool {
 	hash := recoveryHash(code)
 	left := slices.DeleteFunc(slices.Clone(a.RecoveryCodes), func(kept []byte) bool { return string(kept) == string(hash) })
 	found := len(left) < len(a.RecoveryCodes)
@@ -115,8 +115,8 @@ func (a *Administrator) facts() []Detail {
 	return []Detail{{Field: "name", After: a.Name}, {Field: "email", After: a.Email}, {Field: "role", After: a.Role}}
 }
 
-// able disables or enables; nil leaves it.
-func (a *Administrator) able(disabled *bool, now time.Time) {
+// setDisabled disables or enables; nil leaves a as it is.
+func (a *Administrator) setDisabled(disabled *bool, now time.Time) {
 	switch {
 	case disabled == nil || *disabled == (a.DisabledAt != nil):
 	case *disabled:

@@ -63,8 +63,8 @@ func differences(before, after []Detail) []Detail {
 	return out
 }
 
-// present leaves out the facts that say nothing.
-func present(all []Detail) []Detail {
+// withoutEmpty leaves out the facts without a value.
+func withoutEmpty(all []Detail) []Detail {
 	return slices.DeleteFunc(all, func(d Detail) bool { return d.After == "" })
 }
 
@@ -75,8 +75,8 @@ type auditFilter struct {
 }
 
 var (
-	actionForm = regexp.MustCompile(`^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$`)
+	actionPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$`)
 
-	// ownThings are what the auth service itself writes about.
-	ownThings = []string{"company", "api_client", "api_key", "service_credential", "signing_key", "administrator", "session", "invitation"}
+	// reservedThings are what the auth service itself writes about.
+	reservedThings = []string{"company", "api_client", "api_key", "service_credential", "signing_key", "administrator", "session", "invitation"}
 )

@@ -108,8 +108,8 @@ func (c *checks) passwordOrNew(given, email string) (password, generated string)
 // storable reports whether PostgreSQL could have stored a text.
 func storable(s string) bool { return !strings.ContainsRune(s, 0) }
 
-// cut returns the beginning of what a browser says, in printable characters.
-func cut(s string, most int) string {
+// printable returns the beginning of what a browser says, in printable characters.
+func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
 			return -1

@@ -14,14 +14,14 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// copies are the services that keep a copy of companies. A change of a company is
+// companyCopies are the services that keep a copy of companies. A change of a company is
 // answered once each of them has it: what is sold after the answer is dated and
 // priced by it, in every replica, also while NATS is away.
-type copies []authv1.CompanyCopyServiceClient
+type companyCopies []authv1.CompanyCopyServiceClient
 
-// newCopies returns the services behind connections.
-func newCopies(conns ...grpc.ClientConnInterface) copies {
-	all := make(copies, len(conns))
+// newCompanyCopies returns the services behind connections.
+func newCompanyCopies(conns ...grpc.ClientConnInterface) companyCopies {
+	all := make(companyCopies, len(conns))
 	for i, conn := range conns {
 		all[i] = authv1.NewCompanyCopyServiceClient(conn)
 	}
@@ -31,7 +31,7 @@ func newCopies(conns ...grpc.ClientConnInterface) copies {
 // refresh makes every copy of a company the present one, with the caller's token.
 // Its error is fault.Unavailable; the change is stored nevertheless, and the same
 // request can be repeated until it succeeds.
-func (all copies) refresh(ctx context.Context, company id.Company) error {
+func (all companyCopies) refresh(ctx context.Context, company id.Company) error {
 	ctx = rpc.WithCompany(ctx, company)
 	failed := make(chan error, len(all))
 	for _, c := range all {

@@ -12,7 +12,7 @@ import (
 func administratorMessage(a Administrator) *authv1.Administrator {
 	return &authv1.Administrator{
 		Id: a.ID.String(), Name: a.Name, Email: a.Email, Role: roleMessage(a.Role), Disabled: a.DisabledAt != nil,
-		TotpEnabled: a.asksCode(), RecoveryCodesLeft: int32(len(a.RecoveryCodes)), CreatedAt: timestamppb.New(a.CreatedAt),
+		TotpEnabled: a.needsCode(), RecoveryCodesLeft: int32(len(a.RecoveryCodes)), CreatedAt: timestamppb.New(a.CreatedAt),
 		UpdatedAt: timestamppb.New(a.UpdatedAt), LastSignedInAt: optional(a.LastSignedInAt),
 		PasswordChangedAt: timestamppb.New(a.PasswordChangedAt), Version: a.Version,
 	}

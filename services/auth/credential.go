@@ -67,17 +67,17 @@ func (c *Credential) granting() []string {
 	return c.Scopes
 }
 
-// rescope replaces the scopes, and reports whether one was taken away.
-func (c *Credential) rescope(scopes []string) (narrower bool) {
+// setScopes replaces the scopes, and reports whether one was taken away.
+func (c *Credential) setScopes(scopes []string) (narrower bool) {
 	before := c.granting()
 	c.Scopes = scopes
 	after := c.granting()
 	return slices.ContainsFunc(before, func(scope string) bool { return !slices.Contains(after, scope) })
 }
 
-// relimit replaces the rate limit, and reports whether it is another one. 0 is
+// setRateLimit replaces the rate limit, and reports whether it is another one. 0 is
 // none of its own.
-func (c *Credential) relimit(limit int32) (changed bool) {
+func (c *Credential) setRateLimit(limit int32) (changed bool) {
 	before := c.RateLimit
 	c.RateLimit = nil
 	if limit != 0 {
@@ -99,9 +99,9 @@ func hashOf(secret string) []byte {
 	return sum[:]
 }
 
-// speaksFor returns the company that a token of c names when its caller asks for
+// tokenCompany returns the company that a token of c names when its caller asks for
 // one; "": for none. Only a credential of the platform may choose.
-func (c *Credential) speaksFor(asked string) (id.Company, error) {
+func (c *Credential) tokenCompany(asked string) (id.Company, error) {
 	if asked == "" {
 		return c.Company, nil
 	}

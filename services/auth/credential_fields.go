@@ -71,9 +71,9 @@ func (c *Credential) update(f credentialFields, now time.Time) {
 	if f.description != nil {
 		c.Description = *f.description
 	}
-	narrower := f.scopes != nil && c.rescope(f.scopes)
+	narrower := f.scopes != nil && c.setScopes(f.scopes)
 	// Tokens carry the limit, so another limit takes new tokens.
-	limited := f.rateLimit != nil && c.relimit(*f.rateLimit)
+	limited := f.rateLimit != nil && c.setRateLimit(*f.rateLimit)
 	if narrower || limited {
 		c.revoke(now)
 	}

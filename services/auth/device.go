@@ -42,8 +42,8 @@ func newDevice(a id.Administrator, now time.Time) device {
 	return d
 }
 
-// of reports whether the browser is known as one of the administrator's.
-func (d device) of(a Administrator, now time.Time) bool {
+// belongsTo reports whether the browser is known as one of the administrator's.
+func (d device) belongsTo(a Administrator, now time.Time) bool {
 	return d.administrator == a.ID && !a.ID.IsZero() && now.Before(d.issued.Add(deviceLifetime)) &&
 		(a.DevicesSince == nil || !d.issued.Before(*a.DevicesSince))
 }
@@ -82,7 +82,7 @@ func openDevice(s *seal.Sealer, token string) (d device, ok bool) {
 // administrator's; nil: it is not.
 func knownDevice(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) *device {
 	for _, token := range tokens[:min(len(tokens), mostDevices)] {
-		if d, ok := openDevice(sealer, token); ok && d.of(a, now) {
+		if d, ok := openDevice(sealer, token); ok && d.belongsTo(a, now) {
 			return &d
 		}
 	}
@@ -100,7 +100,7 @@ func keepDevices(sealer *seal.Sealer, a Administrator, tokens []string, now time
 		case !ok || !now.Before(d.issued.Add(deviceLifetime)):
 		case d.administrator != a.ID:
 			others = append(others, token)
-		case own == "" && d.of(a, now) && now.Before(d.issued.Add(deviceRenewed)):
+		case own == "" && d.belongsTo(a, now) && now.Before(d.issued.Add(deviceRenewed)):
 			own = token
 		}
 	}

@@ -26,6 +26,7 @@ var update = flag.Bool("update", false, "write the golden events")
 
 // The events stay in the outbox: nothing publishes them here.
 func TestGoldenEvents(t *testing.T) { // invariant 3
+	t.Parallel()
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	box := outbox.New(w.db, nil, slog.New(slog.DiscardHandler), time.Now)

@@ -13,16 +13,16 @@ import (
 // grantor is what the caller of a change may give to a credential.
 type grantor struct {
 	claims *token.Claims
-	// limits is false for the platform and for owners in the dashboard: their
+	// isLimited is false for the platform and for owners in the dashboard: their
 	// company's credentials may outlive them and have any rate limit.
-	limits bool
+	isLimited bool
 	// expiresAt is when the caller's own credential expires; nil: never.
 	expiresAt *time.Time
 }
 
 // allows returns why the grantor may not make before into after; nil: it may.
 func (g grantor) allows(before, after Credential) error {
-	if hands(before, after) {
+	if handsOver(before, after) {
 		before = Credential{}
 	}
 	for _, scope := range after.Scopes {
@@ -31,7 +31,7 @@ func (g grantor) allows(before, after Credential) error {
 		}
 	}
 	isNew := before.SecretHash == nil
-	if g.limits && (isNew || isAbove(after.RateLimit, before.RateLimit)) && g.isAboveOwn(after.RateLimit) {
+	if g.isLimited && (isNew || isAbove(after.RateLimit, before.RateLimit)) && g.isAboveOwn(after.RateLimit) {
 		return beyondCaller("rate_limit", "must not be above the rate limit of the credential that makes the change")
 	}
 	if isNew && g.outlives(after.ExpiresAt) {
@@ -40,9 +40,9 @@ func (g grantor) allows(before, after Credential) error {
 	return nil
 }
 
-// hands reports whether a change gives all that the credential may do to the
+// handsOver reports whether a change gives all that the credential may do to the
 // caller, or back to its holder: it is made, gets another secret, or is enabled.
-func hands(before, after Credential) bool {
+func handsOver(before, after Credential) bool {
 	return !bytes.Equal(before.SecretHash, after.SecretHash) || (before.DisabledAt != nil && after.DisabledAt == nil)
 }
 
@@ -55,7 +55,7 @@ func (c *Credential) covers(scope string) bool {
 // of them includes those to come, so only callers that are not limited have it.
 func (g grantor) has(scope string) bool {
 	if scope == scopes.Everything {
-		return !g.limits
+		return !g.isLimited
 	}
 	return g.claims.Has(scope)
 }

@@ -17,6 +17,7 @@ import (
 // The database is set back to before a rotation, as a restore does, and the stream
 // is not.
 func TestARestoredDatabase(t *testing.T) { // invariant 16
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()

@@ -25,8 +25,8 @@ type Invitation struct {
 	RevokedAt  *time.Time    `db:"revoked_at"`
 }
 
-// open returns why the invitation cannot be accepted at an instant; nil: it can.
-func (i *Invitation) open(now time.Time) error {
+// checkOpen returns why the invitation cannot be accepted at an instant; nil: it can.
+func (i *Invitation) checkOpen(now time.Time) error {
 	switch {
 	case i.RevokedAt != nil:
 		return fault.Missing("invitation")

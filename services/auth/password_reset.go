@@ -25,8 +25,8 @@ type passwordReset struct {
 	UsedAt        *time.Time       `db:"used_at"`
 }
 
-// open returns why the link cannot be used at an instant; nil: it can.
-func (r *passwordReset) open(now time.Time) error {
+// checkOpen returns why the link cannot be used at an instant; nil: it can.
+func (r *passwordReset) checkOpen(now time.Time) error {
 	switch {
 	case r.UsedAt != nil:
 		return fault.Refuse(ReasonResetUsed, "the link was used already; sign in")

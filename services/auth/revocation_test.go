@@ -18,6 +18,7 @@ import (
 )
 
 func TestRevocation(t *testing.T) { // invariant 3
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	company := one.company()

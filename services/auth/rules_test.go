@@ -12,6 +12,7 @@ import (
 )
 
 func TestGranted(t *testing.T) {
+	t.Parallel()
 	all := []string{"bookings:read", "customers:read", "profile:read"}
 	for asked, want := range map[string]string{
 		"":                                   "bookings:read customers:read profile:read",
@@ -38,6 +39,7 @@ func TestGranted(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) { // invariant 4
+	t.Parallel()
 	for name, tt := range map[string]struct{ in, kept, granted string }{
 		"some":                      {"events:write customers:read", "customers:read events:write", "customers:read events:write"},
 		"one twice":                 {"passes:read passes:read", "passes:read", "passes:read"},
@@ -71,6 +73,7 @@ func TestPermissions(t *testing.T) { // invariant 4
 }
 
 func TestRescope(t *testing.T) { // invariant 3
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		before, after string
 		narrower      bool
@@ -85,7 +88,7 @@ func TestRescope(t *testing.T) { // invariant 3
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Credential{Kind: kindKey, Scopes: strings.Fields(tt.before)}
-			if got := c.rescope(strings.Fields(tt.after)); got != tt.narrower || strings.Join(c.Scopes, " ") != tt.after {
+			if got := c.setScopes(strings.Fields(tt.after)); got != tt.narrower || strings.Join(c.Scopes, " ") != tt.after {
 				t.Errorf("got %v, %v", got, c.Scopes)
 			}
 		})
@@ -93,6 +96,7 @@ func TestRescope(t *testing.T) { // invariant 3
 }
 
 func TestRelimit(t *testing.T) { // invariant 3
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		before  *int32
 		to      int32
@@ -106,7 +110,7 @@ func TestRelimit(t *testing.T) { // invariant 3
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Credential{RateLimit: tt.before}
-			if got := c.relimit(tt.to); got != tt.changed || (c.RateLimit == nil) != (tt.to == 0) || (tt.to != 0 && *c.RateLimit != tt.to) {
+			if got := c.setRateLimit(tt.to); got != tt.changed || (c.RateLimit == nil) != (tt.to == 0) || (tt.to != 0 && *c.RateLimit != tt.to) {
 				t.Errorf("got %v, %v", got, c.RateLimit)
 			}
 		})
@@ -114,6 +118,7 @@ func TestRelimit(t *testing.T) { // invariant 3
 }
 
 func TestSecrets(t *testing.T) { // invariant 1
+	t.Parallel()
 	one, hash := newSecret()
 	two, _ := newSecret()
 	if len(one) != 64 || strings.Trim(one, "0123456789abcdef") != "" || one == two {
@@ -125,6 +130,7 @@ func TestSecrets(t *testing.T) { // invariant 1
 }
 
 func TestUsable(t *testing.T) { // invariant 2
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	earlier, later := now.Add(-time.Second), now.Add(time.Second)
 	for name, tt := range map[string]struct {
@@ -148,6 +154,7 @@ func TestUsable(t *testing.T) { // invariant 2
 }
 
 func TestThrottle(t *testing.T) { // invariant 6
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	newOne := func() *throttle { return newThrottle(func() time.Time { return now }) }
 	key := throttleKey{"m2m_x", "192.0.2.1"}
@@ -201,6 +208,7 @@ func TestThrottle(t *testing.T) { // invariant 6
 }
 
 func TestParseBootstrap(t *testing.T) {
+	t.Parallel()
 	const good = `{"id":"svc_01jb4x9m3vf6ksn8w2d7pq5r0t","name":"booking","secret":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff","scopes":["platform:admin"]}`
 	for name, tt := range map[string]struct {
 		setting config.Secret
@@ -230,6 +238,7 @@ func TestParseBootstrap(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	var c checks
 	got := c.scopes("scopes", []string{"profile:read", "customers:read", "profile:read"}, scopes.InterfaceA())
 	if !slices.Equal(got, []string{"customers:read", "profile:read"}) || c.Err() != nil {

@@ -57,7 +57,7 @@ func Run(ctx context.Context, h *service.Host) error {
 			return err
 		}
 		defer conn.Close()
-		server.copies = append(server.copies, newCopies(conn)...)
+		server.companyCopies = append(server.companyCopies, newCompanyCopies(conn)...)
 	}
 	feed := server.identityFeed()
 	raised, err := feed.restore(ctx, kit.Bus)

@@ -29,7 +29,7 @@ type Server struct {
 	store     *store
 	outbox    *outbox.Outbox
 	keys      *keyring
-	copies    copies
+	companyCopies companyCopies
 	throttle  *throttle
 	passwords *passwords
 	sealer    *seal.Sealer

@@ -94,13 +94,13 @@ func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.Res
 	}
 	a, err := s.changeAdministrator(ctx, known.Company, known.ID, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		a.newPassword(hash, now)
-		a.tell(now, "administrator.reset_password", "")
+		a.notify(now, "administrator.reset_password", "")
 		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {
 			return err
 		}
 		details := []Detail{{Field: "name", After: a.Name}}
 		if req.GetDisableTotp() && a.TotpSecret != nil {
-			a.withoutTotp()
+			a.removeTotp()
 			details = append(details, Detail{Field: "totp", Before: "on", After: "off"})
 		}
 		ended, err := s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, id.Session{})
@@ -232,20 +232,20 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 			if req.Role != nil {
 				a.Role = role
 			}
-			a.able(req.Disabled, now)
+			a.setDisabled(req.Disabled, now)
 			if (a.Name != before.Name || a.Role != before.Role) && a.ID.String() != caller {
-				a.tell(now, "administrator.update", names[caller])
+				a.notify(now, "administrator.update", names[caller])
 			}
-			return s.updated(ctx, tx, before, a, now)
+			return s.afterUpdate(ctx, tx, before, a, now)
 		})
 		resp.Administrator = administratorMessage(a)
 		return err
 	})
 }
 
-// updated does what follows from a change: the last owner stays, tokens of
-// another role die, sessions of a disabled one end, and the audit log is told.
-func (s *Server) updated(ctx context.Context, tx *pg.Tx, before Administrator, a *Administrator, now time.Time) error {
+// afterUpdate does what follows from a change: it keeps the last owner, revokes the tokens
+// of another role, ends the sessions of a disabled administrator, and adds to the audit log.
+func (s *Server) afterUpdate(ctx context.Context, tx *pg.Tx, before Administrator, a *Administrator, now time.Time) error {
 	if before.isOwner() && !a.isOwner() {
 		if has, err := s.store.hasOtherOwner(ctx, tx, *a); err != nil {
 			return err
@@ -314,9 +314,9 @@ func (s *Server) GetAdministrator(ctx context.Context, req *authv1.GetAdministra
 	return resp, nil
 }
 
-// other returns an administrator whom the caller names, who is somebody else, and
-// the caller's name.
-func (s *Server) other(ctx context.Context, named string) (company id.Company, administrator id.Administrator, by string, err error) {
+// anotherAdministrator returns the administrator that a request names, who is not the
+// caller, and the caller's name.
+func (s *Server) anotherAdministrator(ctx context.Context, named string) (company id.Company, administrator id.Administrator, by string, err error) {
 	if company, administrator, err = administratorOf(ctx, named); err != nil {
 		return company, administrator, "", err
 	}
@@ -330,7 +330,7 @@ func (s *Server) other(ctx context.Context, named string) (company id.Company, a
 
 // DisableAdministratorTotp implements AdministratorService.
 func (s *Server) DisableAdministratorTotp(ctx context.Context, req *authv1.DisableAdministratorTotpRequest) (*authv1.DisableAdministratorTotpResponse, error) {
-	company, administrator, by, err := s.other(ctx, req.GetId())
+	company, administrator, by, err := s.anotherAdministrator(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -338,8 +338,8 @@ func (s *Server) DisableAdministratorTotp(ctx context.Context, req *authv1.Disab
 		if a.TotpSecret == nil {
 			return errUnchanged
 		}
-		a.withoutTotp()
-		a.tell(now, "administrator.disable_totp", by)
+		a.removeTotp()
+		a.notify(now, "administrator.disable_totp", by)
 		return s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.disable_totp", a.ID.String(), Detail{Field: "name", After: a.Name})
 	})
 	if err != nil {
@@ -350,7 +350,7 @@ func (s *Server) DisableAdministratorTotp(ctx context.Context, req *authv1.Disab
 
 // EndAdministratorSessions implements AdministratorService.
 func (s *Server) EndAdministratorSessions(ctx context.Context, req *authv1.EndAdministratorSessionsRequest) (*authv1.EndAdministratorSessionsResponse, error) {
-	company, administrator, by, err := s.other(ctx, req.GetId())
+	company, administrator, by, err := s.anotherAdministrator(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -363,7 +363,7 @@ func (s *Server) EndAdministratorSessions(ctx context.Context, req *authv1.EndAd
 			return errUnchanged
 		}
 		a.revoke(now)
-		a.tell(now, "administrator.end_sessions", by)
+		a.notify(now, "administrator.end_sessions", by)
 		return s.store.audit(ctx, tx, a.Company, now, rpc.Caller(ctx), "administrator.end_sessions", a.ID.String(),
 			Detail{Field: "name", After: a.Name}, sessionsEnded(ended))
 	})

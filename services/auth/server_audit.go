@@ -89,7 +89,7 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	var check checks
 	action := check.Line("action", req.GetAction(), 1, maxAction)
 	thing, _, _ := strings.Cut(action, ".")
-	if action != "" && (!actionForm.MatchString(action) || slices.Contains(ownThings, thing)) {
+	if action != "" && (!actionPattern.MatchString(action) || slices.Contains(reservedThings, thing)) {
 		check.Add("action", "format", "must be <thing>.<what was done>, of a thing that is another service's")
 	}
 	e := Entry{
@@ -101,7 +101,7 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	}
 	resp := &authv1.RecordAuditEntryResponse{}
 	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		if err := forgetErased(ctx, tx, &e); err != nil {
+		if err := withoutErased(ctx, tx, &e); err != nil {
 			return err
 		}
 		resp.Entry = entryMessage(e, "")
@@ -121,9 +121,9 @@ func (c *checks) details(in []*authv1.AuditDetail) []Detail {
 	return out
 }
 
-// forgetErased leaves out what an entry says of a customer who was erased: the entry
+// withoutErased leaves out what an entry says of a customer who was erased: the entry
 // may come after the erasure.
-func forgetErased(ctx context.Context, tx *pg.Tx, e *Entry) error {
+func withoutErased(ctx context.Context, tx *pg.Tx, e *Entry) error {
 	for _, customer := range e.customers() {
 		erased, err := privacy.Erased(ctx, tx, e.Company, customer)
 		if err != nil {

@@ -30,7 +30,7 @@ func (s *Server) bootstrapOne(ctx context.Context, wanted Credential) error {
 		if err != nil || !isNew {
 			return err
 		}
-		return s.store.audit(ctx, tx, id.Company{}, wanted.CreatedAt, "bootstrap", "service_credential.create", wanted.Subject(), present(wanted.facts())...)
+		return s.store.audit(ctx, tx, id.Company{}, wanted.CreatedAt, "bootstrap", "service_credential.create", wanted.Subject(), withoutEmpty(wanted.facts())...)
 	})
 	if err != nil {
 		return err

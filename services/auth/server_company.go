@@ -80,7 +80,7 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 			s.outbox.Append(ctx, tx, companyUpdated(c)))
 	})
 	if err == nil && fields.areCopied() {
-		err = s.copies.refresh(ctx, company)
+		err = s.companyCopies.refresh(ctx, company)
 	}
 	if err != nil {
 		return nil, err

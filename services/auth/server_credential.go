@@ -53,7 +53,7 @@ func (s *Server) addCredential(ctx context.Context, tx *pg.Tx, k credentialKind,
 	}
 	return errors.Join(
 		s.store.insertCredential(ctx, tx, c),
-		s.store.audit(ctx, tx, c.Company, c.CreatedAt, rpc.Caller(ctx), k.thing+".create", c.Subject(), present(c.facts())...))
+		s.store.audit(ctx, tx, c.Company, c.CreatedAt, rpc.Caller(ctx), k.thing+".create", c.Subject(), withoutEmpty(c.facts())...))
 }
 
 // getCredential returns a credential of the caller's company.
@@ -202,8 +202,8 @@ func (s *Server) mayGrant(ctx context.Context, tx *pg.Tx, before, after Credenti
 	if claims == nil {
 		return nil
 	}
-	g := grantor{claims: claims, limits: !claims.IsAdmin() && claims.Kind != token.KindAdministrator}
-	if g.limits {
+	g := grantor{claims: claims, isLimited: !claims.IsAdmin() && claims.Kind != token.KindAdministrator}
+	if g.isLimited {
 		own, err := s.store.callersCredential(ctx, tx, claims)
 		if err != nil {
 			return err

@@ -124,7 +124,7 @@ func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitat
 			return err
 		}
 		now := s.instant()
-		if err := i.open(now); err != nil && fault.From(err).Reason != ReasonInvitationExpired {
+		if err := i.checkOpen(now); err != nil && fault.From(err).Reason != ReasonInvitationExpired {
 			return err
 		}
 		return s.revokeInvitation(ctx, tx, i, now)
@@ -141,7 +141,7 @@ func (s *Server) invitation(ctx context.Context, raw string) (Invitation, error)
 	if err != nil {
 		return i, err
 	}
-	if err := i.open(s.instant()); err != nil {
+	if err := i.checkOpen(s.instant()); err != nil {
 		return i, err
 	}
 	return i, s.stillOwner(ctx, i.Company, i.InvitedBy, "invitation")
@@ -187,7 +187,7 @@ func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitat
 			return err
 		}
 		now := s.instant()
-		if err := i.open(now); err != nil {
+		if err := i.checkOpen(now); err != nil {
 			return err
 		}
 		if err := s.addAdministrator(ctx, tx, &a, ""); err != nil {
@@ -195,7 +195,7 @@ func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitat
 		}
 		i.AcceptedAt = &now
 		in.administrator = a
-		raw, err = s.newSession(ctx, tx, &in, now, cut(req.GetAddress(), maxAddress), cut(req.GetUserAgent(), maxUserAgent), "invitation")
+		raw, err = s.newSession(ctx, tx, &in, now, printable(req.GetAddress(), maxAddress), printable(req.GetUserAgent(), maxUserAgent), "invitation")
 		return errors.Join(err,
 			s.store.endInvitation(ctx, tx, i),
 			s.store.audit(ctx, tx, i.Company, now, a.ID.String(), "invitation.accept", i.ID.String(), i.facts()...))

@@ -20,7 +20,7 @@ import (
 
 // CreatePasswordReset implements AdministratorService.
 func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePasswordResetRequest) (*authv1.CreatePasswordResetResponse, error) {
-	company, administrator, by, err := s.other(ctx, req.GetId())
+	company, administrator, by, err := s.anotherAdministrator(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePass
 			if _, err := s.store.deleteResets(ctx, tx, company, a.ID); err != nil {
 				return err
 			}
-			a.tell(now, "administrator.create_reset_link", by)
+			a.notify(now, "administrator.create_reset_link", by)
 			resp.ExpiresAt = timestamppb.New(r.ExpiresAt)
 			tx.AfterCommit(func() { resp.Token = raw }) // not in the answer that is kept
 			return errors.Join(
@@ -74,7 +74,7 @@ func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administ
 	if err != nil {
 		return r, Administrator{}, err
 	}
-	if err := r.open(s.instant()); err != nil {
+	if err := r.checkOpen(s.instant()); err != nil {
 		return r, Administrator{}, err
 	}
 	a, err := s.store.administrator(ctx, r.Company, r.Administrator)
@@ -136,7 +136,7 @@ func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordRe
 		if err != nil {
 			return err
 		}
-		if err := r.open(now); err != nil {
+		if err := r.checkOpen(now); err != nil {
 			return err
 		}
 		if a.DisabledAt != nil {
@@ -149,7 +149,7 @@ func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordRe
 		return errors.Join(err,
 			s.store.useReset(ctx, tx, r),
 			s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.use_reset_link", a.ID.String(),
-				Detail{Field: "made_by", After: r.MadeBy}, Detail{Field: "address", After: cut(req.GetAddress(), maxAddress)}, sessionsEnded(ended)))
+				Detail{Field: "made_by", After: r.MadeBy}, Detail{Field: "address", After: printable(req.GetAddress(), maxAddress)}, sessionsEnded(ended)))
 	})
 	if err != nil {
 		return nil, err

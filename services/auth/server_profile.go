@@ -12,8 +12,8 @@ import (
 
 // confirm checks the password of an administrator who is signed in, counting
 // failures as SignIn does: a browser that was left open is no way to guess it.
-func (s *Server) confirm(ctx context.Context, own own, password string) (Administrator, error) {
-	a, err := s.store.administrator(ctx, own.company, own.administrator)
+func (s *Server) confirm(ctx context.Context, caller caller, password string) (Administrator, error) {
+	a, err := s.store.administrator(ctx, caller.company, caller.administrator)
 	if err != nil {
 		return a, err
 	}
@@ -34,7 +34,7 @@ func (s *Server) confirm(ctx context.Context, own own, password string) (Adminis
 
 // UpdateProfile implements AdministratorService.
 func (s *Server) UpdateProfile(ctx context.Context, req *authv1.UpdateProfileRequest) (*authv1.UpdateProfileResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +43,10 @@ func (s *Server) UpdateProfile(ctx context.Context, req *authv1.UpdateProfileReq
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	a, err := s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+	a, err := s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		before := *a
 		a.Name = name
-		return s.updated(ctx, tx, before, a, now)
+		return s.afterUpdate(ctx, tx, before, a, now)
 	})
 	if err != nil {
 		return nil, err
@@ -56,12 +56,12 @@ func (s *Server) UpdateProfile(ctx context.Context, req *authv1.UpdateProfileReq
 
 // DismissNotices implements AdministratorService.
 func (s *Server) DismissNotices(ctx context.Context, req *authv1.DismissNoticesRequest) (*authv1.DismissNoticesResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
 	until := req.GetUntil().AsTime()
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(_ context.Context, _ *pg.Tx, a *Administrator, _ time.Time) error {
+	_, err = s.changeAdministrator(ctx, caller.company, caller.administrator, func(_ context.Context, _ *pg.Tx, a *Administrator, _ time.Time) error {
 		left := slices.DeleteFunc(slices.Clone(a.Notices), func(n Notice) bool { return !n.At.After(until) })
 		if len(left) == len(a.Notices) {
 			return errUnchanged
@@ -77,11 +77,11 @@ func (s *Server) DismissNotices(ctx context.Context, req *authv1.DismissNoticesR
 
 // ChangePassword implements AdministratorService.
 func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordRequest) (*authv1.ChangePasswordResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.confirm(ctx, own, req.GetCurrentPassword())
+	known, err := s.confirm(ctx, caller, req.GetCurrentPassword())
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+	a, err := s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		if a.PasswordHash != known.PasswordHash {
 			return wrongPassword() // changed meanwhile
 		}
@@ -105,7 +105,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {
 			return err
 		}
-		ended, err := s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, own.session)
+		ended, err := s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, caller.session)
 		a.revoke(now)
 		return errors.Join(err, s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.change_password", a.ID.String(), sessionsEnded(ended)))
 	})

@@ -78,7 +78,7 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 		return &authv1.SignOutResponse{}, nil
 	}
 	if err == nil {
-		err = s.endSession(ctx, in.session, ender{subject: in.administrator.ID.String()})
+		err = s.endSession(ctx, in.session, actor{subject: in.administrator.ID.String()})
 	}
 	if err != nil {
 		return nil, err
@@ -86,12 +86,12 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 	return &authv1.SignOutResponse{}, nil
 }
 
-// ender is who ends a session, with the name that its administrator is told.
-type ender struct{ subject, name string }
+// actor is who ends a session, with the name that its administrator is notified of.
+type actor struct{ subject, name string }
 
 // endSession ends a session and the access tokens of its administrator, who is told
 // where it was somebody else; one that has ended meanwhile changes nothing.
-func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
+func (s *Server) endSession(ctx context.Context, n Session, by actor) error {
 	return s.store.Write(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
 		now := s.instant()
 		a.revoke(now)
 		if by.subject != a.ID.String() {
-			a.tell(now, "session.end", by.name)
+			a.notify(now, "session.end", by.name)
 		}
 		return errors.Join(
 			s.store.updateAdministrator(ctx, tx, a),
@@ -115,7 +115,7 @@ func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
 
 // ListSessions implements AdministratorService.
 func (s *Server) ListSessions(ctx context.Context, req *authv1.ListSessionsRequest) (*authv1.ListSessionsResponse, error) {
-	company, whose, err := s.whose(ctx, req.GetAdministratorId())
+	company, whose, err := s.sessionsOwner(ctx, req.GetAdministratorId())
 	if err != nil {
 		return nil, err
 	}
@@ -133,11 +133,11 @@ func (s *Server) ListSessions(ctx context.Context, req *authv1.ListSessionsReque
 	return resp, nil
 }
 
-// whose returns the administrator that a request names, which is the caller
-// where it names none.
-func (s *Server) whose(ctx context.Context, named string) (company id.Company, whose id.Administrator, err error) {
-	if own, err := self(ctx); err == nil && (named == "" || named == own.administrator.String()) {
-		return own.company, own.administrator, nil
+// sessionsOwner returns the administrator that a request names; without a name it is the
+// caller.
+func (s *Server) sessionsOwner(ctx context.Context, named string) (company id.Company, whose id.Administrator, err error) {
+	if caller, err := callingAdministrator(ctx); err == nil && (named == "" || named == caller.administrator.String()) {
+		return caller.company, caller.administrator, nil
 	} else if named == "" {
 		return company, whose, err
 	}
@@ -174,7 +174,7 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.endSession(ctx, n, ender{claims.Subject, names[claims.Subject]}); err != nil {
+	if err := s.endSession(ctx, n, actor{claims.Subject, names[claims.Subject]}); err != nil {
 		return nil, err
 	}
 	return &authv1.EndSessionResponse{}, nil
@@ -182,13 +182,13 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 
 // EndOtherSessions implements AdministratorService.
 func (s *Server) EndOtherSessions(ctx context.Context, _ *authv1.EndOtherSessionsRequest) (*authv1.EndOtherSessionsResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var ended int64
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if ended, err = s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, own.session); err != nil {
+	_, err = s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if ended, err = s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, caller.session); err != nil {
 			return err
 		}
 		if ended == 0 {
@@ -203,23 +203,23 @@ func (s *Server) EndOtherSessions(ctx context.Context, _ *authv1.EndOtherSession
 	return &authv1.EndOtherSessionsResponse{Ended: int32(ended)}, nil
 }
 
-// own is the administrator and the session of a caller.
-type own struct {
+// caller is an administrator who calls, with their session.
+type caller struct {
 	company       id.Company
 	administrator id.Administrator
 	session       id.Session
 }
 
-// self returns who calls; FORBIDDEN for what is no administrator.
-func self(ctx context.Context) (own, error) {
+// callingAdministrator returns the administrator who calls; FORBIDDEN for other callers.
+func callingAdministrator(ctx context.Context) (caller, error) {
 	claims := rpc.ClaimsFrom(ctx)
 	if claims.Kind != token.KindAdministrator {
-		return own{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "this is for administrators who are signed in")
+		return caller{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "this is for administrators who are signed in")
 	}
 	administrator, err := id.Parse[id.Administrator](claims.Subject)
 	if err != nil {
-		return own{}, err
+		return caller{}, err
 	}
 	session, err := id.Parse[id.Session](claims.Session)
-	return own{company: claims.Company, administrator: administrator, session: session}, err
+	return caller{company: claims.Company, administrator: administrator, session: session}, err
 }

@@ -22,7 +22,7 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
-	from := browser{address: cut(req.GetAddress(), maxAddress), userAgent: cut(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens()}
+	from := browser{address: printable(req.GetAddress(), maxAddress), userAgent: printable(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens()}
 	limits := passwordLimits(req.GetEmail(), from, s.knownDevice(known, from))
 	if err := s.countAttempt(ctx, limits...); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 		}
 		return nil, err
 	}
-	if known.asksCode() {
+	if known.needsCode() {
 		s.takeBackAttempt(ctx, limits...)
 		return s.startPending(ctx, known, hash, from, req.GetTotpCode())
 	}
@@ -74,7 +74,7 @@ func (s *Server) lockUnchanged(ctx context.Context, tx *pg.Tx, known Administrat
 	if err != nil {
 		return a, err
 	}
-	if a.DisabledAt != nil || a.PasswordHash != known.PasswordHash || a.asksCode() != known.asksCode() {
+	if a.DisabledAt != nil || a.PasswordHash != known.PasswordHash || a.needsCode() != known.needsCode() {
 		return a, wrongSignIn()
 	}
 	if hash != "" {
@@ -135,7 +135,7 @@ func (s *Server) FinishSignIn(ctx context.Context, req *authv1.FinishSignInReque
 		return nil, err
 	}
 	return s.finishSignIn(ctx, req.GetPendingToken(), req.GetTotpCode(), browser{
-		address: cut(req.GetAddress(), maxAddress), userAgent: cut(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens(),
+		address: printable(req.GetAddress(), maxAddress), userAgent: printable(req.GetUserAgent(), maxUserAgent), devices: req.GetDeviceTokens(),
 	})
 }
 
@@ -156,7 +156,7 @@ func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browse
 	if err := s.countAttempt(ctx, limit); err != nil {
 		return nil, err
 	}
-	session, in, refused, err := s.takePending(ctx, pending, code, from)
+	session, in, refused, err := s.finishPending(ctx, pending, code, from)
 	if err != nil {
 		s.takeBackAttempt(ctx, limit) // the code was not checked
 		return nil, err
@@ -174,9 +174,9 @@ func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browse
 	}, nil
 }
 
-// takePending makes a session of a pending sign-in whose code is right. A wrong one
+// finishPending makes a session of a pending sign-in whose code is right. A wrong one
 // is counted, and refused is what its caller is told.
-func (s *Server) takePending(ctx context.Context, pending pendingSignIn, code string, from browser) (raw string, in signedIn, refused, err error) {
+func (s *Server) finishPending(ctx context.Context, pending pendingSignIn, code string, from browser) (raw string, in signedIn, refused, err error) {
 	err = s.store.Write(ctx, pending.Company, func(ctx context.Context, tx *pg.Tx) error {
 		refused = nil
 		a, err := s.store.lockAdministrator(ctx, tx, pending.Company, pending.Administrator)
@@ -191,7 +191,7 @@ func (s *Server) takePending(ctx context.Context, pending pendingSignIn, code st
 		if !p.live(a, now) {
 			return signInExpired()
 		}
-		by, err := s.takeCode(&a, code, now)
+		by, err := s.useCode(&a, code, now)
 		if err != nil {
 			return err
 		}

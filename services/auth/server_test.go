@@ -28,6 +28,7 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 func TestPolicyCoversEveryMethod(t *testing.T) {
+	t.Parallel()
 	err := Policy().Check(&authv1.CompanyService_ServiceDesc, &authv1.ApiClientService_ServiceDesc, &authv1.ApiKeyService_ServiceDesc, &authv1.ServiceCredentialService_ServiceDesc,
 		&authv1.TokenService_ServiceDesc, &authv1.SigningKeyService_ServiceDesc)
 	if err != nil {
@@ -42,6 +43,7 @@ func soon(t *testing.T, cond func() error) {
 }
 
 func TestTokens(t *testing.T) { // invariants 2 and 4
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	clientID, secret := r.client(company, "profile:read", "customers:read")
@@ -156,6 +158,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 }
 
 func TestSigningKeys(t *testing.T) { // invariant 5
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	t.Run("of replicas that start at once are one set", func(t *testing.T) {
@@ -241,6 +244,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 }
 
 func TestThrottling(t *testing.T) { // invariant 6
+	t.Parallel()
 	r := newWorld(t).start()
 	clientID, secret := r.client(r.company())
 	wrong := &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: "wrong", ClientAddress: "192.0.2.1"}
@@ -261,6 +265,7 @@ func TestThrottling(t *testing.T) { // invariant 6
 }
 
 func TestAnotherCompany(t *testing.T) { // invariant 8
+	t.Parallel()
 	r := newWorld(t).start()
 	mine, theirs := r.company(), r.company()
 	clientID, _ := r.client(mine)
@@ -399,6 +404,7 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 }
 
 func TestServiceCredentials(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	create := func(ctx context.Context, scopes ...string) (*authv1.CreateServiceCredentialResponse, error) {
@@ -458,6 +464,7 @@ func (f *fakeCopies) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompan
 }
 
 func TestCompanies(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	t.Run("are refused with every fault named", func(t *testing.T) {
 		for tz, bad := range map[string]bool{"Europe/London": false, "UTC": false, "": true, "Local": true, "Mars/Olympus": true, "../x": true, "BST": true} {
@@ -485,8 +492,8 @@ func TestCompanies(t *testing.T) {
 	t.Run("are changed in every copy before the answer, and again by a repetition", func(t *testing.T) {
 		company := r.company()
 		two := &fakeCopies{calls: make(chan id.Company, 10)}
-		r.server.copies = copies{two, two}
-		defer func() { r.server.copies = nil }()
+		r.server.companyCopies = companyCopies{two, two}
+		defer func() { r.server.companyCopies = nil }()
 		two.fails(fault.Status(fault.Away(errors.New("booking is away"))).Err())
 		req := &authv1.UpdateCompanyRequest{Id: company, Timezone: ptr("Asia/Tokyo")}
 		ctx := rpc.WithIdempotencyKey(r.as(""), "move")
@@ -552,6 +559,7 @@ func TestCompanies(t *testing.T) {
 }
 
 func TestBootstrapRotates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	raw := r.token(w.admin.ID, w.admin.Secret.Reveal())
@@ -577,6 +585,7 @@ func TestBootstrapRotates(t *testing.T) {
 }
 
 func TestSecretsStayHidden(t *testing.T) { // invariants 1 and 7
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()

@@ -111,7 +111,7 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		}
 		lifetime = asked
 	}
-	company, err := c.speaksFor(req.GetCompanyId())
+	company, err := c.tokenCompany(req.GetCompanyId())
 	if err != nil {
 		return token.Claims{}, err
 	}

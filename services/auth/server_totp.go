@@ -10,7 +10,7 @@ import (
 
 // SetupTotp implements AdministratorService.
 func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -21,24 +21,24 @@ func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*
 		if err := check.Err(); err != nil {
 			return nil, err
 		}
-		if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {
+		if _, err := s.confirm(ctx, caller, req.GetPassword()); err != nil {
 			return nil, err
 		}
 	}
-	company, err := s.store.company(ctx, own.company)
+	company, err := s.store.company(ctx, caller.company)
 	if err != nil {
 		return nil, err
 	}
 	resp := &authv1.SetupTotpResponse{}
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if a.asksCode() {
+	_, err = s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if a.needsCode() {
 			return totpEnabled()
 		}
 		if req.GetAgain() {
-			return s.presentTotp(a, company.Name, resp)
+			return s.showPendingTotp(a, company.Name, resp)
 		}
 		resp.OtpauthUri, resp.Secret = newTotp(company.Name, a.Email)
-		a.withoutTotp()
+		a.removeTotp()
 		a.TotpSecret = s.sealer.Seal([]byte(resp.GetSecret()), totpContext(a.ID))
 		return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.setup_totp", a.ID.String())
 	})
@@ -48,8 +48,8 @@ func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*
 	return resp, nil
 }
 
-// presentTotp answers with the secret that waits to be confirmed, and changes nothing.
-func (s *Server) presentTotp(a *Administrator, company string, resp *authv1.SetupTotpResponse) error {
+// showPendingTotp answers with the secret that waits to be confirmed, and changes nothing.
+func (s *Server) showPendingTotp(a *Administrator, company string, resp *authv1.SetupTotpResponse) error {
 	if a.TotpSecret == nil {
 		return totpNotSetUp()
 	}
@@ -63,22 +63,22 @@ func (s *Server) presentTotp(a *Administrator, company string, resp *authv1.Setu
 
 // ConfirmTotp implements AdministratorService.
 func (s *Server) ConfirmTotp(ctx context.Context, req *authv1.ConfirmTotpRequest) (*authv1.ConfirmTotpResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.countAttempt(ctx, limitSignedIn(own.administrator)); err != nil {
+	if err := s.countAttempt(ctx, limitSignedIn(caller.administrator)); err != nil {
 		return nil, err
 	}
 	var codes []string
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+	_, err = s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		switch {
-		case a.asksCode():
+		case a.needsCode():
 			return totpEnabled()
 		case a.TotpSecret == nil:
 			return totpNotSetUp()
 		}
-		by, err := s.takeCode(a, req.GetCode(), now)
+		by, err := s.useCode(a, req.GetCode(), now)
 		if err != nil {
 			return err
 		}
@@ -92,24 +92,24 @@ func (s *Server) ConfirmTotp(ctx context.Context, req *authv1.ConfirmTotpRequest
 	if err != nil {
 		return nil, err
 	}
-	s.forgetFailures(ctx, limitSignedIn(own.administrator))
+	s.forgetFailures(ctx, limitSignedIn(caller.administrator))
 	return &authv1.ConfirmTotpResponse{RecoveryCodes: codes}, nil
 }
 
 // DisableTotp implements AdministratorService.
 func (s *Server) DisableTotp(ctx context.Context, req *authv1.DisableTotpRequest) (*authv1.DisableTotpResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {
+	if _, err := s.confirm(ctx, caller, req.GetPassword()); err != nil {
 		return nil, err
 	}
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+	_, err = s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		if a.TotpSecret == nil {
 			return errUnchanged
 		}
-		a.withoutTotp()
+		a.removeTotp()
 		return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "administrator.disable_totp", a.ID.String())
 	})
 	if err != nil {
@@ -120,16 +120,16 @@ func (s *Server) DisableTotp(ctx context.Context, req *authv1.DisableTotpRequest
 
 // RenewRecoveryCodes implements AdministratorService.
 func (s *Server) RenewRecoveryCodes(ctx context.Context, req *authv1.RenewRecoveryCodesRequest) (*authv1.RenewRecoveryCodesResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.confirm(ctx, own, req.GetPassword()); err != nil {
+	if _, err := s.confirm(ctx, caller, req.GetPassword()); err != nil {
 		return nil, err
 	}
 	codes, hashes := newRecovery()
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if !a.asksCode() {
+	_, err = s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if !a.needsCode() {
 			return totpNotSetUp()
 		}
 		a.RecoveryCodes = hashes
@@ -141,9 +141,9 @@ func (s *Server) RenewRecoveryCodes(ctx context.Context, req *authv1.RenewRecove
 	return &authv1.RenewRecoveryCodesResponse{RecoveryCodes: codes}, nil
 }
 
-// takeCode uses up a code of TOTP or of recovery, and returns what it was of; "":
+// useCode uses up a code of TOTP or of recovery, and returns what it was of; "":
 // of neither.
-func (s *Server) takeCode(a *Administrator, code string, now time.Time) (by string, err error) {
+func (s *Server) useCode(a *Administrator, code string, now time.Time) (by string, err error) {
 	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
 	if err != nil {
 		return "", err
@@ -156,7 +156,7 @@ func (s *Server) takeCode(a *Administrator, code string, now time.Time) (by stri
 		a.TotpStep = step
 		return "password and code", nil
 	}
-	if a.takeRecovery(code) {
+	if a.useRecoveryCode(code) {
 		return "password and recovery code", nil
 	}
 	return "", nil

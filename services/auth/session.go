@@ -65,7 +65,7 @@ type pendingSignIn struct {
 // live reports whether a code still makes a session of it, for an administrator
 // as they are now.
 func (p *pendingSignIn) live(a Administrator, now time.Time) bool {
-	return now.Before(p.ExpiresAt) && a.DisabledAt == nil && a.asksCode() && !a.PasswordChangedAt.After(p.CreatedAt)
+	return now.Before(p.ExpiresAt) && a.DisabledAt == nil && a.needsCode() && !a.PasswordChangedAt.After(p.CreatedAt)
 }
 
 // accessClaims are those of the access token of a session, but for its id.

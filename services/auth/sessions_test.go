@@ -16,6 +16,7 @@ import (
 )
 
 func TestSignIn(t *testing.T) { // invariants 9 and 10
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()
@@ -100,6 +101,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 }
 
 func TestSignInThrottle(t *testing.T) { // invariant 10
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	at := time.Now()
@@ -203,6 +205,7 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 }
 
 func TestSessions(t *testing.T) { // invariants 3 and 9
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	company := one.company()

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTotp(t *testing.T) { // invariant 11
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	at := time.Now()

@@ -20,6 +20,7 @@ import (
 )
 
 func TestKeyTokens(t *testing.T) { // invariants 2 and 4
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	for name, tt := range map[string]struct {
@@ -107,6 +108,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 }
 
 func TestKeyRevocation(t *testing.T) { // invariant 3
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	company := one.company()
@@ -203,6 +205,7 @@ func TestKeyRevocation(t *testing.T) { // invariant 3
 }
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	t.Run("are refused with every fault named", func(t *testing.T) {

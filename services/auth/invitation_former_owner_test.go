@@ -11,6 +11,7 @@ import (
 
 // An owner who leaves could come back by an invitation of their own, and as an owner.
 func TestInvitationsOfFormerOwners(t *testing.T) { // invariant 13
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()

@@ -17,6 +17,7 @@ import (
 )
 
 func TestSecretsOncePerKey(t *testing.T) { // invariant 1
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()
@@ -101,6 +102,7 @@ func TestSecretsOncePerKey(t *testing.T) { // invariant 1
 }
 
 func TestChangesOncePerKey(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	client := func() string { c, _ := r.client(company); return c }

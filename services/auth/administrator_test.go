@@ -13,6 +13,7 @@ import (
 )
 
 func TestPace(t *testing.T) { // invariant 10
+	t.Parallel()
 	t.Run("doubles after the free failures, up to a limit", func(t *testing.T) {
 		p := limitEmail("a@example.com", "192.0.2.1")
 		want := []time.Duration{0, 0, 0, 0, 0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second}
@@ -53,6 +54,7 @@ func TestPace(t *testing.T) { // invariant 10
 }
 
 func TestPasswords(t *testing.T) { // invariants 1 and 10
+	t.Parallel()
 	p := newPasswords(passwordCost{memory: 64, passes: 1})
 	kept, err := p.hash(t.Context(), "correct horse")
 	must(t, err)
@@ -110,6 +112,7 @@ func TestPasswords(t *testing.T) { // invariants 1 and 10
 }
 
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	for _, scope := range roleScopes(roleStaff) {
 		for _, setting := range []string{"api-", "service-credentials", "administrators", "webhooks", "company", "audit:read", "platform"} {
 			if strings.HasPrefix(scope, setting) {
@@ -120,6 +123,7 @@ func TestRoles(t *testing.T) {
 }
 
 func TestGrouped(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for range 1000 {
 		s := grouped(4)
@@ -133,7 +137,7 @@ func TestGrouped(t *testing.T) {
 func FuzzCut(f *testing.F) {
 	f.Add("Mozilla/5.0 (X11; \x00Linux)\xff")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := cut(s, 10)
+		got := printable(s, 10)
 		if len([]rune(got)) > 10 || strings.ContainsAny(got, "\x00\n\r") {
 			t.Errorf("got %q", got)
 		}

@@ -22,6 +22,7 @@ import (
 )
 
 func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company, other := r.company(), r.company()
@@ -253,6 +254,7 @@ func companyID(t *testing.T, text string) id.Company {
 }
 
 func TestInvitations(t *testing.T) { // invariant 13
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	at := time.Now()
@@ -386,6 +388,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 }
 
 func TestAuditLog(t *testing.T) { // invariant 7
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	at := time.Now().UTC().Truncate(time.Microsecond)
@@ -532,6 +535,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestPolicyNamesEveryMethod(t *testing.T) {
+	t.Parallel()
 	services := []*grpc.ServiceDesc{&authv1.AdministratorService_ServiceDesc, &authv1.AuditService_ServiceDesc}
 	if err := Policy().Check(services...); err != nil {
 		t.Error(err)

@@ -27,6 +27,7 @@ func (r *replica) bound(company string) string {
 
 // Invariant 18.
 func TestPlatformTokensThatNameACompany(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	mine, theirs := r.company(), r.company()
 	raw := r.bound(mine)
@@ -87,6 +88,7 @@ func TestPlatformTokensThatNameACompany(t *testing.T) {
 
 // Invariant 18.
 func TestTokensOfACompanysCredential(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	mine, theirs := r.company(), r.company()
 	made, err := r.services.CreateServiceCredential(r.as(mine), &authv1.CreateServiceCredentialRequest{Name: "n", Scopes: []string{"customers:read"}})

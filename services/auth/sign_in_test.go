@@ -30,6 +30,7 @@ func (r *replica) pending(email string) string {
 }
 
 func TestPendingSignIn(t *testing.T) { // invariant 14
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	at := time.Now()
@@ -232,6 +233,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 }
 
 func TestKnownBrowsers(t *testing.T) { // invariant 10
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	at := time.Now()

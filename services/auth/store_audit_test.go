@@ -19,6 +19,7 @@ import (
 // A page of the audit log goes through the entries that it has, or through those of
 // the one actor or target, also by the plan that is made without knowing the arguments.
 func TestAuditPlans(t *testing.T) {
+	t.Parallel()
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()})
 	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, slog.New(slog.DiscardHandler))
 	must(t, err)

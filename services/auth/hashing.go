@@ -40,9 +40,9 @@ type passwords struct {
 	cost    passwordCost
 	turns   chan struct{}
 	waiting atomic.Int64
-	// nobodys is the hash of no password: what a password is compared with where
+	// placeholder is the hash of no password: what a password is compared with where
 	// there is no administrator, so that it takes as long.
-	nobodys string
+	placeholder string
 }
 
 func newPasswords(cost passwordCost) *passwords {
@@ -50,7 +50,7 @@ func newPasswords(cost passwordCost) *passwords {
 	_, _ = rand.Read(random) // never fails
 	return &passwords{
 		cost: cost, turns: make(chan struct{}, runtime.GOMAXPROCS(0)),
-		nobodys: encodePassword(cost, random[:passwordSalt], random[passwordSalt:]),
+		placeholder: encodePassword(cost, random[:passwordSalt], random[passwordSalt:]),
 	}
 }
 
@@ -71,7 +71,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 func (p *passwords) matches(ctx context.Context, password, kept string) (right, weaker bool, err error) {
 	against := kept
 	if kept == "" {
-		against = p.nobodys
+		against = p.placeholder
 	}
 	cost, salt, want, err := decodePassword(against)
 	if err != nil {

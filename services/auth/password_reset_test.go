@@ -30,6 +30,7 @@ func (p *person) notices() []string {
 }
 
 func TestPasswordReset(t *testing.T) { // invariant 15
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	at := time.Now()
@@ -242,6 +243,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 }
 
 func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()
