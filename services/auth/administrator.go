@@ -44,7 +44,7 @@ type Administrator struct {
 	UpdatedAt      time.Time  `db:"updated_at"`
 }
 
-// revoke makes every access token issued before dead.
+// revoke revokes every access token issued before.
 func (a *Administrator) revoke(now time.Time) {
 	a.Generation++
 	a.RevokedAt = &now
@@ -53,7 +53,7 @@ func (a *Administrator) revoke(now time.Time) {
 // isOwner reports whether a can act as an owner.
 func (a *Administrator) isOwner() bool { return a.Role == roleOwner && a.DisabledAt == nil }
 
-// Notice is what an administrator has to be told.
+// Notice tells an administrator what somebody else did to their account.
 type Notice struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"` // as in the audit log

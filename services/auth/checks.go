@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"reservation.dev/platform/check"
-	"reservation.dev/platform/money"
 	"reservation.dev/platform/scopes"
 )
 
@@ -49,15 +48,6 @@ func (c *checks) rateLimit(limit *int32, least int32) {
 	if limit != nil {
 		c.Range("rate_limit", int64(*limit), int64(least), maxRateLimit)
 	}
-}
-
-// currency checks the currency of a company.
-func (c *checks) currency(field, code string) {
-	if code == "" {
-		c.required(field, code)
-		return
-	}
-	c.OneOf(field, code, money.Currencies())
 }
 
 // scopes sorts and checks scopes. scopes.Everything includes the others.

@@ -44,7 +44,7 @@ func (f companyFields) checked() (companyFields, error) {
 		check.Timezone("timezone", *f.timezone)
 	}
 	if f.currency != nil {
-		check.currency("currency", *f.currency)
+		check.Currency("currency", *f.currency)
 	}
 	return f, check.Err()
 }

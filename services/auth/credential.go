@@ -45,7 +45,7 @@ func (c *Credential) usable(now time.Time) bool {
 	return c.DeletedAt == nil && c.DisabledAt == nil && (c.ExpiresAt == nil || now.Before(*c.ExpiresAt))
 }
 
-// revoke makes every token issued before dead.
+// revoke revokes every token issued before.
 func (c *Credential) revoke(now time.Time) {
 	c.Generation++
 	c.RevokedAt = &now

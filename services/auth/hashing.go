@@ -67,7 +67,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 }
 
 // matches compares a password with what is kept of one, or with nobody's where
-// that is "". weaker says that the kept one should be made anew. Errors as hash.
+// that is "". weaker says that the kept one should be replaced. Errors as hash.
 func (p *passwords) matches(ctx context.Context, password, kept string) (right, weaker bool, err error) {
 	against := kept
 	if kept == "" {

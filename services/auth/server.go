@@ -13,9 +13,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// Server answers the RPCs of the auth service: companies and signing keys here,
-// credentials in credentials.go, API keys in apikeys.go, tokens in token.go, what
-// concerns administrators in server_*.go, the audit log in audit.go.
+// Server answers the RPCs of the auth service; each file server_*.go has those of one
+// subject.
 type Server struct {
 	authv1.UnimplementedCompanyServiceServer
 	authv1.UnimplementedApiClientServiceServer

@@ -21,7 +21,7 @@ func (s *Server) CreateCompany(ctx context.Context, req *authv1.CreateCompanyReq
 		UniqueEmails: req.GetUniqueCustomerEmails(),
 	}
 	check.Timezone("timezone", c.Timezone)
-	check.currency("currency", c.Currency)
+	check.Currency("currency", c.Currency)
 	if err := check.Err(); err != nil {
 		return nil, err
 	}

@@ -15,8 +15,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// What owners do to the accounts of others. It is in the audit log, and whose
-// account it is, is told: nobody takes an account over unseen.
+// Links with which an administrator resets a password, which owners make for others.
+// Each is in the audit log, and the account's holder is notified: nobody takes an account
+// over unseen.
 
 // CreatePasswordReset implements AdministratorService.
 func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePasswordResetRequest) (*authv1.CreatePasswordResetResponse, error) {
@@ -87,8 +88,8 @@ func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administ
 	return r, a, s.stillOwner(ctx, r.Company, r.MadeBy, "link")
 }
 
-// stillOwner refuses a link that somebody has made who would not be let make it
-// now: their links are withdrawn when they go, but for one that is made meanwhile.
+// stillOwner refuses a link whose maker could not make it now. Their links are withdrawn
+// when they leave, except one that is made at the same time.
 func (s *Server) stillOwner(ctx context.Context, company id.Company, madeBy, link string) error {
 	maker, err := id.Parse[id.Administrator](madeBy)
 	if err != nil {
@@ -130,8 +131,8 @@ func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordRe
 		return nil, err
 	}
 	a, err := s.changeAdministrator(ctx, known.Company, known.Administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		// Locked after the administrator, as where it is made: a link that was
-		// withdrawn or used meanwhile does nothing.
+		// Locked after the administrator, as where it is made: a link that has been
+		// withdrawn or used since does nothing.
 		r, err := s.store.lockReset(ctx, tx, known)
 		if err != nil {
 			return err

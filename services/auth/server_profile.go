@@ -10,8 +10,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// confirm checks the password of an administrator who is signed in, counting
-// failures as SignIn does: a browser that was left open is no way to guess it.
+// confirm checks the password of a signed-in administrator and counts failures as SignIn
+// does, so that nobody can guess it in a browser that was left open.
 func (s *Server) confirm(ctx context.Context, caller caller, password string) (Administrator, error) {
 	a, err := s.store.administrator(ctx, caller.company, caller.administrator)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	}
 	a, err := s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		if a.PasswordHash != known.PasswordHash {
-			return wrongPassword() // changed meanwhile
+			return wrongPassword() // it has changed since
 		}
 		a.newPassword(hash, now)
 		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {

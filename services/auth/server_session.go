@@ -34,7 +34,7 @@ func (s *Server) newSession(ctx context.Context, tx *pg.Tx, in *signedIn, now ti
 			Detail{Field: "by", After: by}, Detail{Field: "address", After: address}, Detail{Field: "user_agent", After: userAgent}))
 }
 
-// identity is what the dashboard is told about a session, with an access token.
+// identity is what the dashboard gets about a session, with an access token.
 func (s *Server) identity(in signedIn) (*authv1.Identity, error) {
 	claims := accessClaims(in.administrator, in.session, in.company, s.instant())
 	claims.ID = s.newID().String()
@@ -89,8 +89,8 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 // actor is who ends a session, with the name that its administrator is notified of.
 type actor struct{ subject, name string }
 
-// endSession ends a session and the access tokens of its administrator, who is told
-// where it was somebody else; one that has ended meanwhile changes nothing.
+// endSession ends a session and the access tokens of its administrator, who is notified if
+// somebody else ended it. A session that has already ended changes nothing.
 func (s *Server) endSession(ctx context.Context, n Session, by actor) error {
 	return s.store.Write(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
@@ -167,7 +167,7 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 	}
 	claims := rpc.ClaimsFrom(ctx)
 	if n.Administrator.String() != claims.Subject && !claims.Has(scopes.AdministratorsWrite) {
-		// Those of others are not even told of.
+		// Other administrators' sessions look as if they did not exist.
 		return nil, fault.Missing("session")
 	}
 	names, err := s.names(ctx, company, []string{claims.Subject})

@@ -175,7 +175,7 @@ func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browse
 }
 
 // finishPending makes a session of a pending sign-in whose code is right. A wrong one
-// is counted, and refused is what its caller is told.
+// is counted, and refused is the fault for the caller.
 func (s *Server) finishPending(ctx context.Context, pending pendingSignIn, code string, from browser) (raw string, in signedIn, refused, err error) {
 	err = s.store.Write(ctx, pending.Company, func(ctx context.Context, tx *pg.Tx) error {
 		refused = nil

@@ -33,7 +33,7 @@ func (s *Server) RotateSigningKey(ctx context.Context, req *authv1.RotateSigning
 			return &authv1.RotateSigningKeyResponse{SigningKey: keyMessage(k, now, active.KID)}, nil
 		}
 	}
-	return nil, fault.Missing("signing key") // another replica has revoked it meanwhile
+	return nil, fault.Missing("signing key") // another replica has revoked it
 }
 
 // ListSigningKeys implements SigningKeyService.

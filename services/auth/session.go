@@ -68,7 +68,7 @@ func (p *pendingSignIn) live(a Administrator, now time.Time) bool {
 	return now.Before(p.ExpiresAt) && a.DisabledAt == nil && a.needsCode() && !a.PasswordChangedAt.After(p.CreatedAt)
 }
 
-// accessClaims are those of the access token of a session, but for its id.
+// accessClaims are those of the access token of a session, except its id.
 func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Claims {
 	expires := now.Add(accessTokenLifetime)
 	if s.ExpiresAt.Before(expires) {
