@@ -50,55 +50,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 	}
 	const another = "another good password"
 
-	t.Run("replaces the password once, ends every session, and is in the audit log", func(t *testing.T) {
-		ada := r.administrator(company, staff)
-		raw := ada.access()
-		token := link(t, ada)
-		seen, err := r.admins.GetPasswordReset(t.Context(), &authv1.GetPasswordResetRequest{Token: token})
-		if err != nil || seen.GetEmail() != ada.email || seen.GetCompanyName() != "Studio" {
-			t.Fatalf("got %v, %v", seen, err)
-		}
-		if ada.isOut() {
-			t.Fatal("the link alone ends sessions")
-		}
-		if _, err := use(token, "short"); fieldsOf(err) != "password" {
-			t.Errorf("got %v", err)
-		}
-		done, err := use(token, another)
-		if err != nil || len(done.GetDeviceTokens()) != 1 {
-			t.Fatalf("got %v, %v", done, err)
-		}
-		if !ada.isOut() {
-			t.Error("the session goes on")
-		}
-		soon(t, func() error {
-			if _, err := r.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
-				return fault.Away(err)
-			}
-			return nil
-		})
-		for name, err := range map[string]error{
-			"used again": errOf(use(token, another+"!")), "looked at": errOf(r.admins.GetPasswordReset(t.Context(), &authv1.GetPasswordResetRequest{Token: token})),
-		} {
-			if reason(err) != ReasonResetUsed {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		if _, err := r.signIn(ada.email, goodPassword, "", "192.0.2.1"); reason(err) != fault.ReasonInvalidCredentials {
-			t.Errorf("the former password: %v", err)
-		}
-		if _, err := r.signIn(ada.email, another, "", "192.0.2.1"); err != nil {
-			t.Error(err)
-		}
-		log := spelled(r.entries(company, &authv1.ListAuditEntriesRequest{Target: ada.id}))
-		for _, want := range []string{
-			"administrator.use_reset_link made_by: " + boss.id + ", address: 192.0.2.9, sessions_ended: 1", "administrator.create_reset_link name: Ada",
-		} {
-			if !slices.Contains(log, want) {
-				t.Errorf("the audit log lacks %q: %q", want, log)
-			}
-		}
-	})
+	t.Run("replaces the password once, ends every session, and is in the audit log", func(t *testing.T) { resetPasswordOnce(t, r, company, boss, link, use, another) })
 	t.Run("works for one of many at a time", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		token := link(t, ada)
@@ -144,66 +96,8 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		}
 		boss = r.signedIn(boss.email, "")
 	})
-	t.Run("ends with another link, with withdrawing, and with what let it be made", func(t *testing.T) {
-		for name, end := range map[string]func(ada, maker *person) error{
-			"another link": func(ada, _ *person) error {
-				return errOf(r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}))
-			},
-			"withdrawing": func(ada, _ *person) error {
-				_ = errOf(r.admins.RevokePasswordReset(boss.ctx(), &authv1.RevokePasswordResetRequest{Id: ada.id}))
-				return errOf(r.admins.RevokePasswordReset(boss.ctx(), &authv1.RevokePasswordResetRequest{Id: ada.id})) // a repeat changes nothing
-			},
-			"changing the password": func(ada, _ *person) error {
-				return errOf(r.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: another}))
-			},
-			"an operator's reset": func(ada, _ *person) error {
-				return errOf(r.admins.ResetAdministratorPassword(r.as(""), &authv1.ResetAdministratorPasswordRequest{Administrator: ada.email}))
-			},
-			"disabling whose it is": func(ada, _ *person) error {
-				return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: ptr(true)}))
-			},
-			"disabling who made it": func(_, maker *person) error {
-				return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Disabled: ptr(true)}))
-			},
-			"making them staff": func(_, maker *person) error {
-				return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Role: ptr(staff)}))
-			},
-		} {
-			t.Run(name, func(t *testing.T) {
-				ada, maker := r.administrator(company, staff), r.administrator(company, owner)
-				made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := end(ada, maker); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := use(made.GetToken(), another); !fault.Is(err, fault.NotFound) {
-					t.Errorf("got %v", err)
-				}
-			})
-		}
-	})
-	t.Run("is worth nothing once who made it is no owner, even where it was not withdrawn", func(t *testing.T) {
-		ada, maker := r.administrator(company, staff), r.administrator(company, owner)
-		made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = r.server.store.Write(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
-			tag, err := tx.Exec(ctx, `update administrators set role = 'staff' where email = $1`, maker.email)
-			if err == nil && tag.RowsAffected() != 1 {
-				err = fault.Missing("administrator")
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := use(made.GetToken(), another); !fault.Is(err, fault.NotFound) {
-			t.Errorf("got %v", err)
-		}
-	})
+	t.Run("ends with another link, with withdrawing, and with what let it be made", func(t *testing.T) { withdrawReset(t, r, company, boss, use, another) })
+	t.Run("is worth nothing once who made it is no owner, even where it was not withdrawn", func(t *testing.T) { resetOfFormerOwner(t, r, company, use, another) })
 	t.Run("leaves TOTP on", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ada.withTotp(at)
@@ -240,6 +134,121 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 			}
 		}
 	})
+}
+
+func resetPasswordOnce(t *testing.T, r *replica, company string, boss *person, link func(t *testing.T, of *person) string, use func(token string, password string) (*authv1.UsePasswordResetResponse, error), another string) {
+	t.Helper()
+	ada := r.administrator(company, staff)
+	raw := ada.access()
+	token := link(t, ada)
+	seen, err := r.admins.GetPasswordReset(t.Context(), &authv1.GetPasswordResetRequest{Token: token})
+	if err != nil || seen.GetEmail() != ada.email || seen.GetCompanyName() != "Studio" {
+		t.Fatalf("got %v, %v", seen, err)
+	}
+	if ada.isOut() {
+		t.Fatal("the link alone ends sessions")
+	}
+	if _, err := use(token, "short"); fieldsOf(err) != "password" {
+		t.Errorf("got %v", err)
+	}
+	done, err := use(token, another)
+	if err != nil || len(done.GetDeviceTokens()) != 1 {
+		t.Fatalf("got %v, %v", done, err)
+	}
+	if !ada.isOut() {
+		t.Error("the session goes on")
+	}
+	soon(t, func() error {
+		if _, err := r.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+			return fault.Away(err)
+		}
+		return nil
+	})
+	for name, err := range map[string]error{
+		"used again": errOf(use(token, another+"!")), "looked at": errOf(r.admins.GetPasswordReset(t.Context(), &authv1.GetPasswordResetRequest{Token: token})),
+	} {
+		if reason(err) != ReasonResetUsed {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := r.signIn(ada.email, goodPassword, "", "192.0.2.1"); reason(err) != fault.ReasonInvalidCredentials {
+		t.Errorf("the former password: %v", err)
+	}
+	if _, err := r.signIn(ada.email, another, "", "192.0.2.1"); err != nil {
+		t.Error(err)
+	}
+	log := spelled(r.entries(company, &authv1.ListAuditEntriesRequest{Target: ada.id}))
+	for _, want := range []string{
+		"administrator.use_reset_link made_by: " + boss.id + ", address: 192.0.2.9, sessions_ended: 1", "administrator.create_reset_link name: Ada",
+	} {
+		if !slices.Contains(log, want) {
+			t.Errorf("the audit log lacks %q: %q", want, log)
+		}
+	}
+}
+
+func withdrawReset(t *testing.T, r *replica, company string, boss *person, use func(token string, password string) (*authv1.UsePasswordResetResponse, error), another string) {
+	t.Helper()
+	for name, end := range map[string]func(ada, maker *person) error{
+		"another link": func(ada, _ *person) error {
+			return errOf(r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}))
+		},
+		"withdrawing": func(ada, _ *person) error {
+			_ = errOf(r.admins.RevokePasswordReset(boss.ctx(), &authv1.RevokePasswordResetRequest{Id: ada.id}))
+			return errOf(r.admins.RevokePasswordReset(boss.ctx(), &authv1.RevokePasswordResetRequest{Id: ada.id})) // a repeat changes nothing
+		},
+		"changing the password": func(ada, _ *person) error {
+			return errOf(r.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: another}))
+		},
+		"an operator's reset": func(ada, _ *person) error {
+			return errOf(r.admins.ResetAdministratorPassword(r.as(""), &authv1.ResetAdministratorPasswordRequest{Administrator: ada.email}))
+		},
+		"disabling whose it is": func(ada, _ *person) error {
+			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: ptr(true)}))
+		},
+		"disabling who made it": func(_, maker *person) error {
+			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Disabled: ptr(true)}))
+		},
+		"making them staff": func(_, maker *person) error {
+			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Role: ptr(staff)}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ada, maker := r.administrator(company, staff), r.administrator(company, owner)
+			made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := end(ada, maker); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := use(made.GetToken(), another); !fault.Is(err, fault.NotFound) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func resetOfFormerOwner(t *testing.T, r *replica, company string, use func(token string, password string) (*authv1.UsePasswordResetResponse, error), another string) {
+	t.Helper()
+	ada, maker := r.administrator(company, staff), r.administrator(company, owner)
+	made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.server.store.Write(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {
+		tag, err := tx.Exec(ctx, `update administrators set role = 'staff' where email = $1`, maker.email)
+		if err == nil && tag.RowsAffected() != 1 {
+			err = fault.Missing("administrator")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := use(made.GetToken(), another); !fault.Is(err, fault.NotFound) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
@@ -333,6 +342,15 @@ func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("told %d things", len(got))
 		}
 	})
+}
+
+func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start()
+	company := r.company()
+	boss := r.administrator(company, owner)
+
 	t.Run("are not the own, another company's, nor staff's to change", func(t *testing.T) {
 		ada, stranger := r.administrator(company, staff), r.administrator(r.company(), owner)
 		calls := func(p *person, id string) map[string]error {

@@ -25,17 +25,17 @@ type Server struct {
 	authv1.UnimplementedAdministratorServiceServer
 	authv1.UnimplementedAuditServiceServer
 
-	store     *store
-	outbox    *outbox.Outbox
-	keys      *keyring
+	store         *store
+	outbox        *outbox.Outbox
+	keys          *keyring
 	companyCopies companyCopies
-	throttle  *throttle
-	passwords *passwords
-	sealer    *seal.Sealer
-	sessions  sessionTimes
-	log       *slog.Logger
-	now       func() time.Time
-	newID     func() id.UUID
+	throttle      *throttle
+	passwords     *passwords
+	sealer        *seal.Sealer
+	sessions      sessionTimes
+	log           *slog.Logger
+	now           func() time.Time
+	newID         func() id.UUID
 }
 
 // NewServer returns a server on db, which appends its events to box and signs

@@ -123,6 +123,25 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 			t.Errorf("%d are left, %v", len(left), err)
 		}
 	})
+}
+
+func TestPendingSignInEnds(t *testing.T) { // invariant 14
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.start(), w.start()
+	at := time.Now()
+	for _, r := range []*replica{one, two} {
+		r.server.now = func() time.Time { return at }
+	}
+	company := one.company()
+	// somebody has TOTP, whose last code is an hour old.
+	somebody := func() (*person, string) {
+		p := one.administrator(company, staff)
+		secret, _ := p.withTotp(at)
+		at = at.Add(time.Hour)
+		return p, secret
+	}
+
 	t.Run("is told to the audit log if no code comes", func(t *testing.T) {
 		ada, _ := somebody()
 		for range mostPending + 1 { // one makes room
@@ -153,41 +172,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 			t.Errorf("after the password was changed %q", got)
 		}
 	})
-	t.Run("ends with what it was based on", func(t *testing.T) {
-		boss := one.administrator(company, owner)
-		for name, change := range map[string]func(ada *person) error{
-			"a changed password": func(ada *person) error {
-				return errOf(one.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: goodPassword + "!"}))
-			},
-			"a reset password": func(ada *person) error {
-				return errOf(one.admins.ResetAdministratorPassword(one.as(""), &authv1.ResetAdministratorPasswordRequest{Administrator: ada.email}))
-			},
-			"disabling": func(ada *person) error {
-				return errOf(one.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: ptr(true)}))
-			},
-			"turning TOTP off": func(ada *person) error {
-				return errOf(one.admins.DisableTotp(ada.ctx(), &authv1.DisableTotpRequest{Password: goodPassword}))
-			},
-			"ending the other sessions": func(ada *person) error {
-				return errOf(one.admins.EndOtherSessions(ada.ctx(), &authv1.EndOtherSessionsRequest{}))
-			},
-			"ending all sessions": func(ada *person) error {
-				return errOf(one.admins.EndAdministratorSessions(boss.ctx(), &authv1.EndAdministratorSessionsRequest{Id: ada.id}))
-			},
-		} {
-			t.Run(name, func(t *testing.T) {
-				ada := one.administrator(company, staff)
-				secret, _ := ada.withTotp(at)
-				waiting := one.pending(ada.email)
-				if err := change(ada); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := one.finish(waiting, codeAt(t, secret, at.Add(totpPeriod))); reason(err) != ReasonSignInExpired {
-					t.Errorf("got %v", err)
-				}
-			})
-		}
-	})
+	t.Run("ends with what it was based on", func(t *testing.T) { changesThatEndPendingSignIn(t, one, at, company) })
 	t.Run("is one of five of an administrator at most", func(t *testing.T) {
 		ada, secret := somebody()
 		oldest := one.pending(ada.email)
@@ -232,6 +217,43 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 	})
 }
 
+func changesThatEndPendingSignIn(t *testing.T, one *replica, at time.Time, company string) {
+	t.Helper()
+	boss := one.administrator(company, owner)
+	for name, change := range map[string]func(ada *person) error{
+		"a changed password": func(ada *person) error {
+			return errOf(one.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: goodPassword + "!"}))
+		},
+		"a reset password": func(ada *person) error {
+			return errOf(one.admins.ResetAdministratorPassword(one.as(""), &authv1.ResetAdministratorPasswordRequest{Administrator: ada.email}))
+		},
+		"disabling": func(ada *person) error {
+			return errOf(one.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: ptr(true)}))
+		},
+		"turning TOTP off": func(ada *person) error {
+			return errOf(one.admins.DisableTotp(ada.ctx(), &authv1.DisableTotpRequest{Password: goodPassword}))
+		},
+		"ending the other sessions": func(ada *person) error {
+			return errOf(one.admins.EndOtherSessions(ada.ctx(), &authv1.EndOtherSessionsRequest{}))
+		},
+		"ending all sessions": func(ada *person) error {
+			return errOf(one.admins.EndAdministratorSessions(boss.ctx(), &authv1.EndAdministratorSessionsRequest{Id: ada.id}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ada := one.administrator(company, staff)
+			secret, _ := ada.withTotp(at)
+			waiting := one.pending(ada.email)
+			if err := change(ada); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := one.finish(waiting, codeAt(t, secret, at.Add(totpPeriod))); reason(err) != ReasonSignInExpired {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 func TestKnownBrowsers(t *testing.T) { // invariant 10
 	t.Parallel()
 	w := newWorld(t)
@@ -266,23 +288,7 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 		}
 	}
 
-	t.Run("are not put off by a stranger who guesses, not even in the same network", func(t *testing.T) {
-		ada := one.administrator(company, owner)
-		browser := known(ada)
-		for range 60 { // the network's own count is full too
-			_, _ = try(email(), "a guess", office)
-		}
-		besiege(ada.email)
-		if _, err := try(ada.email, goodPassword, office); !fault.Is(err, fault.RateLimited) {
-			t.Errorf("a right password from a browser that is not known tells the guesser: %v", err)
-		}
-		for range 3 {
-			res, err := two.admins.SignIn(t.Context(), &authv1.SignInRequest{Email: ada.email, Password: goodPassword, Address: office, DeviceTokens: []string{browser}})
-			if err != nil || len(res.GetDeviceTokens()) != 1 || res.GetDeviceTokens()[0] != browser {
-				t.Fatalf("got %v, %v", res, err)
-			}
-		}
-	})
+	t.Run("are not put off by a stranger who guesses, not even in the same network", func(t *testing.T) { knownInTheSameNetwork(t, one, two, company, office, try, known, besiege) })
 	t.Run("are not put off at the code either", func(t *testing.T) {
 		ada := one.administrator(company, owner)
 		secret, _ := ada.withTotp(at)
@@ -303,41 +309,8 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			t.Error(err)
 		}
 	})
-	t.Run("are slow guessers themselves", func(t *testing.T) {
-		ada := one.administrator(company, owner)
-		browser := known(ada)
-		for i := range 5 {
-			if _, err := try(ada.email, "wrong", "192.0.2."+string(rune('1'+i)), browser); reason(err) != fault.ReasonInvalidCredentials {
-				t.Fatalf("failure %d: %v", i, err)
-			}
-		}
-		if _, err := two.admins.SignIn(t.Context(), &authv1.SignInRequest{Email: ada.email, Password: "wrong", Address: "192.0.2.99", DeviceTokens: []string{browser}}); !fault.Is(err, fault.RateLimited) {
-			t.Errorf("got %v", err)
-		}
-		if _, err := try(ada.email, goodPassword, "192.0.2.99"); err != nil {
-			t.Errorf("whoever has the token locks the owner out: %v", err)
-		}
-	})
-	t.Run("are known for those who have signed in with them", func(t *testing.T) {
-		ada, eve := one.administrator(company, owner), one.administrator(company, staff)
-		hers := known(eve)
-		besiege(ada.email)
-		for name, token := range map[string]string{
-			"another's": hers, "a made-up one": strings.Repeat("A", 100), "a long one": strings.Repeat("A", 500), "a session's": ada.session, "none": "",
-			"a damaged one": hers[:len(hers)-2] + "AA",
-		} {
-			if _, err := try(ada.email, goodPassword, office, token); !fault.Is(err, fault.RateLimited) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		many := slices.Repeat([]string{hers}, mostDevices)
-		if _, err := try(ada.email, goodPassword, office, many...); !fault.Is(err, fault.RateLimited) {
-			t.Errorf("many: %v", err)
-		}
-		if _, err := try(ada.email, goodPassword, office, append(many, hers)...); fieldsOf(err) != "device_tokens" {
-			t.Errorf("too many: %v", err)
-		}
-	})
+	t.Run("are slow guessers themselves", func(t *testing.T) { guessInKnownBrowser(t, one, two, company, try, known) })
+	t.Run("are known for those who have signed in with them", func(t *testing.T) { knownToTheirAdministrators(t, one, company, office, try, known, besiege) })
 	t.Run("are shared by the people of a desk", func(t *testing.T) {
 		var kept []string
 		var people []*person
@@ -395,4 +368,62 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			t.Error(err)
 		}
 	})
+}
+
+func knownInTheSameNetwork(t *testing.T, one *replica, two *replica, company string, office string, try func(email string, password string, address string, devices ...string) (*authv1.SignInResponse, error), known func(p *person) string, besiege func(email string)) {
+	t.Helper()
+	ada := one.administrator(company, owner)
+	browser := known(ada)
+	for range 60 { // the network's own count is full too
+		_, _ = try(email(), "a guess", office)
+	}
+	besiege(ada.email)
+	if _, err := try(ada.email, goodPassword, office); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("a right password from a browser that is not known tells the guesser: %v", err)
+	}
+	for range 3 {
+		res, err := two.admins.SignIn(t.Context(), &authv1.SignInRequest{Email: ada.email, Password: goodPassword, Address: office, DeviceTokens: []string{browser}})
+		if err != nil || len(res.GetDeviceTokens()) != 1 || res.GetDeviceTokens()[0] != browser {
+			t.Fatalf("got %v, %v", res, err)
+		}
+	}
+}
+
+func guessInKnownBrowser(t *testing.T, one *replica, two *replica, company string, try func(email string, password string, address string, devices ...string) (*authv1.SignInResponse, error), known func(p *person) string) {
+	t.Helper()
+	ada := one.administrator(company, owner)
+	browser := known(ada)
+	for i := range 5 {
+		if _, err := try(ada.email, "wrong", "192.0.2."+string(rune('1'+i)), browser); reason(err) != fault.ReasonInvalidCredentials {
+			t.Fatalf("failure %d: %v", i, err)
+		}
+	}
+	if _, err := two.admins.SignIn(t.Context(), &authv1.SignInRequest{Email: ada.email, Password: "wrong", Address: "192.0.2.99", DeviceTokens: []string{browser}}); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := try(ada.email, goodPassword, "192.0.2.99"); err != nil {
+		t.Errorf("whoever has the token locks the owner out: %v", err)
+	}
+}
+
+func knownToTheirAdministrators(t *testing.T, one *replica, company string, office string, try func(email string, password string, address string, devices ...string) (*authv1.SignInResponse, error), known func(p *person) string, besiege func(email string)) {
+	t.Helper()
+	ada, eve := one.administrator(company, owner), one.administrator(company, staff)
+	hers := known(eve)
+	besiege(ada.email)
+	for name, token := range map[string]string{
+		"another's": hers, "a made-up one": strings.Repeat("A", 100), "a long one": strings.Repeat("A", 500), "a session's": ada.session, "none": "",
+		"a damaged one": hers[:len(hers)-2] + "AA",
+	} {
+		if _, err := try(ada.email, goodPassword, office, token); !fault.Is(err, fault.RateLimited) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	many := slices.Repeat([]string{hers}, mostDevices)
+	if _, err := try(ada.email, goodPassword, office, many...); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("many: %v", err)
+	}
+	if _, err := try(ada.email, goodPassword, office, append(many, hers)...); fieldsOf(err) != "device_tokens" {
+		t.Errorf("too many: %v", err)
+	}
 }
