@@ -119,7 +119,7 @@ func TestRules(t *testing.T) {
 				switch n := n.(type) {
 				case *ast.CallExpr:
 					name := last(n.Fun)
-					isCheck := name == "InvalidParameter" || name == "add" && (strings.HasPrefix(path, "services/") || strings.HasPrefix(path, "gateway-b/"))
+					isCheck := name == "InvalidParameter" || name == "Add" || name == "AddFirst" || name == "add" && (strings.HasPrefix(path, "services/") || strings.HasPrefix(path, "gateway-b/"))
 					if isCheck && len(n.Args) == 3 {
 						note(n.Args[1])
 					}
