@@ -2,6 +2,9 @@ package auth
 
 import (
 	"context"
+	"maps"
+
+	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -48,6 +51,14 @@ func pageOf[T any](ctx context.Context, s *store, scope pg.Scope, p page.Page, s
 	statement := &pg.Statement{SQL: sql, Args: args}
 	p.Add(statement)
 	return all[T](ctx, s, scope, statement.SQL, statement.Args...)
+}
+
+// rowArgs returns the fields of a row, a struct, as arguments that are named for their
+// columns, and more arguments in addition to them or instead of them.
+func rowArgs(row any, more pgx.NamedArgs) pgx.NamedArgs {
+	args, _ := pgx.StructArgs(row).(pgx.NamedArgs)
+	maps.Copy(args, more)
+	return args
 }
 
 // zeroable sends the zero company as the zero UUID, which stands for the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
@@ -29,11 +31,15 @@ const (
 		where company_id = $1 and id <> $2 and role = 'owner' and disabled_at is null)`
 
 	insertAdministratorSQL = `insert into administrators (` + administratorColumns + `, email_key)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`
+		values (@company_id, @id, @name, @email, @role, @password_hash, @password_changed_at, @totp_secret, @totp_confirmed_at,
+		@totp_step, @recovery_codes, @generation, @revoked_at, @disabled_at, @last_signed_in_at, @version, @created_at, @updated_at,
+		@notices, @devices_since, @email_key)`
 
-	updateAdministratorSQL = `update administrators set name = $3, role = $4, password_hash = $5, password_changed_at = $6,
-		totp_secret = $7, totp_confirmed_at = $8, totp_step = $9, recovery_codes = $10, generation = $11, revoked_at = $12,
-		disabled_at = $13, last_signed_in_at = $14, version = $15, updated_at = $16, notices = $17, devices_since = $18 where company_id = $1 and id = $2`
+	updateAdministratorSQL = `update administrators set name = @name, role = @role, password_hash = @password_hash,
+		password_changed_at = @password_changed_at, totp_secret = @totp_secret, totp_confirmed_at = @totp_confirmed_at,
+		totp_step = @totp_step, recovery_codes = @recovery_codes, generation = @generation, revoked_at = @revoked_at,
+		disabled_at = @disabled_at, last_signed_in_at = @last_signed_in_at, version = @version, updated_at = @updated_at,
+		notices = @notices, devices_since = @devices_since where company_id = @company_id and id = @id`
 
 	revokedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where revoked_at > $1`
 )
@@ -63,33 +69,20 @@ func (s *store) hasOtherOwner(ctx context.Context, tx *pg.Tx, a Administrator) (
 }
 
 func (s *store) insertAdministrator(ctx context.Context, tx *pg.Tx, a Administrator) error {
-	_, err := tx.Exec(ctx, insertAdministratorSQL, a.Company, a.ID, a.Name, a.Email, a.Role, a.PasswordHash, a.PasswordChangedAt,
-		a.TotpSecret, a.TotpConfirmedAt, a.TotpStep, hashes(a.RecoveryCodes), a.Generation, a.RevokedAt, a.DisabledAt, a.LastSignedInAt,
-		a.Version, a.CreatedAt, a.UpdatedAt, notices(a.Notices), a.DevicesSince, emailKey(a.Email))
+	_, err := tx.Exec(ctx, insertAdministratorSQL, administratorArgs(a))
 	return err
 }
 
 func (s *store) updateAdministrator(ctx context.Context, tx *pg.Tx, a Administrator) error {
-	_, err := tx.Exec(ctx, updateAdministratorSQL, a.Company, a.ID, a.Name, a.Role, a.PasswordHash, a.PasswordChangedAt,
-		a.TotpSecret, a.TotpConfirmedAt, a.TotpStep, hashes(a.RecoveryCodes), a.Generation, a.RevokedAt, a.DisabledAt, a.LastSignedInAt,
-		a.Version, a.UpdatedAt, notices(a.Notices), a.DevicesSince)
+	_, err := tx.Exec(ctx, updateAdministratorSQL, administratorArgs(a))
 	return err
 }
 
-// notices is never NULL.
-func notices(list []Notice) []Notice {
-	if list == nil {
-		return []Notice{}
-	}
-	return list
-}
-
-// hashes is never NULL.
-func hashes(list [][]byte) [][]byte {
-	if list == nil {
-		return [][]byte{}
-	}
-	return list
+// administratorArgs are the columns of an administrator. Empty lists are not NULL.
+func administratorArgs(a Administrator) pgx.NamedArgs {
+	return rowArgs(a, pgx.NamedArgs{
+		"recovery_codes": append([][]byte{}, a.RecoveryCodes...), "notices": append([]Notice{}, a.Notices...), "email_key": emailKey(a.Email),
+	})
 }
 
 // revokedAdministrators returns those whose tokens were revoked after an instant.

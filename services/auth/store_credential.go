@@ -32,10 +32,12 @@ const (
 		where company_id = $1 and kind = $2 and deleted_at is null`
 
 	insertCredentialSQL = `insert into credentials (` + credentialColumns + `)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
+		values (@company_id, @id, @kind, @name, @description, @scopes, @secret_hash, @generation, @revoked_at, @disabled_at,
+		@deleted_at, @expires_at, @rotated_at, @last_used_at, @version, @created_at, @rate_limit)`
 
-	updateCredentialSQL = `update credentials set name = $3, description = $4, scopes = $5, secret_hash = $6, generation = $7,
-		revoked_at = $8, disabled_at = $9, deleted_at = $10, rotated_at = $11, version = $12, rate_limit = $13 where company_id = $1 and id = $2`
+	updateCredentialSQL = `update credentials set name = @name, description = @description, scopes = @scopes, secret_hash = @secret_hash,
+		generation = @generation, revoked_at = @revoked_at, disabled_at = @disabled_at, deleted_at = @deleted_at,
+		rotated_at = @rotated_at, version = @version, rate_limit = @rate_limit where company_id = @company_id and id = @id`
 
 	// To the minute, so that a busy client does not write at each token.
 	usedSQL = `update credentials set last_used_at = $3
@@ -76,8 +78,7 @@ func (s *store) credentials(ctx context.Context, company id.Company, kind string
 }
 
 func (s *store) insertCredential(ctx context.Context, tx *pg.Tx, c Credential) error {
-	_, err := tx.Exec(ctx, insertCredentialSQL, zeroable(c.Company), c.ID, c.Kind, c.Name, c.Description, c.Scopes, c.SecretHash,
-		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.ExpiresAt, c.RotatedAt, c.LastUsedAt, c.Version, c.CreatedAt, c.RateLimit)
+	_, err := tx.Exec(ctx, insertCredentialSQL, rowArgs(c, pgx.NamedArgs{"company_id": zeroable(c.Company)}))
 	return err
 }
 
@@ -91,8 +92,7 @@ func (s *store) insertBootstrap(ctx context.Context, tx *pg.Tx, c Credential) (b
 }
 
 func (s *store) updateCredential(ctx context.Context, tx *pg.Tx, c Credential) error {
-	_, err := tx.Exec(ctx, updateCredentialSQL, zeroable(c.Company), c.ID, c.Name, c.Description, c.Scopes, c.SecretHash,
-		c.Generation, c.RevokedAt, c.DisabledAt, c.DeletedAt, c.RotatedAt, c.Version, c.RateLimit)
+	_, err := tx.Exec(ctx, updateCredentialSQL, rowArgs(c, pgx.NamedArgs{"company_id": zeroable(c.Company)}))
 	return err
 }
 

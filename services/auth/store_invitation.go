@@ -24,7 +24,8 @@ const (
 	invitationsSQL = `select ` + invitationColumns + ` from invitations
 		where company_id = $1 and accepted_at is null and revoked_at is null order by id desc`
 
-	insertInvitationSQL = `insert into invitations (` + invitationColumns + `, email_key) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	insertInvitationSQL = `insert into invitations (` + invitationColumns + `, email_key) values (@company_id, @id, @email, @role,
+		@token_hash, @invited_by, @created_at, @expires_at, @accepted_at, @revoked_at, @email_key)`
 
 	revokeInvitationsBySQL = `update invitations set revoked_at = $3
 		where company_id = $1 and invited_by = $2 and accepted_at is null and revoked_at is null returning ` + invitationColumns
@@ -55,8 +56,7 @@ func (s *store) invitations(ctx context.Context, company id.Company) ([]Invitati
 }
 
 func (s *store) insertInvitation(ctx context.Context, tx *pg.Tx, i Invitation) error {
-	_, err := tx.Exec(ctx, insertInvitationSQL, i.Company, i.ID, i.Email, i.Role, i.TokenHash, i.InvitedBy, i.CreatedAt, i.ExpiresAt,
-		i.AcceptedAt, i.RevokedAt, emailKey(i.Email))
+	_, err := tx.Exec(ctx, insertInvitationSQL, rowArgs(i, pgx.NamedArgs{"email_key": emailKey(i.Email)}))
 	return err
 }
 
