@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"google.golang.org/grpc"
+
 	"context"
 	"log/slog"
 	"time"
@@ -45,6 +47,18 @@ func NewServer(db *pg.DB, box *outbox.Outbox, keys *keyring, sessions sessionTim
 		store: newStore(db), outbox: box, keys: keys, throttle: newThrottle(time.Now), passwords: newPasswords(usualCost()),
 		sealer: keys.sealer, sessions: sessions, log: log, now: time.Now, newID: id.NewUUID,
 	}
+}
+
+// register adds the services that s implements to a gRPC server.
+func (s *Server) register(srv grpc.ServiceRegistrar) {
+	authv1.RegisterCompanyServiceServer(srv, s)
+	authv1.RegisterApiClientServiceServer(srv, s)
+	authv1.RegisterApiKeyServiceServer(srv, s)
+	authv1.RegisterServiceCredentialServiceServer(srv, s)
+	authv1.RegisterTokenServiceServer(srv, s)
+	authv1.RegisterSigningKeyServiceServer(srv, s)
+	authv1.RegisterAdministratorServiceServer(srv, s)
+	authv1.RegisterAuditServiceServer(srv, s)
 }
 
 // instant is now, as PostgreSQL keeps it.

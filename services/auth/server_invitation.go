@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -114,9 +115,9 @@ func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitat
 	if err != nil {
 		return nil, err
 	}
-	invitation, err := id.Parse[id.Invitation](req.GetId())
+	invitation, err := check.ID[id.Invitation](req.GetId(), "invitation")
 	if err != nil {
-		return nil, fault.Missing("invitation")
+		return nil, err
 	}
 	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		i, err := s.store.lockInvitation(ctx, tx, company, invitation)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -157,9 +158,9 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 	if err != nil {
 		return nil, err
 	}
-	session, err := id.Parse[id.Session](req.GetId())
+	session, err := check.ID[id.Session](req.GetId(), "session")
 	if err != nil {
-		return nil, fault.Missing("session")
+		return nil, err
 	}
 	n, err := s.store.session(ctx, company, session)
 	if err != nil {

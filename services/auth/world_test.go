@@ -94,14 +94,7 @@ func (w *world) start() *replica {
 		t.Fatal(err)
 	}
 	srv := rpc.NewServer(rpc.ServerOptions{Log: log, Verifier: r.verifier, Policy: Policy(), Idempotency: idem.WithKey})
-	authv1.RegisterCompanyServiceServer(srv, r.server)
-	authv1.RegisterApiClientServiceServer(srv, r.server)
-	authv1.RegisterApiKeyServiceServer(srv, r.server)
-	authv1.RegisterServiceCredentialServiceServer(srv, r.server)
-	authv1.RegisterTokenServiceServer(srv, r.server)
-	authv1.RegisterSigningKeyServiceServer(srv, r.server)
-	authv1.RegisterAdministratorServiceServer(srv, r.server)
-	authv1.RegisterAuditServiceServer(srv, r.server)
+	r.server.register(srv)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
