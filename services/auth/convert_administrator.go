@@ -57,13 +57,3 @@ func invitationMessage(i Invitation, invitedByName string) *authv1.Invitation {
 		CreatedAt: timestamppb.New(i.CreatedAt), ExpiresAt: timestamppb.New(i.ExpiresAt),
 	}
 }
-
-func entryMessage(e Entry, actorName string) *authv1.AuditEntry {
-	m := &authv1.AuditEntry{
-		Id: e.ID.String(), At: timestamppb.New(e.At), Actor: e.Actor, ActorName: actorName, Action: e.Action, Target: e.Target,
-	}
-	for _, d := range e.Details {
-		m.Details = append(m.Details, &authv1.AuditDetail{Field: d.Field, Before: d.Before, After: d.After})
-	}
-	return m
-}

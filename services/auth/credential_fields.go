@@ -17,7 +17,10 @@ type credentialFields struct {
 // checkedForNew returns the fields of a new credential as they are kept.
 func (f credentialFields) checkedForNew(k credentialKind) (credentialFields, error) {
 	if len(f.scopes) == 0 {
-		f.scopes = append([]string{}, k.usual...) // none are refused
+		f.scopes = []string{} // which is refused
+		if k.usual != nil {
+			f.scopes = k.usual()
+		}
 	}
 	return f.checked(k, 1)
 }

@@ -20,7 +20,7 @@ type credentialKind struct {
 	thing       string // begins the actions in the audit log
 	scopesField string // in requests and in the audit log
 	scopes      func() []string
-	usual       []string // the scopes of a new one if its request has none
+	usual       func() []string // the scopes of a new one if its request has none; nil: it must have some
 	subject     func(credential id.UUID) string
 	parse       func(subject string) (id.UUID, error)
 }
@@ -42,7 +42,7 @@ func apiKeys() credentialKind {
 	return credentialKind{
 		name: kindKey, thing: "api_key", scopesField: "permissions",
 		scopes:  func() []string { return append(scopes.InterfaceB(), scopes.Everything) },
-		usual:   []string{scopes.Everything},
+		usual:   func() []string { return []string{scopes.Everything} },
 		subject: func(credential id.UUID) string { return id.APIKey(credential).String() },
 		parse: func(subject string) (id.UUID, error) {
 			key, err := id.Parse[id.APIKey](subject)

@@ -180,15 +180,12 @@ func (s *Server) ListAdministrators(ctx context.Context, req *authv1.ListAdminis
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), byID("id"), pageSizes())
+	list, next, err := listPage(page.Of(req), byID("id"),
+		func(p page.Page) ([]Administrator, error) { return s.store.administrators(ctx, company, p) },
+		func(a *Administrator) page.Cursor { return page.Cursor{ID: a.ID.UUID()} })
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.store.administrators(ctx, company, p)
-	if err != nil {
-		return nil, err
-	}
-	list, next := page.Cut(p, list, func(a *Administrator) page.Cursor { return page.Cursor{ID: a.ID.UUID()} })
 	resp := &authv1.ListAdministratorsResponse{NextPageToken: next}
 	for _, a := range list {
 		resp.Administrators = append(resp.Administrators, administratorMessage(a))

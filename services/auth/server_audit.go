@@ -2,11 +2,9 @@ package auth
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/page"
@@ -22,28 +20,16 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), newestFirst(), pageSizes())
+	filter, err := auditFilterOf(req)
 	if err != nil {
 		return nil, err
 	}
-	filter := auditFilter{actor: req.GetActor(), action: req.GetAction(), target: req.GetTarget()}
-	for name, s := range map[string]string{"actor": filter.actor, "action": filter.action, "target": filter.target} {
-		if !storable(s) {
-			return nil, fault.InvalidParameter(name, "characters", "must not contain control characters")
-		}
-	}
-	if req.Since != nil {
-		filter.since = new(req.GetSince().AsTime())
-	}
-	if req.Until != nil {
-		filter.until = new(req.GetUntil().AsTime())
-	}
-	list, err := s.store.auditEntries(ctx, company, filter, p)
+	list, next, err := listPage(page.Of(req), newestFirst(),
+		func(p page.Page) ([]Entry, error) { return s.store.auditEntries(ctx, company, filter, p) },
+		func(e *Entry) page.Cursor { return page.At(e.At, e.ID.UUID()) })
 	if err != nil {
 		return nil, err
 	}
-	list, next := page.Cut(p, list, func(e *Entry) page.Cursor { return page.At(e.At, e.ID.UUID()) })
-	resp := &authv1.ListAuditEntriesResponse{NextPageToken: next}
 	actors := make([]string, len(list))
 	for i, e := range list {
 		actors[i] = e.Actor
@@ -52,6 +38,7 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 	if err != nil {
 		return nil, err
 	}
+	resp := &authv1.ListAuditEntriesResponse{NextPageToken: next}
 	for _, e := range list {
 		resp.Entries = append(resp.Entries, entryMessage(e, names[e.Actor]))
 	}
@@ -107,18 +94,6 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 		resp.Entry = entryMessage(e, "")
 		return s.store.insertEntry(ctx, tx, e)
 	})
-}
-
-func (c *checks) details(in []*authv1.AuditDetail) []Detail {
-	out := make([]Detail, len(in))
-	for i, d := range in {
-		path := fmt.Sprintf("details[%d]", i)
-		out[i] = Detail{
-			Field:  c.Line(path+".field", d.GetField(), 1, maxDetailField),
-			Before: c.Prose(path+".before", d.GetBefore(), 0, maxDetailText), After: c.Prose(path+".after", d.GetAfter(), 0, maxDetailText),
-		}
-	}
-	return out
 }
 
 // withoutErased leaves out what an entry says of a customer who was erased: the entry

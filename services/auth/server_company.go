@@ -90,15 +90,12 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 
 // ListCompanies implements CompanyService.
 func (s *Server) ListCompanies(ctx context.Context, req *authv1.ListCompaniesRequest) (*authv1.ListCompaniesResponse, error) {
-	p, err := page.Read(page.Of(req), byID("company_id"), pageSizes())
+	list, next, err := listPage(page.Of(req), byID("company_id"),
+		func(p page.Page) ([]Company, error) { return s.store.companies(ctx, p) },
+		func(c *Company) page.Cursor { return page.Cursor{ID: c.ID.UUID()} })
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.store.companies(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	list, next := page.Cut(p, list, func(c *Company) page.Cursor { return page.Cursor{ID: c.ID.UUID()} })
 	resp := &authv1.ListCompaniesResponse{NextPageToken: next}
 	for _, c := range list {
 		resp.Companies = append(resp.Companies, companyMessage(c))

@@ -92,15 +92,9 @@ func (s *Server) listCredentials(ctx context.Context, k credentialKind, req page
 	if err != nil {
 		return nil, "", err
 	}
-	p, err := page.Read(req, byID("id"), pageSizes())
-	if err != nil {
-		return nil, "", err
-	}
-	if list, err = s.store.credentials(ctx, company, k.name, p); err != nil {
-		return nil, "", err
-	}
-	list, next = page.Cut(p, list, func(c *Credential) page.Cursor { return page.Cursor{ID: c.ID} })
-	return list, next, nil
+	return listPage(req, byID("id"),
+		func(p page.Page) ([]Credential, error) { return s.store.credentials(ctx, company, k.name, p) },
+		func(c *Credential) page.Cursor { return page.Cursor{ID: c.ID} })
 }
 
 // credentialRequest is a request about one credential.
