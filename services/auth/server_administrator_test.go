@@ -184,7 +184,7 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 	})
 }
 
-func TestAdministratorsMay(t *testing.T) { // invariants 3, 8 and 12
+func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 	t.Parallel()
 	w := newWorld(t)
 	r := w.start()

@@ -18,7 +18,7 @@ func (s *Server) CreateApiKey(ctx context.Context, req *authv1.CreateApiKeyReque
 		name: &req.Name, description: &req.Description, scopes: req.GetPermissions(), rateLimit: req.RateLimit, expiresAfterDays: req.ExpiresAfterDays,
 	}
 	resp := &authv1.CreateApiKeyResponse{}
-	return createCredential(ctx, s, apiKeys(), company, fields, req, resp, credentialAnswer{func(c Credential) { resp.ApiKey = apiKeyMessage(c, s.now()) }, &resp.ApiSecret})
+	return createCredential(ctx, s, apiKeys(), company, fields, req, resp, credentialAnswer{s.apiKeyInto(&resp.ApiKey), &resp.ApiSecret})
 }
 
 // GetApiKey implements ApiKeyService.
@@ -47,28 +47,33 @@ func (s *Server) ListApiKeys(ctx context.Context, req *authv1.ListApiKeysRequest
 func (s *Server) UpdateApiKey(ctx context.Context, req *authv1.UpdateApiKeyRequest) (*authv1.UpdateApiKeyResponse, error) {
 	fields := credentialFields{name: req.Name, description: req.Description, scopes: req.GetPermissions(), rateLimit: req.RateLimit}
 	resp := &authv1.UpdateApiKeyResponse{}
-	return updateCredential(ctx, s, apiKeys(), fields, req, resp, func(c Credential) { resp.ApiKey = apiKeyMessage(c, s.now()) })
+	return updateCredential(ctx, s, apiKeys(), fields, req, resp, s.apiKeyInto(&resp.ApiKey))
 }
 
 // RotateApiKeySecret implements ApiKeyService.
 func (s *Server) RotateApiKeySecret(ctx context.Context, req *authv1.RotateApiKeySecretRequest) (*authv1.RotateApiKeySecretResponse, error) {
 	resp := &authv1.RotateApiKeySecretResponse{}
-	return rotateCredential(ctx, s, apiKeys(), req, resp, credentialAnswer{func(c Credential) { resp.ApiKey = apiKeyMessage(c, s.now()) }, &resp.ApiSecret})
+	return rotateCredential(ctx, s, apiKeys(), req, resp, credentialAnswer{s.apiKeyInto(&resp.ApiKey), &resp.ApiSecret})
 }
 
 // DisableApiKey implements ApiKeyService.
 func (s *Server) DisableApiKey(ctx context.Context, req *authv1.DisableApiKeyRequest) (*authv1.DisableApiKeyResponse, error) {
 	resp := &authv1.DisableApiKeyResponse{}
-	return changeCredential(ctx, s, apiKeys(), "disable", req, resp, disable, func(c Credential) { resp.ApiKey = apiKeyMessage(c, s.now()) })
+	return changeCredential(ctx, s, apiKeys(), "disable", req, resp, disable, s.apiKeyInto(&resp.ApiKey))
 }
 
 // EnableApiKey implements ApiKeyService.
 func (s *Server) EnableApiKey(ctx context.Context, req *authv1.EnableApiKeyRequest) (*authv1.EnableApiKeyResponse, error) {
 	resp := &authv1.EnableApiKeyResponse{}
-	return changeCredential(ctx, s, apiKeys(), "enable", req, resp, enable, func(c Credential) { resp.ApiKey = apiKeyMessage(c, s.now()) })
+	return changeCredential(ctx, s, apiKeys(), "enable", req, resp, enable, s.apiKeyInto(&resp.ApiKey))
 }
 
 // DeleteApiKey implements ApiKeyService.
 func (s *Server) DeleteApiKey(ctx context.Context, req *authv1.DeleteApiKeyRequest) (*authv1.DeleteApiKeyResponse, error) {
 	return changeCredential(ctx, s, apiKeys(), "delete", req, &authv1.DeleteApiKeyResponse{}, remove, func(Credential) {})
+}
+
+// apiKeyInto returns a function that answers with an API key in a field of a response.
+func (s *Server) apiKeyInto(field **authv1.ApiKey) func(Credential) {
+	return func(c Credential) { *field = apiKeyMessage(c, s.now()) }
 }

@@ -27,7 +27,9 @@ type credentialAnswer struct {
 }
 
 // createCredential makes a credential of a company; zero: of the platform.
-func createCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, company id.Company, fields credentialFields, req proto.Message, resp R, answer credentialAnswer) (R, error) {
+func createCredential[R proto.Message](
+	ctx context.Context, s *Server, k credentialKind, company id.Company, fields credentialFields, req proto.Message, resp R, answer credentialAnswer,
+) (R, error) {
 	fields, err := fields.checkedForNew(k)
 	if err != nil {
 		var none R
@@ -130,7 +132,9 @@ func changeCredential[R proto.Message](
 }
 
 // updateCredential changes what the fields state.
-func updateCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, fields credentialFields, req credentialRequest, resp R, answer func(Credential)) (R, error) {
+func updateCredential[R proto.Message](
+	ctx context.Context, s *Server, k credentialKind, fields credentialFields, req credentialRequest, resp R, answer func(Credential),
+) (R, error) {
 	var none R
 	if _, _, err := credentialOf(ctx, k, req.GetId()); err != nil {
 		return none, err

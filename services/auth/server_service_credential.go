@@ -13,18 +13,18 @@ import (
 
 // CreateServiceCredential implements ServiceCredentialService.
 func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.CreateServiceCredentialRequest) (*authv1.CreateServiceCredentialResponse, error) {
-	kind, company, err := ofService(ctx, req)
+	kind, company, err := serviceCredentialOwner(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	fields := credentialFields{name: &req.Name, scopes: req.GetScopes()}
 	resp := &authv1.CreateServiceCredentialResponse{}
-	return createCredential(ctx, s, kind, company, fields, req, resp, credentialAnswer{func(c Credential) { resp.ServiceCredential = serviceMessage(c, s.now()) }, &resp.Secret})
+	return createCredential(ctx, s, kind, company, fields, req, resp, credentialAnswer{s.serviceInto(&resp.ServiceCredential), &resp.Secret})
 }
 
-// ofService returns what a new service credential is of: the caller's company or the
-// platform.
-func ofService(ctx context.Context, req *authv1.CreateServiceCredentialRequest) (credentialKind, id.Company, error) {
+// serviceCredentialOwner returns the kind and the company of a new service credential: it
+// is the platform's own or the caller's company's.
+func serviceCredentialOwner(ctx context.Context, req *authv1.CreateServiceCredentialRequest) (credentialKind, id.Company, error) {
 	if req.GetPlatform() {
 		return platformCredentials(), id.Company{}, platformOnly(ctx)
 	}
@@ -59,11 +59,16 @@ func (s *Server) ListServiceCredentials(ctx context.Context, req *authv1.ListSer
 // RotateServiceCredential implements ServiceCredentialService.
 func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.RotateServiceCredentialRequest) (*authv1.RotateServiceCredentialResponse, error) {
 	resp := &authv1.RotateServiceCredentialResponse{}
-	return rotateCredential(ctx, s, serviceCredentials(), req, resp, credentialAnswer{func(c Credential) { resp.ServiceCredential = serviceMessage(c, s.now()) }, &resp.Secret})
+	return rotateCredential(ctx, s, serviceCredentials(), req, resp, credentialAnswer{s.serviceInto(&resp.ServiceCredential), &resp.Secret})
 }
 
 // DisableServiceCredential implements ServiceCredentialService.
 func (s *Server) DisableServiceCredential(ctx context.Context, req *authv1.DisableServiceCredentialRequest) (*authv1.DisableServiceCredentialResponse, error) {
 	resp := &authv1.DisableServiceCredentialResponse{}
-	return changeCredential(ctx, s, serviceCredentials(), "disable", req, resp, disable, func(c Credential) { resp.ServiceCredential = serviceMessage(c, s.now()) })
+	return changeCredential(ctx, s, serviceCredentials(), "disable", req, resp, disable, s.serviceInto(&resp.ServiceCredential))
+}
+
+// serviceInto returns a function that answers with a service credential in a field of a response.
+func (s *Server) serviceInto(field **authv1.ServiceCredential) func(Credential) {
+	return func(c Credential) { *field = serviceMessage(c, s.now()) }
 }

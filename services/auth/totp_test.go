@@ -108,7 +108,7 @@ func TestTotp(t *testing.T) { // invariant 11
 	})
 }
 
-func TestTotpEnds(t *testing.T) { // invariant 11
+func TestTotpRecovery(t *testing.T) { // invariant 11
 	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
