@@ -115,11 +115,23 @@ func (a *Administrator) facts() []Detail {
 	return []Detail{{Field: "name", After: a.Name}, {Field: "email", After: a.Email}, {Field: "role", After: a.Role}}
 }
 
-// setDisabled disables or enables; nil leaves a as it is.
-func (a *Administrator) setDisabled(disabled *bool, now time.Time) {
+// administratorFields are what a change of an administrator states; nil: nothing.
+type administratorFields struct {
+	name, role *string
+	disabled   *bool
+}
+
+// update makes what the fields state of a.
+func (a *Administrator) update(f administratorFields, now time.Time) {
+	if f.name != nil {
+		a.Name = *f.name
+	}
+	if f.role != nil {
+		a.Role = *f.role
+	}
 	switch {
-	case disabled == nil || *disabled == (a.DisabledAt != nil):
-	case *disabled:
+	case f.disabled == nil || *f.disabled == (a.DisabledAt != nil):
+	case *f.disabled:
 		a.DisabledAt = &now
 	default:
 		a.DisabledAt = nil

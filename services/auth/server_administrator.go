@@ -200,12 +200,12 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 		return nil, err
 	}
 	var check checks
-	var name, role string
+	fields := administratorFields{disabled: req.Disabled}
 	if req.Name != nil {
-		name = check.Line("name", req.GetName(), 1, maxName)
+		fields.name = new(check.Line("name", req.GetName(), 1, maxName))
 	}
 	if req.Role != nil {
-		role = check.role("role", req.GetRole())
+		fields.role = new(check.role("role", req.GetRole()))
 	}
 	if err := check.Err(); err != nil {
 		return nil, err
@@ -223,13 +223,7 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 		}
 		a, err := s.changeAdministratorInTx(ctx, tx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 			before := *a
-			if req.Name != nil {
-				a.Name = name
-			}
-			if req.Role != nil {
-				a.Role = role
-			}
-			a.setDisabled(req.Disabled, now)
+			a.update(fields, now)
 			if (a.Name != before.Name || a.Role != before.Role) && a.ID.String() != caller {
 				a.notify(now, "administrator.update", names[caller])
 			}
@@ -244,20 +238,12 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 // of another role, ends the sessions of a disabled administrator, and adds to the audit log.
 func (s *Server) afterUpdate(ctx context.Context, tx *pg.Tx, before Administrator, a *Administrator, now time.Time) error {
 	if before.isOwner() && !a.isOwner() {
-		if has, err := s.store.hasOtherOwner(ctx, tx, *a); err != nil {
+		if err := s.endOwnership(ctx, tx, *a, now); err != nil {
 			return err
-		} else if !has {
-			return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or become staff")
 		}
 	}
 	if a.Role != before.Role {
 		a.revoke(now)
-	}
-	if before.isOwner() && !a.isOwner() {
-		// The links that they have made for others end with what let them.
-		if err := s.withdrawLinks(ctx, tx, *a, now); err != nil {
-			return err
-		}
 	}
 	actor, target := rpc.Caller(ctx), a.ID.String()
 	var faults []error
@@ -368,6 +354,19 @@ func (s *Server) EndAdministratorSessions(ctx context.Context, req *authv1.EndAd
 		return nil, err
 	}
 	return &authv1.EndAdministratorSessionsResponse{Ended: int32(ended)}, nil
+}
+
+// endOwnership refuses to let the last owner go, and withdraws the links that an owner who
+// goes has made for others.
+func (s *Server) endOwnership(ctx context.Context, tx *pg.Tx, a Administrator, now time.Time) error {
+	has, err := s.store.hasOtherOwner(ctx, tx, a)
+	if err != nil {
+		return err
+	}
+	if !has {
+		return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or become staff")
+	}
+	return s.withdrawLinks(ctx, tx, a, now)
 }
 
 // withdrawLinks ends what somebody who is an owner no longer has made for others:
