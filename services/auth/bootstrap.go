@@ -2,20 +2,17 @@ package auth
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/outbox"
-	"reservation.dev/platform/pg"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 )
 
@@ -45,87 +42,33 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].secret must have 64 hexadecimal characters", i))
 		}
 		var check checks
-		check.text("name", b.Name, 1, maxName)
-		check.scopes("scopes", b.Scopes, append(serviceScopes(), token.Admin))
-		if err := check.err(); err != nil {
+		check.Line("name", b.Name, 1, maxName)
+		check.scopes("scopes", b.Scopes, append(scopes.Service(), token.Admin))
+		if err := check.Err(); err != nil {
 			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d]: %s", i, fault.From(err).Message))
 		}
 	}
 	return list, errors.Join(faults...)
 }
 
-// bootstrap makes the described credentials, or brings them up to date; another
-// secret or fewer scopes revoke what was issued before. Several replicas may do
-// so at once.
-func (s *Server) bootstrap(ctx context.Context, list []bootstrapCredential) error {
-	for _, b := range list {
-		parsed, err := id.Parse[id.ServiceCredential](b.ID)
-		if err != nil {
-			return err
-		}
-		if err := s.bootstrapOne(ctx, parsed.UUID(), b); err != nil {
-			return fmt.Errorf("bootstrap credential %s: %w", b.Name, err)
-		}
-	}
-	return nil
-}
-
-const insertBootstrapSQL = `insert into credentials (company_id, id, kind, name, scopes, secret_hash, rotated_at, created_at)
-	values ('00000000-0000-0000-0000-000000000000', $1, 'service', $2, $3, $4, $5, $5) on conflict do nothing`
-
-func (s *Server) bootstrapOne(ctx context.Context, credential id.UUID, b bootstrapCredential) error {
+// credential is what the setting makes of b at an instant.
+func (b *bootstrapCredential) credential(credential id.UUID, now time.Time) Credential {
 	scopes := slices.Clone(b.Scopes)
 	slices.Sort(scopes)
-	err := s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		tag, err := tx.Exec(ctx, insertBootstrapSQL, credential, b.Name, scopes, hashOf(b.Secret.Reveal()), s.instant())
-		if err != nil || tag.RowsAffected() == 0 {
-			return err
-		}
-		return s.store.audit(ctx, tx, id.Company{}, s.instant(), "bootstrap", "service_credential.create", b.ID,
-			Detail{Field: "name", After: b.Name}, Detail{Field: "scopes", After: strings.Join(scopes, " ")})
-	})
-	if err != nil {
-		return err
-	}
-	present, err := s.store.credential(ctx, id.Company{}, credential, kindService)
-	if err != nil {
-		return err
-	}
-	same := bytes.Equal(present.SecretHash, hashOf(b.Secret.Reveal())) && slices.Equal(present.Scopes, scopes)
-	if same && present.Name == b.Name {
-		return nil
-	}
-	_, err = s.changeCredential(ctx, id.Company{}, credential, kindService, "service_credential.bootstrap", func(c *Credential, now time.Time) bool {
-		c.Name, c.Scopes = b.Name, scopes
-		if !same {
-			c.SecretHash, c.RotatedAt = hashOf(b.Secret.Reveal()), now
-			c.revoke(now)
-		}
-		return true
-	})
-	return err
+	return Credential{ID: credential, Kind: kindService, Name: b.Name, Scopes: scopes, SecretHash: hashOf(b.Secret.Reveal()), RotatedAt: now, CreatedAt: now}
 }
 
-// republish announces again what was revoked while tokens of that time may still
-// live: the stream that keeps the last words may be a new one.
-func (s *Server) republish(ctx context.Context) error {
-	since := s.now().Add(-longestToken - clockSkew)
-	credentials, err := s.store.revokedSince(ctx, since)
-	if err != nil {
-		return err
+// become gives c the name, the scopes and the secret of another credential, and reports
+// whether it changed; another secret or other scopes revoke what was issued before.
+func (c *Credential) become(wanted Credential, now time.Time) bool {
+	same := bytes.Equal(c.SecretHash, wanted.SecretHash) && slices.Equal(c.Scopes, wanted.Scopes)
+	if same && c.Name == wanted.Name {
+		return false
 	}
-	administrators, err := s.store.revokedAdministrators(ctx, since)
-	if err != nil {
-		return err
+	c.Name, c.Scopes = wanted.Name, wanted.Scopes
+	if !same {
+		c.SecretHash, c.RotatedAt = wanted.SecretHash, now
+		c.revoke(now)
 	}
-	var events []outbox.Event
-	for _, c := range credentials {
-		events = append(events, revoked(c.Subject(), c.Generation))
-	}
-	for _, a := range administrators {
-		events = append(events, revoked(a.ID.String(), a.Generation))
-	}
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		return s.outbox.Append(ctx, tx, events...)
-	})
+	return true
 }

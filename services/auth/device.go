@@ -10,11 +10,11 @@ import (
 	"reservation.dev/platform/seal"
 )
 
-// A browser in which an administrator has signed in is known from then on: it
-// keeps a sealed token, and its attempts are counted by themselves. So who guesses
-// at the password from elsewhere, or from the same network, is in the way of
-// strangers only. The token is no credential: with it and without the password
-// one gets no further than a slow guesser.
+// A browser in which an administrator has signed in is known from then on: it keeps a
+// sealed token, and its attempts are counted by themselves. So somebody who guesses at
+// the password, from elsewhere or from the same network, gets in the way of strangers
+// only. The token is not a credential: without the password it leads no further than
+// slow guessing.
 
 const (
 	deviceLifetime = 180 * 24 * time.Hour
@@ -42,8 +42,8 @@ func newDevice(a id.Administrator, now time.Time) device {
 	return d
 }
 
-// of reports whether the browser is known as one of the administrator's.
-func (d device) of(a Administrator, now time.Time) bool {
+// belongsTo reports whether the browser is known as one of the administrator's.
+func (d device) belongsTo(a Administrator, now time.Time) bool {
 	return d.administrator == a.ID && !a.ID.IsZero() && now.Before(d.issued.Add(deviceLifetime)) &&
 		(a.DevicesSince == nil || !d.issued.Before(*a.DevicesSince))
 }
@@ -78,34 +78,34 @@ func openDevice(s *seal.Sealer, token string) (d device, ok bool) {
 	return d, true
 }
 
-// knownDevice returns the browser by the tokens that it has, if it is known as one
-// of the administrator's.
-func (s *Server) knownDevice(a Administrator, tokens []string, now time.Time) (device, bool) {
+// knownDevice returns the browser that has some tokens if it is known as one of the
+// administrator's; nil: it is not.
+func knownDevice(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) *device {
 	for _, token := range tokens[:min(len(tokens), mostDevices)] {
-		if d, ok := openDevice(s.sealer, token); ok && d.of(a, now) {
-			return d, true
+		if d, ok := openDevice(sealer, token); ok && d.belongsTo(a, now) {
+			return &d
 		}
 	}
-	return device{}, false
+	return nil
 }
 
 // keepDevices returns what a browser keeps after the administrator has proved who
-// they are: one token of theirs, and those of others who use it too.
-func (s *Server) keepDevices(a Administrator, tokens []string, now time.Time) []string {
+// they are: one token of theirs, and those of other administrators who use it too.
+func keepDevices(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) []string {
 	var own string
 	var others []string
 	for _, token := range tokens[:min(len(tokens), mostDevices)] {
-		d, ok := openDevice(s.sealer, token)
+		d, ok := openDevice(sealer, token)
 		switch {
 		case !ok || !now.Before(d.issued.Add(deviceLifetime)):
 		case d.administrator != a.ID:
 			others = append(others, token)
-		case own == "" && d.of(a, now) && now.Before(d.issued.Add(deviceRenewed)):
+		case own == "" && d.belongsTo(a, now) && now.Before(d.issued.Add(deviceRenewed)):
 			own = token
 		}
 	}
 	if own == "" {
-		own = newDevice(a.ID, now).seal(s.sealer)
+		own = newDevice(a.ID, now).seal(sealer)
 	}
 	return append([]string{own}, others[:min(len(others), keptDevices-1)]...)
 }

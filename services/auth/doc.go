@@ -22,9 +22,17 @@
 // B) or a service credential (svc_, gRPC). A token says which it is of. Those of
 // a key have the scopes that its permissions stand for, and its own rate limit.
 //
-// A token is signed here and verified everywhere else, without asking: verifiers
-// follow two subjects whose last words the identity stream keeps for ever, the
-// public keys and the least generation of each credential that was revoked.
+// A token is signed here and verified everywhere else, without a call to auth. Verifiers
+// follow two subjects, of which the identity stream keeps the latest event for ever: the
+// public keys, and the least generation of each credential that was revoked.
+//
+// # Files
+//
+// The rules (credential.go, administrator.go, session.go, sign_in_limit.go and so on) see no
+// context, SQL, proto or clock. server_*.go has the RPCs, each file those of one subject;
+// what the three kinds of credentials share is in server_credential.go. store_*.go has the
+// SQL, convert*.go the messages. Three things keep state or wait: keyring.go, hashing.go
+// and identity_*.go, which keeps the identity stream right.
 //
 // # Invariants
 //
@@ -34,7 +42,7 @@
 //  2. A credential gets a token exactly while it is active: unknown, expired,
 //     disabled, deleted and rotated-out ones are answered alike, at the same cost.
 //  3. Rotating, disabling, deleting, taking a scope or permission away and changing
-//     a key's rate limit raise the generation and publish it in the same commit, so that tokens issued before are dead
+//     a key's rate limit raise the generation and publish it in the same commit, so that tokens issued before are revoked
 //     everywhere within a second, and stay so after a restart of anything.
 //  4. A token lives no longer than its credential, and says what the credential
 //     may do, how often, and for which company, at the moment of its issue.

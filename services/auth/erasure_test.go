@@ -13,6 +13,7 @@ import (
 )
 
 func TestAuditOfErased(t *testing.T) { // invariant 7
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	tenant, err := id.Parse[id.Company](company)
@@ -87,6 +88,7 @@ func TestAuditOfErased(t *testing.T) { // invariant 7
 }
 
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	if _, err := r.audit.RecordAuditEntry(r.as(company), &authv1.RecordAuditEntryRequest{Action: "customer.update", Target: "cust_x"}); err != nil {

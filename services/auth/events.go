@@ -1,6 +1,12 @@
 package auth
 
 import (
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bus"
+
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/token"
@@ -14,6 +20,8 @@ const (
 	subjectRevoked        = "auth.v1.credential_revoked." // and the credential's identifier
 	subjectKeysChanged    = "auth.v1.signing_keys_changed.all"
 	subjectDataErased     = "auth.v1.customer_data_erased"
+
+	keysSubjects = "auth.v1.signing_keys_changed.*"
 )
 
 func companyCreated(c Company) outbox.Event {
@@ -42,4 +50,17 @@ func keysChanged(version int64, keys []signingKey) outbox.Event {
 		})
 	}
 	return outbox.Event{Company: id.Company{}, Subject: subjectKeysChanged, Payload: payload}
+}
+
+// orderOf is the place of an identity event among those of its subject: the generation
+// or the version that it states.
+func orderOf(m bus.Message) (int64, error) {
+	if strings.HasPrefix(m.Subject, subjectRevoked) {
+		var e authv1.CredentialRevoked
+		err := proto.Unmarshal(m.Payload, &e)
+		return e.GetMinGeneration(), err
+	}
+	var e authv1.SigningKeysChanged
+	err := proto.Unmarshal(m.Payload, &e)
+	return e.GetVersion(), err
 }

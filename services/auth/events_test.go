@@ -26,10 +26,11 @@ var update = flag.Bool("update", false, "write the golden events")
 
 // The events stay in the outbox: nothing publishes them here.
 func TestGoldenEvents(t *testing.T) { // invariant 3
+	t.Parallel()
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	box := outbox.New(w.db, nil, slog.New(slog.DiscardHandler), time.Now)
-	keys := &keyring{db: w.db, outbox: box, sealer: w.sealer, issuer: "reservation", interval: time.Hour, now: func() time.Time { return at }, log: slog.New(slog.DiscardHandler)}
+	keys := &keyring{store: newStore(w.db), outbox: box, sealer: w.sealer, issuer: "reservation", interval: time.Hour, now: func() time.Time { return at }, log: slog.New(slog.DiscardHandler)}
 	must(t, keys.start(t.Context()))
 	server := NewServer(w.db, box, keys, sessionTimes{idle: time.Hour, lifetime: time.Hour}, keys.log)
 	server.now = func() time.Time { at = at.Add(time.Minute); return at }

@@ -2,48 +2,27 @@ package auth
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/pg"
-	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 )
 
 // grantor is what the caller of a change may give to a credential.
 type grantor struct {
 	claims *token.Claims
-	// limits is false for the platform and for owners in the dashboard: their
+	// isLimited is false for the platform and for owners in the dashboard: their
 	// company's credentials may outlive them and have any rate limit.
-	limits bool
+	isLimited bool
 	// expiresAt is when the caller's own credential expires; nil: never.
 	expiresAt *time.Time
 }
 
-// mayGrant refuses a change of a credential that gives it more than the caller
-// has: a scope, a higher rate limit or a later expiry. before is the zero
-// Credential for a new one. What the service does by itself is not limited.
-func (s *Server) mayGrant(ctx context.Context, tx *pg.Tx, before, after Credential) error {
-	claims := rpc.ClaimsFrom(ctx)
-	if claims == nil {
-		return nil
-	}
-	g := grantor{claims: claims, limits: !claims.IsAdmin() && claims.Kind != token.KindAdministrator}
-	if g.limits {
-		own, err := s.store.callersCredential(ctx, tx, claims)
-		if err != nil {
-			return err
-		}
-		g.expiresAt = own.ExpiresAt
-	}
-	return g.allows(before, after)
-}
-
 // allows returns why the grantor may not make before into after; nil: it may.
 func (g grantor) allows(before, after Credential) error {
-	if hands(before, after) {
+	if handsOver(before, after) {
 		before = Credential{}
 	}
 	for _, scope := range after.Scopes {
@@ -52,7 +31,7 @@ func (g grantor) allows(before, after Credential) error {
 		}
 	}
 	isNew := before.SecretHash == nil
-	if g.limits && (isNew || isAbove(after.RateLimit, before.RateLimit)) && g.isAboveOwn(after.RateLimit) {
+	if g.isLimited && (isNew || isAbove(after.RateLimit, before.RateLimit)) && g.isAboveOwn(after.RateLimit) {
 		return beyondCaller("rate_limit", "must not be above the rate limit of the credential that makes the change")
 	}
 	if isNew && g.outlives(after.ExpiresAt) {
@@ -61,22 +40,22 @@ func (g grantor) allows(before, after Credential) error {
 	return nil
 }
 
-// hands reports whether a change gives all that the credential may do to the
+// handsOver reports whether a change gives all that the credential may do to the
 // caller, or back to its holder: it is made, gets another secret, or is enabled.
-func hands(before, after Credential) bool {
+func handsOver(before, after Credential) bool {
 	return !bytes.Equal(before.SecretHash, after.SecretHash) || (before.DisabledAt != nil && after.DisabledAt == nil)
 }
 
 // covers reports whether the credential already has a scope.
 func (c *Credential) covers(scope string) bool {
-	return slices.Contains(c.Scopes, scope) || (scope != everything && slices.Contains(c.granting(), scope))
+	return slices.Contains(c.Scopes, scope) || (scope != scopes.Everything && slices.Contains(c.granting(), scope))
 }
 
 // has reports whether the caller has a scope. The permission that stands for all
 // of them includes those to come, so only callers that are not limited have it.
 func (g grantor) has(scope string) bool {
-	if scope == everything {
-		return !g.limits
+	if scope == scopes.Everything {
+		return !g.isLimited
 	}
 	return g.claims.Has(scope)
 }

@@ -29,6 +29,7 @@ func (r *replica) machine(company string, scopes ...string) (string, context.Con
 
 // Invariant 17.
 func TestCredentialsGiveNoMoreThanTheCallerHas(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()
@@ -151,6 +152,7 @@ func (r *replica) resetLink(ctx context.Context, administrator string) error {
 
 // Invariant 17: what a caller with a limit and an expiry may give.
 func TestCredentialsOfALimitedCaller(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()

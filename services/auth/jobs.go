@@ -9,47 +9,47 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// sweepEvery is how often ended sessions, forgotten failures and links of the past
-// are deleted. None of them counts before that either.
+// sweepEvery is how often ended sessions, old failures and expired links are deleted.
+// None of them counts before that either.
 const sweepEvery = 10 * time.Minute
 
-// sweepOnce deletes what has served its time.
+// sweepOnce deletes what has served its purpose.
 func (s *Server) sweepOnce(ctx context.Context) error {
 	now := s.instant()
-	return s.store.inTx(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		_, sessions := tx.Exec(ctx, pruneSessionsSQL, now.Add(-s.sessions.idle), now)
-		_, failures := tx.Exec(ctx, pruneFailuresSQL, now.Add(-failuresForgotten))
-		pendings := s.sweepPendings(ctx, tx, now)
-		_, resets := tx.Exec(ctx, pruneResetsSQL, now.Add(-resetKept))
-		return errors.Join(sessions, failures, pendings, resets)
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		return errors.Join(
+			s.store.pruneSessions(ctx, tx, now.Add(-s.sessions.idle), now),
+			s.store.pruneFailures(ctx, tx, now.Add(-failuresForgotten)),
+			s.sweepPendings(ctx, tx, now),
+			s.store.pruneResets(ctx, tx, now.Add(-resetKept)))
 	})
 }
 
-// sweepBatch is how many abandoned sign-ins are told to the audit log at once.
+// sweepBatch is how many abandoned sign-ins are added to the audit log at once.
 const sweepBatch = 500
 
 func (s *Server) sweepPendings(ctx context.Context, tx *pg.Tx, now time.Time) error {
 	for {
-		if n, err := s.store.abandon(ctx, tx, now, prunePendingsSQL, now, sweepBatch); err != nil || n < sweepBatch {
+		if n, err := s.store.abandonExpired(ctx, tx, now, sweepBatch); err != nil || n < sweepBatch {
 			return err
 		}
 	}
 }
 
-// reseal encrypts the secrets of TOTP anew that were encrypted with a former
-// master key, so that the former one can be taken away after a start.
+// reseal encrypts again the TOTP secrets that are encrypted with a former master key,
+// so that the former key can be removed from the settings after a start.
 func (s *Server) reseal(ctx context.Context) error {
-	for after := (id.UUID{}); ; {
-		list, err := pg.Rows[Administrator](ctx, s.store.db, pg.AllCompanies(), sealedTotpSQL, [16]byte(after))
+	for after := (id.Administrator{}); ; {
+		list, err := s.store.sealedAdministrators(ctx, after)
 		if err != nil || len(list) == 0 {
-			return pg.Fault(err, nil)
+			return err
 		}
 		for _, a := range list {
 			if err := s.resealOne(ctx, a); err != nil {
 				return err
 			}
 		}
-		after = list[len(list)-1].ID.UUID()
+		after = list[len(list)-1].ID
 	}
 }
 
@@ -63,8 +63,44 @@ func (s *Server) resealOne(ctx context.Context, a Administrator) error {
 		s.log.Error("a TOTP secret cannot be decrypted; reset the administrator's password with TOTP off", "administrator", a.ID.String(), "error", err.Error())
 		return nil
 	}
-	return s.store.inTx(ctx, a.Company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, resealTotpSQL, a.Company, a.ID, a.TotpSecret, s.sealer.Seal(secret, totpContext(a.ID)))
-		return err
+	return s.store.Write(ctx, a.Company, func(ctx context.Context, tx *pg.Tx) error {
+		return s.store.replaceTotpSecret(ctx, tx, a, s.sealer.Seal(secret, totpContext(a.ID)))
 	})
+}
+
+// retainEvery is how often entries and invitations that were kept long enough are
+// deleted, in any replica.
+const retainEvery = time.Hour
+
+// retainBatch keeps each delete short.
+const retainBatch = 5000
+
+// retainOnce deletes the audit entries and invitations that were kept long enough.
+func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
+	now := s.instant()
+	companies, err := s.store.companiesOfAuditLog(ctx)
+	if err != nil {
+		return err
+	}
+	for _, company := range companies {
+		if err := s.cutAuditLog(ctx, company, now.Add(-kept.Audit)); err != nil {
+			return err
+		}
+	}
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		return s.store.pruneInvitations(ctx, tx, now.Add(-kept.Invitations))
+	})
+}
+
+func (s *Server) cutAuditLog(ctx context.Context, company id.Company, before time.Time) error {
+	for n := retainBatch; n == retainBatch; {
+		err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) (err error) {
+			n, err = s.store.cutAuditLog(ctx, tx, company, before, retainBatch)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -12,11 +12,13 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 func TestRevocation(t *testing.T) { // invariant 3
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	company := one.company()
@@ -68,83 +70,12 @@ func TestRevocation(t *testing.T) { // invariant 3
 			}
 		})
 	}
-	t.Run("is not undone by an older one that comes late", func(t *testing.T) {
-		clientID, secret := one.client(company)
-		raw := one.token(clientID, secret)
-		for range 2 {
-			if _, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		soon(t, func() error {
-			if _, err := two.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
-				return errors.New("the token is still accepted")
-			}
-			return nil
-		})
-		// What a process that died had in its hands.
-		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			return one.server.outbox.Append(ctx, tx,
-				outbox.Event{Subject: subjectRevoked + clientID, Payload: &authv1.CredentialRevoked{Subject: clientID, MinGeneration: 1}},
-				outbox.Event{Subject: subjectKeysChanged, Payload: &authv1.SigningKeysChanged{Version: 0}})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		testkit.Eventually(t, 10*time.Second, func() error {
-			last := map[string]int64{}
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			err := testkit.Bus(w.t).Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
-				if order, err := orderOf(m); err == nil {
-					last[m.Subject] = order
-				}
-			}, cancel)
-			if last[subjectRevoked+clientID] < 3 || last[subjectKeysChanged] < 1 {
-				return fmt.Errorf("the last words are %v (%w)", last, errors.Join(err, errors.New("too old")))
-			}
-			return nil
-		})
-		later := w.newVerifier(testkit.Bus(w.t))
-		if err := later.WaitReady(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := later.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
-			t.Errorf("a verifier that starts later says %v", err)
-		}
-	})
-	t.Run("is the newest one, also where nobody heard that before an older one took its place", func(t *testing.T) {
-		clientID, _ := one.client(company)
-		ada := one.administrator(company, staff)
-		// The generations that are committed, without their events.
-		for sql, subject := range map[string]string{
-			`update credentials set generation = 7, revoked_at = now() where id = $1`:    clientID,
-			`update administrators set generation = 7, revoked_at = now() where id = $1`: ada.id,
-		} {
-			err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-				u, _ := subjectUUID(subject)
-				_, err := tx.Exec(ctx, sql, u)
-				return errors.Join(err, one.server.outbox.Append(ctx, tx, revoked(subject, 6)))
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			testkit.Eventually(t, 10*time.Second, func() error {
-				last := int64(0)
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-				defer cancel()
-				err := testkit.Bus(w.t).Follow(ctx, []string{subjectRevoked + subject}, func(m bus.Message) { last, _ = orderOf(m) }, cancel)
-				if last != 7 {
-					return fmt.Errorf("the last word of %s is %d (%w)", subject, last, errors.Join(err, errors.New("too old")))
-				}
-				return nil
-			})
-		}
-	})
+	t.Run("is not undone by an older one that comes late", func(t *testing.T) { lateRevocation(t, w, one, two, company) })
+	t.Run("is the newest one, also where nobody heard that before an older one took its place", func(t *testing.T) { overwrittenRevocation(t, w, one, company) })
 	t.Run("is not needed for a wider scope", func(t *testing.T) {
 		clientID, secret := one.client(company, "profile:read")
 		raw := one.token(clientID, secret)
-		if _, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: interfaceAScopes()}); err != nil {
+		if _, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: scopes.InterfaceA()}); err != nil {
 			t.Fatal(err)
 		}
 		c, err := one.verifier.Verify(t.Context(), raw)
@@ -181,4 +112,81 @@ func TestRevocation(t *testing.T) { // invariant 3
 			return err
 		})
 	})
+}
+
+func lateRevocation(t *testing.T, w *world, one *replica, two *replica, company string) {
+	t.Helper()
+	clientID, secret := one.client(company)
+	raw := one.token(clientID, secret)
+	for range 2 {
+		if _, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	soon(t, func() error {
+		if _, err := two.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+			return errors.New("the token is still accepted")
+		}
+		return nil
+	})
+	// What a process that died had in its hands.
+	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		return one.server.outbox.Append(ctx, tx,
+			outbox.Event{Subject: subjectRevoked + clientID, Payload: &authv1.CredentialRevoked{Subject: clientID, MinGeneration: 1}},
+			outbox.Event{Subject: subjectKeysChanged, Payload: &authv1.SigningKeysChanged{Version: 0}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, 10*time.Second, func() error {
+		last := map[string]int64{}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		err := testkit.Bus(w.t).Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
+			if order, err := orderOf(m); err == nil {
+				last[m.Subject] = order
+			}
+		}, cancel)
+		if last[subjectRevoked+clientID] < 3 || last[subjectKeysChanged] < 1 {
+			return fmt.Errorf("the last words are %v (%w)", last, errors.Join(err, errors.New("too old")))
+		}
+		return nil
+	})
+	later := w.newVerifier(testkit.Bus(w.t))
+	if err := later.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := later.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("a verifier that starts later says %v", err)
+	}
+}
+
+func overwrittenRevocation(t *testing.T, w *world, one *replica, company string) {
+	t.Helper()
+	clientID, _ := one.client(company)
+	ada := one.administrator(company, staff)
+	// The generations that are committed, without their events.
+	for sql, subject := range map[string]string{
+		`update credentials set generation = 7, revoked_at = now() where id = $1`:    clientID,
+		`update administrators set generation = 7, revoked_at = now() where id = $1`: ada.id,
+	} {
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			u, _ := subjectUUID(subject)
+			_, err := tx.Exec(ctx, sql, u)
+			return errors.Join(err, one.server.outbox.Append(ctx, tx, revoked(subject, 6)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 10*time.Second, func() error {
+			last := int64(0)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			err := testkit.Bus(w.t).Follow(ctx, []string{subjectRevoked + subject}, func(m bus.Message) { last, _ = orderOf(m) }, cancel)
+			if last != 7 {
+				return fmt.Errorf("the last word of %s is %d (%w)", subject, last, errors.Join(err, errors.New("too old")))
+			}
+			return nil
+		})
+	}
 }

@@ -8,9 +8,11 @@ import (
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/scopes"
 )
 
 func TestGranted(t *testing.T) {
+	t.Parallel()
 	all := []string{"bookings:read", "customers:read", "profile:read"}
 	for asked, want := range map[string]string{
 		"":                                   "bookings:read customers:read profile:read",
@@ -37,11 +39,12 @@ func TestGranted(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) { // invariant 4
+	t.Parallel()
 	for name, tt := range map[string]struct{ in, kept, granted string }{
 		"some":                      {"events:write customers:read", "customers:read events:write", "customers:read events:write"},
 		"one twice":                 {"passes:read passes:read", "passes:read", "passes:read"},
-		"everything":                {"*", "*", strings.Join(interfaceBPermissions(), " ")},
-		"everything and one of it":  {"passes:read *", "*", strings.Join(interfaceBPermissions(), " ")},
+		"everything":                {"*", "*", strings.Join(scopes.InterfaceB(), " ")},
+		"everything and one of it":  {"passes:read *", "*", strings.Join(scopes.InterfaceB(), " ")},
 		"one of Interface A":        {"profile:read", "refused", ""},
 		"one of the platform":       {"customers:read platform:admin", "refused", ""},
 		"a pattern":                 {"customers:*", "refused", ""},
@@ -50,9 +53,9 @@ func TestPermissions(t *testing.T) { // invariant 4
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c checks
-			kept := c.permissions("permissions", strings.Fields(tt.in))
+			kept := c.scopes("permissions", strings.Fields(tt.in), apiKeys().scopes())
 			got := strings.Join(kept, " ")
-			if c.err() != nil {
+			if c.Err() != nil {
 				got = "refused"
 			}
 			if got != tt.kept {
@@ -64,12 +67,13 @@ func TestPermissions(t *testing.T) { // invariant 4
 			}
 		})
 	}
-	if !slices.IsSorted(interfaceBPermissions()) {
+	if !slices.IsSorted(scopes.InterfaceB()) {
 		t.Error("the scopes of a token are not in their order")
 	}
 }
 
 func TestRescope(t *testing.T) { // invariant 3
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		before, after string
 		narrower      bool
@@ -78,13 +82,13 @@ func TestRescope(t *testing.T) { // invariant 3
 		"one more":                        {"events:read", "events:read passes:read", false},
 		"another":                         {"events:read", "passes:read", true},
 		"one less":                        {"events:read passes:read", "events:read", true},
-		"all instead of everything":       {"*", strings.Join(interfaceBPermissions(), " "), false},
+		"all instead of everything":       {"*", strings.Join(scopes.InterfaceB(), " "), false},
 		"everything instead of one":       {"events:read", "*", false},
-		"all but one, and not everything": {"*", strings.Join(interfaceBPermissions()[1:], " "), true},
+		"all but one, and not everything": {"*", strings.Join(scopes.InterfaceB()[1:], " "), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Credential{Kind: kindKey, Scopes: strings.Fields(tt.before)}
-			if got := c.rescope(strings.Fields(tt.after)); got != tt.narrower || strings.Join(c.Scopes, " ") != tt.after {
+			if got := c.setScopes(strings.Fields(tt.after)); got != tt.narrower || strings.Join(c.Scopes, " ") != tt.after {
 				t.Errorf("got %v, %v", got, c.Scopes)
 			}
 		})
@@ -92,6 +96,7 @@ func TestRescope(t *testing.T) { // invariant 3
 }
 
 func TestRelimit(t *testing.T) { // invariant 3
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		before  *int32
 		to      int32
@@ -105,7 +110,7 @@ func TestRelimit(t *testing.T) { // invariant 3
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Credential{RateLimit: tt.before}
-			if got := c.relimit(tt.to); got != tt.changed || (c.RateLimit == nil) != (tt.to == 0) || (tt.to != 0 && *c.RateLimit != tt.to) {
+			if got := c.setRateLimit(tt.to); got != tt.changed || (c.RateLimit == nil) != (tt.to == 0) || (tt.to != 0 && *c.RateLimit != tt.to) {
 				t.Errorf("got %v, %v", got, c.RateLimit)
 			}
 		})
@@ -113,6 +118,7 @@ func TestRelimit(t *testing.T) { // invariant 3
 }
 
 func TestSecrets(t *testing.T) { // invariant 1
+	t.Parallel()
 	one, hash := newSecret()
 	two, _ := newSecret()
 	if len(one) != 64 || strings.Trim(one, "0123456789abcdef") != "" || one == two {
@@ -124,6 +130,7 @@ func TestSecrets(t *testing.T) { // invariant 1
 }
 
 func TestUsable(t *testing.T) { // invariant 2
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	earlier, later := now.Add(-time.Second), now.Add(time.Second)
 	for name, tt := range map[string]struct {
@@ -147,6 +154,7 @@ func TestUsable(t *testing.T) { // invariant 2
 }
 
 func TestThrottle(t *testing.T) { // invariant 6
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	newOne := func() *throttle { return newThrottle(func() time.Time { return now }) }
 	key := throttleKey{"m2m_x", "192.0.2.1"}
@@ -200,6 +208,7 @@ func TestThrottle(t *testing.T) { // invariant 6
 }
 
 func TestParseBootstrap(t *testing.T) {
+	t.Parallel()
 	const good = `{"id":"svc_01jb4x9m3vf6ksn8w2d7pq5r0t","name":"booking","secret":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff","scopes":["platform:admin"]}`
 	for name, tt := range map[string]struct {
 		setting config.Secret
@@ -229,13 +238,14 @@ func TestParseBootstrap(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	var c checks
-	got := c.scopes("scopes", []string{"profile:read", "customers:read", "profile:read"}, interfaceAScopes())
-	if !slices.Equal(got, []string{"customers:read", "profile:read"}) || c.err() != nil {
-		t.Errorf("got %v, %v", got, c.err())
+	got := c.scopes("scopes", []string{"profile:read", "customers:read", "profile:read"}, scopes.InterfaceA())
+	if !slices.Equal(got, []string{"customers:read", "profile:read"}) || c.Err() != nil {
+		t.Errorf("got %v, %v", got, c.Err())
 	}
-	c.scopes("scopes", nil, interfaceAScopes())
-	c.scopes("scopes", []string{"customers:read", "customers:write"}, interfaceAScopes())
+	c.scopes("scopes", nil, scopes.InterfaceA())
+	c.scopes("scopes", []string{"customers:read", "customers:write"}, scopes.InterfaceA())
 	if got := c.List(); len(got) != 2 || got[0].Rule != "required" || got[1].Field != "scopes[1]" || got[1].Rule != "scope" {
 		t.Errorf("got %v", got)
 	}

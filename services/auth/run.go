@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
+	"reservation.dev/platform/bus"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/service"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/auth/migrations"
 )
@@ -47,7 +47,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer kit.Close()
 
 	keys := &keyring{
-		db: kit.DB, outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
+		store: newStore(kit.DB), outbox: kit.Outbox, sealer: sealer, issuer: cfg.Base.Token.Issuer,
 		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
@@ -57,37 +57,14 @@ func Run(ctx context.Context, h *service.Host) error {
 			return err
 		}
 		defer conn.Close()
-		server.copies = append(server.copies, newCopies(conn)...)
+		server.companyCopies = append(server.companyCopies, newCompanyCopies(conn)...)
 	}
-	words := &lastWords{db: kit.DB, outbox: kit.Outbox, keys: keys, log: h.Log}
-	raised, err := words.adopt(ctx, server, kit.Bus)
-	if err != nil {
-		return err
-	}
-	if raised > 0 {
-		h.Log.Warn("the database was behind the identity stream, as after a restore: what was revoked since stays so", "raised", raised)
-	}
-	if err := keys.start(ctx); err != nil {
-		return err
-	}
-	if err := server.bootstrap(ctx, credentials); err != nil {
-		return err
-	}
-	if err := server.republish(ctx); err != nil {
-		return err
-	}
-	if err := server.reseal(ctx); err != nil {
+	feed := server.identityFeed()
+	if err := server.prepare(ctx, feed, kit.Bus, credentials); err != nil {
 		return err
 	}
 	srv := kit.GRPC(Policy())
-	authv1.RegisterCompanyServiceServer(srv, server)
-	authv1.RegisterApiClientServiceServer(srv, server)
-	authv1.RegisterApiKeyServiceServer(srv, server)
-	authv1.RegisterServiceCredentialServiceServer(srv, server)
-	authv1.RegisterTokenServiceServer(srv, server)
-	authv1.RegisterSigningKeyServiceServer(srv, server)
-	authv1.RegisterAdministratorServiceServer(srv, server)
-	authv1.RegisterAuditServiceServer(srv, server)
+	server.register(srv)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
@@ -96,7 +73,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		return kit.Jobs.Every(ctx, "signing_keys", keysEvery, keys.runOnce)
 	})
 	g.Go("signing keys of other replicas", keys.follow(kit.Bus))
-	g.Go("last words", words.follow(kit.Bus))
+	g.Go("identity events", feed.follow(kit.Bus))
 	g.Go("sweep", func(ctx context.Context) error {
 		return kit.Jobs.Every(ctx, "sweep_sessions", sweepEvery, server.sweepOnce)
 	})
@@ -106,4 +83,26 @@ func Run(ctx context.Context, h *service.Host) error {
 	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
+}
+
+// prepare does what has to be done before the first request: it catches up with what was
+// published, and makes the keys and credentials that the settings ask for.
+func (s *Server) prepare(ctx context.Context, feed *identityFeed, b *bus.Bus, credentials []bootstrapCredential) error {
+	raised, err := feed.restore(ctx, b)
+	if err != nil {
+		return err
+	}
+	if raised > 0 {
+		s.log.Warn("the database was behind the identity stream, as after a restore: what was revoked since stays so", "raised", raised)
+	}
+	if err := s.keys.start(ctx); err != nil {
+		return err
+	}
+	if err := s.bootstrap(ctx, credentials); err != nil {
+		return err
+	}
+	if err := feed.republish(ctx); err != nil {
+		return err
+	}
+	return s.reseal(ctx)
 }

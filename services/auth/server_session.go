@@ -5,10 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -33,7 +35,7 @@ func (s *Server) newSession(ctx context.Context, tx *pg.Tx, in *signedIn, now ti
 			Detail{Field: "by", After: by}, Detail{Field: "address", After: address}, Detail{Field: "user_agent", After: userAgent}))
 }
 
-// identity is what the dashboard is told about a session, with an access token.
+// identity is what the dashboard gets about a session, with an access token.
 func (s *Server) identity(in signedIn) (*authv1.Identity, error) {
 	claims := accessClaims(in.administrator, in.session, in.company, s.instant())
 	claims.ID = s.newID().String()
@@ -77,7 +79,7 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 		return &authv1.SignOutResponse{}, nil
 	}
 	if err == nil {
-		err = s.endSession(ctx, in.session, ender{subject: in.administrator.ID.String()})
+		err = s.endSession(ctx, in.session, actor{subject: in.administrator.ID.String()})
 	}
 	if err != nil {
 		return nil, err
@@ -85,13 +87,13 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 	return &authv1.SignOutResponse{}, nil
 }
 
-// ender is who ends a session, with the name that its administrator is told.
-type ender struct{ subject, name string }
+// actor is who ends a session, with the name that its administrator is notified of.
+type actor struct{ subject, name string }
 
-// endSession ends a session and the access tokens of its administrator, who is told
-// where it was somebody else; one that has ended meanwhile changes nothing.
-func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
-	return s.store.inTx(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
+// endSession ends a session and the access tokens of its administrator, who is notified if
+// somebody else ended it. A session that has already ended changes nothing.
+func (s *Server) endSession(ctx context.Context, n Session, by actor) error {
+	return s.store.Write(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
 		if err != nil {
 			return err
@@ -103,7 +105,7 @@ func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
 		now := s.instant()
 		a.revoke(now)
 		if by.subject != a.ID.String() {
-			a.tell(now, "session.end", by.name)
+			a.notify(now, "session.end", by.name)
 		}
 		return errors.Join(
 			s.store.updateAdministrator(ctx, tx, a),
@@ -114,7 +116,7 @@ func (s *Server) endSession(ctx context.Context, n Session, by ender) error {
 
 // ListSessions implements AdministratorService.
 func (s *Server) ListSessions(ctx context.Context, req *authv1.ListSessionsRequest) (*authv1.ListSessionsResponse, error) {
-	company, whose, err := s.whose(ctx, req.GetAdministratorId())
+	company, whose, err := s.sessionsOwner(ctx, req.GetAdministratorId())
 	if err != nil {
 		return nil, err
 	}
@@ -132,18 +134,18 @@ func (s *Server) ListSessions(ctx context.Context, req *authv1.ListSessionsReque
 	return resp, nil
 }
 
-// whose returns the administrator that a request names, which is the caller
-// where it names none.
-func (s *Server) whose(ctx context.Context, named string) (company id.Company, whose id.Administrator, err error) {
-	if own, err := self(ctx); err == nil && (named == "" || named == own.administrator.String()) {
-		return own.company, own.administrator, nil
+// sessionsOwner returns the administrator that a request names; without a name it is the
+// caller.
+func (s *Server) sessionsOwner(ctx context.Context, named string) (company id.Company, whose id.Administrator, err error) {
+	if caller, err := callingAdministrator(ctx); err == nil && (named == "" || named == caller.administrator.String()) {
+		return caller.company, caller.administrator, nil
 	} else if named == "" {
 		return company, whose, err
 	}
-	if !rpc.ClaimsFrom(ctx).Has("administrators:read") {
-		return company, whose, fault.MissingScope("administrators:read")
+	if !rpc.ClaimsFrom(ctx).Has(scopes.AdministratorsRead) {
+		return company, whose, fault.MissingScope(scopes.AdministratorsRead)
 	}
-	if company, whose, err = namedAdministrator(ctx, named); err != nil {
+	if company, whose, err = administratorOf(ctx, named); err != nil {
 		return company, whose, err
 	}
 	_, err = s.store.administrator(ctx, company, whose)
@@ -156,24 +158,24 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 	if err != nil {
 		return nil, err
 	}
-	session, err := id.Parse[id.Session](req.GetId())
+	session, err := check.ID[id.Session](req.GetId(), "session")
 	if err != nil {
-		return nil, fault.Missing("session")
+		return nil, err
 	}
 	n, err := s.store.session(ctx, company, session)
 	if err != nil {
 		return nil, err
 	}
 	claims := rpc.ClaimsFrom(ctx)
-	if n.Administrator.String() != claims.Subject && !claims.Has("administrators:write") {
-		// Those of others are not even told of.
+	if n.Administrator.String() != claims.Subject && !claims.Has(scopes.AdministratorsWrite) {
+		// Other administrators' sessions look as if they did not exist.
 		return nil, fault.Missing("session")
 	}
 	names, err := s.names(ctx, company, []string{claims.Subject})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.endSession(ctx, n, ender{claims.Subject, names[claims.Subject]}); err != nil {
+	if err := s.endSession(ctx, n, actor{claims.Subject, names[claims.Subject]}); err != nil {
 		return nil, err
 	}
 	return &authv1.EndSessionResponse{}, nil
@@ -181,13 +183,13 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 
 // EndOtherSessions implements AdministratorService.
 func (s *Server) EndOtherSessions(ctx context.Context, _ *authv1.EndOtherSessionsRequest) (*authv1.EndOtherSessionsResponse, error) {
-	own, err := self(ctx)
+	caller, err := callingAdministrator(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var ended int64
-	_, err = s.changeAdministrator(ctx, own.company, own.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		if ended, err = s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, own.session); err != nil {
+	_, err = s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
+		if ended, err = s.store.deleteSessions(ctx, tx, now, a.Company, a.ID, caller.session); err != nil {
 			return err
 		}
 		if ended == 0 {
@@ -202,23 +204,23 @@ func (s *Server) EndOtherSessions(ctx context.Context, _ *authv1.EndOtherSession
 	return &authv1.EndOtherSessionsResponse{Ended: int32(ended)}, nil
 }
 
-// own is the administrator and the session of a caller.
-type own struct {
+// caller is an administrator who calls, with their session.
+type caller struct {
 	company       id.Company
 	administrator id.Administrator
 	session       id.Session
 }
 
-// self returns who calls; FORBIDDEN for what is no administrator.
-func self(ctx context.Context) (own, error) {
+// callingAdministrator returns the administrator who calls; FORBIDDEN for other callers.
+func callingAdministrator(ctx context.Context) (caller, error) {
 	claims := rpc.ClaimsFrom(ctx)
 	if claims.Kind != token.KindAdministrator {
-		return own{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "this is for administrators who are signed in")
+		return caller{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "this is for administrators who are signed in")
 	}
 	administrator, err := id.Parse[id.Administrator](claims.Subject)
 	if err != nil {
-		return own{}, err
+		return caller{}, err
 	}
 	session, err := id.Parse[id.Session](claims.Session)
-	return own{company: claims.Company, administrator: administrator, session: session}, err
+	return caller{company: claims.Company, administrator: administrator, session: session}, err
 }

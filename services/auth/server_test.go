@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
@@ -20,19 +16,12 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 func ptr[T any](v T) *T { return &v }
-
-func TestPolicyCoversEveryMethod(t *testing.T) {
-	err := Policy().Check(&authv1.CompanyService_ServiceDesc, &authv1.ApiClientService_ServiceDesc, &authv1.ApiKeyService_ServiceDesc, &authv1.ServiceCredentialService_ServiceDesc,
-		&authv1.TokenService_ServiceDesc, &authv1.SigningKeyService_ServiceDesc)
-	if err != nil {
-		t.Error(err)
-	}
-}
 
 // soon polls for a second, the time in which every process must know.
 func soon(t *testing.T, cond func() error) {
@@ -41,6 +30,7 @@ func soon(t *testing.T, cond func() error) {
 }
 
 func TestTokens(t *testing.T) { // invariants 2 and 4
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	clientID, secret := r.client(company, "profile:read", "customers:read")
@@ -154,92 +144,8 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 	})
 }
 
-func TestSigningKeys(t *testing.T) { // invariant 5
-	w := newWorld(t)
-	one, two := w.start(), w.start()
-	t.Run("of replicas that start at once are one set", func(t *testing.T) {
-		keys, err := two.signing.ListSigningKeys(two.as(""), &authv1.ListSigningKeysRequest{})
-		if err != nil || len(keys.GetSigningKeys()) != 1 || keys.GetSigningKeys()[0].GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_ACTIVE {
-			t.Errorf("got %v, %v", keys, err)
-		}
-	})
-	t.Run("rotate without a token being refused", func(t *testing.T) {
-		company := one.company()
-		clientID, secret := one.client(company)
-		before := one.token(clientID, secret)
-		res, err := one.signing.RotateSigningKey(one.as(""), &authv1.RotateSigningKeyRequest{})
-		if err != nil || res.GetSigningKey().GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_PENDING {
-			t.Fatalf("got %v, %v", res, err)
-		}
-		testkit.Eventually(t, 5*time.Second, func() error {
-			k, err := two.keys.active(time.Now())
-			if err == nil && k.KID != res.GetSigningKey().GetKid() {
-				err = errors.New("the other replica does not sign with the new key yet")
-			}
-			return err
-		})
-		after := two.token(clientID, secret)
-		for _, raw := range []string{before, after} {
-			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
-				soon(t, func() error { _, err := v.Verify(t.Context(), raw); return err })
-			}
-		}
-		jwks, err := one.tokens.GetJwks(t.Context(), &authv1.GetJwksRequest{})
-		if err != nil || len(jwks.GetKeys()) != 2 {
-			t.Errorf("got %v, %v", jwks, err)
-		}
-	})
-	t.Run("that leaked are dropped, and their tokens with them", func(t *testing.T) {
-		company := one.company()
-		clientID, secret := one.client(company)
-		before := one.token(clientID, secret)
-		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), before); return err })
-		if _, err := one.signing.RotateSigningKey(one.as(""), &authv1.RotateSigningKeyRequest{Revoke: true}); err != nil {
-			t.Fatal(err)
-		}
-		testkit.Eventually(t, 3*time.Second, func() error {
-			if _, err := two.verifier.Verify(t.Context(), before); !fault.Is(err, fault.Unauthenticated) {
-				return errors.New("a token of the dropped key is accepted")
-			}
-			return nil
-		})
-		testkit.Eventually(t, 3*time.Second, func() error {
-			_, err := one.verifier.Verify(t.Context(), two.token(clientID, secret))
-			return err
-		})
-	})
-	t.Run("are replaced by age once, however many replicas find it due", func(t *testing.T) {
-		later := time.Now().Add(25 * time.Hour)
-		var wg sync.WaitGroup
-		for _, r := range []*replica{one, two} {
-			r.keys.now = func() time.Time { return later }
-			wg.Go(func() {
-				if err := r.keys.runOnce(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from signing_keys where retired_until is null`)
-		if err != nil || n != 1 {
-			t.Errorf("%d keys are not retired, %v", n, err)
-		}
-		if err := one.keys.reload(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		// And once the tokens of the retired ones have expired, these are gone.
-		one.keys.now = func() time.Time { return later.Add(longestToken + time.Hour) }
-		if err := one.keys.runOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		n, err = pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from signing_keys where retired_until < $1`, one.keys.now())
-		if err != nil || n != 0 {
-			t.Errorf("%d retired keys are left, %v", n, err)
-		}
-	})
-}
-
 func TestThrottling(t *testing.T) { // invariant 6
+	t.Parallel()
 	r := newWorld(t).start()
 	clientID, secret := r.client(r.company())
 	wrong := &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: "wrong", ClientAddress: "192.0.2.1"}
@@ -260,15 +166,16 @@ func TestThrottling(t *testing.T) { // invariant 6
 }
 
 func TestAnotherCompany(t *testing.T) { // invariant 8
+	t.Parallel()
 	r := newWorld(t).start()
 	mine, theirs := r.company(), r.company()
 	clientID, _ := r.client(mine)
 	keyID, _ := r.key(mine)
-	service, err := r.services.CreateServiceCredential(r.as(mine), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: serviceScopes()})
+	service, err := r.services.CreateServiceCredential(r.as(mine), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: scopes.Service()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := r.services.CreateServiceCredential(r.as(theirs), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: serviceScopes()})
+	stranger, err := r.services.CreateServiceCredential(r.as(theirs), &authv1.CreateServiceCredentialRequest{Name: "team", Scopes: scopes.Service()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,30 +185,16 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 	})
 	ctx := rpc.As(t.Context(), source, id.Company{})
 	for name, call := range map[string]func(string) error{
-		"GetApiKey": func(k string) error {
-			_, err := r.apiKeys.GetApiKey(ctx, &authv1.GetApiKeyRequest{Id: k})
-			return err
-		},
+		"GetApiKey": func(k string) error { return errOf(r.apiKeys.GetApiKey(ctx, &authv1.GetApiKeyRequest{Id: k})) },
 		"UpdateApiKey": func(k string) error {
-			_, err := r.apiKeys.UpdateApiKey(ctx, &authv1.UpdateApiKeyRequest{Id: k, Name: ptr("x")})
-			return err
+			return errOf(r.apiKeys.UpdateApiKey(ctx, &authv1.UpdateApiKeyRequest{Id: k, Name: ptr("x")}))
 		},
 		"RotateApiKeySecret": func(k string) error {
-			_, err := r.apiKeys.RotateApiKeySecret(ctx, &authv1.RotateApiKeySecretRequest{Id: k})
-			return err
+			return errOf(r.apiKeys.RotateApiKeySecret(ctx, &authv1.RotateApiKeySecretRequest{Id: k}))
 		},
-		"DisableApiKey": func(k string) error {
-			_, err := r.apiKeys.DisableApiKey(ctx, &authv1.DisableApiKeyRequest{Id: k})
-			return err
-		},
-		"EnableApiKey": func(k string) error {
-			_, err := r.apiKeys.EnableApiKey(ctx, &authv1.EnableApiKeyRequest{Id: k})
-			return err
-		},
-		"DeleteApiKey": func(k string) error {
-			_, err := r.apiKeys.DeleteApiKey(ctx, &authv1.DeleteApiKeyRequest{Id: k})
-			return err
-		},
+		"DisableApiKey": func(k string) error { return errOf(r.apiKeys.DisableApiKey(ctx, &authv1.DisableApiKeyRequest{Id: k})) },
+		"EnableApiKey":  func(k string) error { return errOf(r.apiKeys.EnableApiKey(ctx, &authv1.EnableApiKeyRequest{Id: k})) },
+		"DeleteApiKey":  func(k string) error { return errOf(r.apiKeys.DeleteApiKey(ctx, &authv1.DeleteApiKeyRequest{Id: k})) },
 	} {
 		t.Run(name+" finds nothing", func(t *testing.T) {
 			asKey := "key_" + strings.TrimPrefix(clientID, "m2m_")
@@ -314,44 +207,34 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 	}
 	calls := map[string]func(client, credential, company string) error{
 		"GetApiClient": func(c, _, _ string) error {
-			_, err := r.clients.GetApiClient(ctx, &authv1.GetApiClientRequest{Id: c})
-			return err
+			return errOf(r.clients.GetApiClient(ctx, &authv1.GetApiClientRequest{Id: c}))
 		},
 		"UpdateApiClient": func(c, _, _ string) error {
-			_, err := r.clients.UpdateApiClient(ctx, &authv1.UpdateApiClientRequest{Id: c, Name: ptr("x")})
-			return err
+			return errOf(r.clients.UpdateApiClient(ctx, &authv1.UpdateApiClientRequest{Id: c, Name: ptr("x")}))
 		},
 		"RotateApiClientSecret": func(c, _, _ string) error {
-			_, err := r.clients.RotateApiClientSecret(ctx, &authv1.RotateApiClientSecretRequest{Id: c})
-			return err
+			return errOf(r.clients.RotateApiClientSecret(ctx, &authv1.RotateApiClientSecretRequest{Id: c}))
 		},
 		"DisableApiClient": func(c, _, _ string) error {
-			_, err := r.clients.DisableApiClient(ctx, &authv1.DisableApiClientRequest{Id: c})
-			return err
+			return errOf(r.clients.DisableApiClient(ctx, &authv1.DisableApiClientRequest{Id: c}))
 		},
 		"EnableApiClient": func(c, _, _ string) error {
-			_, err := r.clients.EnableApiClient(ctx, &authv1.EnableApiClientRequest{Id: c})
-			return err
+			return errOf(r.clients.EnableApiClient(ctx, &authv1.EnableApiClientRequest{Id: c}))
 		},
 		"DeleteApiClient": func(c, _, _ string) error {
-			_, err := r.clients.DeleteApiClient(ctx, &authv1.DeleteApiClientRequest{Id: c})
-			return err
+			return errOf(r.clients.DeleteApiClient(ctx, &authv1.DeleteApiClientRequest{Id: c}))
 		},
 		"RotateServiceCredential": func(_, s, _ string) error {
-			_, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: s})
-			return err
+			return errOf(r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: s}))
 		},
 		"DisableServiceCredential": func(_, s, _ string) error {
-			_, err := r.services.DisableServiceCredential(ctx, &authv1.DisableServiceCredentialRequest{Id: s})
-			return err
+			return errOf(r.services.DisableServiceCredential(ctx, &authv1.DisableServiceCredentialRequest{Id: s}))
 		},
 		"GetCompany": func(_, _, company string) error {
-			_, err := r.companies.GetCompany(ctx, &authv1.GetCompanyRequest{Id: company})
-			return err
+			return errOf(r.companies.GetCompany(ctx, &authv1.GetCompanyRequest{Id: company}))
 		},
 		"UpdateCompany": func(_, _, company string) error {
-			_, err := r.companies.UpdateCompany(ctx, &authv1.UpdateCompanyRequest{Id: company, Name: ptr("x")})
-			return err
+			return errOf(r.companies.UpdateCompany(ctx, &authv1.UpdateCompanyRequest{Id: company, Name: ptr("x")}))
 		},
 	}
 	for name, call := range calls {
@@ -398,6 +281,7 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 }
 
 func TestServiceCredentials(t *testing.T) {
+	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
 	create := func(ctx context.Context, scopes ...string) (*authv1.CreateServiceCredentialResponse, error) {
@@ -436,121 +320,8 @@ func TestServiceCredentials(t *testing.T) {
 	})
 }
 
-// fakeCopies is a service that keeps a copy of companies.
-type fakeCopies struct {
-	mu    sync.Mutex
-	err   error
-	calls chan id.Company
-}
-
-func (f *fakeCopies) fails(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.err = err
-}
-
-func (f *fakeCopies) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompanyRequest, _ ...grpc.CallOption) (*authv1.RefreshCompanyResponse, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls <- rpc.Company(ctx)
-	return &authv1.RefreshCompanyResponse{}, f.err
-}
-
-func TestCompanies(t *testing.T) {
-	r := newWorld(t).start()
-	t.Run("are refused with every fault named", func(t *testing.T) {
-		for tz, bad := range map[string]bool{"Europe/London": false, "UTC": false, "": true, "Local": true, "Mars/Olympus": true, "../x": true, "BST": true} {
-			_, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: tz, Currency: "EUR"})
-			if fault.Is(err, fault.Invalid) != bad {
-				t.Errorf("%q: got %v", tz, err)
-			}
-		}
-		_, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: " ", Timezone: "x", Currency: "gbp"})
-		if f := fault.From(err); len(f.Fields) != 3 {
-			t.Errorf("got %v", f)
-		}
-	})
-	t.Run("change what is set, once", func(t *testing.T) {
-		company := r.company()
-		res, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Timezone: ptr("Asia/Tokyo")})
-		if err != nil || res.GetCompany().GetVersion() != 2 || res.GetCompany().GetTimezone() != "Asia/Tokyo" || res.GetCompany().GetName() != "Studio" {
-			t.Errorf("got %v, %v", res, err)
-		}
-		res, err = r.companies.UpdateCompany(r.as(""), &authv1.UpdateCompanyRequest{Id: company, Timezone: ptr("Asia/Tokyo")})
-		if err != nil || res.GetCompany().GetVersion() != 2 {
-			t.Errorf("got %v, %v", res, err)
-		}
-	})
-	t.Run("are changed in every copy before the answer, and again by a repetition", func(t *testing.T) {
-		company := r.company()
-		two := &fakeCopies{calls: make(chan id.Company, 10)}
-		r.server.copies = copies{two, two}
-		defer func() { r.server.copies = nil }()
-		two.fails(fault.Status(fault.Away(errors.New("booking is away"))).Err())
-		req := &authv1.UpdateCompanyRequest{Id: company, Timezone: ptr("Asia/Tokyo")}
-		ctx := rpc.WithIdempotencyKey(r.as(""), "move")
-		if _, err := r.companies.UpdateCompany(ctx, req); !fault.Is(err, fault.Unavailable) {
-			t.Fatalf("got %v", err)
-		}
-		two.fails(nil)
-		for range 2 {
-			res, err := r.companies.UpdateCompany(ctx, req)
-			if err != nil || res.GetCompany().GetVersion() != 2 || res.GetCompany().GetTimezone() != "Asia/Tokyo" {
-				t.Fatalf("got %v, %v", res, err)
-			}
-		}
-		for range 6 { // two copies, three attempts
-			if got := <-two.calls; got.String() != company {
-				t.Errorf("a copy of %s was refreshed, not of %s", got, company)
-			}
-		}
-		two.fails(status.Error(codes.Unimplemented, "an earlier release"))
-		if _, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Currency: ptr("EUR")}); err != nil {
-			t.Errorf("with an earlier release: %v", err)
-		}
-		two.fails(fault.Status(fault.Away(nil)).Err())
-		if _, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Name: ptr("Riverside")}); err != nil {
-			t.Errorf("a name, of which there are no copies: %v", err)
-		}
-	})
-	t.Run("tell whether the addresses of their customers are unique", func(t *testing.T) {
-		made, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: "GBP", UniqueCustomerEmails: true})
-		if err != nil || !made.GetCompany().GetUniqueCustomerEmails() {
-			t.Fatalf("got %v, %v", made, err)
-		}
-		company := made.GetCompany().GetId()
-		for _, step := range []struct {
-			req     *authv1.UpdateCompanyRequest
-			unique  bool
-			version int64
-		}{
-			{&authv1.UpdateCompanyRequest{Name: ptr("y")}, true, 2},
-			{&authv1.UpdateCompanyRequest{UniqueCustomerEmails: ptr(true)}, true, 2},
-			{&authv1.UpdateCompanyRequest{UniqueCustomerEmails: ptr(false)}, false, 3},
-		} {
-			res, err := r.companies.UpdateCompany(r.as(company), step.req)
-			if err != nil || res.GetCompany().GetUniqueCustomerEmails() != step.unique || res.GetCompany().GetVersion() != step.version {
-				t.Errorf("%v: got %v, %v", step.req, res, err)
-			}
-			got, err := r.companies.GetCompany(r.as(company), &authv1.GetCompanyRequest{})
-			if err != nil || got.GetCompany().GetUniqueCustomerEmails() != step.unique {
-				t.Errorf("%v: got %v, %v", step.req, got, err)
-			}
-		}
-	})
-	t.Run("must exist before they get credentials", func(t *testing.T) {
-		_, err := r.clients.CreateApiClient(r.as(id.New[id.Company]().String()), &authv1.CreateApiClientRequest{Name: "x", Scopes: []string{"profile:read"}})
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("got %v", err)
-		}
-		_, err = r.apiKeys.CreateApiKey(r.as(id.New[id.Company]().String()), &authv1.CreateApiKeyRequest{Name: "x"})
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
 func TestBootstrapRotates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	raw := r.token(w.admin.ID, w.admin.Secret.Reveal())
@@ -576,6 +347,7 @@ func TestBootstrapRotates(t *testing.T) {
 }
 
 func TestSecretsStayHidden(t *testing.T) { // invariants 1 and 7
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()

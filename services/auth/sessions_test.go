@@ -16,6 +16,7 @@ import (
 )
 
 func TestSignIn(t *testing.T) { // invariants 9 and 10
+	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()
@@ -100,6 +101,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 }
 
 func TestSignInThrottle(t *testing.T) { // invariant 10
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	at := time.Now()
@@ -203,6 +205,7 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 }
 
 func TestSessions(t *testing.T) { // invariants 3 and 9
+	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
 	company := one.company()
@@ -275,75 +278,8 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 			}
 		})
 	}
-	t.Run("end when they lie idle, and when their time is up", func(t *testing.T) {
-		r := w.start()
-		at := time.Now()
-		r.server.now = func() time.Time { return at }
-		ada := r.administrator(company, staff)
-		for range 27 { // 11 hours and a half each: 12 days and 22 hours
-			at = at.Add(11*time.Hour + 30*time.Minute)
-			if ada.isOut() {
-				t.Fatal("a session that is used ends")
-			}
-		}
-		idle := r.signedIn(ada.email, "")
-		at = at.Add(12*time.Hour + time.Minute)
-		if !idle.isOut() {
-			t.Error("an idle session goes on")
-		}
-		res, err := r.admins.ListSessions(r.as(company), &authv1.ListSessionsRequest{AdministratorId: ada.id})
-		if err != nil || len(res.GetSessions()) != 0 {
-			t.Errorf("ended sessions are listed: %v, %v", res, err)
-		}
-		busy := r.signedIn(ada.email, "")
-		for range 29 {
-			at = at.Add(11*time.Hour + 30*time.Minute)
-			_ = busy.isOut()
-		}
-		at = at.Add(3 * time.Hour)
-		if !busy.isOut() {
-			t.Error("a session goes on for more than 14 days")
-		}
-		if err := r.server.sweepOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		left, err := pg.Rows[int](t.Context(), w.db, pg.AllCompanies(), `select 1 from sessions where expires_at <= $1 or last_used_at <= $2`, at, at.Add(-12*time.Hour))
-		if err != nil || len(left) != 0 {
-			t.Errorf("%d are left, %v", len(left), err)
-		}
-	})
-	t.Run("are the caller's own, or those of an owner's company", func(t *testing.T) {
-		boss, ada, bob := one.administrator(company, owner), one.administrator(company, staff), one.administrator(company, staff)
-		stranger := one.administrator(one.company(), owner)
-		list := func(p *person, of string) ([]*authv1.Session, error) {
-			res, err := one.admins.ListSessions(p.ctx(), &authv1.ListSessionsRequest{AdministratorId: of})
-			return res.GetSessions(), err
-		}
-		own, err := list(ada, "")
-		if err != nil || len(own) != 1 || own[0].GetAdministratorId() != ada.id || !own[0].GetCurrent() {
-			t.Fatalf("got %v, %v", own, err)
-		}
-		if _, err := list(bob, ada.id); reason(err) != fault.ReasonInsufficientScope {
-			t.Errorf("a colleague's: %v", err)
-		}
-		if _, err := list(stranger, ada.id); !fault.Is(err, fault.NotFound) {
-			t.Errorf("another company's: %v", err)
-		}
-		for name, p := range map[string]*person{"a colleague": bob, "another company's owner": stranger} {
-			if _, err := one.admins.EndSession(p.ctx(), &authv1.EndSessionRequest{Id: own[0].GetId()}); !fault.Is(err, fault.NotFound) {
-				t.Errorf("%s ends it: %v", name, err)
-			}
-		}
-		if seen, err := list(boss, ada.id); err != nil || len(seen) != 1 || seen[0].GetCurrent() {
-			t.Errorf("the owner sees %v, %v", seen, err)
-		}
-		if _, err := one.admins.EndSession(boss.ctx(), &authv1.EndSessionRequest{Id: own[0].GetId()}); err != nil || !ada.isOut() {
-			t.Errorf("the owner cannot end it: %v", err)
-		}
-		if _, err := one.admins.EndSession(boss.ctx(), &authv1.EndSessionRequest{Id: own[0].GetId()}); !fault.Is(err, fault.NotFound) {
-			t.Errorf("a repeat: %v", err)
-		}
-	})
+	t.Run("end when they lie idle, and when their time is up", func(t *testing.T) { idleSessions(t, w, company) })
+	t.Run("are the caller's own, or those of an owner's company", func(t *testing.T) { sessionsOfOthers(t, one, company) })
 	t.Run("are nobody's who is no administrator", func(t *testing.T) {
 		clientID, secret := one.client(company)
 		ctx := with(t.Context(), one.token(clientID, secret))
@@ -369,4 +305,77 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 			}
 		}
 	})
+}
+
+func idleSessions(t *testing.T, w *world, company string) {
+	t.Helper()
+	r := w.start()
+	at := time.Now()
+	r.server.now = func() time.Time { return at }
+	ada := r.administrator(company, staff)
+	for range 27 { // 11 hours and a half each: 12 days and 22 hours
+		at = at.Add(11*time.Hour + 30*time.Minute)
+		if ada.isOut() {
+			t.Fatal("a session that is used ends")
+		}
+	}
+	idle := r.signedIn(ada.email, "")
+	at = at.Add(12*time.Hour + time.Minute)
+	if !idle.isOut() {
+		t.Error("an idle session goes on")
+	}
+	res, err := r.admins.ListSessions(r.as(company), &authv1.ListSessionsRequest{AdministratorId: ada.id})
+	if err != nil || len(res.GetSessions()) != 0 {
+		t.Errorf("ended sessions are listed: %v, %v", res, err)
+	}
+	busy := r.signedIn(ada.email, "")
+	for range 29 {
+		at = at.Add(11*time.Hour + 30*time.Minute)
+		_ = busy.isOut()
+	}
+	at = at.Add(3 * time.Hour)
+	if !busy.isOut() {
+		t.Error("a session goes on for more than 14 days")
+	}
+	if err := r.server.sweepOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, err := pg.Rows[int](t.Context(), w.db, pg.AllCompanies(), `select 1 from sessions where expires_at <= $1 or last_used_at <= $2`, at, at.Add(-12*time.Hour))
+	if err != nil || len(left) != 0 {
+		t.Errorf("%d are left, %v", len(left), err)
+	}
+}
+
+func sessionsOfOthers(t *testing.T, one *replica, company string) {
+	t.Helper()
+	boss, ada, bob := one.administrator(company, owner), one.administrator(company, staff), one.administrator(company, staff)
+	stranger := one.administrator(one.company(), owner)
+	list := func(p *person, of string) ([]*authv1.Session, error) {
+		res, err := one.admins.ListSessions(p.ctx(), &authv1.ListSessionsRequest{AdministratorId: of})
+		return res.GetSessions(), err
+	}
+	own, err := list(ada, "")
+	if err != nil || len(own) != 1 || own[0].GetAdministratorId() != ada.id || !own[0].GetCurrent() {
+		t.Fatalf("got %v, %v", own, err)
+	}
+	if _, err := list(bob, ada.id); reason(err) != fault.ReasonInsufficientScope {
+		t.Errorf("a colleague's: %v", err)
+	}
+	if _, err := list(stranger, ada.id); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another company's: %v", err)
+	}
+	for name, p := range map[string]*person{"a colleague": bob, "another company's owner": stranger} {
+		if _, err := one.admins.EndSession(p.ctx(), &authv1.EndSessionRequest{Id: own[0].GetId()}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s ends it: %v", name, err)
+		}
+	}
+	if seen, err := list(boss, ada.id); err != nil || len(seen) != 1 || seen[0].GetCurrent() {
+		t.Errorf("the owner sees %v, %v", seen, err)
+	}
+	if _, err := one.admins.EndSession(boss.ctx(), &authv1.EndSessionRequest{Id: own[0].GetId()}); err != nil || !ada.isOut() {
+		t.Errorf("the owner cannot end it: %v", err)
+	}
+	if _, err := one.admins.EndSession(boss.ctx(), &authv1.EndSessionRequest{Id: own[0].GetId()}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a repeat: %v", err)
+	}
 }

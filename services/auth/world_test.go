@@ -20,6 +20,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -82,7 +83,7 @@ func (w *world) start() *replica {
 	box := outbox.New(w.db, b, log, time.Now)
 	r := &replica{
 		world: w, bus: b, verifier: w.newVerifier(b),
-		keys: &keyring{db: w.db, outbox: box, sealer: w.sealer, issuer: "reservation", interval: 24 * time.Hour, delay: 500 * time.Millisecond, now: time.Now, log: log},
+		keys: &keyring{store: newStore(w.db), outbox: box, sealer: w.sealer, issuer: "reservation", interval: 24 * time.Hour, delay: 500 * time.Millisecond, now: time.Now, log: log},
 	}
 	if err := r.keys.start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -93,14 +94,7 @@ func (w *world) start() *replica {
 		t.Fatal(err)
 	}
 	srv := rpc.NewServer(rpc.ServerOptions{Log: log, Verifier: r.verifier, Policy: Policy(), Idempotency: idem.WithKey})
-	authv1.RegisterCompanyServiceServer(srv, r.server)
-	authv1.RegisterApiClientServiceServer(srv, r.server)
-	authv1.RegisterApiKeyServiceServer(srv, r.server)
-	authv1.RegisterServiceCredentialServiceServer(srv, r.server)
-	authv1.RegisterTokenServiceServer(srv, r.server)
-	authv1.RegisterSigningKeyServiceServer(srv, r.server)
-	authv1.RegisterAdministratorServiceServer(srv, r.server)
-	authv1.RegisterAuditServiceServer(srv, r.server)
+	r.server.register(srv)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +103,7 @@ func (w *world) start() *replica {
 	t.Cleanup(srv.Stop)
 	w.background(box.Run)
 	w.background(r.keys.follow(b))
-	w.background((&lastWords{db: w.db, outbox: box, keys: r.keys, log: log}).follow(b))
+	w.background(r.server.identityFeed().follow(b))
 	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -172,12 +166,12 @@ func (r *replica) company() string {
 	return res.GetCompany().GetId()
 }
 
-func (r *replica) client(company string, scopes ...string) (clientID, secret string) {
+func (r *replica) client(company string, granted ...string) (clientID, secret string) {
 	r.t.Helper()
-	if len(scopes) == 0 {
-		scopes = interfaceAScopes()
+	if len(granted) == 0 {
+		granted = scopes.InterfaceA()
 	}
-	res, err := r.clients.CreateApiClient(r.as(company), &authv1.CreateApiClientRequest{Name: "CRM", Scopes: scopes})
+	res, err := r.clients.CreateApiClient(r.as(company), &authv1.CreateApiClientRequest{Name: "CRM", Scopes: granted})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -1,0 +1,167 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/seal"
+)
+
+func TestPace(t *testing.T) { // invariant 10
+	t.Parallel()
+	t.Run("doubles after the free failures, up to a limit", func(t *testing.T) {
+		p := limitEmail("a@example.com", "192.0.2.1")
+		want := []time.Duration{0, 0, 0, 0, 0, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second}
+		for failed, gap := range want {
+			if got := p.gap(failed); got != gap {
+				t.Errorf("after %d failures: %v, want %v", failed, got, gap)
+			}
+		}
+		if got := p.gap(1 << 30); got != p.longest {
+			t.Errorf("after very many: %v", got)
+		}
+	})
+	t.Run("is that of a network of one caller", func(t *testing.T) {
+		for _, same := range [][2]string{
+			{"2001:db8::1", "2001:db8::ffff:1"}, {"192.0.2.1", "::ffff:192.0.2.1"}, {"fe80::1%eth0", "fe80::2"},
+		} {
+			if network(same[0]) != network(same[1]) {
+				t.Errorf("%v are two", same)
+			}
+		}
+		for _, others := range [][2]string{{"2001:db8::1", "2001:db8:0:1::1"}, {"192.0.2.1", "192.0.2.2"}, {"", "x"}} {
+			if network(others[0]) == network(others[1]) {
+				t.Errorf("%v are one", others)
+			}
+		}
+	})
+	t.Run("does not mix what is counted", func(t *testing.T) {
+		all := []signInLimit{limitEmail("a", "b"), limitEmail("b", "a"), limitEmail("ab", ""), limitNetwork("b"), limitNetwork("a"), limitCodes([16]byte{1}),
+			limitSignedIn([16]byte{1}), limitDevice(device{nonce: [nonceSize]byte{1}}), limitDevice(device{nonce: [nonceSize]byte{2}}), limitDeviceCodes(device{nonce: [nonceSize]byte{1}})}
+		seen := map[string]bool{}
+		for _, p := range all {
+			seen[string(p.key())] = true
+		}
+		if len(seen) != len(all) {
+			t.Errorf("%d of %d are different", len(seen), len(all))
+		}
+	})
+}
+
+func TestPasswords(t *testing.T) { // invariants 1 and 10
+	t.Parallel()
+	p := newPasswords(passwordCost{memory: 64, passes: 1})
+	kept, err := p.hash(t.Context(), "correct horse")
+	must(t, err)
+	other, err := p.hash(t.Context(), "correct horse")
+	must(t, err)
+	if kept == other || !strings.HasPrefix(kept, "$argon2id$v=19$m=64,t=1,p=1$") {
+		t.Errorf("got %s and %s", kept, other)
+	}
+	for name, tt := range map[string]struct {
+		password, kept string
+		right          bool
+	}{
+		"the right one":    {"correct horse", kept, true},
+		"another case":     {"Correct horse", kept, false},
+		"none":             {"", kept, false},
+		"nobody's":         {"correct horse", "", false},
+		"nobody's, and no": {"", "", false},
+	} {
+		if right, weaker, err := p.matches(t.Context(), tt.password, tt.kept); right != tt.right || weaker || err != nil {
+			t.Errorf("%s: got %v, %v, %v", name, right, weaker, err)
+		}
+	}
+	t.Run("of lower cost are weaker, of higher cost are not", func(t *testing.T) {
+		for cost, want := range map[passwordCost]bool{{128, 1}: true, {64, 2}: true, {32, 1}: false, {64, 1}: false} {
+			if _, weaker, err := newPasswords(cost).matches(t.Context(), "correct horse", kept); weaker != want || err != nil {
+				t.Errorf("%v: got %v, %v", cost, weaker, err)
+			}
+		}
+	})
+	t.Run("that are damaged are an error, and match nothing", func(t *testing.T) {
+		for _, damaged := range []string{"x", "$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=1$AAAA$AAAAAAAAAAAAAAAAAAAAAA", kept[:len(kept)-30], kept + "$"} {
+			if right, _, err := p.matches(t.Context(), "correct horse", damaged); right || err == nil {
+				t.Errorf("%q: got %v, %v", damaged, right, err)
+			}
+		}
+	})
+	t.Run("are not hashed for those who have left, nor for a crowd", func(t *testing.T) {
+		busy := newPasswords(passwordCost{memory: 64, passes: 1})
+		for range cap(busy.turns) {
+			busy.turns <- struct{}{}
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		if _, err := busy.hash(ctx, "x"); err == nil {
+			t.Error("hashed for somebody who has left")
+		}
+		busy.waiting.Store(mostHashing)
+		if _, err := busy.hash(t.Context(), "x"); !errors.Is(err, errHashingBusy) || !fault.Is(err, fault.Unavailable) {
+			t.Errorf("got %v", err)
+		}
+		if got := busy.waiting.Load(); got != mostHashing {
+			t.Errorf("%d wait", got)
+		}
+	})
+}
+
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	for _, scope := range roleScopes(roleStaff) {
+		for _, setting := range []string{"api-", "service-credentials", "administrators", "webhooks", "company", "audit:read", "platform"} {
+			if strings.HasPrefix(scope, setting) {
+				t.Errorf("staff have %s", scope)
+			}
+		}
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 1000 {
+		s := grouped(4)
+		if len(s) != 23 || strings.Count(s, "-") != 3 || seen[s] {
+			t.Fatalf("got %q", s)
+		}
+		seen[s] = true
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add("Mozilla/5.0 (X11; \x00Linux)\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := printable(s, 10)
+		if len([]rune(got)) > 10 || strings.ContainsAny(got, "\x00\n\r") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// What a browser shows is a stranger's: only what was sealed here is a device.
+func FuzzOpenDevice(f *testing.F) {
+	sealer, err := seal.New(make([]byte, seal.KeySize))
+	if err != nil {
+		f.Fatal(err)
+	}
+	d := newDevice(id.New[id.Administrator](), time.Now().UTC().Truncate(time.Microsecond))
+	good := d.seal(sealer)
+	for _, seed := range []string{"", good, good[1:], good + "A", strings.Repeat("A", 1000), "ü"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		got, ok := openDevice(sealer, token)
+		if ok && got != d {
+			t.Errorf("%q is taken for %v", token, got)
+		}
+		if !ok && token == good {
+			t.Error("what was sealed does not open")
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package auth
+
+import (
+	"strconv"
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// Company is a tenant.
+type Company struct {
+	ID       id.Company `db:"company_id"`
+	Name     string     `db:"name"`
+	Timezone string     `db:"timezone"`
+	Currency string     `db:"currency"`
+	// UniqueEmails asks that no two customers have the same e-mail address.
+	UniqueEmails bool      `db:"unique_customer_emails"`
+	Version      int64     `db:"version"`
+	CreatedAt    time.Time `db:"created_at"`
+	UpdatedAt    time.Time `db:"updated_at"`
+}
+
+// facts are what the audit log says of a company.
+func (c *Company) facts() []Detail {
+	return []Detail{
+		{Field: "name", After: c.Name}, {Field: "timezone", After: c.Timezone}, {Field: "currency", After: c.Currency},
+		{Field: "unique_customer_emails", After: strconv.FormatBool(c.UniqueEmails)},
+	}
+}
+
+// companyFields are what a change of a company states; nil: nothing.
+type companyFields struct {
+	name, timezone, currency *string
+	uniqueEmails             *bool
+}
+
+// checked returns the fields as they are kept.
+func (f companyFields) checked() (companyFields, error) {
+	var check checks
+	if f.name != nil {
+		f.name = new(check.Line("name", *f.name, 1, maxName))
+	}
+	if f.timezone != nil {
+		check.Timezone("timezone", *f.timezone)
+	}
+	if f.currency != nil {
+		check.Currency("currency", *f.currency)
+	}
+	return f, check.Err()
+}
+
+// areCopied reports whether the fields are among those that other services keep a copy of.
+func (f companyFields) areCopied() bool {
+	return f.timezone != nil || f.currency != nil || f.uniqueEmails != nil
+}
+
+// update makes what the fields state of c, and reports whether that changed anything.
+func (c *Company) update(f companyFields, now time.Time) bool {
+	before := *c
+	if f.name != nil {
+		c.Name = *f.name
+	}
+	if f.timezone != nil {
+		c.Timezone = *f.timezone
+	}
+	if f.currency != nil {
+		c.Currency = *f.currency
+	}
+	if f.uniqueEmails != nil {
+		c.UniqueEmails = *f.uniqueEmails
+	}
+	if *c == before {
+		return false
+	}
+	c.Version++
+	c.UpdatedAt = now
+	return true
+}

@@ -1,0 +1,161 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/scopes"
+)
+
+// Credential is an API client, an API key or a service credential.
+type Credential struct {
+	Company     id.Company `db:"company_id"` // zero: of the platform
+	ID          id.UUID    `db:"id"`
+	Kind        string     `db:"kind"`
+	Name        string     `db:"name"`
+	Description string     `db:"description"`
+	// Scopes are an API key's permissions, of which one can stand for many.
+	Scopes []string `db:"scopes"`
+	// RateLimit is in requests per 60 seconds; nil: the edge's default.
+	RateLimit  *int32     `db:"rate_limit"`
+	SecretHash []byte     `db:"secret_hash"`
+	Generation int64      `db:"generation"`
+	RevokedAt  *time.Time `db:"revoked_at"`
+	DisabledAt *time.Time `db:"disabled_at"`
+	DeletedAt  *time.Time `db:"deleted_at"`
+	ExpiresAt  *time.Time `db:"expires_at"`
+	RotatedAt  time.Time  `db:"rotated_at"`
+	LastUsedAt *time.Time `db:"last_used_at"`
+	Version    int64      `db:"version"`
+	CreatedAt  time.Time  `db:"created_at"`
+}
+
+// Subject is the identifier as callers and tokens have it.
+func (c *Credential) Subject() string { return kindOf(c.Kind).subject(c.ID) }
+
+// usable reports whether the credential gets tokens at an instant.
+func (c *Credential) usable(now time.Time) bool {
+	return c.DeletedAt == nil && c.DisabledAt == nil && (c.ExpiresAt == nil || now.Before(*c.ExpiresAt))
+}
+
+// revoke revokes every token issued before.
+func (c *Credential) revoke(now time.Time) {
+	c.Generation++
+	c.RevokedAt = &now
+}
+
+// rotate replaces the secret and returns the new one.
+func (c *Credential) rotate(now time.Time) (secret string) {
+	secret, c.SecretHash = newSecret()
+	c.RotatedAt = now
+	c.revoke(now)
+	return secret
+}
+
+// granting is the scopes that a token of the credential can have.
+func (c *Credential) granting() []string {
+	if c.Kind == kindKey {
+		return scopes.Expand(c.Scopes)
+	}
+	return c.Scopes
+}
+
+// setScopes replaces the scopes, and reports whether one was taken away.
+func (c *Credential) setScopes(scopes []string) (narrower bool) {
+	before := c.granting()
+	c.Scopes = scopes
+	after := c.granting()
+	return slices.ContainsFunc(before, func(scope string) bool { return !slices.Contains(after, scope) })
+}
+
+// setRateLimit replaces the rate limit, and reports whether it is another one. 0 is
+// none of its own.
+func (c *Credential) setRateLimit(limit int32) (changed bool) {
+	before := c.RateLimit
+	c.RateLimit = nil
+	if limit != 0 {
+		c.RateLimit = &limit
+	}
+	return (before == nil) != (limit == 0) || (before != nil && *before != limit)
+}
+
+// newSecret returns 64 hexadecimal characters, and what is kept of them.
+func newSecret() (secret string, hash []byte) {
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw) // never fails
+	secret = hex.EncodeToString(raw)
+	return secret, hashOf(secret)
+}
+
+func hashOf(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// tokenCompany returns the company that a token of c names when its caller asks for
+// one; "": for none. Only a credential of the platform may choose.
+func (c *Credential) tokenCompany(asked string) (id.Company, error) {
+	if asked == "" {
+		return c.Company, nil
+	}
+	company, err := id.Parse[id.Company](asked)
+	if err != nil || company.IsZero() || (!c.Company.IsZero() && company != c.Company) {
+		return company, fault.Missing("company")
+	}
+	return company, nil
+}
+
+// facts are what the audit log says of a credential.
+func (c *Credential) facts() []Detail {
+	limit, expires := "", ""
+	if c.RateLimit != nil {
+		limit = strconv.Itoa(int(*c.RateLimit))
+	}
+	if c.ExpiresAt != nil {
+		expires = c.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return []Detail{
+		{Field: "name", After: c.Name}, {Field: "description", After: c.Description},
+		{Field: kindOf(c.Kind).scopesField, After: strings.Join(c.Scopes, " ")}, {Field: "rate_limit", After: limit}, {Field: "expires_at", After: expires},
+	}
+}
+
+// changes are what the audit log says of a change from before to c; if no fact differs,
+// they are the name.
+func (c *Credential) changes(before Credential) []Detail {
+	if details := differences(before.facts(), c.facts()); len(details) > 0 {
+		return details
+	}
+	return []Detail{{Field: "name", After: c.Name}}
+}
+
+// disable, enable and remove decide changes; each reports whether it changed anything.
+func disable(c *Credential, now time.Time) bool {
+	if c.DisabledAt != nil {
+		return false
+	}
+	c.DisabledAt = &now
+	c.revoke(now)
+	return true
+}
+
+func enable(c *Credential, _ time.Time) bool {
+	if c.DisabledAt == nil {
+		return false
+	}
+	c.DisabledAt = nil
+	return true
+}
+
+func remove(c *Credential, now time.Time) bool {
+	c.DeletedAt = &now
+	c.revoke(now)
+	return true
+}

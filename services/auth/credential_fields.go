@@ -1,0 +1,83 @@
+package auth
+
+import (
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// credentialFields are what a request states of a credential; nil: nothing.
+type credentialFields struct {
+	name, description *string
+	scopes            []string
+	rateLimit         *int32 // in a change, 0 is none of its own
+	expiresAfterDays  *int32
+}
+
+// checkedForNew returns the fields of a new credential as they are kept.
+func (f credentialFields) checkedForNew(k credentialKind) (credentialFields, error) {
+	if len(f.scopes) == 0 {
+		f.scopes = []string{} // which is refused
+		if k.usual != nil {
+			f.scopes = k.usual()
+		}
+	}
+	return f.checked(k, 1)
+}
+
+// checkedForChange returns the fields of a change as they are kept.
+func (f credentialFields) checkedForChange(k credentialKind) (credentialFields, error) {
+	return f.checked(k, 0)
+}
+
+func (f credentialFields) checked(k credentialKind, leastRateLimit int32) (credentialFields, error) {
+	var check checks
+	if f.name != nil {
+		f.name = new(check.Line("name", *f.name, 1, maxName))
+	}
+	if f.description != nil {
+		f.description = new(check.Prose("description", *f.description, 0, maxDescription))
+	}
+	if f.scopes != nil {
+		f.scopes = check.scopes(k.scopesField, f.scopes, k.scopes())
+	}
+	check.expiry(f.expiresAfterDays)
+	check.rateLimit(f.rateLimit, leastRateLimit)
+	return f, check.Err()
+}
+
+// newCredential returns a credential with its secret, of a company that the caller may
+// act for; zero: of the platform.
+func newCredential(k credentialKind, company id.Company, credential id.UUID, f credentialFields, now time.Time) (c Credential, secret string) {
+	c = Credential{
+		Company: company, ID: credential, Kind: k.name, Scopes: f.scopes, RateLimit: f.rateLimit,
+		Generation: 1, Version: 1, CreatedAt: now, RotatedAt: now,
+	}
+	if f.name != nil {
+		c.Name = *f.name
+	}
+	if f.description != nil {
+		c.Description = *f.description
+	}
+	if f.expiresAfterDays != nil {
+		c.ExpiresAt = new(now.Add(time.Duration(*f.expiresAfterDays) * 24 * time.Hour))
+	}
+	secret, c.SecretHash = newSecret()
+	return c, secret
+}
+
+// update makes what the fields state of c.
+func (c *Credential) update(f credentialFields, now time.Time) {
+	if f.name != nil {
+		c.Name = *f.name
+	}
+	if f.description != nil {
+		c.Description = *f.description
+	}
+	narrower := f.scopes != nil && c.setScopes(f.scopes)
+	// Tokens carry the limit, so another limit takes new tokens.
+	limited := f.rateLimit != nil && c.setRateLimit(*f.rateLimit)
+	if narrower || limited {
+		c.revoke(now)
+	}
+}

@@ -1,0 +1,102 @@
+package auth
+
+import (
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/scopes"
+	"reservation.dev/platform/token"
+)
+
+// The kinds of credentials, as tokens and rows have them.
+const (
+	kindClient  = token.KindClient
+	kindKey     = token.KindKey
+	kindService = token.KindService
+)
+
+// credentialKind is what one kind of credential has of its own. Everything else is the
+// same for all kinds.
+type credentialKind struct {
+	name        string // in tokens and rows
+	thing       string // begins the actions in the audit log
+	scopesField string // in requests and in the audit log
+	scopes      func() []string
+	usual       func() []string // the scopes of a new one if its request has none; nil: it must have some
+	subject     func(credential id.UUID) string
+	parse       func(subject string) (id.UUID, error)
+}
+
+// apiClients are for Interface A.
+func apiClients() credentialKind {
+	return credentialKind{
+		name: kindClient, thing: "api_client", scopesField: "scopes", scopes: scopes.InterfaceA,
+		subject: func(credential id.UUID) string { return id.APIClient(credential).String() },
+		parse: func(subject string) (id.UUID, error) {
+			client, err := id.Parse[id.APIClient](subject)
+			return client.UUID(), err
+		},
+	}
+}
+
+// apiKeys are for Interface B. Their scopes are permissions, of which one stands for all.
+func apiKeys() credentialKind {
+	return credentialKind{
+		name: kindKey, thing: "api_key", scopesField: "permissions",
+		scopes:  func() []string { return append(scopes.InterfaceB(), scopes.Everything) },
+		usual:   func() []string { return []string{scopes.Everything} },
+		subject: func(credential id.UUID) string { return id.APIKey(credential).String() },
+		parse: func(subject string) (id.UUID, error) {
+			key, err := id.Parse[id.APIKey](subject)
+			return key.UUID(), err
+		},
+	}
+}
+
+// serviceCredentials are for gRPC.
+func serviceCredentials() credentialKind {
+	return credentialKind{
+		name: kindService, thing: "service_credential", scopesField: "scopes", scopes: scopes.Service,
+		subject: func(credential id.UUID) string { return id.ServiceCredential(credential).String() },
+		parse: func(subject string) (id.UUID, error) {
+			credential, err := id.Parse[id.ServiceCredential](subject)
+			return credential.UUID(), err
+		},
+	}
+}
+
+// platformCredentials are the service credentials of the platform, which can be given
+// the scope to administer it.
+func platformCredentials() credentialKind {
+	k := serviceCredentials()
+	k.scopes = func() []string { return append(scopes.Service(), token.Admin) }
+	return k
+}
+
+// kindOf returns the kind of a name.
+func kindOf(name string) credentialKind {
+	switch name {
+	case kindClient:
+		return apiClients()
+	case kindKey:
+		return apiKeys()
+	}
+	return serviceCredentials()
+}
+
+// parseSubject returns the identifier of a credential and the name of its kind.
+func parseSubject(subject string) (credential id.UUID, kind string, ok bool) {
+	for _, k := range []credentialKind{apiClients(), apiKeys(), serviceCredentials()} {
+		if credential, err := k.parse(subject); err == nil {
+			return credential, k.name, true
+		}
+	}
+	return id.UUID{}, "", false
+}
+
+// subjectUUID returns the identifier of a credential or an administrator.
+func subjectUUID(subject string) (u id.UUID, ok bool) {
+	if administrator, err := id.Parse[id.Administrator](subject); err == nil {
+		return administrator.UUID(), true
+	}
+	u, _, ok = parseSubject(subject)
+	return u, ok
+}

@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"reservation.dev/platform/fault"
+)
+
+// ReasonInvalidScope is a scope outside of what the credential has.
+const ReasonInvalidScope = "INVALID_SCOPE"
+
+// Reasons of faults about administrators.
+const (
+	ReasonSignInExpired         = "SIGN_IN_EXPIRED"
+	ReasonResetExpired          = "RESET_EXPIRED"
+	ReasonResetUsed             = "RESET_USED"
+	ReasonOwnAccount            = "OWN_ACCOUNT"
+	ReasonAdministratorDisabled = "ADMINISTRATOR_DISABLED"
+	ReasonEmailExists           = "EMAIL_ALREADY_EXISTS"
+	ReasonLastOwner             = "LAST_OWNER"
+	ReasonSessionEnded          = "SESSION_ENDED"
+	ReasonWrongPassword         = "WRONG_PASSWORD"
+	ReasonInvalidTotpCode       = "INVALID_TOTP_CODE"
+	ReasonTotpEnabled           = "TOTP_ALREADY_ENABLED"
+	ReasonTotpNotSetUp          = "TOTP_NOT_SET_UP"
+	ReasonInvitationExpired     = "INVITATION_EXPIRED"
+	ReasonInvitationAccepted    = "INVITATION_ACCEPTED"
+)
+
+// invalidCredentials is the one answer to all that is wrong with credentials.
+func invalidCredentials() *fault.Error {
+	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are not valid")
+}
+
+func adminEmailExists() *fault.Error {
+	f := fault.Refuse(ReasonEmailExists, "an administrator has this e-mail address")
+	f.Fields = []fault.Field{{Field: "email", Rule: "unique", Message: "belongs to an administrator"}}
+	return f
+}
+
+func sessionEnded() *fault.Error {
+	return fault.New(fault.Unauthenticated, ReasonSessionEnded, "the session has ended, sign in")
+}
+
+// signInExpired is the one answer to all that is wrong with a pending sign-in.
+func signInExpired() *fault.Error {
+	return fault.New(fault.Unauthenticated, ReasonSignInExpired, "the sign-in has ended, begin again with the password")
+}
+
+// ownAccount refuses what somebody else has to do.
+func ownAccount() error {
+	return fault.Refuse(ReasonOwnAccount, "this is for other administrators; your own account has a page of its own")
+}
+
+// wrongSignIn is the one answer to all that is wrong with an address and a password.
+func wrongSignIn() *fault.Error {
+	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the e-mail address or the password is not right")
+}
+
+func wrongCode() *fault.Error {
+	return fault.Refuse(ReasonInvalidTotpCode, "the code is not right, or was used before")
+}
+
+func wrongPassword() *fault.Error {
+	return fault.Refuse(ReasonWrongPassword, "the present password is not right")
+}
+
+func totpNotSetUp() error {
+	return fault.Refuse(ReasonTotpNotSetUp, "there is no secret yet; set one up first")
+}
+
+func totpEnabled() error {
+	return fault.Refuse(ReasonTotpEnabled, "codes are asked for already; turn that off first")
+}

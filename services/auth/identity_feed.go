@@ -1,0 +1,127 @@
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+)
+
+// identityFeed keeps the identity stream right. The stream has the latest event of each
+// subject only, and a verifier that starts trusts it. Events can come out of order: two
+// relays publish two changes of the same moment, or a process stops with events that it
+// has claimed, which another publishes half a minute later. By then the newer event may
+// have left the stream before anybody read it. The feed reads the older one, looks up
+// in the database what the latest event should be, and publishes it again.
+type identityFeed struct {
+	store  *store
+	outbox *outbox.Outbox
+	keys   *keyring
+	log    *slog.Logger
+	now    func() time.Time
+}
+
+// identityFeed returns the feed of what the server publishes.
+func (s *Server) identityFeed() *identityFeed {
+	return &identityFeed{store: s.store, outbox: s.outbox, keys: s.keys, log: s.log, now: s.instant}
+}
+
+// republish publishes again what was revoked while tokens of that time may still
+// live: the stream that keeps the latest events may be a new one.
+func (f *identityFeed) republish(ctx context.Context) error {
+	since := f.now().Add(-longestToken - clockSkew)
+	credentials, err := f.store.revokedSince(ctx, since)
+	if err != nil {
+		return err
+	}
+	administrators, err := f.store.revokedAdministrators(ctx, since)
+	if err != nil {
+		return err
+	}
+	var events []outbox.Event
+	for _, c := range credentials {
+		events = append(events, revoked(c.Subject(), c.Generation))
+	}
+	for _, a := range administrators {
+		events = append(events, revoked(a.ID.String(), a.Generation))
+	}
+	return f.publish(ctx, events...)
+}
+
+func (f *identityFeed) publish(ctx context.Context, events ...outbox.Event) error {
+	return f.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		return f.outbox.Append(ctx, tx, events...)
+	})
+}
+
+// follow watches the identity subjects until ctx ends. Every replica does; publishing
+// the same event twice does no harm. Events from before the start are not looked up,
+// because there can be very many: republish has published those that still matter.
+func (f *identityFeed) follow(b *bus.Bus) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		var caughtUp atomic.Bool
+		each := func(m bus.Message) {
+			order, err := orderOf(m)
+			if err != nil {
+				f.log.Error("identity event not understood", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
+				return
+			}
+			if caughtUp.Load() {
+				f.correct(ctx, m.Subject, order)
+			}
+		}
+		return b.Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, each, func() { caughtUp.Store(true) })
+	}
+}
+
+// correctAgain is the wait before another attempt to correct.
+const correctAgain = time.Second
+
+// correct publishes the newest event of a subject if the one that was read is older,
+// and tries until ctx ends: the stream must not keep the older one.
+func (f *identityFeed) correct(ctx context.Context, subject string, order int64) {
+	for {
+		err := f.correctOnce(ctx, subject, order)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		f.log.Warn("the newest identity event could not be looked up or published again", "subject", subject, "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(correctAgain):
+		}
+	}
+}
+
+func (f *identityFeed) correctOnce(ctx context.Context, subject string, order int64) error {
+	holder, isRevocation := strings.CutPrefix(subject, subjectRevoked)
+	if !isRevocation {
+		version, err := f.store.keySetVersion(ctx)
+		if err != nil || version <= order {
+			return err
+		}
+		f.warnOfOrder(subject)
+		return f.keys.start(ctx)
+	}
+	u, ok := subjectUUID(holder)
+	if !ok {
+		return nil // a kind of holder that a newer release has
+	}
+	generation, err := f.store.generation(ctx, u)
+	if err != nil || generation <= order {
+		return err
+	}
+	f.warnOfOrder(subject)
+	return f.publish(ctx, revoked(holder, generation))
+}
+
+func (f *identityFeed) warnOfOrder(subject string) {
+	f.log.Warn("an identity event came after a newer one, which is published again", "subject", subject)
+}

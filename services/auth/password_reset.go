@@ -1,0 +1,48 @@
+package auth
+
+import (
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+const (
+	resetLifetime = time.Hour
+
+	// resetKept is how long a link can say that it was used or has expired.
+	resetKept = 7 * 24 * time.Hour
+)
+
+// passwordReset lets an administrator choose a new password.
+type passwordReset struct {
+	Company       id.Company       `db:"company_id"`
+	TokenHash     []byte           `db:"token_hash"`
+	Administrator id.Administrator `db:"administrator_id"`
+	MadeBy        string           `db:"made_by"`
+	CreatedAt     time.Time        `db:"created_at"`
+	ExpiresAt     time.Time        `db:"expires_at"`
+	UsedAt        *time.Time       `db:"used_at"`
+}
+
+// checkOpen returns why the link cannot be used at an instant; nil: it can.
+func (r *passwordReset) checkOpen(now time.Time) error {
+	switch {
+	case r.UsedAt != nil:
+		return fault.Refuse(ReasonResetUsed, "the link was used already; sign in")
+	case !now.Before(r.ExpiresAt):
+		return fault.Refuse(ReasonResetExpired, "the link has expired; ask for another one")
+	}
+	return nil
+}
+
+// newPasswordReset returns a link for an administrator, which somebody makes for them,
+// and its token.
+func newPasswordReset(a Administrator, madeBy string, now time.Time) (r passwordReset, raw string, err error) {
+	if a.DisabledAt != nil {
+		return r, "", fault.Refuse(ReasonAdministratorDisabled, "the administrator is disabled; enable them first")
+	}
+	r = passwordReset{Company: a.Company, Administrator: a.ID, MadeBy: madeBy, CreatedAt: now, ExpiresAt: now.Add(resetLifetime)}
+	raw, r.TokenHash = newToken()
+	return r, raw, nil
+}

@@ -1,0 +1,43 @@
+package auth
+
+import (
+	"slices"
+	"strings"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/scopes"
+)
+
+// roleScopes are what the access tokens of a role may do, sorted.
+func roleScopes(role string) []string {
+	list := scopes.Staff()
+	if role == roleOwner {
+		list = scopes.Owner()
+	}
+	slices.Sort(list)
+	return list
+}
+
+// granted returns the scopes of a token: all of the credential's, or those that
+// were asked for, in the order of the credential's.
+func granted(all []string, asked string) ([]string, error) {
+	wanted := strings.Fields(asked)
+	if len(wanted) == 0 {
+		return all, nil
+	}
+	for _, scope := range wanted {
+		if !slices.Contains(all, scope) {
+			return nil, &fault.Error{
+				Kind: fault.Invalid, Reason: ReasonInvalidScope, Message: "the client does not have a scope that was asked for",
+				Fields: []fault.Field{{Field: "scope", Rule: "granted", Message: "must have only scopes of the client"}},
+			}
+		}
+	}
+	var out []string
+	for _, scope := range all {
+		if slices.Contains(wanted, scope) {
+			out = append(out, scope)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,212 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
+)
+
+// This file has what the RPCs of all kinds of credentials share. The answers that are
+// kept for idempotency keys have no secret: a repetition returns none, and a caller who
+// has lost a secret rotates it.
+
+// credentialAnswer is where the response of an RPC has the credential and its secret.
+type credentialAnswer struct {
+	credential func(Credential)
+	secret     *string
+}
+
+// createCredential makes a credential of a company; zero: of the platform.
+func createCredential[R proto.Message](
+	ctx context.Context, s *Server, k credentialKind, company id.Company, fields credentialFields, req proto.Message, resp R, answer credentialAnswer,
+) (R, error) {
+	fields, err := fields.checkedForNew(k)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		c, secret := newCredential(k, company, s.newID(), fields, s.instant())
+		answer.credential(c)
+		tx.AfterCommit(func() { *answer.secret = secret })
+		return s.addCredential(ctx, tx, k, c)
+	})
+}
+
+func (s *Server) addCredential(ctx context.Context, tx *pg.Tx, k credentialKind, c Credential) error {
+	// The company of a token exists; that of a platform credential's metadata may not.
+	if !c.Company.IsZero() {
+		if _, err := s.store.lockCompany(ctx, tx, c.Company); err != nil {
+			return err
+		}
+	}
+	if err := s.mayGrant(ctx, tx, Credential{}, c); err != nil {
+		return err
+	}
+	return errors.Join(
+		s.store.insertCredential(ctx, tx, c),
+		s.store.audit(ctx, tx, c.Company, c.CreatedAt, rpc.Caller(ctx), k.thing+".create", c.Subject(), withoutEmpty(c.facts())...))
+}
+
+// getCredential returns a credential of the caller's company.
+func (s *Server) getCredential(ctx context.Context, k credentialKind, subject string) (Credential, error) {
+	company, credential, err := credentialOf(ctx, k, subject)
+	if err != nil {
+		return Credential{}, err
+	}
+	return s.store.credential(ctx, company, credential, k.name)
+}
+
+// credentialOf returns the company and the identifier of the credential that a request
+// names.
+func credentialOf(ctx context.Context, k credentialKind, subject string) (company id.Company, credential id.UUID, err error) {
+	if company, err = companyOf(ctx, k); err != nil {
+		return company, credential, err
+	}
+	if credential, err = k.parse(subject); err != nil {
+		return company, credential, fault.Missing("credential")
+	}
+	return company, credential, nil
+}
+
+// companyOf returns the company whose credentials a request is about. Service credentials
+// are the platform's own if one of them calls for no company.
+func companyOf(ctx context.Context, k credentialKind) (id.Company, error) {
+	if k.name == kindService && isPlatform(ctx) {
+		return id.Company{}, nil
+	}
+	return rpc.Tenant(ctx)
+}
+
+// listCredentials returns a page of the credentials of the caller's company.
+func (s *Server) listCredentials(ctx context.Context, k credentialKind, req page.Request) (list []Credential, next string, err error) {
+	company, err := companyOf(ctx, k)
+	if err != nil {
+		return nil, "", err
+	}
+	return listPage(req, byID("id"),
+		func(p page.Page) ([]Credential, error) { return s.store.credentials(ctx, company, k.name, p) },
+		func(c *Credential) page.Cursor { return page.Cursor{ID: c.ID} })
+}
+
+// credentialRequest is a request about one credential.
+type credentialRequest interface {
+	proto.Message
+	GetId() string
+}
+
+// rotateCredential gives a credential another secret.
+func rotateCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, req credentialRequest, resp R, answer credentialAnswer) (R, error) {
+	return writeCredential(ctx, s, k, req, resp, func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error {
+		c, err := s.changeInTx(ctx, tx, company, credential, k, "rotate", func(c *Credential, now time.Time) bool {
+			secret := c.rotate(now)
+			tx.AfterCommit(func() { *answer.secret = secret })
+			return true
+		})
+		answer.credential(c)
+		return err
+	})
+}
+
+// changeCredential changes a credential as decide does, which reports whether it has
+// changed anything.
+func changeCredential[R proto.Message](
+	ctx context.Context, s *Server, k credentialKind, verb string, req credentialRequest, resp R,
+	decide func(c *Credential, now time.Time) bool, answer func(Credential),
+) (R, error) {
+	return writeCredential(ctx, s, k, req, resp, func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error {
+		c, err := s.changeInTx(ctx, tx, company, credential, k, verb, decide)
+		answer(c)
+		return err
+	})
+}
+
+// updateCredential changes what the fields state.
+func updateCredential[R proto.Message](
+	ctx context.Context, s *Server, k credentialKind, fields credentialFields, req credentialRequest, resp R, answer func(Credential),
+) (R, error) {
+	var none R
+	if _, _, err := credentialOf(ctx, k, req.GetId()); err != nil {
+		return none, err
+	}
+	fields, err := fields.checkedForChange(k)
+	if err != nil {
+		return none, err
+	}
+	return changeCredential(ctx, s, k, "update", req, resp, func(c *Credential, now time.Time) bool {
+		c.update(fields, now)
+		return true
+	}, answer)
+}
+
+// writeCredential runs fn in a transaction on the credential that a request names, once
+// per idempotency key.
+func writeCredential[R proto.Message](
+	ctx context.Context, s *Server, k credentialKind, req credentialRequest, resp R,
+	fn func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error,
+) (R, error) {
+	company, credential, err := credentialOf(ctx, k, req.GetId())
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		return fn(ctx, tx, company, credential)
+	})
+}
+
+// changeInTx locks a credential, changes it as decide does, saves it, and publishes a
+// raised generation.
+func (s *Server) changeInTx(
+	ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, k credentialKind, verb string,
+	decide func(c *Credential, now time.Time) bool,
+) (Credential, error) {
+	c, err := s.store.lockCredential(ctx, tx, company, credential, k.name)
+	if err != nil {
+		return c, err
+	}
+	before, now := c, s.instant()
+	if !decide(&c, now) {
+		return c, nil
+	}
+	if err := s.mayGrant(ctx, tx, before, c); err != nil {
+		return before, err
+	}
+	c.Version++
+	err = errors.Join(
+		s.store.updateCredential(ctx, tx, c),
+		s.store.audit(ctx, tx, company, now, rpc.Caller(ctx), k.thing+"."+verb, c.Subject(), c.changes(before)...))
+	if err == nil && c.Generation != before.Generation {
+		err = s.outbox.Append(ctx, tx, revoked(c.Subject(), c.Generation))
+	}
+	return c, err
+}
+
+// mayGrant refuses a change of a credential that gives it more than the caller
+// has: a scope, a higher rate limit or a later expiry. before is the zero
+// Credential for a new one. What the service does by itself is not limited.
+func (s *Server) mayGrant(ctx context.Context, tx *pg.Tx, before, after Credential) error {
+	claims := rpc.ClaimsFrom(ctx)
+	if claims == nil {
+		return nil
+	}
+	g := grantor{claims: claims, isLimited: !claims.IsAdmin() && claims.Kind != token.KindAdministrator}
+	if g.isLimited {
+		own, err := s.store.callersCredential(ctx, tx, claims)
+		if err != nil {
+			return err
+		}
+		g.expiresAt = own.ExpiresAt
+	}
+	return g.allows(before, after)
+}

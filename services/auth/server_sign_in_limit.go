@@ -1,0 +1,50 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// countAttempt counts an attempt for each limit, or refuses it for coming too early;
+// a refused attempt is not counted.
+func (s *Server) countAttempt(ctx context.Context, limits ...signInLimit) error {
+	now := s.instant()
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		var wait time.Duration
+		for _, l := range limits {
+			failed, last, err := s.store.lockFailures(ctx, tx, l, now)
+			if err != nil {
+				return err
+			}
+			wait = max(wait, last.Add(l.gap(failed)).Sub(now))
+		}
+		if wait > 0 {
+			return tooManyAttempts(wait)
+		}
+		return s.store.countFailures(ctx, tx, limits, now)
+	})
+}
+
+// forgetFailures drops the failures of limits whose attempt was right.
+func (s *Server) forgetFailures(ctx context.Context, limits ...signInLimit) {
+	s.correctFailures(ctx, limits, nil)
+}
+
+// takeBackAttempt stops counting an attempt that was neither right nor wrong.
+func (s *Server) takeBackAttempt(ctx context.Context, limits ...signInLimit) {
+	s.correctFailures(ctx, nil, limits)
+}
+
+// correctFailures corrects the counts after an attempt. If that fails, they stay too
+// high, which makes somebody wait and locks nobody out.
+func (s *Server) correctFailures(ctx context.Context, forget, takeBack []signInLimit) {
+	err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+		return s.store.correctFailures(ctx, tx, forget, takeBack)
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("failures of signing in", "error", err.Error())
+	}
+}

@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"reservation.dev/devkit/testkit"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+func TestSigningKeys(t *testing.T) { // invariant 5
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.start(), w.start()
+	t.Run("of replicas that start at once are one set", func(t *testing.T) {
+		keys, err := two.signing.ListSigningKeys(two.as(""), &authv1.ListSigningKeysRequest{})
+		if err != nil || len(keys.GetSigningKeys()) != 1 || keys.GetSigningKeys()[0].GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_ACTIVE {
+			t.Errorf("got %v, %v", keys, err)
+		}
+	})
+	t.Run("rotate without a token being refused", func(t *testing.T) {
+		company := one.company()
+		clientID, secret := one.client(company)
+		before := one.token(clientID, secret)
+		res, err := one.signing.RotateSigningKey(one.as(""), &authv1.RotateSigningKeyRequest{})
+		if err != nil || res.GetSigningKey().GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_PENDING {
+			t.Fatalf("got %v, %v", res, err)
+		}
+		testkit.Eventually(t, 5*time.Second, func() error {
+			k, err := two.keys.active(time.Now())
+			if err == nil && k.KID != res.GetSigningKey().GetKid() {
+				err = errors.New("the other replica does not sign with the new key yet")
+			}
+			return err
+		})
+		after := two.token(clientID, secret)
+		for _, raw := range []string{before, after} {
+			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
+				soon(t, func() error { _, err := v.Verify(t.Context(), raw); return err })
+			}
+		}
+		jwks, err := one.tokens.GetJwks(t.Context(), &authv1.GetJwksRequest{})
+		if err != nil || len(jwks.GetKeys()) != 2 {
+			t.Errorf("got %v, %v", jwks, err)
+		}
+	})
+	t.Run("that leaked are dropped, and their tokens with them", func(t *testing.T) {
+		company := one.company()
+		clientID, secret := one.client(company)
+		before := one.token(clientID, secret)
+		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), before); return err })
+		if _, err := one.signing.RotateSigningKey(one.as(""), &authv1.RotateSigningKeyRequest{Revoke: true}); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, 3*time.Second, func() error {
+			if _, err := two.verifier.Verify(t.Context(), before); !fault.Is(err, fault.Unauthenticated) {
+				return errors.New("a token of the dropped key is accepted")
+			}
+			return nil
+		})
+		testkit.Eventually(t, 3*time.Second, func() error {
+			_, err := one.verifier.Verify(t.Context(), two.token(clientID, secret))
+			return err
+		})
+	})
+	t.Run("are replaced by age once, however many replicas find it due", func(t *testing.T) {
+		later := time.Now().Add(25 * time.Hour)
+		var wg sync.WaitGroup
+		for _, r := range []*replica{one, two} {
+			r.keys.now = func() time.Time { return later }
+			wg.Go(func() {
+				if err := r.keys.runOnce(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from signing_keys where retired_until is null`)
+		if err != nil || n != 1 {
+			t.Errorf("%d keys are not retired, %v", n, err)
+		}
+		if err := one.keys.reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// And once the tokens of the retired ones have expired, these are gone.
+		one.keys.now = func() time.Time { return later.Add(longestToken + time.Hour) }
+		if err := one.keys.runOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		n, err = pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from signing_keys where retired_until < $1`, one.keys.now())
+		if err != nil || n != 0 {
+			t.Errorf("%d retired keys are left, %v", n, err)
+		}
+	})
+}

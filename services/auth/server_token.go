@@ -1,0 +1,150 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"strings"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// tokenLifetime is how long a token lives unless something else is said.
+const tokenLifetime = time.Hour
+
+// IssueToken implements TokenService.
+func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
+	var check checks
+	check.required("client_id", req.GetClientId())
+	check.required("client_secret", req.GetClientSecret())
+	if err := check.Err(); err != nil {
+		return nil, err
+	}
+	now := s.instant()
+	key := throttleKey{subject: shortened(req.GetClientId()), address: req.GetClientAddress()}
+	c, err := s.authenticate(ctx, req, now)
+	if fault.Is(err, fault.Unauthenticated) {
+		return nil, s.refuse(ctx, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.throttle.passed(key)
+	claims, err := s.claims(ctx, req, c, now)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.keys.sign(claims)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.used(ctx, c, now); err != nil {
+		s.log.Warn("last use of a credential", "credential", c.Subject(), "error", err.Error())
+	}
+	return &authv1.IssueTokenResponse{
+		AccessToken: raw, ExpiresIn: int32(claims.ExpiresAt.Sub(now) / time.Second), Scope: strings.Join(claims.Scopes, " "),
+		RateLimit: c.RateLimit,
+	}, nil
+}
+
+// shortened keeps a stranger's identifier from filling the memory.
+func shortened(s string) string { return s[:min(len(s), 64)] }
+
+// authenticate returns the credential whose identifier and secret these are. It
+// compares in constant time, and does the same work where there is none.
+func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest, now time.Time) (Credential, error) {
+	c := Credential{SecretHash: make([]byte, 32)}
+	if credential, kind, ok := parseSubject(req.GetClientId()); ok && isWanted(kind, req.GetKind()) {
+		found, err := s.store.anyCredential(ctx, credential)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return c, err
+		}
+		if err == nil && found.Kind == kind {
+			c = found
+		}
+	}
+	right := subtle.ConstantTimeCompare(hashOf(req.GetClientSecret()), c.SecretHash) == 1
+	if !right || !c.usable(now) {
+		return c, invalidCredentials()
+	}
+	return c, nil
+}
+
+// refuse answers a failure, after the delay that repeated ones get. It holds
+// nothing while it waits.
+func (s *Server) refuse(ctx context.Context, key throttleKey) error {
+	delay, stayAway := s.throttle.failed(key)
+	if stayAway > 0 {
+		return tooManyAttempts(stayAway)
+	}
+	if delay == 0 {
+		return invalidCredentials()
+	}
+	select {
+	case s.throttle.waiting <- struct{}{}:
+		defer func() { <-s.throttle.waiting }()
+	default:
+		return tooManyAttempts(longestDelay)
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return invalidCredentials()
+	}
+}
+
+// claims is what the token of a credential says.
+func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Credential, now time.Time) (token.Claims, error) {
+	scopes, err := granted(c.granting(), req.GetScope())
+	if err != nil {
+		return token.Claims{}, err
+	}
+	lifetime := tokenLifetime
+	if asked := time.Duration(req.GetLifetimeSeconds()) * time.Second; asked != 0 && c.Kind == kindService {
+		if asked < time.Second || asked > longestToken {
+			return token.Claims{}, fault.InvalidFields(fault.Field{Field: "lifetime_seconds", Rule: "range", Message: "must be 1 to 86400"})
+		}
+		lifetime = asked
+	}
+	company, err := c.tokenCompany(req.GetCompanyId())
+	if err != nil {
+		return token.Claims{}, err
+	}
+	claims := token.Claims{
+		Subject: c.Subject(), Kind: c.Kind, Company: company, Scopes: scopes, Generation: c.Generation,
+		// A token carries whole seconds.
+		IssuedAt: now.Truncate(time.Second), ID: s.newID().String(),
+	}
+	if c.RateLimit != nil {
+		claims.RateLimit = int(*c.RateLimit)
+	}
+	claims.ExpiresAt = now.Add(lifetime)
+	if c.ExpiresAt != nil && c.ExpiresAt.Before(claims.ExpiresAt) {
+		claims.ExpiresAt = *c.ExpiresAt
+	}
+	if !company.IsZero() {
+		tenant, err := s.store.company(ctx, company)
+		if err != nil {
+			return token.Claims{}, err
+		}
+		claims.Zone, claims.Currency, claims.CompanyVersion = tenant.Timezone, tenant.Currency, tenant.Version
+	}
+	return claims, nil
+}
+
+func isWanted(kind string, wanted authv1.CredentialKind) bool {
+	switch wanted {
+	case authv1.CredentialKind_CREDENTIAL_KIND_UNSPECIFIED:
+		return true
+	case authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT:
+		return kind == kindClient
+	case authv1.CredentialKind_CREDENTIAL_KIND_API_KEY:
+		return kind == kindKey
+	}
+	return kind == kindService
+}

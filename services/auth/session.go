@@ -1,0 +1,96 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/token"
+)
+
+const (
+	accessTokenLifetime = 5 * time.Minute
+
+	pendingLifetime = 5 * time.Minute
+
+	// pendingFailures wrong codes end a sign-in that waits for one.
+	pendingFailures = 5
+
+	// mostPending bounds those of one administrator; the oldest give way.
+	mostPending = 5
+)
+
+// sessionTimes are how long a session may lie idle, and how long it lives at most.
+type sessionTimes struct{ idle, lifetime time.Duration }
+
+// Session is a browser that is signed in.
+type Session struct {
+	Company       id.Company       `db:"company_id"`
+	ID            id.Session       `db:"id"`
+	Administrator id.Administrator `db:"administrator_id"`
+	TokenHash     []byte           `db:"token_hash"`
+	Address       string           `db:"address"`
+	UserAgent     string           `db:"user_agent"`
+	CreatedAt     time.Time        `db:"created_at"`
+	LastUsedAt    time.Time        `db:"last_used_at"`
+	ExpiresAt     time.Time        `db:"expires_at"`
+}
+
+// live reports whether the session can be used at an instant, when it may lie
+// idle for so long.
+func (s *Session) live(now time.Time, idle time.Duration) bool {
+	return now.Before(s.ExpiresAt) && now.Before(s.LastUsedAt.Add(idle))
+}
+
+// signedIn is what a session's token stands for.
+type signedIn struct {
+	session       Session
+	administrator Administrator
+	company       Company
+}
+
+// pendingSignIn is a password that was right, and waits for a code.
+type pendingSignIn struct {
+	Company       id.Company       `db:"company_id"`
+	TokenHash     []byte           `db:"token_hash"`
+	Administrator id.Administrator `db:"administrator_id"`
+	Failures      int              `db:"failures"`
+	Address       string           `db:"address"` // the browser's, when the password was right
+	CreatedAt     time.Time        `db:"created_at"`
+	ExpiresAt     time.Time        `db:"expires_at"`
+}
+
+// live reports whether a code still makes a session of it, for an administrator
+// as they are now.
+func (p *pendingSignIn) live(a Administrator, now time.Time) bool {
+	return now.Before(p.ExpiresAt) && a.DisabledAt == nil && a.needsCode() && !a.PasswordChangedAt.After(p.CreatedAt)
+}
+
+// accessClaims are those of the access token of a session, except its id.
+func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Claims {
+	expires := now.Add(accessTokenLifetime)
+	if s.ExpiresAt.Before(expires) {
+		expires = s.ExpiresAt
+	}
+	return token.Claims{
+		Subject: a.ID.String(), Kind: token.KindAdministrator, Session: s.ID.String(), Company: a.Company,
+		Zone: c.Timezone, Currency: c.Currency, CompanyVersion: c.Version, Scopes: roleScopes(a.Role), Generation: a.Generation,
+		IssuedAt: now.Truncate(time.Second), ExpiresAt: expires,
+	}
+}
+
+// browser is from where somebody signs in.
+type browser struct {
+	address, userAgent string
+	devices            []string // tokens that it keeps, see device
+}
+
+// newToken returns an opaque token of 256 random bits, and what is kept of it.
+func newToken() (raw string, hash []byte) {
+	bits := make([]byte, sha256.Size)
+	_, _ = rand.Read(bits) // never fails
+	raw = base64.RawURLEncoding.EncodeToString(bits)
+	return raw, hashOf(raw)
+}
