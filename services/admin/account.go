@@ -25,7 +25,7 @@ type accountPage struct {
 func (accountPage) head() (string, string) { return "Account", "account" }
 
 func (v *visit) accountPage() (accountPage, error) {
-	res, err := v.web.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{})
+	res, err := v.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{})
 	return accountPage{
 		Profile: newForm("name", v.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
 	}, err
@@ -46,18 +46,18 @@ func (v *visit) accountAgain(put func(*accountPage)) error {
 		return err
 	}
 	put(&page)
-	return v.again("account", page)
+	return v.notAccepted("account", page)
 }
 
 func (v *visit) updateProfile() error {
-	f := v.sent()
+	f := v.sent(nil)
 	name := f.required("name", "Your name")
 	if !f.Failed() {
-		_, err := v.web.services.admins.UpdateProfile(v.ctx, &authv1.UpdateProfileRequest{Name: name})
+		_, err := v.services.admins.UpdateProfile(v.ctx, &authv1.UpdateProfileRequest{Name: name})
 		if err == nil {
 			return v.back("/account", "Saved.")
 		}
-		if !f.refuse(err, nil) {
+		if !f.refuse(err) {
 			return err
 		}
 	}
@@ -90,32 +90,30 @@ func (v *visit) dismissNotices() error {
 	back := local(v.value("back"), home)
 	until, err := time.Parse(time.RFC3339Nano, v.value("until"))
 	if err != nil {
-		v.redirect(back)
-		return nil
+		return v.to(back)
 	}
-	if _, err := v.web.services.admins.DismissNotices(v.ctx, &authv1.DismissNoticesRequest{Until: timestamppb.New(until)}); err != nil {
+	if _, err := v.services.admins.DismissNotices(v.ctx, &authv1.DismissNoticesRequest{Until: timestamppb.New(until)}); err != nil {
 		return err
 	}
-	v.redirect(back)
-	return nil
+	return v.to(back)
 }
 
 func (v *visit) changePassword() error {
-	f := v.sent()
+	f := v.sent(map[string]string{"new_password": "password", "current_password": "current"})
 	current := f.Get("current")
 	if current == "" {
 		f.add("current", "Your present password is needed.")
 	}
 	password := v.newPassword(f)
 	if !f.Failed() {
-		res, err := v.web.services.admins.ChangePassword(v.ctx, &authv1.ChangePasswordRequest{
+		res, err := v.services.admins.ChangePassword(v.ctx, &authv1.ChangePasswordRequest{
 			CurrentPassword: current, NewPassword: password, DeviceTokens: v.devices(),
 		})
 		if err == nil {
 			v.keepDevices(res.GetDeviceTokens())
 			return v.back("/account", "The password is changed. Your other sessions have ended.")
 		}
-		if !v.wrongPassword(f, "current", err) && !f.refuse(err, map[string]string{"new_password": "password", "current_password": "current"}) {
+		if !v.wrongPassword(f, "current", err) && !f.refuse(err) {
 			return err
 		}
 	}
@@ -173,11 +171,11 @@ func qrOf(text string) (qrCode, error) {
 }
 
 func (v *visit) setupTotp() error {
-	f := v.sent()
+	f := v.sent(nil)
 	if f.required("setup-password", "Your password"); f.Failed() {
 		return v.accountAgain(func(p *accountPage) { p.Setup = f })
 	}
-	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
+	res, err := v.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
 	switch {
 	case err == nil:
 		return v.showTotp(newForm(), res)
@@ -190,7 +188,7 @@ func (v *visit) setupTotp() error {
 // totpAgain shows the secret that waits to be confirmed, with a code that was not
 // accepted.
 func (v *visit) totpAgain(f *form) error {
-	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Again: true})
+	res, err := v.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Again: true})
 	if err != nil {
 		return v.refusedTotp(err)
 	}
@@ -204,7 +202,7 @@ func (v *visit) showTotp(f *form, res *authv1.SetupTotpResponse) error {
 	}
 	page := totpPage{Form: f, Secret: res.GetSecret(), Code: code}
 	if f.Failed() {
-		return v.again("totp", page)
+		return v.notAccepted("totp", page)
 	}
 	return v.render("totp", page)
 }
@@ -213,20 +211,18 @@ func (v *visit) showTotp(f *form, res *authv1.SetupTotpResponse) error {
 // the first time, and its recovery codes were in an answer that nobody may have seen.
 func (v *visit) refusedTotp(err error) error {
 	if fault.From(err).Reason == "TOTP_ALREADY_ENABLED" {
-		v.flash("failed", "Two-step sign-in is on already. If you have not kept the recovery codes, make new ones here.")
-		v.redirect("/account")
-		return nil
+		return v.sayFailed("/account", "Two-step sign-in is on already. If you have not kept the recovery codes, make new ones here.")
 	}
 	return v.refused("/account", err)
 }
 
 func (v *visit) confirmTotp() error {
-	f := v.sent()
+	f := v.sent(nil)
 	code := f.required("code", "The code")
 	if f.Failed() {
 		return v.totpAgain(f)
 	}
-	res, err := v.web.services.admins.ConfirmTotp(v.ctx, &authv1.ConfirmTotpRequest{Code: strings.ReplaceAll(code, " ", "")})
+	res, err := v.services.admins.ConfirmTotp(v.ctx, &authv1.ConfirmTotpRequest{Code: strings.ReplaceAll(code, " ", "")})
 	if err == nil {
 		return v.render("totp", totpPage{Recovery: res.GetRecoveryCodes()})
 	}
@@ -242,12 +238,12 @@ func (v *visit) confirmTotp() error {
 }
 
 func (v *visit) disableTotp() error {
-	f := v.sent()
-	_, err := v.web.services.admins.DisableTotp(v.ctx, &authv1.DisableTotpRequest{Password: f.Get("totp-password")})
+	f := v.sent(map[string]string{"password": "totp-password"})
+	_, err := v.services.admins.DisableTotp(v.ctx, &authv1.DisableTotpRequest{Password: f.Get("totp-password")})
 	if err == nil {
 		return v.back("/account", "Two-step sign-in is off.")
 	}
-	if !v.wrongPassword(f, "totp-password", err) && !f.refuse(err, map[string]string{"password": "totp-password"}) {
+	if !v.wrongPassword(f, "totp-password", err) && !f.refuse(err) {
 		return err
 	}
 	return v.accountAgain(func(p *accountPage) { p.Totp = f })
@@ -255,12 +251,12 @@ func (v *visit) disableTotp() error {
 
 // renewRecoveryCodes replaces the recovery codes, and shows them this once.
 func (v *visit) renewRecoveryCodes() error {
-	f := v.sent()
-	res, err := v.web.services.admins.RenewRecoveryCodes(v.ctx, &authv1.RenewRecoveryCodesRequest{Password: f.Get("codes-password")})
+	f := v.sent(nil)
+	res, err := v.services.admins.RenewRecoveryCodes(v.ctx, &authv1.RenewRecoveryCodesRequest{Password: f.Get("codes-password")})
 	if err == nil {
 		return v.render("totp", totpPage{Recovery: res.GetRecoveryCodes(), Renewed: true})
 	}
-	if !v.wrongPassword(f, "codes-password", err) && !f.refuse(err, nil) {
+	if !v.wrongPassword(f, "codes-password", err) && !f.refuse(err) {
 		return err
 	}
 	return v.accountAgain(func(p *accountPage) { p.Codes = f })
@@ -268,14 +264,14 @@ func (v *visit) renewRecoveryCodes() error {
 
 func (v *visit) endSession() error {
 	back := local(v.value("back"), "/account")
-	if _, err := v.web.services.admins.EndSession(v.ctx, &authv1.EndSessionRequest{Id: v.r.PathValue("id")}); err != nil {
+	if _, err := v.services.admins.EndSession(v.ctx, &authv1.EndSessionRequest{Id: v.r.PathValue("id")}); err != nil {
 		return v.refused(back, err)
 	}
 	return v.back(back, "The session has ended.")
 }
 
 func (v *visit) endOtherSessions() error {
-	res, err := v.web.services.admins.EndOtherSessions(v.ctx, &authv1.EndOtherSessionsRequest{})
+	res, err := v.services.admins.EndOtherSessions(v.ctx, &authv1.EndOtherSessionsRequest{})
 	if err != nil {
 		return v.refused("/account", err)
 	}

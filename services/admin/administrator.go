@@ -20,11 +20,11 @@ type administratorPage struct {
 func (p administratorPage) head() (string, string) { return p.GetName(), "administrators" }
 
 func (v *visit) findAdministrator() (administratorPage, error) {
-	res, err := v.web.services.admins.GetAdministrator(v.ctx, &authv1.GetAdministratorRequest{Id: v.r.PathValue("id")})
+	res, err := v.services.admins.GetAdministrator(v.ctx, &authv1.GetAdministratorRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return administratorPage{}, err
 	}
-	sessions, err := v.web.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{AdministratorId: res.GetAdministrator().GetId()})
+	sessions, err := v.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{AdministratorId: res.GetAdministrator().GetId()})
 	if err != nil {
 		return administratorPage{}, err
 	}
@@ -101,15 +101,13 @@ func (v *visit) confirmAdministrator() error {
 	if others && page.Self {
 		return v.back("/account", "What concerns your own account is here.")
 	}
-	p.Section, p.Subject, p.Action = "administrators", page.GetName()+", "+page.GetEmail(), v.r.URL.Path
-	p.Back = "/settings/administrators/" + page.GetId()
-	return v.render("confirm", p)
+	return v.confirm(p, "administrators", page.GetName()+", "+page.GetEmail(), "/settings/administrators/"+page.GetId())
 }
 
 func (v *visit) changeAdministrator() error {
 	named := v.r.PathValue("id")
 	path := "/settings/administrators/" + named
-	admins, yes, no := v.web.services.admins, true, false
+	admins, yes, no := v.services.admins, true, false
 	update, said := &authv1.UpdateAdministratorRequest{Id: named}, ""
 	switch v.r.PathValue("action") {
 	case "owner":
@@ -143,7 +141,7 @@ func (v *visit) changeAdministrator() error {
 	default:
 		return fault.Missing("page")
 	}
-	if _, err := admins.UpdateAdministrator(v.write("update"), update); err != nil {
+	if _, err := perform(v, admins.UpdateAdministrator, update); err != nil {
 		return v.refused(path, err)
 	}
 	if named == v.session.Administrator.GetId() && update.Role != nil {
@@ -154,7 +152,7 @@ func (v *visit) changeAdministrator() error {
 
 // makeResetLink makes a link for a new password, and shows it this once.
 func (v *visit) makeResetLink(path string) error {
-	res, err := v.web.services.admins.CreatePasswordReset(v.write("reset"), &authv1.CreatePasswordResetRequest{Id: v.r.PathValue("id")})
+	res, err := perform(v, v.services.admins.CreatePasswordReset, &authv1.CreatePasswordResetRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return v.refused(path, err)
 	}

@@ -44,7 +44,7 @@ func (administratorsPage) head() (string, string) { return "Administrators", "ad
 
 func (v *visit) administratorsPage(f *form) (administratorsPage, error) {
 	page := administratorsPage{Form: f}
-	list, err := v.web.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: v.query("page")})
+	list, err := v.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: v.query("page")})
 	if err != nil {
 		return page, err
 	}
@@ -52,7 +52,7 @@ func (v *visit) administratorsPage(f *form) (administratorsPage, error) {
 	for _, a := range list.GetAdministrators() {
 		page.Administrators = append(page.Administrators, administratorView{a, a.GetId() == v.session.Administrator.GetId()})
 	}
-	open, err := v.web.services.admins.ListInvitations(v.ctx, &authv1.ListInvitationsRequest{})
+	open, err := v.services.admins.ListInvitations(v.ctx, &authv1.ListInvitationsRequest{})
 	if err != nil {
 		return page, err
 	}
@@ -78,11 +78,11 @@ func roleOf(name string) authv1.AdministratorRole {
 }
 
 func (v *visit) invite() error {
-	f := v.sent()
+	f := v.sent(nil)
 	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: roleOf(f.text("role"))}
 	link := ""
 	if !f.Failed() {
-		res, err := v.web.services.admins.InviteAdministrator(v.write("invite"), req)
+		res, err := perform(v, v.services.admins.InviteAdministrator, req)
 		switch {
 		case err == nil && res.GetToken() == "":
 			return v.render("already", alreadyPage{
@@ -94,7 +94,7 @@ func (v *visit) invite() error {
 		case err != nil:
 			if e := fault.From(err); e.Reason == "EMAIL_ALREADY_EXISTS" {
 				f.add("email", "There is already an administrator with this address.")
-			} else if !f.refuse(err, nil) {
+			} else if !f.refuse(err) {
 				return err
 			}
 		default:
@@ -106,7 +106,7 @@ func (v *visit) invite() error {
 		return err
 	}
 	if f.Failed() {
-		return v.again("administrators", page)
+		return v.notAccepted("administrators", page)
 	}
 	page.Form, page.Link, page.LinkEmail = newForm("role", "staff"), link, req.GetEmail()
 	return v.render("administrators", page)
@@ -119,7 +119,7 @@ func (v *visit) link(path, token string) string {
 }
 
 func (v *visit) revokeInvitation() error {
-	if _, err := v.web.services.admins.RevokeInvitation(v.ctx, &authv1.RevokeInvitationRequest{Id: v.r.PathValue("id")}); err != nil {
+	if _, err := v.services.admins.RevokeInvitation(v.ctx, &authv1.RevokeInvitationRequest{Id: v.r.PathValue("id")}); err != nil {
 		return v.refused("/settings/administrators", err)
 	}
 	return v.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
@@ -127,17 +127,17 @@ func (v *visit) revokeInvitation() error {
 
 // auditPage is a page of the audit log.
 type auditPage struct {
-	Entries []*authv1.AuditEntry
-	Next    string
-	Form    *form
-	Actors  []option
-	Things  []option
+	Entries  []*authv1.AuditEntry
+	Next     string
+	Form     *form
+	Actors   []option
+	Subjects []option
 }
 
 func (auditPage) head() (string, string) { return "Audit log", "audit" }
 
-// things are what entries are about, as the filter offers them.
-var things = []option{
+// auditSubjects are what entries are about, as the filter offers them.
+var auditSubjects = []option{
 	{"", "Everything"}, {"api_client.", "API clients"}, {"api_key.", "API keys"}, {"webhook_endpoint.", "Webhook endpoints"},
 	{"webhook_delivery.", "Webhook deliveries"}, {"administrator.", "Administrators"}, {"invitation.", "Invitations"}, {"session.", "Sessions"},
 	{"company.", "Company"}, {"event.", "Events"}, {"event_date.", "Event dates"}, {"booking.", "Bookings"}, {"waitlist.", "Waitlist"}, {"discount.", "Discount codes"},
@@ -145,18 +145,18 @@ var things = []option{
 }
 
 func (v *visit) auditLog() error {
-	res, err := v.web.services.audit.ListAuditEntries(v.ctx, &authv1.ListAuditEntriesRequest{
+	res, err := v.services.audit.ListAuditEntries(v.ctx, &authv1.ListAuditEntriesRequest{
 		PageSize: 50, PageToken: v.query("page"), Actor: v.query("actor"), Action: v.query("action"), Target: v.query("target"),
 		Since: v.day("since", 0), Until: v.day("until", 1),
 	})
 	if err != nil {
 		return v.refused("/settings/audit", err)
 	}
-	people, err := v.web.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
+	people, err := v.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
 	if err != nil {
 		return err
 	}
-	page := auditPage{Entries: res.GetEntries(), Next: v.with("page", res.GetNextPageToken()), Things: things, Actors: []option{{"", "Everybody"}},
+	page := auditPage{Entries: res.GetEntries(), Next: v.with("page", res.GetNextPageToken()), Subjects: auditSubjects, Actors: []option{{"", "Everybody"}},
 		Form: newForm("actor", v.query("actor"), "action", v.query("action"), "target", v.query("target"), "since", v.query("since"), "until", v.query("until"))}
 	for _, a := range people.GetAdministrators() {
 		page.Actors = append(page.Actors, option{a.GetId(), a.GetName()})

@@ -43,7 +43,7 @@ func (v *visit) bookOrWait(wait bool) error {
 	}
 	if page.Customer == nil {
 		page.Query = v.query("q")
-		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
+		res, err := v.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
 		if err != nil && v.r.Header.Get("Hx-Request") != "" {
 			return err // nobody is led away while they type
 		}
@@ -69,7 +69,7 @@ func (v *visit) bookPage(wait bool, customer string) (bookPage, error) {
 	if customer == "" {
 		return page, nil
 	}
-	res, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: customer})
+	res, err := v.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: customer})
 	if err != nil {
 		return page, err
 	}
@@ -96,7 +96,7 @@ func (v *visit) bookPage(wait bool, customer string) (bookPage, error) {
 // a date.
 func (v *visit) payingPasses(customer string, e eventView, s slot, credits int32) (options []option, err error) {
 	day := zone.Day(s.GetDate().GetStartsAt().AsTime(), s.GetDate().GetTimezone())
-	passes, err := v.web.services.passes.ListEligiblePasses(v.ctx, &passv1.ListEligiblePassesRequest{
+	passes, err := v.services.passes.ListEligiblePasses(v.ctx, &passv1.ListEligiblePassesRequest{
 		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: credits, Days: []string{day},
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func (v *visit) book() error {
 	if err != nil || page.Customer == nil {
 		return orMissing(err)
 	}
-	page.Form = v.sent()
+	page.Form = v.sent(bookFields)
 	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: page.Customer.GetId(),
@@ -129,18 +129,15 @@ func (v *visit) book() error {
 		req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
 		req.PaymentReference, req.DiscountCode = "", ""
 	}
-	if page.Form.Failed() {
-		return v.again("book", page)
-	}
-	res, err := v.web.services.bookings.CreateTransaction(v.write("book"), req)
+	res, err := submit(v, page.Form, v.services.bookings.CreateTransaction, req)
 	if err != nil {
-		if page.Form.refuse(err, bookFields) {
-			return v.again("book", page)
-		}
-		return err
+		return v.again(err, "book", page)
 	}
 	b := res.GetTransaction().GetBookings()[0]
-	v.record("booking.create", b.GetId(), detail("customer", "", page.Customer.GetId()), detail("event", "", page.Event.GetTitle()), detail("paid", "", paid(b)))
+	v.target(b.GetId())
+	v.detail("customer", "", page.Customer.GetId())
+	v.detail("event", "", page.Event.GetTitle())
+	v.detail("paid", "", paid(b))
 	return v.back(page.Slot.Path(), "Booked: "+plural(b.GetSpaces(), "place", "places")+" for "+fullName(page.Customer)+", "+paid(b)+".")
 }
 
@@ -180,11 +177,11 @@ func (v *visit) attendance() error {
 	if !ok {
 		return fault.Missing("page")
 	}
-	_, err := v.web.services.bookings.RecordAttendance(v.write("attendance:"+v.value("attendance")), &bookingv1.RecordAttendanceRequest{BookingId: v.r.PathValue("id"), Attendance: a.value})
+	_, err := performPart(v, v.value("attendance"), v.services.bookings.RecordAttendance, &bookingv1.RecordAttendanceRequest{BookingId: v.r.PathValue("id"), Attendance: a.value})
 	if err != nil {
 		return v.refused(back, err)
 	}
-	v.record("booking.attendance", v.r.PathValue("id"), detail("attendance", "", v.value("attendance")))
+	v.detail("attendance", "", v.value("attendance"))
 	// Who checks many in stays at the row where they were.
 	if row := v.value("row"); row != "" {
 		back += "#" + url.PathEscape(row)
@@ -204,7 +201,7 @@ func (p bookingPage) head() (string, string) {
 }
 
 func (v *visit) findBooking() (bookingPage, error) {
-	res, err := v.web.services.bookings.GetRegistration(v.ctx, &bookingv1.GetRegistrationRequest{BookingId: v.r.PathValue("id")})
+	res, err := v.services.bookings.GetRegistration(v.ctx, &bookingv1.GetRegistrationRequest{BookingId: v.r.PathValue("id")})
 	if err != nil {
 		return bookingPage{}, err
 	}
@@ -212,7 +209,7 @@ func (v *visit) findBooking() (bookingPage, error) {
 	b := res.GetRegistration().GetBooking()
 	p.Back = datePath(b.GetEventId(), b.GetEventDateId())
 	if !b.GetIsCancelled() {
-		preview, err := v.web.services.bookings.PreviewCancellation(v.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b.GetId()})
+		preview, err := v.services.bookings.PreviewCancellation(v.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b.GetId()})
 		if err != nil {
 			return p, err
 		}
@@ -253,14 +250,11 @@ func (v *visit) confirmBooking() error {
 		return err
 	}
 	b := p.Registration.GetBooking()
-	c := confirmPage{
-		Section: "events", Subject: fullName(p.Registration.Guest()) + ", " + b.GetEventTitle() + ", " + v.session.Clock.Time(b.GetStartsAt()),
-		Action: v.r.URL.Path, Back: "/bookings/" + b.GetId(), Danger: true,
-	}
+	c, back := confirmPage{Danger: true}, "/bookings/"+b.GetId()
 	switch v.r.PathValue("action") {
 	case "cancel", "waive":
 		if p.Outcome == nil {
-			return v.back(c.Back, sentences["ALREADY_CANCELLED"])
+			return v.back(back, sentences["ALREADY_CANCELLED"])
 		}
 		c.Title, c.Button, c.Effects = "Cancel this booking", "Cancel the booking", v.outcomeText(b, p.Outcome)
 		if v.r.PathValue("action") == "waive" {
@@ -278,43 +272,51 @@ func (v *visit) confirmBooking() error {
 	default:
 		return fault.Missing("page")
 	}
-	return v.render("confirm", c)
+	return v.confirm(c, "events", fullName(p.Registration.Guest())+", "+b.GetEventTitle()+", "+v.session.Clock.Time(b.GetStartsAt()), back)
 }
 
 func (v *visit) changeBooking() error {
-	s, booking := v.web.services.bookings, v.r.PathValue("id")
-	path := "/bookings/" + booking
-	action := v.r.PathValue("action")
-	switch action {
+	switch action := v.r.PathValue("action"); action {
 	case "cancel", "waive":
-		res, err := s.CancelBooking(v.write("cancel"), &bookingv1.CancelBookingRequest{BookingId: booking, WaivePolicy: action == "waive"})
-		if err != nil {
-			return v.refused(path, err)
-		}
-		if !res.GetChanged() {
-			return v.back(path, sentences["ALREADY_CANCELLED"])
-		}
-		text := "The booking is cancelled."
-		switch o := res.GetOutcome(); {
-		case o.GetCreditsReturned() > 0:
-			text += " " + plural(o.GetCreditsReturned(), "credit went", "credits went") + " back to the pass."
-		case o.GetRefundDue() > 0:
-			text += " " + money(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
-		case o.GetLate():
-			text += " It was late: what was paid is kept."
-		}
-		v.record("booking.cancel", booking, detail("outcome", "", text))
-		return v.back(path, text)
+		return v.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: v.r.PathValue("id"), WaivePolicy: action == "waive"})
 	case "refund":
-		res, err := s.RefundBooking(v.write("refund"), &bookingv1.RefundBookingRequest{BookingId: booking})
-		if err != nil {
-			return v.refused(path, err)
-		}
-		if !res.GetChanged() {
-			return v.back(path, sentences["ALREADY_REFUNDED"])
-		}
-		v.record("booking.refund", booking)
-		return v.back(path, "The refund is recorded.")
+		return v.refundBooking(v.r.PathValue("id"))
 	}
 	return fault.Missing("page")
+}
+
+func (v *visit) cancelBooking(req *bookingv1.CancelBookingRequest) error {
+	path := "/bookings/" + req.GetBookingId()
+	res, err := perform(v, v.services.bookings.CancelBooking, req)
+	if err != nil {
+		return v.refused(path, err)
+	}
+	if !res.GetChanged() {
+		v.unchanged()
+		return v.back(path, sentences["ALREADY_CANCELLED"])
+	}
+	text := "The booking is cancelled."
+	switch o := res.GetOutcome(); {
+	case o.GetCreditsReturned() > 0:
+		text += " " + plural(o.GetCreditsReturned(), "credit went", "credits went") + " back to the pass."
+	case o.GetRefundDue() > 0:
+		text += " " + money(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
+	case o.GetLate():
+		text += " It was late: what was paid is kept."
+	}
+	v.detail("outcome", "", text)
+	return v.back(path, text)
+}
+
+func (v *visit) refundBooking(booking string) error {
+	path := "/bookings/" + booking
+	res, err := perform(v, v.services.bookings.RefundBooking, &bookingv1.RefundBookingRequest{BookingId: booking})
+	if err != nil {
+		return v.refused(path, err)
+	}
+	if !res.GetChanged() {
+		v.unchanged()
+		return v.back(path, sentences["ALREADY_REFUNDED"])
+	}
+	return v.back(path, "The refund is recorded.")
 }

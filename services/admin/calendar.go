@@ -168,7 +168,7 @@ const (
 func (v *visit) slots(from, before time.Time) (all []slot, cut bool, err error) {
 	req := &bookingv1.ListEventDatesRequest{StartsFrom: timestamppb.New(from), StartsBefore: timestamppb.New(before), PageSize: calendarSize}
 	for range calendarPages {
-		res, err := v.web.services.events.ListEventDates(v.ctx, req)
+		res, err := v.services.events.ListEventDates(v.ctx, req)
 		if err != nil {
 			return nil, false, err
 		}

@@ -100,7 +100,7 @@ func (v *visit) charts(endpoint, base string) (charts, error) {
 	for until.Before(now) || until.Equal(now) {
 		until = until.Add(c.Span.bucket)
 	}
-	res, err := v.web.services.webhooks.GetStatistics(v.ctx, &webhookv1.GetStatisticsRequest{
+	res, err := v.services.webhooks.GetStatistics(v.ctx, &webhookv1.GetStatisticsRequest{
 		EndpointId: endpoint, Since: timestamppb.New(until.Add(-c.Span.length)), Until: timestamppb.New(until), BucketSeconds: int32(c.Span.bucket / time.Second),
 	})
 	if err != nil {

@@ -29,23 +29,16 @@ func (v *visit) company() error {
 }
 
 func (v *visit) updateCompany() error {
-	f := v.sent()
+	f := v.sent(map[string]string{"unique_customer_emails": "unique"})
 	name, timezone, currency, unique := f.required("name", "A name"), f.required("timezone", "A time zone"), f.text("currency"), f.Get("unique") != ""
 	if _, err := zone.Load(timezone); timezone != "" && err != nil {
 		f.add("timezone", "This is not the name of a time zone. Names are like Europe/London.")
 	}
-	page := companyPage{f, zoneNames, currencies}
-	if f.Failed() {
-		return v.again("company", page)
-	}
-	_, err := v.web.services.companies.UpdateCompany(v.write("update"), &authv1.UpdateCompanyRequest{
+	_, err := submit(v, f, v.services.companies.UpdateCompany, &authv1.UpdateCompanyRequest{
 		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
 	})
 	if err != nil {
-		if f.refuse(err, map[string]string{"unique_customer_emails": "unique"}) {
-			return v.again("company", page)
-		}
-		return err
+		return v.again(err, "company", companyPage{f, zoneNames, currencies})
 	}
 	return v.back("/settings/company", "Saved.")
 }

@@ -38,14 +38,15 @@ func (customersPage) head() (string, string) { return "Customers", "customers" }
 
 func (v *visit) customers() error {
 	page := customersPage{Query: v.query("q"), Archived: v.query("archived") != "", Form: newForm()}
-	res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{
+	page.Form.names = map[string]string{"query": "q"}
+	res, err := v.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{
 		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: v.query("page"), TotalLimit: foundMost, Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
 	})
 	if err != nil {
-		if v.query("page") != "" || !page.Form.refuse(err, map[string]string{"query": "q"}) {
+		if v.query("page") != "" || !page.Form.refuse(err) {
 			return err
 		}
-		return v.again("customers", page)
+		return v.notAccepted("customers", page)
 	}
 	page.Customers, page.Total, page.Next = res.GetCustomers(), res.GetTotal(), v.with("page", res.GetNextPageToken())
 	if v.r.Header.Get("Hx-Request") != "" {
@@ -67,22 +68,15 @@ func (v *visit) newCustomer() error {
 var customerFields = map[string]string{"first_name": "first", "last_name": "last"}
 
 func (v *visit) createCustomer() error {
-	f := v.sent()
-	req := &customerv1.CreateCustomerRequest{
+	f := v.sent(customerFields)
+	res, err := submit(v, f, v.services.customers.CreateCustomer, &customerv1.CreateCustomerRequest{
 		FirstName: f.required("first", "A first name"), LastName: f.required("last", "A last name"),
 		Email: f.required("email", "An e-mail address"), Mobile: f.text("mobile"),
-	}
-	if f.Failed() {
-		return v.again("customer-new", customerFormPage{f})
-	}
-	res, err := v.web.services.customers.CreateCustomer(v.write("create"), req)
+	})
 	if err != nil {
-		if f.refuse(err, customerFields) {
-			return v.again("customer-new", customerFormPage{f})
-		}
-		return err
+		return v.again(err, "customer-new", customerFormPage{f})
 	}
-	v.record("customer.create", res.GetCustomer().GetId())
+	v.target(res.GetCustomer().GetId())
 	return v.back("/customers/"+res.GetCustomer().GetId(), "The customer is added.")
 }
 
@@ -135,7 +129,7 @@ func (p customerPage) head() (string, string) { return fullName(p.Customer), "cu
 const purchasesShown = 20
 
 func (v *visit) findCustomer() (customerPage, error) {
-	res, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: v.r.PathValue("id")})
+	res, err := v.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return customerPage{}, v.orDeleted(err)
 	}
@@ -154,7 +148,7 @@ func (v *visit) orDeleted(err error) error {
 		return err
 	}
 	which := v.r.PathValue("id")
-	res, lookup := v.web.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{which}, IncludeDeleted: true})
+	res, lookup := v.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{which}, IncludeDeleted: true})
 	if lookup != nil {
 		return err
 	}
@@ -175,8 +169,7 @@ func (v *visit) customer() error {
 		return err
 	}
 	if last := (page.Total - 1) / purchasesShown; len(page.Purchases) == 0 && page.Total > 0 {
-		v.redirect(v.with("purchases", strconv.FormatInt(last, 10)))
-		return nil
+		return v.to(v.with("purchases", strconv.FormatInt(last, 10)))
 	}
 	return v.render("customer", page)
 }
@@ -189,7 +182,7 @@ func (v *visit) history(page *customerPage) error {
 		number = 0
 	}
 	n, size, since := int32(number), int32(purchasesShown), "1900-01-01"
-	txns, err := v.web.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
+	txns, err := v.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
 		CustomerId: page.Customer.GetId(), Page: &n, PageSize: &size, StartDate: &since,
 	})
 	if err != nil {
@@ -207,7 +200,7 @@ func (v *visit) history(page *customerPage) error {
 	if number > 0 {
 		page.Newer = v.with("purchases", strconv.FormatInt(number-1, 10))
 	}
-	passes, err := v.web.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
+	passes, err := v.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
 		CustomerId: page.Customer.GetId(), PageSize: 20, PageToken: v.query("passes"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
 	})
 	if err != nil {
@@ -232,74 +225,67 @@ func (v *visit) updateCustomer() error {
 	if err != nil {
 		return err
 	}
-	f := v.sent()
+	f := v.sent(customerFields)
 	page.Form = f
 	first, last, email, mobile := f.required("first", "A first name"), f.required("last", "A last name"), f.required("email", "An e-mail address"), f.text("mobile")
+	_, err = submit(v, f, v.services.customers.UpdateCustomer, &customerv1.UpdateCustomerRequest{
+		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(page.Customer.GetVersion()),
+	})
+	if err == nil {
+		return v.back("/customers/"+page.Customer.GetId(), "Saved.")
+	}
 	if !f.Failed() {
-		_, err = v.web.services.customers.UpdateCustomer(v.write("update"), &customerv1.UpdateCustomerRequest{
-			Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(),
-		})
-		if err == nil {
-			v.record("customer.update", page.Customer.GetId())
-			return v.back("/customers/"+page.Customer.GetId(), "Saved.")
-		}
-		if !f.refuse(err, customerFields) {
-			return err
-		}
-		if fault.Is(err, fault.VersionMismatch) {
-			f.see(page.Customer.GetVersion())
-		}
+		return err
 	}
 	if err := v.history(&page); err != nil {
 		return err
 	}
-	return v.again("customer", page)
+	return v.notAccepted("customer", page)
+}
+
+// customerActions are what can be done to a customer, as the page before it says.
+var customerActions = map[string]confirmPage{
+	"archive": {Title: "Archive this customer", Button: "Archive", Effects: []string{
+		"The customer leaves the daily lists and the search. Bookings and passes stay, and integrations still see the customer as archived.", "This can be undone.",
+	}},
+	"restore": {Title: "Bring this customer back", Button: "Bring back", Effects: []string{"The customer is in the daily lists and the search again."}},
+	"delete": {Title: "Delete this customer", Button: "Delete for good", Danger: true, Effects: []string{
+		"The customer is gone for everybody: lists, search, integrations. The place on any waitlist is given up.",
+		"Past bookings keep the name. Coming bookings stay and hold their places until they are cancelled.", "This cannot be undone.",
+	}},
 }
 
 func (v *visit) confirmCustomer() error {
-	var p confirmPage
-	switch v.r.PathValue("action") {
-	case "archive":
-		p = confirmPage{Title: "Archive this customer", Button: "Archive", Effects: []string{
-			"The customer leaves the daily lists and the search. Bookings and passes stay, and integrations still see the customer as archived.", "This can be undone.",
-		}}
-	case "restore":
-		p = confirmPage{Title: "Bring this customer back", Button: "Bring back", Effects: []string{"The customer is in the daily lists and the search again."}}
-	case "delete":
-		p = confirmPage{Title: "Delete this customer", Button: "Delete for good", Danger: true, Effects: []string{
-			"The customer is gone for everybody: lists, search, integrations. The place on any waitlist is given up.",
-			"Past bookings keep the name. Coming bookings stay and hold their places until they are cancelled.", "This cannot be undone.",
-		}}
-	default:
+	p, ok := customerActions[v.r.PathValue("action")]
+	if !ok {
 		return fault.Missing("page")
 	}
 	page, err := v.findCustomer()
 	if err != nil {
 		return err
 	}
-	p.Section, p.Subject, p.Action, p.Back = "customers", fullName(page.Customer), v.r.URL.Path, "/customers/"+page.Customer.GetId()
-	return v.render("confirm", p)
+	return v.confirm(p, "customers", fullName(page.Customer), "/customers/"+page.Customer.GetId())
 }
 
 func (v *visit) changeCustomer() error {
-	s, customer := v.web.services.customers, v.r.PathValue("id")
+	s, customer := v.services.customers, v.r.PathValue("id")
 	path := "/customers/" + customer
-	switch action := v.r.PathValue("action"); action {
-	case "archive", "restore":
-		if _, err := s.ArchiveCustomer(v.write("archive"), &customerv1.ArchiveCustomerRequest{Id: customer, Archived: action == "archive"}); err != nil {
-			return v.refused(path, err)
-		}
-		v.record("customer."+action, customer)
-		if action == "archive" {
+	var err error
+	switch v.r.PathValue("action") {
+	case "archive":
+		if _, err = perform(v, s.ArchiveCustomer, &customerv1.ArchiveCustomerRequest{Id: customer, Archived: true}); err == nil {
 			return v.back(path, "The customer is archived.")
 		}
-		return v.back(path, "The customer is back.")
-	case "delete":
-		if _, err := s.DeleteCustomer(v.write("delete"), &customerv1.DeleteCustomerRequest{Id: customer}); err != nil {
-			return v.refused(path, err)
+	case "restore":
+		if _, err = perform(v, s.ArchiveCustomer, &customerv1.ArchiveCustomerRequest{Id: customer}); err == nil {
+			return v.back(path, "The customer is back.")
 		}
-		v.record("customer.delete", customer)
-		return v.back("/customers", "The customer is deleted.")
+	case "delete":
+		if _, err = perform(v, s.DeleteCustomer, &customerv1.DeleteCustomerRequest{Id: customer}); err == nil {
+			return v.back("/customers", "The customer is deleted.")
+		}
+	default:
+		return fault.Missing("page")
 	}
-	return fault.Missing("page")
+	return v.refused(path, err)
 }

@@ -33,7 +33,7 @@ func (a affected) Seen() string { return fmt.Sprintf("%d.%d", a.Booked, a.Waitin
 // affected reads who is affected by a change of a date: three calls.
 func (v *visit) affected(s slot) (affected, error) {
 	taken := false
-	regs, err := v.web.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
+	regs, err := v.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
 		EventId: s.GetEventId(), EventDateId: s.GetDate().GetId(), PageSize: peopleShown, Cancelled: &taken,
 	})
 	if err != nil {
@@ -72,15 +72,14 @@ func (v *visit) confirmDate() error {
 	if err != nil {
 		return err
 	}
-	return v.render("confirm", confirmPage{
-		Title: "Cancel this date", Section: "events", Subject: e.GetTitle() + ", " + v.session.Clock.Time(s.GetDate().GetStartsAt()),
+	return v.confirm(confirmPage{
+		Title: "Cancel this date", Button: "Cancel the date", Danger: true, Reason: true, Affected: who,
 		Effects: []string{
 			bookingsText(who.Booked) + " cancelled.",
 			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
 			"The waitlist ends, and offers of places with it. A cancelled date cannot be brought back.",
 		},
-		Action: v.r.URL.Path, Button: "Cancel the date", Danger: true, Reason: true, Back: s.Path(), Affected: who,
-	})
+	}, "events", e.GetTitle()+", "+v.session.Clock.Time(s.GetDate().GetStartsAt()), s.Path())
 }
 
 func bookingsText(n int64) string {
@@ -98,11 +97,11 @@ func (v *visit) cancelDate() error {
 	if s.Cancelled() {
 		return v.back(s.Path(), "This date was cancelled before.")
 	}
-	res, err := v.web.services.events.CancelEventDate(v.write("cancel"), &bookingv1.CancelEventDateRequest{Id: s.GetDate().GetId(), Reason: v.value("reason")})
+	res, err := perform(v, v.services.events.CancelEventDate, &bookingv1.CancelEventDateRequest{Id: s.GetDate().GetId(), Reason: v.value("reason")})
 	if err != nil {
 		return v.refused(s.Path(), err)
 	}
-	v.record("event_date.cancel", s.GetDate().GetId(), detail("reason", "", v.value("reason")))
+	v.detail("reason", "", v.value("reason"))
 	return v.back(s.Path(), "The date is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
 }
 
@@ -186,10 +185,10 @@ func (v *visit) updateDate() error {
 	if err != nil {
 		return err
 	}
-	p.Form = v.sent()
+	p.Form = v.sent(scheduleNames)
 	change, moves := p.dateChange(v.zoneOf(p.Event))
 	if p.Form.Failed() {
-		return v.again("date-edit", p)
+		return v.notAccepted("date-edit", p)
 	}
 	if change == nil {
 		// It may be by the same form, which was sent twice.
@@ -201,19 +200,16 @@ func (v *visit) updateDate() error {
 			return err
 		}
 		if who.Booked+who.Waiting > 0 && v.value("seen") != who.Seen() {
-			return v.render("confirm", v.confirmMove(p, change, who))
+			return v.confirmMove(p, change, who)
 		}
 	}
-	res, err := v.web.services.events.UpdateEventDate(v.write("date"), &bookingv1.UpdateEventDateRequest{Date: change})
+	res, err := submit(v, p.Form, unindexed(v.services.events.UpdateEventDate), &bookingv1.UpdateEventDateRequest{Date: change})
 	if err != nil {
-		if p.Form.refuse(unindexed(err), map[string]string{"starts_at": "start", "local_start": "start", "duration_minutes": "duration"}) {
-			return v.again("date-edit", p)
-		}
-		return err
+		return v.again(err, "date-edit", p)
 	}
 	now := slot{&bookingv1.ScheduledDate{Date: res.GetDate()}, v.session.Clock}
-	v.record("event_date.update", p.Slot.GetDate().GetId(), detail("starts_at", v.when(p.Slot), v.when(now)),
-		detail("capacity", p.Slot.Fullness().Text(), now.Fullness().Text()))
+	v.detail("starts_at", v.when(p.Slot), v.when(now))
+	v.detail("capacity", p.Slot.Fullness().Text(), now.Fullness().Text())
 	return v.back(p.Slot.Path(), "The date is changed: "+v.when(now)+". "+now.Fullness().Text()+".")
 }
 
@@ -223,7 +219,7 @@ func (v *visit) when(s slot) string {
 }
 
 // confirmMove asks before a date takes place at another time.
-func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who affected) confirmPage {
+func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who affected) error {
 	to := slot{&bookingv1.ScheduledDate{Date: &bookingv1.EventDate{StartsAt: p.Slot.GetDate().GetStartsAt(), DurationMinutes: p.Slot.GetDate().GetDurationMinutes()}}, v.session.Clock}
 	if change.LocalStart != nil {
 		if wall, ok := p.Form.wall("start", v.zoneOf(p.Event)); ok {
@@ -241,16 +237,14 @@ func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who a
 			hidden["was-"+name] = was[0]
 		}
 	}
-	return confirmPage{
-		Title: "Change when this takes place", Section: "events", Subject: p.Event.GetTitle(),
+	return v.confirm(confirmPage{
+		Title: "Change when this takes place", Button: "Change it", Affected: who, Hidden: hidden,
 		Effects: []string{
 			"Until now: " + v.when(p.Slot) + ".",
 			"From now on: " + v.when(to) + ".",
 			"Bookings stay, and so do places in the waitlist. Nobody is written to from here: tell those named below.",
 		},
-		Action: v.r.URL.Path, Button: "Change it", Back: p.Slot.Path(), Affected: who,
-		Hidden: hidden,
-	}
+	}, "events", p.Event.GetTitle(), p.Slot.Path())
 }
 
 // addDatesPage adds dates to an event.
@@ -290,22 +284,16 @@ func (v *visit) addDates() error {
 		return err
 	}
 	z := v.zoneOf(e)
-	page := addDatesPage{e, v.sent(), scheduleIn(z)}
+	page := addDatesPage{e, v.sent(scheduleNames), scheduleIn(z)}
 	date, rule := page.Form.schedule(z)
-	if page.Form.Failed() {
-		return v.again("dates-new", page)
-	}
-	res, err := v.web.services.events.AddEventDates(v.write("dates"), &bookingv1.AddEventDatesRequest{
+	res, err := submit(v, page.Form, unindexed(v.services.events.AddEventDates), &bookingv1.AddEventDatesRequest{
 		EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date}, Recurrence: rule,
 	})
 	if err != nil {
-		if page.Form.refuse(unindexed(err), scheduleNames) {
-			return v.again("dates-new", page)
-		}
-		return err
+		return v.again(err, "dates-new", page)
 	}
 	n := len(res.GetDates())
-	v.record("event.dates_add", e.GetId(), detail("dates", "", strconv.Itoa(n)))
+	v.detail("dates", "", strconv.Itoa(n))
 	first := v.session.Clock.Time(res.GetDates()[0].GetStartsAt())
 	return v.back("/events/"+e.GetId(), plural(n, "date is", "dates are")+" added, from "+first+" on."+later(res.GetDates(), rule, z))
 }

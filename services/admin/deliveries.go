@@ -125,7 +125,7 @@ var deliveryStates = map[string]webhookv1.DeliveryState{
 
 // endpointURLs returns the endpoints' addresses by id, and as choices.
 func (v *visit) endpointURLs() (map[string]string, []option, error) {
-	list, err := v.web.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
+	list, err := v.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +143,7 @@ func (v *visit) deliveries() error {
 		return err
 	}
 	filter := v.deliveryFilter(v.query)
-	res, err := v.web.services.webhooks.ListDeliveries(v.ctx, &webhookv1.ListDeliveriesRequest{
+	res, err := v.services.webhooks.ListDeliveries(v.ctx, &webhookv1.ListDeliveriesRequest{
 		EndpointId: filter.GetEndpointId(), Event: filter.GetEvent(), State: filter.GetState(),
 		Since: filter.GetSince(), Until: filter.GetUntil(), PageSize: 50, PageToken: v.query("page"),
 	})
@@ -204,7 +204,7 @@ type deliveryPage struct {
 func (p deliveryPage) head() (string, string) { return "Delivery of " + p.Delivery.Event(), "webhooks" }
 
 func (v *visit) delivery() error {
-	res, err := v.web.services.webhooks.GetDelivery(v.ctx, &webhookv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
+	res, err := v.services.webhooks.GetDelivery(v.ctx, &webhookv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}

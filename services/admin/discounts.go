@@ -79,7 +79,7 @@ type discountsPage struct {
 func (discountsPage) head() (string, string) { return "Discount codes", "discounts" }
 
 func (v *visit) discounts() error {
-	res, err := v.web.services.discounts.ListDiscountCodes(v.ctx, &bookingv1.ListDiscountCodesRequest{PageSize: 50, PageToken: v.query("page")})
+	res, err := v.services.discounts.ListDiscountCodes(v.ctx, &bookingv1.ListDiscountCodesRequest{PageSize: 50, PageToken: v.query("page")})
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p discountPage) head() (string, string) {
 func (v *visit) newDiscountPage(f *form) (discountPage, error) {
 	p := discountPage{Form: f, Kinds: []option{{"share", "Per cent"}, {"amount", "An amount"}},
 		Events: []option{{"", "All events"}}}
-	res, err := v.web.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
+	res, err := v.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
 		PageSize: 200, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC,
 	})
 	for _, e := range res.GetEvents() {
@@ -155,7 +155,7 @@ var discountFields = map[string]string{
 }
 
 func (v *visit) createDiscount() error {
-	f := v.sent()
+	f := v.sent(discountFields)
 	req := &bookingv1.CreateDiscountCodeRequest{
 		Code: f.required("code", "A code"), ValidFrom: v.dayField(f, "from", 0), ValidUntil: v.dayField(f, "until", 1),
 	}
@@ -179,26 +179,26 @@ func (v *visit) createDiscount() error {
 		req.EventIds = []string{event}
 	}
 	checkWindow(f)
+	res, err := submit(v, f, v.services.discounts.CreateDiscountCode, req)
+	if err == nil {
+		d := discountView{res.GetDiscountCode(), v.session.Clock}
+		v.target(d.GetId())
+		v.detail("code", "", d.GetCode())
+		v.detail("off", "", d.Off())
+		return v.back("/discounts", "The code "+d.GetCode()+" is added: "+d.Off()+".")
+	}
 	if !f.Failed() {
-		res, err := v.web.services.discounts.CreateDiscountCode(v.write("create"), req)
-		if err == nil {
-			d := discountView{res.GetDiscountCode(), v.session.Clock}
-			v.record("discount.create", d.GetId(), detail("code", "", d.GetCode()), detail("off", "", d.Off()))
-			return v.back("/discounts", "The code "+d.GetCode()+" is added: "+d.Off()+".")
-		}
-		if !f.refuse(err, discountFields) {
-			return err
-		}
+		return err
 	}
 	p, err := v.newDiscountPage(f)
 	if err != nil {
 		return err
 	}
-	return v.again("discount", p)
+	return v.notAccepted("discount", p)
 }
 
 func (v *visit) findDiscount() (discountPage, error) {
-	res, err := v.web.services.discounts.GetDiscountCode(v.ctx, &bookingv1.GetDiscountCodeRequest{Id: v.r.PathValue("id")})
+	res, err := v.services.discounts.GetDiscountCode(v.ctx, &bookingv1.GetDiscountCodeRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return discountPage{}, err
 	}
@@ -216,7 +216,7 @@ func (v *visit) findDiscount() (discountPage, error) {
 	p.Form.keep("from", "until")
 	// One that is made here is for one event at most; others are counted.
 	if only := d.GetEventIds(); len(only) == 1 {
-		e, err := v.web.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: only[0]})
+		e, err := v.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: only[0]})
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return p, err
 		}
@@ -242,7 +242,7 @@ func (v *visit) updateDiscount() error {
 	if err != nil {
 		return err
 	}
-	f := v.sent()
+	f := v.sent(discountFields)
 	p.Form = f
 	req := &bookingv1.UpdateDiscountCodeRequest{Id: p.Code.GetId(), MaxUses: proto.Int32(0)}
 	// A day that stands as it was is not sent: an integration may have set an hour.
@@ -258,18 +258,14 @@ func (v *visit) updateDiscount() error {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
 	checkWindow(f)
-	if !f.Failed() {
-		res, err := v.web.services.discounts.UpdateDiscountCode(v.write("update"), req)
-		if err == nil {
-			after := discountView{res.GetDiscountCode(), v.session.Clock}
-			v.record("discount.update", after.GetId(), detail("valid", p.Code.Valid(), after.Valid()), detail("uses", p.Code.Used(), after.Used()))
-			return v.back("/discounts", "The code "+after.GetCode()+" is changed.")
-		}
-		if !f.refuse(err, discountFields) {
-			return err
-		}
+	res, err := submit(v, f, v.services.discounts.UpdateDiscountCode, req)
+	if err != nil {
+		return v.again(err, "discount", p)
 	}
-	return v.again("discount", p)
+	after := discountView{res.GetDiscountCode(), v.session.Clock}
+	v.detail("valid", p.Code.Valid(), after.Valid())
+	v.detail("uses", p.Code.Used(), after.Used())
+	return v.back("/discounts", "The code "+after.GetCode()+" is changed.")
 }
 
 // switchDiscount disables a code, or enables it.
@@ -280,11 +276,10 @@ func (v *visit) switchDiscount() error {
 	}
 	path := "/discounts/" + v.r.PathValue("id")
 	disabled := action == "disable"
-	res, err := v.web.services.discounts.UpdateDiscountCode(v.write("switch"), &bookingv1.UpdateDiscountCodeRequest{Id: v.r.PathValue("id"), Disabled: &disabled})
+	res, err := perform(v, v.services.discounts.UpdateDiscountCode, &bookingv1.UpdateDiscountCodeRequest{Id: v.r.PathValue("id"), Disabled: &disabled})
 	if err != nil {
 		return v.refused(path, err)
 	}
-	v.record("discount."+action, v.r.PathValue("id"))
 	if disabled {
 		return v.back(path, "The code "+res.GetDiscountCode().GetCode()+" is disabled: it counts no more. What was bought with it stays.")
 	}

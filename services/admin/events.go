@@ -71,7 +71,7 @@ var eventStates = map[string]bookingv1.EventStatus{
 }
 
 func (v *visit) events() error {
-	res, err := v.web.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
+	res, err := v.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
 		PageSize: 50, PageToken: v.query("page"), Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC, Status: eventStates[v.query("status")],
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ type eventPage struct {
 func (p eventPage) head() (string, string) { return p.Event.GetTitle(), "events" }
 
 func (v *visit) findEvent() (eventView, error) {
-	res, err := v.web.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: v.r.PathValue("id")})
+	res, err := v.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: v.r.PathValue("id")})
 	return eventView{res.GetEvent()}, err
 }
 
@@ -112,7 +112,7 @@ func (v *visit) event() error {
 	} else {
 		req.StartsFrom = timestamppb.New(now)
 	}
-	res, err := v.web.services.events.ListEventDates(v.ctx, req)
+	res, err := v.services.events.ListEventDates(v.ctx, req)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (v *visit) eventDate() error {
 		return err
 	}
 	page := eventDatePage{Event: e, Slot: s, Cancelled: v.query("show") == "cancelled", Self: v.r.URL.RequestURI()}
-	regs, err := v.web.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
+	regs, err := v.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
 		EventId: e.GetId(), EventDateId: s.GetDate().GetId(), PageSize: 100, PageToken: v.query("page"), Cancelled: &page.Cancelled,
 	})
 	if err != nil {
@@ -252,7 +252,7 @@ func (v *visit) eventDate() error {
 
 // waitlist returns who waits for a date, with names.
 func (v *visit) waitlist(date string) ([]entryView, int64, error) {
-	res, err := v.web.services.waitlist.ListWaitlist(v.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
+	res, err := v.services.waitlist.ListWaitlist(v.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
 	if err != nil || len(res.GetEntries()) == 0 {
 		return nil, 0, err
 	}
@@ -260,7 +260,7 @@ func (v *visit) waitlist(date string) ([]entryView, int64, error) {
 	for _, e := range res.GetEntries() {
 		ids = append(ids, e.GetCustomerId())
 	}
-	names, err := v.web.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: ids, IncludeDeleted: true})
+	names, err := v.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: ids, IncludeDeleted: true})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -295,7 +295,7 @@ func (v *visit) newEvent() error {
 }
 
 func (v *visit) createEvent() error {
-	f := v.sent()
+	f := v.sent(eventNames)
 	req := &bookingv1.CreateEventRequest{
 		Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
 	}
@@ -309,18 +309,13 @@ func (v *visit) createEvent() error {
 	req.PricingOptions = []*bookingv1.NewPricingOption{{
 		Name: price.GetName(), Price: price.GetPrice(), Credits: price.Credits, TaxRateBasisPoints: price.GetTaxRateBasisPoints(),
 	}}
-	if f.Failed() {
-		return v.again("event-new", v.eventForm(f))
-	}
-	res, err := v.web.services.events.CreateEvent(v.write("create"), req)
+	res, err := submit(v, f, unindexed(v.services.events.CreateEvent), req)
 	if err != nil {
-		if f.refuse(unindexed(err), eventNames) {
-			return v.again("event-new", v.eventForm(f))
-		}
-		return err
+		return v.again(err, "event-new", v.eventForm(f))
 	}
 	e := res.GetEvent()
-	v.record("event.create", e.GetId(), detail("title", "", e.GetTitle()))
+	v.target(e.GetId())
+	v.detail("title", "", e.GetTitle())
 	return v.back("/events/"+e.GetId(), "The event is added, with "+plural(len(e.GetDates()), "date", "dates")+"."+later(e.GetDates(), rule, v.session.Clock.Zone))
 }
 
@@ -333,12 +328,11 @@ var eventNames = map[string]string{
 // publishEvent puts a draft on offer.
 func (v *visit) publishEvent() error {
 	path := "/events/" + v.r.PathValue("id")
-	_, err := v.web.services.events.UpdateEvent(v.write("publish"), &bookingv1.UpdateEventRequest{
+	_, err := perform(v, v.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
 		Id: v.r.PathValue("id"), Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
 	})
 	if err != nil {
 		return v.refused(path, err)
 	}
-	v.record("event.publish", v.r.PathValue("id"))
 	return v.back(path, "The event is published and can be booked.")
 }

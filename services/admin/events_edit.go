@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"context"
 	"math"
 	"strconv"
 	"strings"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
@@ -69,10 +71,10 @@ func (v *visit) updateEvent() error {
 	if err != nil {
 		return err
 	}
-	f := v.sent()
+	f := v.sent(map[string]string{"free_cancellation_minutes": "policy"})
 	title, description, location := f.required("title", "A title"), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
-		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(),
+		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(e.GetVersion()),
 	}
 	if e.StateName() != "Cancelled" { // what a cancelled event sells is changed no more
 		req.Type, req.FreeCancellationMinutes = kindOf(f.text("type")), f.policy()
@@ -80,22 +82,16 @@ func (v *visit) updateEvent() error {
 			req.FreeCancellationMinutes = proto.Int32(-1) // no policy
 		}
 	}
-	if !f.Failed() {
-		res, err := v.web.services.events.UpdateEvent(v.write("update"), req)
-		if err == nil {
-			after := eventView{res.GetEvent()}
-			v.record("event.update", e.GetId(), detail("title", e.GetTitle(), title), detail("location", e.GetLocation(), location),
-				detail("kind", e.Kind(), after.Kind()), detail("policy", e.Policy(), after.Policy()))
-			return v.back("/events/"+e.GetId(), "The event is changed.")
-		}
-		if !f.refuse(err, map[string]string{"free_cancellation_minutes": "policy"}) {
-			return err
-		}
-		if fault.Is(err, fault.VersionMismatch) {
-			f.see(e.GetVersion())
-		}
+	res, err := submit(v, f, v.services.events.UpdateEvent, req)
+	if err != nil {
+		return v.again(err, "event-edit", eventEditPage{e, f, kindOptions()})
 	}
-	return v.again("event-edit", eventEditPage{e, f, kindOptions()})
+	after := eventView{res.GetEvent()}
+	v.detail("title", e.GetTitle(), title)
+	v.detail("location", e.GetLocation(), location)
+	v.detail("kind", e.Kind(), after.Kind())
+	v.detail("policy", e.Policy(), after.Policy())
+	return v.back("/events/"+e.GetId(), "The event is changed.")
 }
 
 // pricePage makes or changes a pricing option.
@@ -175,39 +171,36 @@ func (v *visit) savePrice() error {
 	if err != nil {
 		return err
 	}
-	p.Form = v.sent()
+	p.Form = v.sent(map[string]string{"tax_rate_basis_points": "tax"})
 	change, said := readPrice(p.Form), "The price is added."
 	if p.Option != nil {
 		change.Id, said = p.Option.GetId(), "The price is changed. What is booked already stays as it was bought."
 	}
-	if p.Form.Failed() {
-		return v.again("price", p)
-	}
-	_, err = v.web.services.events.UpdateEvent(v.write("price"), &bookingv1.UpdateEventRequest{
-		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.seen(),
+	_, err = submit(v, p.Form, unindexed(v.services.events.UpdateEvent), &bookingv1.UpdateEventRequest{
+		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.seen(p.Event.GetVersion()),
 	})
 	if err != nil {
-		if fault.Is(err, fault.VersionMismatch) {
-			p.Form.see(p.Event.GetVersion())
-		}
-		if p.Form.refuse(unindexed(err), map[string]string{"tax_rate_basis_points": "tax"}) {
-			return v.again("price", p)
-		}
-		return err
+		return v.again(err, "price", p)
 	}
-	before := p.Option
-	v.record("event.price", p.Event.GetId(), detail("name", before.GetName(), change.GetName()), detail("price", amount(before.GetPrice()), amount(change.GetPrice())))
+	v.detail("name", p.Option.GetName(), change.GetName())
+	v.detail("price", amount(p.Option.GetPrice()), amount(change.GetPrice()))
 	return v.back("/events/"+p.Event.GetId()+"#prices", said)
 }
 
-// unindexed names the fields of a refusal as those of the one part that was sent.
-func unindexed(err error) error {
-	e := fault.From(err)
-	names := map[string]string{}
-	for _, field := range e.Fields {
-		names[field.Field] = field.Field[strings.LastIndex(field.Field, ".")+1:]
+// unindexed returns the method with the fields of its refusals named as those of the one
+// part that is sent.
+func unindexed[Q, R any](call method[Q, R]) method[Q, R] {
+	return func(ctx context.Context, req Q, opts ...grpc.CallOption) (R, error) {
+		res, err := call(ctx, req, opts...)
+		if err == nil {
+			return res, nil
+		}
+		e, names := fault.From(err), map[string]string{}
+		for _, field := range e.Fields {
+			names[field.Field] = field.Field[strings.LastIndex(field.Field, ".")+1:]
+		}
+		return res, e.Rename(names)
 	}
-	return e.Rename(names)
 }
 
 func (v *visit) confirmPrice() error {
@@ -218,21 +211,20 @@ func (v *visit) confirmPrice() error {
 	if len(p.Event.GetPricingOptions()) == 1 {
 		return v.sayFailed("/events/"+p.Event.GetId()+"#prices", "This is the only price of the event. Add another one first, or change it.")
 	}
-	return v.render("confirm", confirmPage{
-		Title: "End this price", Section: "events", Subject: p.Event.GetTitle() + ": " + p.Option.GetName() + ", " + money(p.Option.GetPrice(), p.Option.GetCurrency()),
+	return v.confirm(confirmPage{
+		Title: "End this price", Button: "End the price", Danger: true,
 		Effects: []string{
 			"It is sold no more, on any date of the event.",
 			"What was booked at it stays, and who waits for a place at it is served at it.",
 			"It cannot be brought back. Add a new one instead.",
 		},
-		Action: p.Action() + "/end", Button: "End the price", Danger: true, Back: "/events/" + p.Event.GetId() + "#prices",
-	})
+	}, "events", p.Event.GetTitle()+": "+p.Option.GetName()+", "+money(p.Option.GetPrice(), p.Option.GetCurrency()), "/events/"+p.Event.GetId()+"#prices")
 }
 
 func (v *visit) endPrice() error {
 	event, which := v.r.PathValue("id"), v.r.PathValue("option")
 	path := "/events/" + event + "#prices"
-	_, err := v.web.services.events.UpdateEvent(v.write("end"), &bookingv1.UpdateEventRequest{
+	_, err := perform(v, v.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
 		Id: event, PricingOptions: []*bookingv1.PricingOptionChange{{Id: which, Ended: true}},
 	})
 	if err != nil {
@@ -241,7 +233,7 @@ func (v *visit) endPrice() error {
 		}
 		return v.refused(path, err)
 	}
-	v.record("event.price_end", event, detail("pricing_option", which, ""))
+	v.detail("pricing_option", which, "")
 	return v.back(path, "The price has ended.")
 }
 
@@ -251,7 +243,7 @@ func (v *visit) confirmEvent() error {
 	if err != nil {
 		return err
 	}
-	p := confirmPage{Section: "events", Subject: e.GetTitle(), Action: v.r.URL.Path, Back: "/events/" + e.GetId(), Danger: true}
+	p, back := confirmPage{Danger: true}, "/events/"+e.GetId()
 	var dates, places int32
 	for _, d := range e.GetDates() {
 		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(v.web.now()) {
@@ -262,7 +254,7 @@ func (v *visit) confirmEvent() error {
 	switch v.r.PathValue("action") {
 	case "cancel":
 		if e.StateName() == "Cancelled" {
-			return v.back(p.Back, "This event was cancelled before.")
+			return v.back(back, "This event was cancelled before.")
 		}
 		p.Title, p.Button, p.Reason = "Cancel this event", "Cancel the event", true
 		p.Effects = []string{
@@ -276,7 +268,7 @@ func (v *visit) confirmEvent() error {
 	default:
 		return fault.Missing("page")
 	}
-	return v.render("confirm", p)
+	return v.confirm(p, "events", e.GetTitle(), back)
 }
 
 func (v *visit) changeEvent() error {
@@ -284,17 +276,16 @@ func (v *visit) changeEvent() error {
 	path := "/events/" + event
 	switch v.r.PathValue("action") {
 	case "cancel":
-		res, err := v.web.services.events.CancelEvent(v.write("cancel"), &bookingv1.CancelEventRequest{Id: event, Reason: v.value("reason")})
+		res, err := perform(v, v.services.events.CancelEvent, &bookingv1.CancelEventRequest{Id: event, Reason: v.value("reason")})
 		if err != nil {
 			return v.refused(path, err)
 		}
-		v.record("event.cancel", event, detail("reason", "", v.value("reason")))
+		v.detail("reason", "", v.value("reason"))
 		return v.back(path, "The event is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
 	case "delete":
-		if _, err := v.web.services.events.DeleteEvent(v.write("delete"), &bookingv1.DeleteEventRequest{Id: event}); err != nil {
+		if _, err := perform(v, v.services.events.DeleteEvent, &bookingv1.DeleteEventRequest{Id: event}); err != nil {
 			return v.refused(path, err)
 		}
-		v.record("event.delete", event)
 		return v.back("/events", "The event is deleted.")
 	}
 	return fault.Missing("page")

@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"reservation.dev/platform/fault"
 )
@@ -92,12 +93,17 @@ func capital(message string) string {
 	if message == "" {
 		return ""
 	}
-	first := []rune(message)[:1]
-	text := strings.ToUpper(string(first)) + strings.TrimPrefix(message, string(first))
+	text := upperFirst(message)
 	if last := text[len(text)-1]; last != '.' && last != '!' && last != '?' {
 		text += "."
 	}
 	return text
+}
+
+// upperFirst returns a text with a capital at its beginning.
+func upperFirst(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(text[:size]) + text[size:]
 }
 
 // statusOf returns the HTTP status of a page that could not be shown.

@@ -15,6 +15,10 @@ type form struct {
 	values url.Values
 	errors map[string]string
 	order  []string // of the fields with errors
+	// names are the form's names of a service's fields, where they differ.
+	names map[string]string
+	// current is the version that is there now, of what the form changes.
+	current int64
 	// Summary is what is wrong with all of it.
 	Summary string
 }
@@ -28,9 +32,10 @@ func newForm(pairs ...string) *form {
 	return f
 }
 
-// sent returns the form that was sent.
-func (v *visit) sent() *form {
-	return &form{values: v.r.PostForm, errors: map[string]string{}}
+// sent returns the form that was sent; names are its names of the service's fields,
+// where they differ.
+func (v *visit) sent(names map[string]string) *form {
+	return &form{values: v.r.PostForm, errors: map[string]string{}, names: names}
 }
 
 // keep notes what fields are while the form is made, for stands.
@@ -48,8 +53,10 @@ func (f *form) stands(name string) bool {
 }
 
 // seen returns the version that the form was made from, for services that refuse
-// to overwrite another one; nil: the form does not say.
-func (f *form) seen() *int64 {
+// to overwrite another one; nil: the form does not say. current is the version that is
+// there now.
+func (f *form) seen(current int64) *int64 {
+	f.current = current
 	version, err := strconv.ParseInt(f.text("version"), 10, 64)
 	if err != nil {
 		return nil
@@ -169,30 +176,43 @@ func (f *form) money(name, label string) (int64, bool) {
 	return int64(n), true
 }
 
-// refuse puts a service's refusal on the form, and tells whether it could be:
-// what is no refusal is an error of the page. names maps the service's fields to
-// the form's where they differ.
-func (f *form) refuse(err error, names map[string]string) bool {
-	e := fault.From(err)
-	switch e.Kind {
+// isRefusal tells a refusal, about which the person can do something, from other
+// errors.
+func isRefusal(f *fault.Error) bool {
+	switch f.Kind {
 	case fault.Invalid, fault.Refused, fault.VersionMismatch, fault.Conflict, fault.RateLimited:
-	default:
+		return true
+	}
+	return false
+}
+
+// refuse puts a service's refusal on the form, and tells whether it could be:
+// what is no refusal is an error of the page.
+func (f *form) refuse(err error) bool {
+	e := fault.From(err)
+	if !isRefusal(e) {
 		return false
 	}
 	for _, field := range e.Fields {
-		name := field.Field
-		if mapped, ok := names[name]; ok {
-			name = mapped
-		} else if base, _, indexed := strings.Cut(name, "["); indexed {
-			name = base
-			if mapped, ok := names[base]; ok {
-				name = mapped
-			}
-		}
-		f.add(name, capital("this "+field.Message))
+		f.add(f.nameOf(field.Field), capital("this "+field.Message))
 	}
 	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
 		f.Summary = sentence(e)
 	}
+	if e.Kind == fault.VersionMismatch {
+		f.see(f.current) // sent again, what is on the form is meant
+	}
 	return true
+}
+
+// nameOf returns the form's name of a service's field, or of the list that it is in.
+func (f *form) nameOf(field string) string {
+	if name, ok := f.names[field]; ok {
+		return name
+	}
+	list, _, _ := strings.Cut(field, "[")
+	if name, ok := f.names[list]; ok {
+		return name
+	}
+	return list
 }

@@ -67,6 +67,15 @@ func duration(minutes int32) string {
 	return fmt.Sprintf("%d h %d min", h, m)
 }
 
+// views returns what a page shows of the things that a service answered with.
+func views[T, V any](all []T, view func(T) V) []V {
+	shown := make([]V, len(all))
+	for i, one := range all {
+		shown[i] = view(one)
+	}
+	return shown
+}
+
 // clock prints times in the company's zone.
 type clock struct {
 	Zone *time.Location

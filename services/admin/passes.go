@@ -43,7 +43,7 @@ type typesPage struct {
 func (typesPage) head() (string, string) { return "Pass types", "pass-types" }
 
 func (v *visit) passTypes() error {
-	res, err := v.web.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{
+	res, err := v.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{
 		PageSize: 50, PageToken: v.query("page"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
 	})
 	if err != nil {
@@ -58,7 +58,7 @@ func (v *visit) passTypes() error {
 
 // passTitles are the titles of the company's pass types, by id. A company has few.
 func (v *visit) passTitles() (map[string]string, error) {
-	res, err := v.web.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
+	res, err := v.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (v *visit) passType() error {
 }
 
 func (v *visit) findPassType() (typeView, error) {
-	res, err := v.web.services.passes.GetPassType(v.ctx, &passv1.GetPassTypeRequest{Id: v.r.PathValue("id")})
+	res, err := v.services.passes.GetPassType(v.ctx, &passv1.GetPassTypeRequest{Id: v.r.PathValue("id")})
 	return typeView{res.GetPassType()}, err
 }
 
@@ -143,19 +143,14 @@ func readType(f *form) *passv1.CreatePassTypeRequest {
 }
 
 func (v *visit) createPassType() error {
-	f := v.sent()
+	f := v.sent(typeFields)
 	req := readType(f)
-	if f.Failed() {
-		return v.again("pass-type", typeForm(f, nil))
-	}
-	res, err := v.web.services.passes.CreatePassType(v.write("create"), req)
+	res, err := submit(v, f, v.services.passes.CreatePassType, req)
 	if err != nil {
-		if f.refuse(err, typeFields) {
-			return v.again("pass-type", typeForm(f, nil))
-		}
-		return err
+		return v.again(err, "pass-type", typeForm(f, nil))
 	}
-	v.record("pass_type.create", res.GetPassType().GetId(), detail("title", "", req.GetTitle()))
+	v.target(res.GetPassType().GetId())
+	v.detail("title", "", req.GetTitle())
 	return v.back("/pass-types", "The pass type is added.")
 }
 
@@ -164,22 +159,17 @@ func (v *visit) updatePassType() error {
 	if err != nil {
 		return err
 	}
-	f := v.sent()
+	f := v.sent(typeFields)
 	req := readType(f)
-	if f.Failed() {
-		return v.again("pass-type", typeForm(f, &t))
-	}
-	_, err = v.web.services.passes.UpdatePassType(v.write("update"), &passv1.UpdatePassTypeRequest{
+	_, err = submit(v, f, v.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{
 		Id: t.GetId(), Title: &req.Title, Description: &req.Description, TotalUses: &req.TotalUses, ValidityCount: &req.ValidityCount,
 		ValidityUnit: req.GetValidityUnit(), Price: &req.Price, EligibleEventTypes: &passv1.EventTypes{Types: req.GetEligibleEventTypes()},
 	})
 	if err != nil {
-		if f.refuse(err, typeFields) {
-			return v.again("pass-type", typeForm(f, &t))
-		}
-		return err
+		return v.again(err, "pass-type", typeForm(f, &t))
 	}
-	v.record("pass_type.update", t.GetId(), detail("title", t.GetTitle(), req.GetTitle()), detail("price", amount(t.GetPrice()), amount(req.GetPrice())))
+	v.detail("title", t.GetTitle(), req.GetTitle())
+	v.detail("price", amount(t.GetPrice()), amount(req.GetPrice()))
 	return v.back("/pass-types", "Saved.")
 }
 
@@ -190,11 +180,10 @@ func (v *visit) archivePassType() error {
 	} else if v.r.PathValue("action") != "archive" {
 		return fault.Missing("page")
 	}
-	_, err := v.web.services.passes.UpdatePassType(v.write("status"), &passv1.UpdatePassTypeRequest{Id: v.r.PathValue("id"), Status: status})
+	_, err := perform(v, v.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{Id: v.r.PathValue("id"), Status: status})
 	if err != nil {
 		return v.refused("/pass-types", err)
 	}
-	v.record("pass_type."+v.r.PathValue("action"), v.r.PathValue("id"))
 	return v.back("/pass-types", said)
 }
 
@@ -213,7 +202,7 @@ func (v *visit) assignPage(f *form) (assignPage, error) {
 		return assignPage{}, err
 	}
 	page := assignPage{Customer: c.Customer, Form: f}
-	types, err := v.web.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE})
+	types, err := v.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE})
 	if err != nil {
 		return page, err
 	}
@@ -233,7 +222,7 @@ func (v *visit) assignForm() error {
 }
 
 func (v *visit) assign() error {
-	page, err := v.assignPage(v.sent())
+	page, err := v.assignPage(v.sent(map[string]string{"pass_type_id": "type", "start_date": "start", "purchase.reference": "reference"}))
 	if err != nil {
 		return err
 	}
@@ -241,17 +230,14 @@ func (v *visit) assign() error {
 	if page.Form.text("paid") == "card" {
 		req.Purchase = &passv1.PassPurchase{Method: "CARD", Reference: page.Form.text("reference")}
 	}
-	if !page.Form.Failed() {
-		res, err := v.web.services.passes.AssignCustomerPass(v.write("assign"), req)
-		if err == nil {
-			v.record("customer_pass.assign", res.GetCustomerPass().GetId(), detail("customer", "", page.Customer.GetId()), detail("paid", "", page.Form.text("paid")))
-			return v.back("/passes/"+res.GetCustomerPass().GetId(), "The pass is assigned.")
-		}
-		if !page.Form.refuse(err, map[string]string{"pass_type_id": "type", "start_date": "start", "purchase.reference": "reference"}) {
-			return err
-		}
+	res, err := submit(v, page.Form, v.services.passes.AssignCustomerPass, req)
+	if err != nil {
+		return v.again(err, "assign", page)
 	}
-	return v.again("assign", page)
+	v.target(res.GetCustomerPass().GetId())
+	v.detail("customer", "", page.Customer.GetId())
+	v.detail("paid", "", page.Form.text("paid"))
+	return v.back("/passes/"+res.GetCustomerPass().GetId(), "The pass is assigned.")
 }
 
 // entryOfLedger is a change of credits as a page shows it.
@@ -290,7 +276,7 @@ type passPage struct {
 func (p passPage) head() (string, string) { return p.Pass.Title, "customers" }
 
 func (v *visit) findPass() (passPage, error) {
-	s := v.web.services
+	s := v.services
 	res, err := s.passes.GetCustomerPass(v.ctx, &passv1.GetCustomerPassRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return passPage{}, err
@@ -333,25 +319,23 @@ func (v *visit) adjustPass() error {
 	if err != nil {
 		return err
 	}
-	page.Form = v.sent()
-	page.Form.values["expiry"] = []string{page.Pass.GetExpiryDate()}
-	credits, given := page.Form.integer("credits", "The change", -100_000, 100_000)
+	f := v.sent(nil)
+	f.values.Set("expiry", page.Pass.GetExpiryDate())
+	page.Form = f
+	credits, given := f.integer("credits", "The change", -100_000, 100_000)
 	if !given || credits == 0 {
-		page.Form.add("credits", "Say how many credits to add, or with a minus how many to take.")
+		f.add("credits", "Say how many credits to add, or with a minus how many to take.")
 	}
-	reason := page.Form.required("reason", "A reason")
-	if page.Form.Failed() {
-		return v.again("pass", page)
-	}
-	res, err := v.web.services.passes.AdjustCredits(v.write("adjust"), &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
+	reason := f.required("reason", "A reason")
+	res, err := submit(v, f, v.services.passes.AdjustCredits, &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
 	if err != nil {
-		if page.Form.refuse(err, nil) {
-			return v.again("pass", page)
-		}
-		return err
+		return v.again(err, "pass", page)
 	}
-	v.record("customer_pass.adjust", page.Pass.GetId(), detail("customer", "", page.Pass.GetCustomerId()), detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(res.GetCustomerPass().GetRemainingUses()))), detail("reason", "", reason))
-	return v.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(res.GetCustomerPass().GetRemainingUses(), "credit", "credits")+".")
+	after := res.GetCustomerPass().GetRemainingUses()
+	v.detail("customer", "", page.Pass.GetCustomerId())
+	v.detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(after)))
+	v.detail("reason", "", reason)
+	return v.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(after, "credit", "credits")+".")
 }
 
 func (v *visit) extendPass() error {
@@ -359,62 +343,56 @@ func (v *visit) extendPass() error {
 	if err != nil {
 		return err
 	}
-	page.Form = v.sent()
+	page.Form = v.sent(map[string]string{"expiry_date": "expiry"})
 	expiry := page.Form.required("expiry", "A date")
-	if !page.Form.Failed() {
-		_, err = v.web.services.passes.UpdateCustomerPass(v.write("expiry"), &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
-		if err == nil {
-			v.record("customer_pass.expiry", page.Pass.GetId(), detail("expiry_date", page.Pass.GetExpiryDate(), expiry))
-			return v.back("/passes/"+page.Pass.GetId(), "The pass is now valid until "+wallDate(expiry)+".")
-		}
-		if !page.Form.refuse(err, map[string]string{"expiry_date": "expiry"}) {
-			return err
-		}
+	_, err = submit(v, page.Form, v.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
+	if err != nil {
+		return v.again(err, "pass", page)
 	}
-	return v.again("pass", page)
+	v.detail("expiry_date", page.Pass.GetExpiryDate(), expiry)
+	return v.back("/passes/"+page.Pass.GetId(), "The pass is now valid until "+wallDate(expiry)+".")
+}
+
+// passActions are what can be done to a customer's pass, as the page before it says.
+var passActions = map[string]confirmPage{
+	"pause":  {Title: "Pause this pass", Button: "Pause", Effects: []string{"It cannot pay until it is resumed.", "When it is resumed, its last day moves by as many days as it was paused."}},
+	"resume": {Title: "Resume this pass", Button: "Resume", Effects: []string{"It can pay again, and its last day moves by as many days as it was paused."}},
+	"cancel": {Title: "Cancel this pass", Button: "Cancel for good", Danger: true, Effects: []string{
+		"It can never pay again: a cancelled pass cannot be brought back.", "Bookings that it has paid stay. No money is moved.",
+	}},
 }
 
 func (v *visit) confirmPass() error {
-	var p confirmPage
-	switch v.r.PathValue("action") {
-	case "pause":
-		p = confirmPage{Title: "Pause this pass", Button: "Pause", Effects: []string{"It cannot pay until it is resumed.", "When it is resumed, its last day moves by as many days as it was paused."}}
-	case "resume":
-		p = confirmPage{Title: "Resume this pass", Button: "Resume", Effects: []string{"It can pay again, and its last day moves by as many days as it was paused."}}
-	case "cancel":
-		p = confirmPage{Title: "Cancel this pass", Button: "Cancel for good", Danger: true, Effects: []string{
-			"It can never pay again: a cancelled pass cannot be brought back.", "Bookings that it has paid stay. No money is moved.",
-		}}
-	default:
+	p, ok := passActions[v.r.PathValue("action")]
+	if !ok {
 		return fault.Missing("page")
 	}
 	page, err := v.findPass()
 	if err != nil {
 		return err
 	}
-	p.Section, p.Subject, p.Action, p.Back = "customers", page.Pass.Title+" of "+fullName(page.Customer), v.r.URL.Path, "/passes/"+page.Pass.GetId()
-	return v.render("confirm", p)
+	return v.confirm(p, "customers", page.Pass.Title+" of "+fullName(page.Customer), "/passes/"+page.Pass.GetId())
+}
+
+// passStates are the states that the actions put a customer's pass into.
+var passStates = map[string]struct {
+	status passv1.CustomerPassStatus
+	said   string
+}{
+	"pause":  {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "The pass is paused."},
+	"resume": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "The pass is resumed."},
+	"cancel": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "The pass is cancelled."},
 }
 
 func (v *visit) changePass() error {
-	states := map[string]struct {
-		status passv1.CustomerPassStatus
-		said   string
-	}{
-		"pause":  {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "The pass is paused."},
-		"resume": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "The pass is resumed."},
-		"cancel": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "The pass is cancelled."},
-	}
-	action := v.r.PathValue("action")
-	to, ok := states[action]
+	to, ok := passStates[v.r.PathValue("action")]
 	if !ok {
 		return fault.Missing("page")
 	}
 	path := "/passes/" + v.r.PathValue("id")
-	_, err := v.web.services.passes.UpdateCustomerPass(v.write("status"), &passv1.UpdateCustomerPassRequest{Id: v.r.PathValue("id"), Status: to.status})
+	_, err := perform(v, v.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: v.r.PathValue("id"), Status: to.status})
 	if err != nil {
 		return v.refused(path, err)
 	}
-	v.record("customer_pass."+action, v.r.PathValue("id"))
 	return v.back(path, to.said)
 }

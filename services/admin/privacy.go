@@ -45,7 +45,7 @@ func (v *visit) exportCustomer() error {
 		ExportedAt time.Time        `json:"exported_at"`
 		Records    []exportedRecord `json:"records"`
 	}{v.session.Company.GetId(), page.Customer.GetId(), v.web.now().UTC().Truncate(time.Second), []exportedRecord{}}
-	for _, s := range v.web.services.stores {
+	for _, s := range v.services.stores {
 		records, err := v.stored(s, page.Customer.GetId())
 		if err != nil {
 			return fmt.Errorf("export of %s: %w", s.name, err)
@@ -59,12 +59,9 @@ func (v *visit) exportCustomer() error {
 	if err := e.Encode(document); err != nil {
 		return err
 	}
-	v.record("customer.export", page.Customer.GetId())
-	v.done = true
-	v.w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	v.changed()
 	v.w.Header().Set("Content-Disposition", `attachment; filename="`+page.Customer.GetId()+`.json"`)
-	v.w.WriteHeader(http.StatusOK)
-	_, _ = b.WriteTo(v.w)
+	v.answer(http.StatusOK, "application/json; charset=utf-8", b.Bytes())
 	return nil
 }
 
@@ -109,7 +106,7 @@ func (p erasePage) Open() bool { return len(p.Bookings)+len(p.Passes) > 0 }
 
 // eraseForm shows what an erasure would do, what is in its way, or how far it is.
 func (v *visit) eraseForm() error {
-	res, err := v.web.services.erasures.GetErasure(v.ctx, &privacyv1.GetErasureRequest{CustomerId: v.r.PathValue("id")})
+	res, err := v.services.erasures.GetErasure(v.ctx, &privacyv1.GetErasureRequest{CustomerId: v.r.PathValue("id")})
 	if err == nil {
 		return v.render("erase", erasePage{Erasure: res.GetErasure()})
 	}
@@ -131,7 +128,7 @@ func (v *visit) erasable() (erasePage, error) {
 	}
 	page := erasePage{Customer: found.Customer, Form: newForm()}
 	size, since := int32(100), "1900-01-01"
-	txns, err := v.web.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
+	txns, err := v.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
 		CustomerId: found.Customer.GetId(), PageSize: &size, StartDate: &since, FutureOnly: true,
 	})
 	if err != nil {
@@ -150,7 +147,7 @@ func (v *visit) erasable() (erasePage, error) {
 		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
 		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED,
 	} {
-		passes, err := v.web.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
+		passes, err := v.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
 			CustomerId: found.Customer.GetId(), PageSize: 200, Status: status,
 		})
 		if err != nil {
@@ -164,7 +161,7 @@ func (v *visit) erasable() (erasePage, error) {
 // eraseAgain goes on with the erasure of a form that was sent before: the services
 // may not have confirmed it. A deleted customer whom nobody erased stays as it is.
 func (v *visit) eraseAgain() error {
-	customer, erasures := v.r.PathValue("id"), v.web.services.erasures
+	customer, erasures := v.r.PathValue("id"), v.services.erasures
 	_, err := erasures.GetErasure(v.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
 	if err == nil {
 		_, err = erasures.EraseCustomer(v.ctx, &privacyv1.EraseCustomerRequest{CustomerId: customer})
@@ -184,18 +181,17 @@ func (v *visit) eraseCustomer() error {
 	if err != nil {
 		return err
 	}
-	page.Form = v.sent()
+	page.Form = v.sent(nil)
 	if !slices.Equal(strings.Fields(page.Form.text("name")), strings.Fields(page.Name())) {
 		page.Form.add("name", "Type the customer's name as it stands above.")
 	}
 	if page.Open() || page.Form.Failed() {
 		page.Form.values.Del("name")
-		return v.again("erase", page)
+		return v.notAccepted("erase", page)
 	}
 	customer := page.Customer.GetId()
-	if _, err := v.web.services.erasures.EraseCustomer(v.write("erase"), &privacyv1.EraseCustomerRequest{CustomerId: customer}); err != nil {
+	if _, err := perform(v, v.services.erasures.EraseCustomer, &privacyv1.EraseCustomerRequest{CustomerId: customer}); err != nil {
 		return v.refused("/customers/"+customer+"/erase", err)
 	}
-	v.record("customer.erase", customer)
 	return v.back("/customers/"+customer+"/erase", "The customer is erased. The services confirm it within minutes.")
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"time"
@@ -58,10 +59,9 @@ func (v *visit) deliveryFilter(get func(string) string) *webhookv1.DeliveryFilte
 
 func (v *visit) replayDelivery() error {
 	path := "/settings/webhooks/deliveries/" + v.r.PathValue("id")
-	if _, err := v.web.services.webhooks.ReplayDelivery(v.write("replay"), &webhookv1.ReplayDeliveryRequest{Id: v.r.PathValue("id")}); err != nil {
+	if _, err := perform(v, v.services.webhooks.ReplayDelivery, &webhookv1.ReplayDeliveryRequest{Id: v.r.PathValue("id")}); err != nil {
 		return v.refused(path, err)
 	}
-	v.record("webhook_delivery.replay", v.r.PathValue("id"))
 	return v.back(path, "It is being sent again, with a new set of retries.")
 }
 
@@ -78,36 +78,31 @@ func (v *visit) replayForm() error {
 	if err != nil {
 		return err
 	}
-	f := newForm("endpoint", v.query("endpoint"), "since", v.web.now().In(v.session.Clock.Zone).AddDate(0, 0, -1).Format("2006-01-02T15:04"))
+	f := newForm("endpoint", v.query("endpoint"), "since", v.web.now().In(v.session.Clock.Zone).AddDate(0, 0, -1).Format(wallLayout))
 	return v.render("replay", replayPage{f, options})
 }
 
 func (v *visit) replayFailed() error {
-	f := v.sent()
-	since, err := time.ParseInLocation("2006-01-02T15:04", f.text("since"), v.session.Clock.Zone)
+	f := v.sent(map[string]string{"endpoint_id": "endpoint"})
+	since, err := time.ParseInLocation(wallLayout, f.text("since"), v.session.Clock.Zone)
 	if err != nil {
 		f.add("since", "Give a date and a time.")
 	}
 	req := &webhookv1.ReplayFailedRequest{EndpointId: f.text("endpoint"), Since: timestamppb.New(since)}
-	var res *webhookv1.ReplayFailedResponse
-	if !f.Failed() {
-		res, err = v.web.services.webhooks.ReplayFailed(v.write("replay"), req)
-		if err != nil && !f.refuse(err, map[string]string{"endpoint_id": "endpoint"}) {
-			return err
-		}
-	}
+	res, err := submit(v, f, v.services.webhooks.ReplayFailed, req)
 	if f.Failed() {
 		_, options, err := v.endpointURLs()
 		if err != nil {
 			return err
 		}
-		return v.again("replay", replayPage{f, options})
+		return v.notAccepted("replay", replayPage{f, options})
 	}
-	target := req.GetEndpointId()
-	if target == "" {
-		target = "all endpoints"
+	if err != nil {
+		return err
 	}
-	v.record("webhook_delivery.replay_failed", target, detail("since", "", since.UTC().Format(time.RFC3339)), detail("count", "", fmt.Sprint(res.GetReplayed())))
+	v.target(cmp.Or(req.GetEndpointId(), "all endpoints"))
+	v.detail("since", "", since.UTC().Format(time.RFC3339))
+	v.detail("count", "", fmt.Sprint(res.GetReplayed()))
 	if res.GetReplayed() == 0 {
 		return v.sayFailed("/settings/webhooks/deliveries", nothingToReplay(res.GetTests()))
 	}
@@ -127,17 +122,17 @@ func nothingToReplay(tests int64) string {
 // replaySelected sends those again that were ticked.
 func (v *visit) replaySelected() error {
 	back := local(v.value("back"), "/settings/webhooks/deliveries")
-	ids := v.sent().All("ids")
+	ids := v.sent(nil).All("ids")
 	if len(ids) == 0 {
-		v.flash("failed", "Tick the deliveries first that are to be sent again.")
-		v.redirect(back)
-		return nil
+		return v.sayFailed(back, "Tick the deliveries first that are to be sent again.")
 	}
-	res, err := v.web.services.webhooks.ReplayDeliveries(v.write("replay"), &webhookv1.ReplayDeliveriesRequest{Ids: ids})
+	res, err := perform(v, v.services.webhooks.ReplayDeliveries, &webhookv1.ReplayDeliveriesRequest{Ids: ids})
 	if err != nil {
 		return v.refused(back, err)
 	}
-	v.record("webhook_delivery.replay_selected", "selection", detail("count", "", fmt.Sprint(res.GetReplayed())), detail("first", "", ids[0]))
+	v.target("selection")
+	v.detail("count", "", fmt.Sprint(res.GetReplayed()))
+	v.detail("first", "", ids[0])
 	said := plural(res.GetReplayed(), "delivery is", "deliveries are") + " being sent again."
 	if n := res.GetSkipped(); n > 0 {
 		said += " " + plural(n, "was", "were") + " left out: being sent just now, or of an endpoint that is disabled or deleted."
@@ -150,15 +145,13 @@ func (v *visit) confirmReplay() error {
 	query := filterQuery(v.query)
 	back := filtered("/settings/webhooks/deliveries", query)
 	filter := v.deliveryFilter(v.query)
-	res, err := v.web.services.webhooks.CountDeliveries(v.ctx, &webhookv1.CountDeliveriesRequest{Filter: filter})
+	res, err := v.services.webhooks.CountDeliveries(v.ctx, &webhookv1.CountDeliveriesRequest{Filter: filter})
 	if err != nil {
 		return err
 	}
 	switch {
 	case res.GetMore():
-		v.flash("failed", "More than "+thousands(res.GetCount())+" deliveries fit these filters, which is too many to replay at once. Narrow them, by time or by endpoint.")
-		v.redirect(back)
-		return nil
+		return v.sayFailed(back, "More than "+thousands(res.GetCount())+" deliveries fit these filters, which is too many to replay at once. Narrow them, by time or by endpoint.")
 	case res.GetCount() == 0:
 		return v.sayFailed(back, nothingToReplay(res.GetTests()))
 	}
@@ -201,15 +194,16 @@ func (v *visit) replayFiltered() error {
 	again := filtered("/settings/webhooks/deliveries/replay", query)
 	asOf, err := time.Parse(time.RFC3339Nano, v.value("as_of"))
 	if err != nil {
-		v.redirect(again)
-		return nil
+		return v.to(again)
 	}
-	res, err := v.web.services.webhooks.ReplayDeliveries(v.write("replay"), &webhookv1.ReplayDeliveriesRequest{
+	res, err := perform(v, v.services.webhooks.ReplayDeliveries, &webhookv1.ReplayDeliveriesRequest{
 		Filter: v.deliveryFilter(v.value), AsOf: timestamppb.New(asOf),
 	})
 	if err != nil {
 		return v.refused(again, err)
 	}
-	v.record("webhook_delivery.replay_filtered", "filter", detail("filter", "", filterText(query)), detail("count", "", fmt.Sprint(res.GetReplayed())))
+	v.target("filter")
+	v.detail("filter", "", filterText(query))
+	v.detail("count", "", fmt.Sprint(res.GetReplayed()))
 	return v.back(filtered("/settings/webhooks/deliveries", query), plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
 }

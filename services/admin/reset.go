@@ -37,7 +37,7 @@ func resetFault(err error) error {
 
 func (v *visit) findReset() (resetPage, error) {
 	p := resetPage{Form: newForm(), Token: url.PathEscape(v.r.PathValue("token"))}
-	res, err := v.web.services.admins.GetPasswordReset(v.ctx, &authv1.GetPasswordResetRequest{Token: v.r.PathValue("token")})
+	res, err := v.services.admins.GetPasswordReset(v.ctx, &authv1.GetPasswordResetRequest{Token: v.r.PathValue("token")})
 	p.Email, p.Company = res.GetEmail(), res.GetCompanyName()
 	return p, resetFault(err)
 }
@@ -55,17 +55,17 @@ func (v *visit) resetPassword() error {
 	if err != nil {
 		return err
 	}
-	p.Form = v.sent()
+	p.Form = v.sent(nil)
 	password := v.newPassword(p.Form)
 	if p.Form.Failed() {
-		return v.again("reset", p)
+		return v.notAccepted("reset", p)
 	}
-	res, err := v.web.services.admins.UsePasswordReset(v.ctx, &authv1.UsePasswordResetRequest{
+	res, err := v.services.admins.UsePasswordReset(v.ctx, &authv1.UsePasswordResetRequest{
 		Token: v.r.PathValue("token"), Password: password, Address: v.address(), DeviceTokens: v.devices(),
 	})
 	if err != nil {
-		if p.Form.refuse(resetFault(err), nil) {
-			return v.again("reset", p)
+		if p.Form.refuse(resetFault(err)) {
+			return v.notAccepted("reset", p)
 		}
 		return err
 	}

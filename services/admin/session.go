@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -55,7 +54,7 @@ func (v *visit) authenticate() error {
 	if len(raw) != sessionTokenLen {
 		return nil
 	}
-	res, err := v.web.services.admins.Authenticate(v.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
+	res, err := v.services.admins.Authenticate(v.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil
 	}
@@ -101,35 +100,4 @@ const longestUserAgent = 300
 func (v *visit) userAgent() string {
 	name := v.r.UserAgent()
 	return strings.ToValidUTF8(name[:min(len(name), longestUserAgent)], "")
-}
-
-// detail is one fact of a change, for the audit log.
-func detail(field, before, after string) *authv1.AuditDetail {
-	return &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)}
-}
-
-// clip keeps a detail within what the log takes.
-func clip(text string) string {
-	if r := []rune(text); len(r) > 1000 {
-		return string(r[:999]) + "…"
-	}
-	return text
-}
-
-// record writes a change that another service has made into the audit log. The
-// change stands even where the log does not answer; that is told to whoever
-// operates the platform. A form that was sent twice is recorded once, although the
-// second time finds the change made already, and so other facts before it.
-func (v *visit) record(action, target string, details ...*authv1.AuditDetail) {
-	part := "audit:" + action + ":" + target
-	for _, d := range details {
-		part += "\x00" + d.GetAfter()
-	}
-	_, err := v.web.services.audit.RecordAuditEntry(v.write(part), &authv1.RecordAuditEntryRequest{
-		Action: action, Target: target, Details: details,
-	})
-	if err != nil && fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
-		v.web.log.LogAttrs(v.ctx, slog.LevelError, "change not in the audit log",
-			slog.String("request_id", rpc.RequestID(v.ctx)), slog.String("action", action), slog.String("target", target), slog.String("error", err.Error()))
-	}
 }

@@ -30,43 +30,40 @@ const home = "/"
 func (v *visit) signInForm() error {
 	next := local(v.query("next"), home)
 	if v.session != nil {
-		v.redirect(next)
-		return nil
+		return v.to(next)
 	}
 	return v.render("sign-in", signInPage{Form: newForm(), Next: next})
 }
 
 func (v *visit) signIn() error {
-	f := v.sent()
+	f := v.sent(nil)
 	page := signInPage{Form: f, Next: local(f.text("next"), home)}
 	email, password := f.required("email", "Your e-mail address"), f.Get("password")
 	if password == "" {
 		f.add("password", "Your password is needed.")
 	}
 	if f.Failed() {
-		return v.again("sign-in", page)
+		return v.notAccepted("sign-in", page)
 	}
-	res, err := v.web.services.admins.SignIn(v.ctx, &authv1.SignInRequest{
+	res, err := v.services.admins.SignIn(v.ctx, &authv1.SignInRequest{
 		Email: email, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil && res.GetTotpRequired():
 		// What goes on is in a cookie, not in the page: the password is not needed again.
 		v.setCookie(pendingCookie, res.GetPendingToken(), v.web.now().Add(pendingLifetime))
-		v.redirect("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
-		return nil
+		return v.to("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
 	case err == nil:
 		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-		v.redirect(page.Next)
-		return nil
+		return v.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
 		f.Summary = "E-mail address and password do not fit together."
 	case e.Kind == fault.RateLimited:
 		f.Summary = "There were too many attempts from this network. Wait " + waiting(e) + " and try again, or use a browser in which you have signed in before."
-	case !f.refuse(err, nil):
+	case !f.refuse(err):
 		return err
 	}
-	return v.again("sign-in", page)
+	return v.notAccepted("sign-in", page)
 }
 
 // pendingLifetime is how long auth waits for the code.
@@ -75,44 +72,39 @@ const pendingLifetime = 5 * time.Minute
 func (v *visit) codeForm() error {
 	next := local(v.query("next"), home)
 	if v.session != nil {
-		v.redirect(next)
-		return nil
+		return v.to(next)
 	}
 	if v.cookie(pendingCookie) == "" {
-		v.redirect("/sign-in?" + url.Values{"next": {next}}.Encode())
-		return nil
+		return v.to("/sign-in?" + url.Values{"next": {next}}.Encode())
 	}
 	return v.render("code", codePage{Form: newForm(), Next: next})
 }
 
 func (v *visit) sendCode() error {
-	f := v.sent()
+	f := v.sent(map[string]string{"totp_code": "code"})
 	page := codePage{Form: f, Next: local(f.text("next"), home)}
 	code := f.required("code", "The code")
 	if f.Failed() {
-		return v.again("code", page)
+		return v.notAccepted("code", page)
 	}
-	res, err := v.web.services.admins.FinishSignIn(v.ctx, &authv1.FinishSignInRequest{
+	res, err := v.services.admins.FinishSignIn(v.ctx, &authv1.FinishSignInRequest{
 		PendingToken: v.cookie(pendingCookie), TotpCode: code, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil:
 		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-		v.redirect(page.Next)
-		return nil
+		return v.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
 		v.forgetCookie(pendingCookie)
-		v.flash("failed", "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
-		v.redirect("/sign-in?" + url.Values{"next": {page.Next}}.Encode())
-		return nil
+		return v.sayFailed("/sign-in?"+url.Values{"next": {page.Next}}.Encode(), "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
 	case e.Reason == "INVALID_TOTP_CODE":
 		f.add("code", "This code is not right, or was used before. Wait for the next one.")
 	case e.Kind == fault.RateLimited:
 		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
-	case !f.refuse(err, map[string]string{"totp_code": "code"}):
+	case !f.refuse(err):
 		return err
 	}
-	return v.again("code", page)
+	return v.notAccepted("code", page)
 }
 
 // enterNew begins a session in this browser. Another one in it ends: it would be
@@ -139,7 +131,7 @@ func waiting(f *fault.Error) string {
 func (v *visit) endPresent() {
 	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
 		// The new session is what counts; the old one idles out if this fails.
-		_, _ = v.web.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw})
+		_, _ = v.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw})
 	}
 }
 
@@ -148,7 +140,7 @@ func (v *visit) signOut() error {
 		return errForgery
 	}
 	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
-		if _, err := v.web.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {
+		if _, err := v.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {
 			return err
 		}
 	}
@@ -170,7 +162,7 @@ func (p invitationPage) head() (string, string) { return "Join " + p.Company, ""
 
 func (v *visit) findInvitation() (invitationPage, error) {
 	p := invitationPage{Form: newForm(), Token: url.PathEscape(v.r.PathValue("token"))}
-	res, err := v.web.services.admins.GetInvitation(v.ctx, &authv1.GetInvitationRequest{Token: v.r.PathValue("token")})
+	res, err := v.services.admins.GetInvitation(v.ctx, &authv1.GetInvitationRequest{Token: v.r.PathValue("token")})
 	if err != nil {
 		return p, invitationFault(err)
 	}
@@ -211,22 +203,22 @@ func (v *visit) acceptInvitation() error {
 	if err != nil {
 		return err
 	}
-	p.Form = v.sent()
+	p.Form = v.sent(nil)
 	name := p.Form.required("name", "Your name")
 	password := v.newPassword(p.Form)
 	if p.Form.Failed() {
-		return v.again("invitation", p)
+		return v.notAccepted("invitation", p)
 	}
-	res, err := v.web.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
+	res, err := v.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
 		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
 	})
 	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
 		p.Form.Summary = emailTaken
-		return v.again("invitation", p)
+		return v.notAccepted("invitation", p)
 	}
 	if err != nil {
-		if p.Form.refuse(invitationFault(err), nil) {
-			return v.again("invitation", p)
+		if p.Form.refuse(invitationFault(err)) {
+			return v.notAccepted("invitation", p)
 		}
 		return err
 	}

@@ -3,8 +3,7 @@ package admin
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,13 +15,17 @@ import (
 
 // visit is one request for one page.
 type visit struct {
-	web *web
-	w   http.ResponseWriter
-	r   *http.Request
+	web      *web
+	services services
+	w        http.ResponseWriter
+	r        *http.Request
 	// ctx carries the administrator's access token, once there is one.
 	ctx context.Context
 	// session is who asks; nil on pages that need nobody.
 	session *session
+	// audited is the audit entry of the route, change what goes into it.
+	audited audited
+	change  change
 	// done says that the answer has been given.
 	done bool
 }
@@ -85,6 +88,7 @@ func local(path, fallback string) string {
 
 // redirect ends the request at another page, which is got.
 func (v *visit) redirect(path string) {
+	v.record()
 	v.done = true
 	if v.r.Header.Get("Hx-Request") != "" {
 		v.w.Header().Set("HX-Redirect", path)
@@ -95,43 +99,32 @@ func (v *visit) redirect(path string) {
 	v.w.WriteHeader(http.StatusSeeOther)
 }
 
+// to redirects to another page.
+func (v *visit) to(path string) error {
+	v.redirect(path)
+	return nil
+}
+
 // back ends an action: the message is said on the page that comes next.
 func (v *visit) back(path, message string) error {
 	v.flash("done", message)
-	v.redirect(path)
-	return nil
+	return v.to(path)
 }
 
 // sayFailed ends an action that is not possible: why is said on the page that comes
 // next.
 func (v *visit) sayFailed(path, message string) error {
 	v.flash("failed", message)
-	v.redirect(path)
-	return nil
+	return v.to(path)
 }
 
 // refused ends an action that was refused for a reason the person can do
 // something about; other errors are returned.
 func (v *visit) refused(path string, err error) error {
-	f := fault.From(err)
-	switch f.Kind {
-	case fault.Invalid, fault.Refused, fault.VersionMismatch, fault.Conflict, fault.RateLimited:
+	if f := fault.From(err); isRefusal(f) {
 		return v.sayFailed(path, sentence(f))
 	}
 	return err
-}
-
-// write returns the context of one write of this form: sent twice, it is done
-// once. The forms of a page have one key, so what a form is sent to is told apart
-// too: a second guest can be checked in before the first one's answer is there.
-// part tells several writes of one form apart.
-func (v *visit) write(part string) context.Context {
-	key := v.r.PostForm.Get(keyField)
-	if len(key) != 26 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return v.ctx
-	}
-	sum := sha256.Sum256([]byte(v.r.URL.Path + "\x00" + part))
-	return rpc.WithIdempotencyKey(v.ctx, "admin:"+key+":"+hex.EncodeToString(sum[:16]))
 }
 
 // query returns a parameter of the address.
@@ -187,30 +180,42 @@ func (v *visit) render(name string, data titled) error {
 	return v.renderStatus(http.StatusOK, name, data)
 }
 
-// again answers with a form that was not accepted.
-func (v *visit) again(name string, data titled) error {
+// again answers with a form that was not accepted, by the error of submit. Another error
+// than errNotAccepted is one of the page, and returned.
+func (v *visit) again(err error, name string, data titled) error {
+	if !errors.Is(err, errNotAccepted) {
+		return err
+	}
+	return v.notAccepted(name, data)
+}
+
+// notAccepted answers with a form that was not accepted.
+func (v *visit) notAccepted(name string, data titled) error {
 	return v.renderStatus(http.StatusUnprocessableEntity, name, data)
 }
 
 func (v *visit) renderStatus(code int, name string, data titled) error {
-	title, section := data.head()
-	f := frame{Title: title, Section: section, Session: v.session, Key: v.web.newKey(), Flash: v.takeFlash(), Now: v.web.now(), Self: home, Page: data}
+	f := v.frame(data)
+	f.Title, f.Section = data.head()
+	f.Flash, f.Self = v.takeFlash(), home
 	if v.r.Method == http.MethodGet {
 		f.Self = v.r.URL.RequestURI()
 	}
-	if v.session != nil {
-		f.CSRF = v.session.csrf
-	}
-	return v.send(code, name, "layout", &f)
+	return v.send(code, name, "layout", f)
 }
 
 // fragment answers with a part of a page, for those who have JavaScript.
 func (v *visit) fragment(name, block string, data titled) error {
-	f := frame{Session: v.session, Key: v.web.newKey(), Now: v.web.now(), Page: data}
+	return v.send(http.StatusOK, name, block, v.frame(data))
+}
+
+// frame returns what every part of a page is made from.
+func (v *visit) frame(data titled) *frame {
+	f := &frame{Session: v.session, Key: v.web.newKey(), Now: v.web.now(), Page: data}
 	if v.session != nil {
 		f.CSRF = v.session.csrf
 	}
-	return v.send(http.StatusOK, name, block, &f)
+	return f
 }
 
 // send renders as a whole before the first byte is sent: a template that fails
@@ -220,9 +225,15 @@ func (v *visit) send(code int, name, block string, f *frame) error {
 	if err := v.web.pages.execute(&b, name, block, f); err != nil {
 		return err
 	}
-	v.done = true
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.WriteHeader(code)
-	_, _ = b.WriteTo(v.w)
+	v.answer(code, "text/html; charset=utf-8", b.Bytes())
 	return nil
+}
+
+// answer ends the request, whose change is in the audit log before.
+func (v *visit) answer(code int, mediaType string, body []byte) {
+	v.record()
+	v.done = true
+	v.w.Header().Set("Content-Type", mediaType)
+	v.w.WriteHeader(code)
+	_, _ = v.w.Write(body)
 }

@@ -13,7 +13,7 @@ func (v *visit) wait() error {
 	if err != nil || page.Customer == nil {
 		return orMissing(err)
 	}
-	page.Form = v.sent()
+	page.Form = v.sent(bookFields)
 	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
 	req := &bookingv1.JoinWaitlistRequest{
 		EventDateId: page.Slot.GetDate().GetId(), CustomerId: page.Customer.GetId(), Spaces: spaces, PricingOptionId: page.Form.text("option"),
@@ -25,26 +25,20 @@ func (v *visit) wait() error {
 			req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
 		}
 	}
-	if page.Form.Failed() {
-		return v.again("book", page)
-	}
-	res, err := v.web.services.waitlist.JoinWaitlist(v.write("wait"), req)
+	res, err := submit(v, page.Form, v.services.waitlist.JoinWaitlist, req)
 	if err != nil {
-		if page.Form.refuse(err, bookFields) {
-			return v.again("book", page)
-		}
-		return err
+		return v.again(err, "book", page)
 	}
-	v.record("waitlist.join", res.GetEntry().GetId(), detail("customer", "", page.Customer.GetId()))
+	v.target(res.GetEntry().GetId())
+	v.detail("customer", "", page.Customer.GetId())
 	return v.back(page.Slot.Path()+"#waitlist", fullName(page.Customer)+" is on the waitlist.")
 }
 
 func (v *visit) leaveWaitlist() error {
 	back := local(v.value("back"), home)
-	if _, err := v.web.services.waitlist.LeaveWaitlist(v.write("leave"), &bookingv1.LeaveWaitlistRequest{Id: v.r.PathValue("id")}); err != nil {
+	if _, err := perform(v, v.services.waitlist.LeaveWaitlist, &bookingv1.LeaveWaitlistRequest{Id: v.r.PathValue("id")}); err != nil {
 		return v.refused(back, err)
 	}
-	v.record("waitlist.leave", v.r.PathValue("id"))
 	return v.back(back, "Taken off the waitlist.")
 }
 
@@ -70,7 +64,7 @@ func (v *visit) findOffer() (p offerPage, ok bool, err error) {
 	if err != nil {
 		return p, false, err
 	}
-	res, err := v.web.services.waitlist.GetWaitlistEntry(v.ctx, &bookingv1.GetWaitlistEntryRequest{Id: v.r.PathValue("entry")})
+	res, err := v.services.waitlist.GetWaitlistEntry(v.ctx, &bookingv1.GetWaitlistEntryRequest{Id: v.r.PathValue("entry")})
 	if err != nil {
 		return p, false, err
 	}
@@ -82,7 +76,7 @@ func (v *visit) findOffer() (p offerPage, ok bool, err error) {
 	if p.Entry.GetState() != bookingv1.WaitlistState_WAITLIST_STATE_OFFERED && !again {
 		return p, false, v.sayFailed(s.Path()+"#waitlist", sentences["NOT_OFFERED"])
 	}
-	customer, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
+	customer, err := v.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
 	if err != nil {
 		return p, false, err
 	}
@@ -124,24 +118,21 @@ func (v *visit) acceptOffer() error {
 	if err != nil || !ok {
 		return err
 	}
-	p.Form = v.sent()
+	p.Form = v.sent(bookFields)
 	req := &bookingv1.AcceptOfferRequest{
 		Id: p.Entry.GetId(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: p.Form.text("reference"),
 	}
 	if p.Form.text("method") == "pass" {
 		req.PaymentMethod, req.CustomerPassId, req.PaymentReference = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, p.Form.text("pass"), ""
 	}
-	res, err := v.web.services.waitlist.AcceptOffer(v.write("accept"), req)
+	res, err := submit(v, p.Form, v.services.waitlist.AcceptOffer, req)
 	if err != nil {
-		if p.Form.refuse(err, bookFields) {
-			return v.again("offer", p)
-		}
-		return err
+		return v.again(err, "offer", p)
 	}
 	said := "The offer is booked for " + fullName(p.Customer)
 	for _, b := range res.GetTransaction().GetBookings() {
 		said += ", " + paid(b)
 	}
-	v.record("waitlist.accept", p.Entry.GetId(), detail("paid", "", p.Form.text("method")))
+	v.detail("paid", "", p.Form.text("method"))
 	return v.back(p.Slot.Path(), said+".")
 }

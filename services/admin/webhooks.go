@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -87,7 +88,7 @@ type webhooksPage struct {
 func (webhooksPage) head() (string, string) { return "Webhooks", "webhooks" }
 
 func (v *visit) webhooks() error {
-	list, err := v.web.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
+	list, err := v.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return err
 	}
@@ -138,21 +139,16 @@ func endpointURL(f *form) string {
 }
 
 func (v *visit) createEndpoint() error {
-	f := v.sent()
+	f := v.sent(nil)
 	req := &webhookv1.CreateEndpointRequest{Url: endpointURL(f), Description: f.text("description"), Events: chosenEvents(f)}
-	page := endpointFormPage{f, webhookEvents}
-	if f.Failed() {
-		return v.again("webhook-new", page)
-	}
-	res, err := v.web.services.webhooks.CreateEndpoint(v.write("create"), req)
+	res, err := submit(v, f, v.services.webhooks.CreateEndpoint, req)
 	if err != nil {
-		if f.refuse(err, nil) {
-			return v.again("webhook-new", page)
-		}
-		return err
+		return v.again(err, "webhook-new", endpointFormPage{f, webhookEvents})
 	}
 	endpoint := res.GetEndpoint()
-	v.record("webhook_endpoint.create", endpoint.GetId(), detail("url", "", endpoint.GetUrl()), detail("events", "", strings.Join(endpointView{endpoint}.EventNames(), " ")))
+	v.target(endpoint.GetId())
+	v.detail("url", "", endpoint.GetUrl())
+	v.detail("events", "", strings.Join(endpointView{endpoint}.EventNames(), " "))
 	return v.back("/settings/webhooks/"+endpoint.GetId(), "The endpoint is added. Copy its secret to the receiver, then send a test.")
 }
 
@@ -183,7 +179,7 @@ func (v *visit) endpoint() error {
 		return err
 	}
 	if v.query("secret") == "shown" {
-		res, err := v.web.services.webhooks.GetSecret(v.ctx, &webhookv1.GetSecretRequest{EndpointId: page.Endpoint.GetId()})
+		res, err := v.services.webhooks.GetSecret(v.ctx, &webhookv1.GetSecretRequest{EndpointId: page.Endpoint.GetId()})
 		if err != nil {
 			return err
 		}
@@ -196,7 +192,7 @@ func (v *visit) endpoint() error {
 }
 
 func (v *visit) findEndpoint() (endpointPage, error) {
-	res, err := v.web.services.webhooks.GetEndpoint(v.ctx, &webhookv1.GetEndpointRequest{Id: v.r.PathValue("id")})
+	res, err := v.services.webhooks.GetEndpoint(v.ctx, &webhookv1.GetEndpointRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return endpointPage{}, err
 	}
@@ -212,23 +208,17 @@ func (v *visit) updateEndpoint() error {
 		return err
 	}
 	before := page.Endpoint
-	page.Form = v.sent()
+	page.Form = v.sent(nil)
 	url, description, events := endpointURL(page.Form), page.Form.text("description"), chosenEvents(page.Form)
-	if page.Form.Failed() {
-		return v.again("webhook", page)
-	}
-	res, err := v.web.services.webhooks.UpdateEndpoint(v.write("update"), &webhookv1.UpdateEndpointRequest{
+	res, err := submit(v, page.Form, v.services.webhooks.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{
 		Id: before.GetId(), Url: &url, Description: &description, Events: &webhookv1.EventTypes{Types: events},
 	})
 	if err != nil {
-		if page.Form.refuse(err, nil) {
-			return v.again("webhook", page)
-		}
-		return err
+		return v.again(err, "webhook", page)
 	}
 	after := endpointView{res.GetEndpoint()}
-	v.record("webhook_endpoint.update", before.GetId(), detail("url", before.GetUrl(), after.GetUrl()),
-		detail("events", strings.Join(before.EventNames(), " "), strings.Join(after.EventNames(), " ")))
+	v.detail("url", before.GetUrl(), after.GetUrl())
+	v.detail("events", strings.Join(before.EventNames(), " "), strings.Join(after.EventNames(), " "))
 	return v.back("/settings/webhooks/"+before.GetId(), "Saved.")
 }
 
@@ -243,43 +233,44 @@ func (v *visit) sendTest() error {
 	if !ok {
 		return fault.Missing("page")
 	}
-	res, err := v.web.services.webhooks.SendTest(v.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})
+	// Pressed twice, it sends two tests: it has no key.
+	res, err := v.services.webhooks.SendTest(v.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})
 	if err != nil {
 		return v.refused("/settings/webhooks/"+page.Endpoint.GetId(), err)
 	}
+	v.changed()
+	v.detail("event", "", page.Sample)
 	page.Test = &testResult{Attempt: attemptView{res.GetAttempt()}, Body: indented(res.GetBody()), Delivery: res.GetDeliveryId()}
-	v.record("webhook_endpoint.test", page.Endpoint.GetId(), detail("event", "", page.Sample))
 	if page.Charts, err = v.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
 		return err
 	}
 	return v.render("webhook", page)
 }
 
+// endpointActions are what can be done to an endpoint, as the page before it says.
+var endpointActions = map[string]confirmPage{
+	"rotate": {Title: "Rotate the signing secret", Button: "Rotate the secret", Danger: true, Effects: []string{
+		"A new secret is made and signs from now on.",
+		"The present one stays valid for 24 hours, in which each request carries a signature of both: put the new one in place at the receiver within that time.",
+		"Rotating again within 24 hours ends the oldest secret at once.",
+	}},
+	"disable": {Title: "Disable this endpoint", Button: "Disable", Danger: true, Effects: []string{
+		"Nothing is sent to it any more. What is waiting to be sent fails.",
+		"What failed can be replayed for 30 days, once it is enabled again.",
+	}},
+	"enable": {Title: "Enable this endpoint", Button: "Enable", Effects: []string{
+		"It is told of what happens from now on.",
+		"What was missed is not sent by itself: replay it from the log of deliveries.",
+	}},
+	"delete": {Title: "Delete this endpoint", Button: "Delete for good", Danger: true, Effects: []string{
+		"Nothing is sent to it any more, and its secrets are deleted. What is waiting to be sent fails and cannot be replayed.",
+		"Its deliveries stay in the log for 30 days.",
+	}},
+}
+
 func (v *visit) confirmEndpoint() error {
-	var p confirmPage
-	switch v.r.PathValue("action") {
-	case "rotate":
-		p = confirmPage{Title: "Rotate the signing secret", Button: "Rotate the secret", Danger: true, Effects: []string{
-			"A new secret is made and signs from now on.",
-			"The present one stays valid for 24 hours, in which each request carries a signature of both: put the new one in place at the receiver within that time.",
-			"Rotating again within 24 hours ends the oldest secret at once.",
-		}}
-	case "disable":
-		p = confirmPage{Title: "Disable this endpoint", Button: "Disable", Danger: true, Effects: []string{
-			"Nothing is sent to it any more. What is waiting to be sent fails.",
-			"What failed can be replayed for 30 days, once it is enabled again.",
-		}}
-	case "enable":
-		p = confirmPage{Title: "Enable this endpoint", Button: "Enable", Effects: []string{
-			"It is told of what happens from now on.",
-			"What was missed is not sent by itself: replay it from the log of deliveries.",
-		}}
-	case "delete":
-		p = confirmPage{Title: "Delete this endpoint", Button: "Delete for good", Danger: true, Effects: []string{
-			"Nothing is sent to it any more, and its secrets are deleted. What is waiting to be sent fails and cannot be replayed.",
-			"Its deliveries stay in the log for 30 days.",
-		}}
-	default:
+	p, ok := endpointActions[v.r.PathValue("action")]
+	if !ok {
 		return fault.Missing("page")
 	}
 	page, err := v.findEndpoint()
@@ -289,33 +280,28 @@ func (v *visit) confirmEndpoint() error {
 	if reason := page.Endpoint.Reason(); reason != "" && v.r.PathValue("action") == "enable" {
 		p.Effects = append([]string{reason}, p.Effects...)
 	}
-	p.Section, p.Subject, p.Action, p.Back = "webhooks", page.Endpoint.GetUrl(), v.r.URL.Path, "/settings/webhooks/"+page.Endpoint.GetId()
-	return v.render("confirm", p)
+	return v.confirm(p, "webhooks", page.Endpoint.GetUrl(), "/settings/webhooks/"+page.Endpoint.GetId())
 }
 
 func (v *visit) changeEndpoint() error {
-	s, endpoint := v.web.services.webhooks, v.r.PathValue("id")
+	s, endpoint := v.services.webhooks, v.r.PathValue("id")
 	path := "/settings/webhooks/" + endpoint
-	enabled := v.r.PathValue("action") == "enable"
 	var err error
 	switch v.r.PathValue("action") {
 	case "rotate":
-		if _, err = s.RotateSecret(v.write("rotate"), &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
-			v.record("webhook_endpoint.rotate_secret", endpoint)
+		if _, err = perform(v, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
 			return v.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
 		}
-	case "enable", "disable":
-		if _, err = s.UpdateEndpoint(v.write("enabled"), &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: &enabled}); err == nil {
-			message := "The endpoint is disabled."
-			if enabled {
-				message = "The endpoint is enabled. What was missed can be replayed from the log of deliveries."
-			}
-			v.record("webhook_endpoint."+v.r.PathValue("action"), endpoint)
-			return v.back(path, message)
+	case "enable":
+		if _, err = perform(v, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(true)}); err == nil {
+			return v.back(path, "The endpoint is enabled. What was missed can be replayed from the log of deliveries.")
+		}
+	case "disable":
+		if _, err = perform(v, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(false)}); err == nil {
+			return v.back(path, "The endpoint is disabled.")
 		}
 	case "delete":
-		if _, err = s.DeleteEndpoint(v.write("delete"), &webhookv1.DeleteEndpointRequest{Id: endpoint}); err == nil {
-			v.record("webhook_endpoint.delete", endpoint)
+		if _, err = perform(v, s.DeleteEndpoint, &webhookv1.DeleteEndpointRequest{Id: endpoint}); err == nil {
 			return v.back("/settings/webhooks", "The endpoint is deleted.")
 		}
 	default:

@@ -1,0 +1,141 @@
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// audited is the audit entry of a form, as its route declares it: the action, in
+// which "{action}" is that of the path, and the path value that is the target.
+type audited struct{ action, target string }
+
+// given is the target of a form whose path does not name it: the handler gives it, see
+// visit.target.
+const given = ""
+
+// byAuth is the entry of a form that changes something of auth's, which writes its
+// own audit entries.
+func byAuth() audited { return audited{} }
+
+// actionName returns the action for a path whose {action} has a value. The log calls
+// two of them by other names than the paths.
+func (a audited) actionName(value string) string {
+	switch value {
+	case "waive":
+		value = "cancel"
+	case "rotate":
+		value = "rotate_secret"
+	}
+	return strings.ReplaceAll(a.action, "{action}", value)
+}
+
+// change is what a request has changed in another service. It is recorded in the
+// audit log before the answer begins.
+type change struct {
+	made    bool
+	target  string
+	details []*authv1.AuditDetail
+}
+
+// method is an RPC of a service's client.
+type method[Q, R any] = func(context.Context, Q, ...grpc.CallOption) (R, error)
+
+// perform makes the change that a form asks for: one call of a service, done once
+// however often the form is sent, and recorded in the audit log.
+func perform[Q, R any](v *visit, call method[Q, R], req Q) (R, error) {
+	return performPart(v, "", call, req)
+}
+
+// performPart is perform for a form of which a page has several with one path; part
+// tells them apart.
+func performPart[Q, R any](v *visit, part string, call method[Q, R], req Q) (R, error) {
+	res, err := call(v.once(part), req)
+	if err == nil {
+		v.changed()
+	}
+	return res, err
+}
+
+// errNotAccepted says that something is wrong with a form, which tells what.
+var errNotAccepted = errors.New("the form is not accepted")
+
+// submit is perform for a form with fields. What the service refuses is put on the
+// form. It returns errNotAccepted where the form has faults, also from before the call,
+// which is not made then; see visit.again.
+func submit[Q, R any](v *visit, f *form, call method[Q, R], req Q) (res R, err error) {
+	if f.Failed() {
+		return res, errNotAccepted
+	}
+	if res, err = perform(v, call, req); err != nil && f.refuse(err) {
+		return res, errNotAccepted
+	}
+	return res, err
+}
+
+// once returns the context of one write of this form, which has its key: sent twice,
+// it is done once. The forms of a page have one key, so the path is part of it: a
+// second guest can be checked in before the first one's answer is there.
+func (v *visit) once(part string) context.Context {
+	key := v.r.PostForm.Get(keyField)
+	if len(key) != 26 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return v.ctx
+	}
+	sum := sha256.Sum256([]byte(v.r.URL.Path + "\x00" + part))
+	return rpc.WithIdempotencyKey(v.ctx, "admin:"+key+":"+hex.EncodeToString(sum[:16]))
+}
+
+// changed notes that a service has made the change of this request.
+func (v *visit) changed() {
+	v.change = change{made: true, target: v.r.PathValue(v.audited.target)}
+}
+
+// unchanged says that nothing was left to change: nothing is recorded.
+func (v *visit) unchanged() { v.change.made = false }
+
+// target says what was changed, where the path does not.
+func (v *visit) target(id string) { v.change.target = id }
+
+// detail adds a fact to the audit entry of the change.
+func (v *visit) detail(field, before, after string) {
+	v.change.details = append(v.change.details, &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)})
+}
+
+// clip keeps a detail within what the log takes.
+func clip(text string) string {
+	if r := []rune(text); len(r) > 1000 {
+		return string(r[:999]) + "…"
+	}
+	return text
+}
+
+// record writes the change of this request, if there is one, into the audit log. The
+// change stands even where the log does not answer; the operator's log says so. A form
+// that was sent twice is recorded once, although the second time finds the change made
+// already, and so other facts before it.
+func (v *visit) record() {
+	c := v.change
+	v.change.made = false
+	if !c.made || v.audited.action == "" {
+		return
+	}
+	action := v.audited.actionName(v.r.PathValue("action"))
+	part := "audit:" + action + ":" + c.target
+	for _, d := range c.details {
+		part += "\x00" + d.GetAfter()
+	}
+	_, err := v.services.audit.RecordAuditEntry(v.once(part), &authv1.RecordAuditEntryRequest{Action: action, Target: c.target, Details: c.details})
+	if err != nil && fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
+		v.web.log.LogAttrs(v.ctx, slog.LevelError, "change not in the audit log",
+			slog.String("request_id", rpc.RequestID(v.ctx)), slog.String("action", action), slog.String("target", c.target), slog.String("error", err.Error()))
+	}
+}

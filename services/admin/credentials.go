@@ -1,0 +1,311 @@
+package admin
+
+import (
+	"slices"
+	"strconv"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// grant is a scope or a permission, as the pages explain it.
+type grant struct{ Name, Title, About string }
+
+// checkGrants reads the boxes of a form, of which one must be ticked.
+func checkGrants(f *form, name, noun string) []string {
+	all := f.All(name)
+	if len(all) == 0 {
+		f.add(name, "Choose at least one "+noun+".")
+	}
+	return all
+}
+
+// credentialKind is a kind of credentials: API clients or API keys. Their pages are the
+// same but for what is said here.
+type credentialKind struct {
+	credentialService
+	Path, Section, Title string
+	// Noun is what one is called: "client".
+	Noun, About, First string
+	// User is what signs in with it.
+	User                 string
+	IDLabel, SecretLabel string
+	// GrantField is the form's field of what one may do, GrantNoun and GrantsLabel what
+	// a grant and they are called.
+	GrantField, GrantNoun, GrantsLabel string
+	Grants                             []grant
+	// NoLimit says what an empty rate limit means. LimitNew offers it for a new one too.
+	NoLimit  string
+	LimitNew bool
+	// tokenPath is where it gets access tokens; idMember and secretMember are the JSON
+	// members of that request.
+	tokenPath              func(cfg *Config) string
+	idMember, secretMember string
+}
+
+// AddTitle is the title of the page that adds one.
+func (k credentialKind) AddTitle() string { return "Add " + upperFirst(k.Noun) }
+
+// credentialService is the service of a kind of credentials.
+type credentialService interface {
+	list(v *visit, pageToken string) (all []credentialView, next string, err error)
+	get(v *visit, id string) (credentialView, error)
+	create(v *visit, f *form, c credentialFields) (created credentialView, secret string, err error)
+	update(v *visit, f *form, id string, c credentialFields) error
+	rotate(v *visit, id string) (rotated credentialView, secret string, err error)
+	disable(v *visit, id string) error
+	enable(v *visit, id string) error
+	remove(v *visit, id string) error
+}
+
+// credentialFields are what a form says of a credential.
+type credentialFields struct {
+	name, description string
+	grants            []string
+	expires           *int32 // days; nil: never
+	limit             *int32 // nil: not said
+}
+
+// credentialView is a credential as a page shows it.
+type credentialView struct {
+	credential
+	Grants []string
+	limit  *int32
+}
+
+// credential is what API clients and API keys have in common.
+type credential interface {
+	GetId() string
+	GetName() string
+	GetDescription() string
+	GetState() authv1.CredentialState
+	GetCreatedAt() *timestamppb.Timestamp
+	GetRotatedAt() *timestamppb.Timestamp
+	GetExpiresAt() *timestamppb.Timestamp
+	GetLastUsedAt() *timestamppb.Timestamp
+}
+
+// StateName says how the credential stands.
+func (c credentialView) StateName() string {
+	switch c.GetState() {
+	case authv1.CredentialState_CREDENTIAL_STATE_ACTIVE:
+		return "Active"
+	case authv1.CredentialState_CREDENTIAL_STATE_DISABLED:
+		return "Disabled"
+	case authv1.CredentialState_CREDENTIAL_STATE_EXPIRED:
+		return "Expired"
+	}
+	return "Unknown"
+}
+
+func (k credentialKind) routes() []route {
+	return []route{
+		get(k.Path, owner, k.showAll),
+		get(k.Path+"/new", owner, k.showNew),
+		post(k.Path, owner, byAuth(), k.add),
+		get(k.Path+"/{id}", owner, k.show),
+		post(k.Path+"/{id}", owner, byAuth(), k.save),
+		get(k.Path+"/{id}/{action}", owner, k.confirm),
+		post(k.Path+"/{id}/{action}", owner, byAuth(), k.change),
+	}
+}
+
+// credentialsPage is the list of credentials.
+type credentialsPage struct {
+	Kind        credentialKind
+	Credentials []credentialView
+	Next        string
+}
+
+func (p credentialsPage) head() (string, string) { return p.Kind.Title, p.Kind.Section }
+
+func (k credentialKind) showAll(v *visit) error {
+	all, next, err := k.list(v, v.query("page"))
+	if err != nil {
+		return err
+	}
+	return v.render("credentials", credentialsPage{k, all, v.with("page", next)})
+}
+
+// credentialPage makes or changes a credential.
+type credentialPage struct {
+	Kind       credentialKind
+	Form       *form
+	Credential *credentialView // nil: a new one
+}
+
+func (p credentialPage) head() (string, string) {
+	if p.Credential == nil {
+		return p.Kind.AddTitle(), p.Kind.Section
+	}
+	return p.Credential.GetName(), p.Kind.Section
+}
+
+func (k credentialKind) showNew(v *visit) error {
+	return v.render("credential-new", credentialPage{Kind: k, Form: newForm()})
+}
+
+// form returns the form that was sent, and what it says.
+func (k credentialKind) form(v *visit) (*form, credentialFields) {
+	f := v.sent(map[string]string{"expires_after_days": "expires", "rate_limit": "limit"})
+	c := credentialFields{name: f.required("name", "A name"), description: f.text("description"), grants: checkGrants(f, k.GrantField, k.GrantNoun)}
+	if days, given := f.integer("expires", "The number of days", 1, 3650); given {
+		n := int32(days)
+		c.expires = &n
+	}
+	if limit, given := f.integer("limit", "The limit", 1, 10000); given {
+		n := int32(limit)
+		c.limit = &n
+	}
+	return f, c
+}
+
+func (k credentialKind) add(v *visit) error {
+	f, fields := k.form(v)
+	c, secret, err := k.create(v, f, fields)
+	if err != nil {
+		return v.again(err, "credential-new", credentialPage{Kind: k, Form: f})
+	}
+	if secret == "" {
+		return k.alreadyAdded(v, c)
+	}
+	return k.showSecret(v, upperFirst(k.Noun)+" created", c, secret, k.Path)
+}
+
+// secretPage shows a secret, this once.
+type secretPage struct {
+	Title, Section, Name, IDLabel, ID, SecretLabel, Secret, Curl, Back string
+}
+
+func (p secretPage) head() (string, string) { return p.Title, p.Section }
+
+func (k credentialKind) showSecret(v *visit, title string, c credentialView, secret, back string) error {
+	return v.render("secret", secretPage{
+		Title: title, Section: k.Section, Name: c.GetName(), IDLabel: k.IDLabel, ID: c.GetId(), SecretLabel: k.SecretLabel, Secret: secret,
+		Curl: "curl -X POST " + k.tokenPath(v.web.cfg) + " \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"" +
+			k.idMember + "\":\"" + c.GetId() + "\",\"" + k.secretMember + "\":\"" + secret + "\"}'",
+		Back: back,
+	})
+}
+
+// alreadyAdded says that a credential was made by the first of two equal forms.
+func (k credentialKind) alreadyAdded(v *visit, c credentialView) error {
+	path := k.Path + "/" + c.GetId()
+	return v.render("already", alreadyPage{
+		Title: "Already created", Section: k.Section, Subject: c.GetName(),
+		Text: "This form was sent twice. The " + k.Noun + " was made once, the first time, and its secret was shown in the first answer.",
+		Lost: "If you have not copied the secret, rotate it: that makes a new one and shows it.",
+		Next: path, Button: "Open the " + k.Noun, Again: path + "/rotate", AgainButton: "Rotate the secret…",
+	})
+}
+
+// alreadyRotated says that a secret was replaced by the first of two equal forms.
+func (k credentialKind) alreadyRotated(v *visit, c credentialView, path string) error {
+	return v.render("already", alreadyPage{
+		Title: "Already rotated", Section: k.Section, Subject: c.GetName(),
+		Text: "This form was sent twice. The secret was rotated once, the first time, and the new one was shown in the first answer.",
+		Lost: "If you have not copied it, rotate again: that makes another one and shows it.",
+		Next: path, Button: "I have copied it", Again: path + "/rotate", AgainButton: "Rotate again…",
+	})
+}
+
+func (k credentialKind) show(v *visit) error {
+	c, err := k.get(v, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f := newForm("name", c.GetName(), "description", c.GetDescription())
+	f.values[k.GrantField] = slices.Clone(c.Grants)
+	if c.limit != nil {
+		f.values.Set("limit", strconv.Itoa(int(*c.limit)))
+	}
+	return v.render("credential", credentialPage{k, f, &c})
+}
+
+func (k credentialKind) save(v *visit) error {
+	c, err := k.get(v, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f, fields := k.form(v)
+	if fields.limit == nil {
+		fields.limit = new(int32) // none of its own
+	}
+	if err := k.update(v, f, c.GetId(), fields); err != nil {
+		return v.again(err, "credential", credentialPage{k, f, &c})
+	}
+	return v.back(k.Path+"/"+c.GetId(), "Saved.")
+}
+
+// confirmation says what an action does; ok is false where there is no such action.
+func (k credentialKind) confirmation(action string) (p confirmPage, ok bool) {
+	p, ok = map[string]confirmPage{
+		"rotate": {Title: "Rotate the secret", Button: "Rotate the secret", Danger: true, Effects: []string{
+			"The present secret stops working at once: whatever uses it gets “invalid credentials” until it has the new one.",
+			"Every access token that was issued to this " + k.Noun + " is revoked within a second; requests with it are answered 401.",
+			"The new secret is shown once, on the next page. Have whoever runs the integration ready to put it in place.",
+		}},
+		"disable": {Title: "Disable this " + k.Noun, Button: "Disable", Danger: true, Effects: []string{
+			"It gets no more access tokens, and those it has are revoked within a second.",
+			k.User + " stops until you enable it again. The secret stays the same.",
+		}},
+		"enable": {Title: "Enable this " + k.Noun, Button: "Enable", Effects: []string{
+			"It gets access tokens again, with its present secret.",
+		}},
+		"delete": {Title: "Delete this " + k.Noun, Button: "Delete for good", Danger: true, Effects: []string{
+			"Its id and secret stop working at once and for good; its access tokens are revoked within a second.",
+			k.User + " stops. This cannot be undone: a new " + k.Noun + " has another id and another secret.",
+		}},
+	}[action]
+	return p, ok
+}
+
+func (k credentialKind) confirm(v *visit) error {
+	p, ok := k.confirmation(v.r.PathValue("action"))
+	if !ok {
+		return fault.Missing("page")
+	}
+	c, err := k.get(v, v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return v.confirm(p, k.Section, c.GetName(), k.Path+"/"+c.GetId())
+}
+
+func (k credentialKind) change(v *visit) error {
+	id := v.r.PathValue("id")
+	path := k.Path + "/" + id
+	var err error
+	switch v.r.PathValue("action") {
+	case "rotate":
+		return k.replaceSecret(v, id, path)
+	case "disable":
+		if err = k.disable(v, id); err == nil {
+			return v.back(path, "The "+k.Noun+" is disabled. Its access tokens are revoked.")
+		}
+	case "enable":
+		if err = k.enable(v, id); err == nil {
+			return v.back(path, "The "+k.Noun+" is enabled.")
+		}
+	case "delete":
+		if err = k.remove(v, id); err == nil {
+			return v.back(k.Path, "The "+k.Noun+" is deleted.")
+		}
+	default:
+		return fault.Missing("page")
+	}
+	return v.refused(path, err)
+}
+
+func (k credentialKind) replaceSecret(v *visit, id, path string) error {
+	c, secret, err := k.rotate(v, id)
+	if err != nil {
+		return err
+	}
+	if secret == "" {
+		return k.alreadyRotated(v, c, path)
+	}
+	return k.showSecret(v, "New secret", c, secret, path)
+}
