@@ -46,14 +46,11 @@ Columns, or members (also in camelCase or with underscores):
 				return err
 			}
 			defer func() { _ = in.close() }()
-			s, err := a.customers(c.Context())
+			s, err := a.forCompany(a.customers)(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			if _, err := a.company(); err != nil {
-				return err
-			}
 			x, err := customerExchange(s.ctx, customerv1.NewCustomerServiceClient(s.conn))
 			if err != nil {
 				return err

@@ -3,6 +3,7 @@ package reservectl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reservation.dev/platform/fault"
@@ -100,21 +101,16 @@ func comingBookings(ctx context.Context, client bookingv1.BookingServiceClient, 
 
 // usablePasses are those with credits that are not over.
 func usablePasses(ctx context.Context, client passv1.PassServiceClient, customer string) ([]*passv1.CustomerPass, error) {
-	var all []*passv1.CustomerPass
-	for req := (&passv1.ListCustomerPassesRequest{CustomerId: customer, PageSize: 200}); ; {
-		res, err := client.ListCustomerPasses(ctx, req)
-		if err != nil {
-			return nil, err
+	passes, err := allPages(func(pageToken string) ([]*passv1.CustomerPass, string, error) {
+		res, err := client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{CustomerId: customer, PageSize: 200, PageToken: pageToken})
+		return res.GetCustomerPasses(), res.GetNextPageToken(), err
+	})
+	return slices.DeleteFunc(passes, func(p *passv1.CustomerPass) bool {
+		switch p.GetStatus() {
+		case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
+			passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
+			return false
 		}
-		for _, p := range res.GetCustomerPasses() {
-			switch p.GetStatus() {
-			case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
-				passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
-				all = append(all, p)
-			}
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return all, nil
-		}
-	}
+		return true
+	}), err
 }

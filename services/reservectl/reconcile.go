@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -239,7 +239,7 @@ func (r *reconciliation) redeem(t *bookingv1.Transaction, pass string) error {
 			continue
 		}
 		req.Items = append(req.Items, &passv1.RedemptionItem{
-			ItemId: b.GetId(), EventType: strings.ToLower(strings.TrimPrefix(b.GetEventType().String(), "EVENT_TYPE_")), Credits: paid.GetCreditsUsed(),
+			ItemId: b.GetId(), EventType: enum.Name(b.GetEventType()), Credits: paid.GetCreditsUsed(),
 			Day: zone.Day(b.GetStartsAt().AsTime(), b.GetTimezone()),
 		})
 	}

@@ -155,7 +155,7 @@ Progress and errors go to standard error. The exit status is 0: done, 1: failed,
 	flags.StringVar(&a.access.tls.CAFile, "tls-ca", "", "PEM certificates of the authorities of the platform's parts (default: GRPC_TLS_CA_FILE)")
 	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
 	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
+	offer(root, "output", []string{"auto", "json", "table"})
 	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
 	return root
