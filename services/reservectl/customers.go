@@ -185,15 +185,7 @@ func customerExchange(ctx context.Context, client customerv1.CustomerServiceClie
 			if err != nil {
 				return nil, err
 			}
-			outcomes := make([]outcome, 0, len(res.GetResults()))
-			for _, r := range res.GetResults() {
-				o := outcome{reference: r.GetReference(), created: r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_CREATED}
-				if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
-					o.refused = &refusal{r.GetField(), r.GetRule(), r.GetMessage()}
-				}
-				outcomes = append(outcomes, o)
-			}
-			return outcomes, nil
+			return outcomesOf(res.GetResults()), nil
 		},
 	}, nil
 }

@@ -43,7 +43,7 @@ complete. docs/PRIVACY.md says what is in it.`,
 			for _, s := range a.stores() {
 				kinds, err := a.stored(c.Context(), s, args[0])
 				if err != nil {
-					return whose{err, s.name}
+					return labelled{err, s.name}
 				}
 				records = append(records, member{s.name, kinds})
 			}
@@ -168,7 +168,7 @@ func (a *app) erase(s *session, customer string, flags eraseFlags) (*privacyv1.E
 		return nil, err
 	}
 	if err != nil && !flags.keepOpen {
-		if err := a.settleOpen(s.ctx, customer, flags.cancelOpen); err != nil {
+		if err := a.settleOutstanding(s.ctx, customer, flags.cancelOpen); err != nil {
 			return nil, err
 		}
 	}

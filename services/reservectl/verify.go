@@ -64,7 +64,7 @@ func (a *app) verify(ctx context.Context) error {
 	} {
 		fmt.Fprintln(a.errOut, "verifying "+step.name)
 		if err := step.run(); err != nil {
-			return whose{err, step.name}
+			return labelled{err, step.name}
 		}
 	}
 	fmt.Fprintf(a.errOut, "%d numbers were checked, %d differ\n", v.checked, len(v.differences))

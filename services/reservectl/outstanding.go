@@ -11,14 +11,14 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// open is what a customer still has to come.
-type open struct {
+// outstanding is what a customer still has to come.
+type outstanding struct {
 	bookings []*bookingv1.Booking
 	passes   []*passv1.CustomerPass
 }
 
-// listed says what is open, for a person.
-func (o open) listed() string {
+// list says what is outstanding, for a person.
+func (o outstanding) list() string {
 	var lines []string
 	for _, b := range o.bookings {
 		lines = append(lines, fmt.Sprintf("%s %s on %s", b.GetId(), printableText(b.GetEventTitle()), b.GetStartsAt().AsTime().Format("2006-01-02 15:04")+" UTC"))
@@ -29,9 +29,9 @@ func (o open) listed() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// settleOpen refuses where something is open, or cancels it: bookings first, whose
+// settleOutstanding refuses where something is outstanding, or cancels it: bookings first, whose
 // credits go back to the passes.
-func (a *app) settleOpen(ctx context.Context, customer string, cancel bool) error {
+func (a *app) settleOutstanding(ctx context.Context, customer string, cancel bool) error {
 	booking, err := a.bookings(ctx)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (a *app) settleOpen(ctx context.Context, customer string, cancel bool) erro
 	}
 	defer pass.close()
 	bookings, passes := bookingv1.NewBookingServiceClient(booking.conn), passv1.NewPassServiceClient(pass.conn)
-	var o open
+	var o outstanding
 	if o.bookings, err = comingBookings(booking.ctx, bookings, customer); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (a *app) settleOpen(ctx context.Context, customer string, cancel bool) erro
 		return nil
 	}
 	if !cancel {
-		return fmt.Errorf("the customer still has\n  %s\ncancel it (--cancel-open) or leave it without the person (--keep-open)", o.listed())
+		return fmt.Errorf("the customer still has\n  %s\ncancel it (--cancel-open) or leave it without the person (--keep-open)", o.list())
 	}
 	for _, b := range o.bookings {
 		if _, err := bookings.CancelBooking(booking.ctx, &bookingv1.CancelBookingRequest{BookingId: b.GetId()}); err != nil {
