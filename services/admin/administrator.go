@@ -19,28 +19,28 @@ type administratorPage struct {
 
 func (p administratorPage) head() (string, string) { return p.GetName(), "administrators" }
 
-func (v *visit) findAdministrator() (administratorPage, error) {
-	res, err := v.services.admins.GetAdministrator(v.ctx, &authv1.GetAdministratorRequest{Id: v.r.PathValue("id")})
+func (r *request) findAdministrator() (administratorPage, error) {
+	res, err := r.services.admins.GetAdministrator(r.ctx, &authv1.GetAdministratorRequest{Id: r.path("id")})
 	if err != nil {
 		return administratorPage{}, err
 	}
-	sessions, err := v.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{AdministratorId: res.GetAdministrator().GetId()})
+	sessions, err := r.services.admins.ListSessions(r.ctx, &authv1.ListSessionsRequest{AdministratorId: res.GetAdministrator().GetId()})
 	if err != nil {
 		return administratorPage{}, err
 	}
 	a := res.GetAdministrator()
 	return administratorPage{
-		administratorView: administratorView{a, a.GetId() == v.session.Administrator.GetId()},
+		administratorView: administratorView{a, a.GetId() == r.session.Administrator.GetId()},
 		Sessions:          sessions.GetSessions(), ResetUntil: res.GetPasswordResetExpiresAt(),
 	}, nil
 }
 
-func (v *visit) administrator() error {
-	page, err := v.findAdministrator()
+func (r *request) administrator() error {
+	page, err := r.findAdministrator()
 	if err != nil {
 		return err
 	}
-	return v.render("administrator", page)
+	return r.render("administrator", page)
 }
 
 // linksEnd is what becomes of what an owner has made for others.
@@ -89,27 +89,27 @@ func administratorActions(action string) (p confirmPage, others, ok bool) {
 	return p, others, p.Title != ""
 }
 
-func (v *visit) confirmAdministrator() error {
-	p, others, ok := administratorActions(v.r.PathValue("action"))
+func (r *request) confirmAdministrator() error {
+	p, others, ok := administratorActions(r.path("action"))
 	if !ok {
 		return fault.Missing("page")
 	}
-	page, err := v.findAdministrator()
+	page, err := r.findAdministrator()
 	if err != nil {
 		return err
 	}
 	if others && page.Self {
-		return v.back("/account", "What concerns your own account is here.")
+		return r.back("/account", "What concerns your own account is here.")
 	}
-	return v.confirm(p, "administrators", page.GetName()+", "+page.GetEmail(), "/settings/administrators/"+page.GetId())
+	return r.confirm(p, "administrators", page.GetName()+", "+page.GetEmail(), "/settings/administrators/"+page.GetId())
 }
 
-func (v *visit) changeAdministrator() error {
-	named := v.r.PathValue("id")
+func (r *request) changeAdministrator() error {
+	named := r.path("id")
 	path := "/settings/administrators/" + named
-	admins, yes, no := v.services.admins, true, false
+	admins, yes, no := r.services.admins, true, false
 	update, said := &authv1.UpdateAdministratorRequest{Id: named}, ""
-	switch v.r.PathValue("action") {
+	switch r.path("action") {
 	case "owner":
 		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
 		update.Role, said = &role, "The administrator is now an owner."
@@ -121,53 +121,53 @@ func (v *visit) changeAdministrator() error {
 	case "enable":
 		update.Disabled, said = &no, "The administrator can sign in again."
 	case "reset":
-		return v.makeResetLink(path)
+		return r.makeResetLink(path)
 	case "withdraw-reset":
-		if _, err := admins.RevokePasswordReset(v.ctx, &authv1.RevokePasswordResetRequest{Id: named}); err != nil {
-			return v.refused(path, err)
+		if _, err := admins.RevokePasswordReset(r.ctx, &authv1.RevokePasswordResetRequest{Id: named}); err != nil {
+			return r.refused(path, err)
 		}
-		return v.back(path, "The link is withdrawn: it is worthless.")
+		return r.back(path, "The link is withdrawn: it is worthless.")
 	case "totp-off":
-		if _, err := admins.DisableAdministratorTotp(v.ctx, &authv1.DisableAdministratorTotpRequest{Id: named}); err != nil {
-			return v.refused(path, err)
+		if _, err := admins.DisableAdministratorTotp(r.ctx, &authv1.DisableAdministratorTotpRequest{Id: named}); err != nil {
+			return r.refused(path, err)
 		}
-		return v.back(path, "Their two-step sign-in is off.")
+		return r.back(path, "Their two-step sign-in is off.")
 	case "end-sessions":
-		res, err := admins.EndAdministratorSessions(v.ctx, &authv1.EndAdministratorSessionsRequest{Id: named})
+		res, err := admins.EndAdministratorSessions(r.ctx, &authv1.EndAdministratorSessionsRequest{Id: named})
 		if err != nil {
-			return v.refused(path, err)
+			return r.refused(path, err)
 		}
-		return v.back(path, plural(res.GetEnded(), "session has", "sessions have")+" ended.")
+		return r.back(path, plural(res.GetEnded(), "session has", "sessions have")+" ended.")
 	default:
 		return fault.Missing("page")
 	}
-	if _, err := perform(v, admins.UpdateAdministrator, update); err != nil {
-		return v.refused(path, err)
+	if _, err := perform(r, admins.UpdateAdministrator, update); err != nil {
+		return r.refused(path, err)
 	}
-	if named == v.session.Administrator.GetId() && update.Role != nil {
-		return v.back("/account", "Your role has changed.") // the settings may be closed now
+	if named == r.session.Administrator.GetId() && update.Role != nil {
+		return r.back("/account", "Your role has changed.") // the settings may be closed now
 	}
-	return v.back(path, said)
+	return r.back(path, said)
 }
 
 // makeResetLink makes a link for a new password, and shows it this once.
-func (v *visit) makeResetLink(path string) error {
-	res, err := perform(v, v.services.admins.CreatePasswordReset, &authv1.CreatePasswordResetRequest{Id: v.r.PathValue("id")})
+func (r *request) makeResetLink(path string) error {
+	res, err := perform(r, r.services.admins.CreatePasswordReset, &authv1.CreatePasswordResetRequest{Id: r.path("id")})
 	if err != nil {
-		return v.refused(path, err)
+		return r.refused(path, err)
 	}
 	if res.GetToken() == "" {
-		return v.render("already", alreadyPage{
+		return r.render("already", alreadyPage{
 			Title: "The link is already made", Section: "administrators", Subject: res.GetAdministrator().GetName(),
 			Text: "This form was sent twice. The link was made the first time, and was shown in the first answer, this once.",
 			Lost: "If you have not copied it, make another one: the former one stops working.",
 			Next: path, Button: "Back to the administrator", Again: path + "/reset", AgainButton: "Make another link…",
 		})
 	}
-	page, err := v.findAdministrator()
+	page, err := r.findAdministrator()
 	if err != nil {
 		return err
 	}
-	page.Link = v.link("/reset/", res.GetToken())
-	return v.render("administrator", page)
+	page.Link = r.link("/reset/", res.GetToken())
+	return r.render("administrator", page)
 }

@@ -42,32 +42,32 @@ type administratorsPage struct {
 
 func (administratorsPage) head() (string, string) { return "Administrators", "administrators" }
 
-func (v *visit) administratorsPage(f *form) (administratorsPage, error) {
+func (r *request) administratorsPage(f *form) (administratorsPage, error) {
 	page := administratorsPage{Form: f}
-	list, err := v.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: v.query("page")})
+	list, err := r.services.admins.ListAdministrators(r.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: r.query("page")})
 	if err != nil {
 		return page, err
 	}
-	page.Next = v.with("page", list.GetNextPageToken())
+	page.Next = r.with("page", list.GetNextPageToken())
 	for _, a := range list.GetAdministrators() {
-		page.Administrators = append(page.Administrators, administratorView{a, a.GetId() == v.session.Administrator.GetId()})
+		page.Administrators = append(page.Administrators, administratorView{a, a.GetId() == r.session.Administrator.GetId()})
 	}
-	open, err := v.services.admins.ListInvitations(v.ctx, &authv1.ListInvitationsRequest{})
+	open, err := r.services.admins.ListInvitations(r.ctx, &authv1.ListInvitationsRequest{})
 	if err != nil {
 		return page, err
 	}
 	for _, i := range open.GetInvitations() {
-		page.Invitations = append(page.Invitations, invitationView{i, v.session.Clock.Past(i.GetExpiresAt())})
+		page.Invitations = append(page.Invitations, invitationView{i, r.session.Clock.Past(i.GetExpiresAt())})
 	}
 	return page, nil
 }
 
-func (v *visit) administrators() error {
-	page, err := v.administratorsPage(newForm("role", "staff"))
+func (r *request) administrators() error {
+	page, err := r.administratorsPage(newForm("role", "staff"))
 	if err != nil {
 		return err
 	}
-	return v.render("administrators", page)
+	return r.render("administrators", page)
 }
 
 func roleOf(name string) authv1.AdministratorRole {
@@ -77,15 +77,15 @@ func roleOf(name string) authv1.AdministratorRole {
 	return authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 }
 
-func (v *visit) invite() error {
-	f := v.sent(nil)
+func (r *request) invite() error {
+	f := r.sent(nil)
 	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: roleOf(f.text("role"))}
 	link := ""
 	if !f.Failed() {
-		res, err := perform(v, v.services.admins.InviteAdministrator, req)
+		res, err := perform(r, r.services.admins.InviteAdministrator, req)
 		switch {
 		case err == nil && res.GetToken() == "":
-			return v.render("already", alreadyPage{
+			return r.render("already", alreadyPage{
 				Title: "Already invited", Section: "administrators", Subject: req.GetEmail(),
 				Text: "This form was sent twice. The invitation was made the first time, and its link was shown in the first answer, this once.",
 				Lost: "If you have not copied the link, invite the same address again: that makes a new link, and the former one stops working.",
@@ -98,31 +98,31 @@ func (v *visit) invite() error {
 				return err
 			}
 		default:
-			link = v.link("/invitation/", res.GetToken())
+			link = r.link("/invitation/", res.GetToken())
 		}
 	}
-	page, err := v.administratorsPage(f)
+	page, err := r.administratorsPage(f)
 	if err != nil {
 		return err
 	}
 	if f.Failed() {
-		return v.notAccepted("administrators", page)
+		return r.notAccepted("administrators", page)
 	}
 	page.Form, page.Link, page.LinkEmail = newForm("role", "staff"), link, req.GetEmail()
-	return v.render("administrators", page)
+	return r.render("administrators", page)
 }
 
 // link is an address of the dashboard for somebody else. Its host is the one that
 // was set, whatever the request says.
-func (v *visit) link(path, token string) string {
-	return strings.TrimSuffix(v.web.cfg.URL, "/") + path + token
+func (r *request) link(path, token string) string {
+	return strings.TrimSuffix(r.web.cfg.URL, "/") + path + token
 }
 
-func (v *visit) revokeInvitation() error {
-	if _, err := v.services.admins.RevokeInvitation(v.ctx, &authv1.RevokeInvitationRequest{Id: v.r.PathValue("id")}); err != nil {
-		return v.refused("/settings/administrators", err)
+func (r *request) revokeInvitation() error {
+	if _, err := r.services.admins.RevokeInvitation(r.ctx, &authv1.RevokeInvitationRequest{Id: r.path("id")}); err != nil {
+		return r.refused("/settings/administrators", err)
 	}
-	return v.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
+	return r.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
 }
 
 // auditPage is a page of the audit log.
@@ -144,22 +144,22 @@ var auditSubjects = []option{
 	{"customer.", "Customers"}, {"customer_pass.", "Customers' passes"}, {"pass_type.", "Pass types"},
 }
 
-func (v *visit) auditLog() error {
-	res, err := v.services.audit.ListAuditEntries(v.ctx, &authv1.ListAuditEntriesRequest{
-		PageSize: 50, PageToken: v.query("page"), Actor: v.query("actor"), Action: v.query("action"), Target: v.query("target"),
-		Since: v.day("since", 0), Until: v.day("until", 1),
+func (r *request) auditLog() error {
+	res, err := r.services.audit.ListAuditEntries(r.ctx, &authv1.ListAuditEntriesRequest{
+		PageSize: 50, PageToken: r.query("page"), Actor: r.query("actor"), Action: r.query("action"), Target: r.query("target"),
+		Since: r.day("since", 0), Until: r.day("until", 1),
 	})
 	if err != nil {
-		return v.refused("/settings/audit", err)
+		return r.refused("/settings/audit", err)
 	}
-	people, err := v.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
+	people, err := r.services.admins.ListAdministrators(r.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
 	if err != nil {
 		return err
 	}
-	page := auditPage{Entries: res.GetEntries(), Next: v.with("page", res.GetNextPageToken()), Subjects: auditSubjects, Actors: []option{{"", "Everybody"}},
-		Form: newForm("actor", v.query("actor"), "action", v.query("action"), "target", v.query("target"), "since", v.query("since"), "until", v.query("until"))}
+	page := auditPage{Entries: res.GetEntries(), Next: r.with("page", res.GetNextPageToken()), Subjects: auditSubjects, Actors: []option{{"", "Everybody"}},
+		Form: newForm("actor", r.query("actor"), "action", r.query("action"), "target", r.query("target"), "since", r.query("since"), "until", r.query("until"))}
 	for _, a := range people.GetAdministrators() {
 		page.Actors = append(page.Actors, option{a.GetId(), a.GetName()})
 	}
-	return v.render("audit", page)
+	return r.render("audit", page)
 }

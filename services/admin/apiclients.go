@@ -31,13 +31,13 @@ func viewAPIClient(c *authv1.ApiClient) credentialView {
 	return credentialView{credential: c, Grants: c.GetScopes()}
 }
 
-func (apiClients) list(v *visit, pageToken string) ([]credentialView, string, error) {
-	res, err := v.services.clients.ListApiClients(v.ctx, &authv1.ListApiClientsRequest{PageSize: 50, PageToken: pageToken})
+func (apiClients) list(r *request, pageToken string) ([]credentialView, string, error) {
+	res, err := r.services.clients.ListApiClients(r.ctx, &authv1.ListApiClientsRequest{PageSize: 50, PageToken: pageToken})
 	return views(res.GetApiClients(), viewAPIClient), res.GetNextPageToken(), err
 }
 
-func (apiClients) get(v *visit, id string) (credentialView, error) {
-	res, err := v.services.clients.GetApiClient(v.ctx, &authv1.GetApiClientRequest{Id: id})
+func (apiClients) get(r *request, id string) (credentialView, error) {
+	res, err := r.services.clients.GetApiClient(r.ctx, &authv1.GetApiClientRequest{Id: id})
 	if err != nil {
 		return credentialView{}, err
 	}
@@ -46,36 +46,36 @@ func (apiClients) get(v *visit, id string) (credentialView, error) {
 	return c, nil
 }
 
-func (apiClients) create(v *visit, f *form, c credentialFields) (credentialView, string, error) {
-	res, err := submit(v, f, v.services.clients.CreateApiClient, &authv1.CreateApiClientRequest{
+func (apiClients) create(r *request, f *form, c credentialFields) (credentialView, string, error) {
+	res, err := submit(r, f, r.services.clients.CreateApiClient, &authv1.CreateApiClientRequest{
 		Name: c.name, Description: c.description, Scopes: c.grants, ExpiresAfterDays: c.expires,
 	})
 	return viewAPIClient(res.GetApiClient()), res.GetClientSecret(), err
 }
 
-func (apiClients) update(v *visit, f *form, id string, c credentialFields) error {
-	_, err := submit(v, f, v.services.clients.UpdateApiClient, &authv1.UpdateApiClientRequest{
+func (apiClients) update(r *request, f *form, id string, c credentialFields) error {
+	_, err := submit(r, f, r.services.clients.UpdateApiClient, &authv1.UpdateApiClientRequest{
 		Id: id, Name: &c.name, Description: &c.description, Scopes: c.grants, RateLimit: c.limit,
 	})
 	return err
 }
 
-func (apiClients) rotate(v *visit, id string) (credentialView, string, error) {
-	res, err := perform(v, v.services.clients.RotateApiClientSecret, &authv1.RotateApiClientSecretRequest{Id: id})
+func (apiClients) rotate(r *request, id string) (credentialView, string, error) {
+	res, err := perform(r, r.services.clients.RotateApiClientSecret, &authv1.RotateApiClientSecretRequest{Id: id})
 	return viewAPIClient(res.GetApiClient()), res.GetClientSecret(), err
 }
 
-func (apiClients) disable(v *visit, id string) error {
-	_, err := perform(v, v.services.clients.DisableApiClient, &authv1.DisableApiClientRequest{Id: id})
+func (apiClients) disable(r *request, id string) error {
+	_, err := perform(r, r.services.clients.DisableApiClient, &authv1.DisableApiClientRequest{Id: id})
 	return err
 }
 
-func (apiClients) enable(v *visit, id string) error {
-	_, err := perform(v, v.services.clients.EnableApiClient, &authv1.EnableApiClientRequest{Id: id})
+func (apiClients) enable(r *request, id string) error {
+	_, err := perform(r, r.services.clients.EnableApiClient, &authv1.EnableApiClientRequest{Id: id})
 	return err
 }
 
-func (apiClients) remove(v *visit, id string) error {
-	_, err := perform(v, v.services.clients.DeleteApiClient, &authv1.DeleteApiClientRequest{Id: id})
+func (apiClients) remove(r *request, id string) error {
+	_, err := perform(r, r.services.clients.DeleteApiClient, &authv1.DeleteApiClientRequest{Id: id})
 	return err
 }

@@ -41,13 +41,13 @@ func viewAPIKey(c *authv1.ApiKey) credentialView {
 	return credentialView{credential: c, Grants: c.GetPermissions()}
 }
 
-func (apiKeys) list(v *visit, pageToken string) ([]credentialView, string, error) {
-	res, err := v.services.keys.ListApiKeys(v.ctx, &authv1.ListApiKeysRequest{PageSize: 50, PageToken: pageToken})
+func (apiKeys) list(r *request, pageToken string) ([]credentialView, string, error) {
+	res, err := r.services.keys.ListApiKeys(r.ctx, &authv1.ListApiKeysRequest{PageSize: 50, PageToken: pageToken})
 	return views(res.GetApiKeys(), viewAPIKey), res.GetNextPageToken(), err
 }
 
-func (apiKeys) get(v *visit, id string) (credentialView, error) {
-	res, err := v.services.keys.GetApiKey(v.ctx, &authv1.GetApiKeyRequest{Id: id})
+func (apiKeys) get(r *request, id string) (credentialView, error) {
+	res, err := r.services.keys.GetApiKey(r.ctx, &authv1.GetApiKeyRequest{Id: id})
 	if err != nil {
 		return credentialView{}, err
 	}
@@ -56,36 +56,36 @@ func (apiKeys) get(v *visit, id string) (credentialView, error) {
 	return c, nil
 }
 
-func (apiKeys) create(v *visit, f *form, c credentialFields) (credentialView, string, error) {
-	res, err := submit(v, f, v.services.keys.CreateApiKey, &authv1.CreateApiKeyRequest{
+func (apiKeys) create(r *request, f *form, c credentialFields) (credentialView, string, error) {
+	res, err := submit(r, f, r.services.keys.CreateApiKey, &authv1.CreateApiKeyRequest{
 		Name: c.name, Description: c.description, Permissions: c.grants, ExpiresAfterDays: c.expires, RateLimit: c.limit,
 	})
 	return viewAPIKey(res.GetApiKey()), res.GetApiSecret(), err
 }
 
-func (apiKeys) update(v *visit, f *form, id string, c credentialFields) error {
-	_, err := submit(v, f, v.services.keys.UpdateApiKey, &authv1.UpdateApiKeyRequest{
+func (apiKeys) update(r *request, f *form, id string, c credentialFields) error {
+	_, err := submit(r, f, r.services.keys.UpdateApiKey, &authv1.UpdateApiKeyRequest{
 		Id: id, Name: &c.name, Description: &c.description, Permissions: c.grants, RateLimit: c.limit,
 	})
 	return err
 }
 
-func (apiKeys) rotate(v *visit, id string) (credentialView, string, error) {
-	res, err := perform(v, v.services.keys.RotateApiKeySecret, &authv1.RotateApiKeySecretRequest{Id: id})
+func (apiKeys) rotate(r *request, id string) (credentialView, string, error) {
+	res, err := perform(r, r.services.keys.RotateApiKeySecret, &authv1.RotateApiKeySecretRequest{Id: id})
 	return viewAPIKey(res.GetApiKey()), res.GetApiSecret(), err
 }
 
-func (apiKeys) disable(v *visit, id string) error {
-	_, err := perform(v, v.services.keys.DisableApiKey, &authv1.DisableApiKeyRequest{Id: id})
+func (apiKeys) disable(r *request, id string) error {
+	_, err := perform(r, r.services.keys.DisableApiKey, &authv1.DisableApiKeyRequest{Id: id})
 	return err
 }
 
-func (apiKeys) enable(v *visit, id string) error {
-	_, err := perform(v, v.services.keys.EnableApiKey, &authv1.EnableApiKeyRequest{Id: id})
+func (apiKeys) enable(r *request, id string) error {
+	_, err := perform(r, r.services.keys.EnableApiKey, &authv1.EnableApiKeyRequest{Id: id})
 	return err
 }
 
-func (apiKeys) remove(v *visit, id string) error {
-	_, err := perform(v, v.services.keys.DeleteApiKey, &authv1.DeleteApiKeyRequest{Id: id})
+func (apiKeys) remove(r *request, id string) error {
+	_, err := perform(r, r.services.keys.DeleteApiKey, &authv1.DeleteApiKeyRequest{Id: id})
 	return err
 }

@@ -20,7 +20,7 @@ import (
 type audited struct{ action, target string }
 
 // given is the target of a form whose path does not name it: the handler gives it, see
-// visit.target.
+// request.target.
 const given = ""
 
 // byAuth is the entry of a form that changes something of auth's, which writes its
@@ -52,16 +52,16 @@ type method[Q, R any] = func(context.Context, Q, ...grpc.CallOption) (R, error)
 
 // perform makes the change that a form asks for: one call of a service, done once
 // however often the form is sent, and recorded in the audit log.
-func perform[Q, R any](v *visit, call method[Q, R], req Q) (R, error) {
-	return performPart(v, "", call, req)
+func perform[Q, R any](r *request, call method[Q, R], req Q) (R, error) {
+	return performPart(r, "", call, req)
 }
 
 // performPart is perform for a form of which a page has several with one path; part
 // tells them apart.
-func performPart[Q, R any](v *visit, part string, call method[Q, R], req Q) (R, error) {
-	res, err := call(v.once(part), req)
+func performPart[Q, R any](r *request, part string, call method[Q, R], req Q) (R, error) {
+	res, err := call(r.once(part), req)
 	if err == nil {
-		v.changed()
+		r.changed()
 	}
 	return res, err
 }
@@ -71,12 +71,12 @@ var errNotAccepted = errors.New("the form is not accepted")
 
 // submit is perform for a form with fields. What the service refuses is put on the
 // form. It returns errNotAccepted where the form has faults, also from before the call,
-// which is not made then; see visit.again.
-func submit[Q, R any](v *visit, f *form, call method[Q, R], req Q) (res R, err error) {
+// which is not made then; see request.again.
+func submit[Q, R any](r *request, f *form, call method[Q, R], req Q) (res R, err error) {
 	if f.Failed() {
 		return res, errNotAccepted
 	}
-	if res, err = perform(v, call, req); err != nil && f.refuse(err) {
+	if res, err = perform(r, call, req); err != nil && f.refuse(err) {
 		return res, errNotAccepted
 	}
 	return res, err
@@ -85,29 +85,29 @@ func submit[Q, R any](v *visit, f *form, call method[Q, R], req Q) (res R, err e
 // once returns the context of one write of this form, which has its key: sent twice,
 // it is done once. The forms of a page have one key, so the path is part of it: a
 // second guest can be checked in before the first one's answer is there.
-func (v *visit) once(part string) context.Context {
-	key := v.r.PostForm.Get(keyField)
-	if len(key) != 26 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return v.ctx
+func (r *request) once(part string) context.Context {
+	key := r.http.PostForm.Get(keyField)
+	if len(key) != 26 || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return r.ctx
 	}
-	sum := sha256.Sum256([]byte(v.r.URL.Path + "\x00" + part))
-	return rpc.WithIdempotencyKey(v.ctx, "admin:"+key+":"+hex.EncodeToString(sum[:16]))
+	sum := sha256.Sum256([]byte(r.http.URL.Path + "\x00" + part))
+	return rpc.WithIdempotencyKey(r.ctx, "admin:"+key+":"+hex.EncodeToString(sum[:16]))
 }
 
 // changed notes that a service has made the change of this request.
-func (v *visit) changed() {
-	v.change = change{made: true, target: v.r.PathValue(v.audited.target)}
+func (r *request) changed() {
+	r.change = change{made: true, target: r.path(r.audited.target)}
 }
 
 // unchanged says that nothing was left to change: nothing is recorded.
-func (v *visit) unchanged() { v.change.made = false }
+func (r *request) unchanged() { r.change.made = false }
 
 // target says what was changed, where the path does not.
-func (v *visit) target(id string) { v.change.target = id }
+func (r *request) target(id string) { r.change.target = id }
 
 // detail adds a fact to the audit entry of the change.
-func (v *visit) detail(field, before, after string) {
-	v.change.details = append(v.change.details, &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)})
+func (r *request) detail(field, before, after string) {
+	r.change.details = append(r.change.details, &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)})
 }
 
 // clip keeps a detail within what the log takes.
@@ -122,20 +122,20 @@ func clip(text string) string {
 // change stands even where the log does not answer; the operator's log says so. A form
 // that was sent twice is recorded once, although the second time finds the change made
 // already, and so other facts before it.
-func (v *visit) record() {
-	c := v.change
-	v.change.made = false
-	if !c.made || v.audited.action == "" {
+func (r *request) record() {
+	c := r.change
+	r.change.made = false
+	if !c.made || r.audited.action == "" {
 		return
 	}
-	action := v.audited.actionName(v.r.PathValue("action"))
+	action := r.audited.actionName(r.path("action"))
 	part := "audit:" + action + ":" + c.target
 	for _, d := range c.details {
 		part += "\x00" + d.GetAfter()
 	}
-	_, err := v.services.audit.RecordAuditEntry(v.once(part), &authv1.RecordAuditEntryRequest{Action: action, Target: c.target, Details: c.details})
+	_, err := r.services.audit.RecordAuditEntry(r.once(part), &authv1.RecordAuditEntryRequest{Action: action, Target: c.target, Details: c.details})
 	if err != nil && fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
-		v.web.log.LogAttrs(v.ctx, slog.LevelError, "change not in the audit log",
-			slog.String("request_id", rpc.RequestID(v.ctx)), slog.String("action", action), slog.String("target", c.target), slog.String("error", err.Error()))
+		r.web.log.LogAttrs(r.ctx, slog.LevelError, "change not in the audit log",
+			slog.String("request_id", rpc.RequestID(r.ctx)), slog.String("action", action), slog.String("target", c.target), slog.String("error", err.Error()))
 	}
 }

@@ -19,28 +19,28 @@ func (companyPage) head() (string, string) { return "Company", "company" }
 
 var currencies = []option{{"GBP", "GBP – pound sterling"}, {"EUR", "EUR – euro"}, {"USD", "USD – US dollar"}}
 
-func (v *visit) company() error {
-	c := v.session.Company
+func (r *request) company() error {
+	c := r.session.Company
 	f := newForm("name", c.GetName(), "timezone", c.GetTimezone(), "currency", c.GetCurrency())
 	if c.GetUniqueCustomerEmails() {
 		f.values.Set("unique", "on")
 	}
-	return v.render("company", companyPage{f, zoneNames, currencies})
+	return r.render("company", companyPage{f, zoneNames, currencies})
 }
 
-func (v *visit) updateCompany() error {
-	f := v.sent(map[string]string{"unique_customer_emails": "unique"})
+func (r *request) updateCompany() error {
+	f := r.sent(map[string]string{"unique_customer_emails": "unique"})
 	name, timezone, currency, unique := f.required("name", "A name"), f.required("timezone", "A time zone"), f.text("currency"), f.Get("unique") != ""
 	if _, err := zone.Load(timezone); timezone != "" && err != nil {
 		f.add("timezone", "This is not the name of a time zone. Names are like Europe/London.")
 	}
-	_, err := submit(v, f, v.services.companies.UpdateCompany, &authv1.UpdateCompanyRequest{
+	_, err := submit(r, f, r.services.companies.UpdateCompany, &authv1.UpdateCompanyRequest{
 		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
 	})
 	if err != nil {
-		return v.again(err, "company", companyPage{f, zoneNames, currencies})
+		return r.again(err, "company", companyPage{f, zoneNames, currencies})
 	}
-	return v.back("/settings/company", "Saved.")
+	return r.back("/settings/company", "Saved.")
 }
 
 // zoneNames are suggested; every IANA name is taken.

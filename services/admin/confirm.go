@@ -24,9 +24,9 @@ func (p confirmPage) head() (string, string) { return p.Title, p.Section }
 
 // confirm asks before the action of this path is done to the subject; p says what it
 // does, and back leads to the page before.
-func (v *visit) confirm(p confirmPage, section, subject, back string) error {
-	p.Section, p.Subject, p.Action, p.Back = section, subject, v.r.URL.Path, back
-	return v.render("confirm", p)
+func (r *request) confirm(p confirmPage, section, subject, back string) error {
+	p.Section, p.Subject, p.Action, p.Back = section, subject, r.http.URL.Path, back
+	return r.render("confirm", p)
 }
 
 // alreadyPage answers a form that was sent twice and whose answer held a secret:

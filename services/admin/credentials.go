@@ -50,14 +50,14 @@ func (k credentialKind) AddTitle() string { return "Add " + upperFirst(k.Noun) }
 
 // credentialService is the service of a kind of credentials.
 type credentialService interface {
-	list(v *visit, pageToken string) (all []credentialView, next string, err error)
-	get(v *visit, id string) (credentialView, error)
-	create(v *visit, f *form, c credentialFields) (created credentialView, secret string, err error)
-	update(v *visit, f *form, id string, c credentialFields) error
-	rotate(v *visit, id string) (rotated credentialView, secret string, err error)
-	disable(v *visit, id string) error
-	enable(v *visit, id string) error
-	remove(v *visit, id string) error
+	list(v *request, pageToken string) (all []credentialView, next string, err error)
+	get(v *request, id string) (credentialView, error)
+	create(v *request, f *form, c credentialFields) (created credentialView, secret string, err error)
+	update(v *request, f *form, id string, c credentialFields) error
+	rotate(v *request, id string) (rotated credentialView, secret string, err error)
+	disable(v *request, id string) error
+	enable(v *request, id string) error
+	remove(v *request, id string) error
 }
 
 // credentialFields are what a form says of a credential.
@@ -121,12 +121,12 @@ type credentialsPage struct {
 
 func (p credentialsPage) head() (string, string) { return p.Kind.Title, p.Kind.Section }
 
-func (k credentialKind) showAll(v *visit) error {
-	all, next, err := k.list(v, v.query("page"))
+func (k credentialKind) showAll(r *request) error {
+	all, next, err := k.list(r, r.query("page"))
 	if err != nil {
 		return err
 	}
-	return v.render("credentials", credentialsPage{k, all, v.with("page", next)})
+	return r.render("credentials", credentialsPage{k, all, r.with("page", next)})
 }
 
 // credentialPage makes or changes a credential.
@@ -143,13 +143,13 @@ func (p credentialPage) head() (string, string) {
 	return p.Credential.GetName(), p.Kind.Section
 }
 
-func (k credentialKind) showNew(v *visit) error {
-	return v.render("credential-new", credentialPage{Kind: k, Form: newForm()})
+func (k credentialKind) showNew(r *request) error {
+	return r.render("credential-new", credentialPage{Kind: k, Form: newForm()})
 }
 
 // form returns the form that was sent, and what it says.
-func (k credentialKind) form(v *visit) (*form, credentialFields) {
-	f := v.sent(map[string]string{"expires_after_days": "expires", "rate_limit": "limit"})
+func (k credentialKind) form(r *request) (*form, credentialFields) {
+	f := r.sent(map[string]string{"expires_after_days": "expires", "rate_limit": "limit"})
 	c := credentialFields{name: f.required("name", "A name"), description: f.text("description"), grants: checkGrants(f, k.GrantField, k.GrantNoun)}
 	if days, given := f.integer("expires", "The number of days", 1, 3650); given {
 		n := int32(days)
@@ -162,16 +162,16 @@ func (k credentialKind) form(v *visit) (*form, credentialFields) {
 	return f, c
 }
 
-func (k credentialKind) add(v *visit) error {
-	f, fields := k.form(v)
-	c, secret, err := k.create(v, f, fields)
+func (k credentialKind) add(r *request) error {
+	f, fields := k.form(r)
+	c, secret, err := k.create(r, f, fields)
 	if err != nil {
-		return v.again(err, "credential-new", credentialPage{Kind: k, Form: f})
+		return r.again(err, "credential-new", credentialPage{Kind: k, Form: f})
 	}
 	if secret == "" {
-		return k.alreadyAdded(v, c)
+		return k.alreadyAdded(r, c)
 	}
-	return k.showSecret(v, upperFirst(k.Noun)+" created", c, secret, k.Path)
+	return k.showSecret(r, upperFirst(k.Noun)+" created", c, secret, k.Path)
 }
 
 // secretPage shows a secret, this once.
@@ -181,19 +181,19 @@ type secretPage struct {
 
 func (p secretPage) head() (string, string) { return p.Title, p.Section }
 
-func (k credentialKind) showSecret(v *visit, title string, c credentialView, secret, back string) error {
-	return v.render("secret", secretPage{
+func (k credentialKind) showSecret(r *request, title string, c credentialView, secret, back string) error {
+	return r.render("secret", secretPage{
 		Title: title, Section: k.Section, Name: c.GetName(), IDLabel: k.IDLabel, ID: c.GetId(), SecretLabel: k.SecretLabel, Secret: secret,
-		Curl: "curl -X POST " + k.tokenPath(v.web.cfg) + " \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"" +
+		Curl: "curl -X POST " + k.tokenPath(r.web.cfg) + " \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"" +
 			k.idMember + "\":\"" + c.GetId() + "\",\"" + k.secretMember + "\":\"" + secret + "\"}'",
 		Back: back,
 	})
 }
 
 // alreadyAdded says that a credential was made by the first of two equal forms.
-func (k credentialKind) alreadyAdded(v *visit, c credentialView) error {
+func (k credentialKind) alreadyAdded(r *request, c credentialView) error {
 	path := k.Path + "/" + c.GetId()
-	return v.render("already", alreadyPage{
+	return r.render("already", alreadyPage{
 		Title: "Already created", Section: k.Section, Subject: c.GetName(),
 		Text: "This form was sent twice. The " + k.Noun + " was made once, the first time, and its secret was shown in the first answer.",
 		Lost: "If you have not copied the secret, rotate it: that makes a new one and shows it.",
@@ -202,8 +202,8 @@ func (k credentialKind) alreadyAdded(v *visit, c credentialView) error {
 }
 
 // alreadyRotated says that a secret was replaced by the first of two equal forms.
-func (k credentialKind) alreadyRotated(v *visit, c credentialView, path string) error {
-	return v.render("already", alreadyPage{
+func (k credentialKind) alreadyRotated(r *request, c credentialView, path string) error {
+	return r.render("already", alreadyPage{
 		Title: "Already rotated", Section: k.Section, Subject: c.GetName(),
 		Text: "This form was sent twice. The secret was rotated once, the first time, and the new one was shown in the first answer.",
 		Lost: "If you have not copied it, rotate again: that makes another one and shows it.",
@@ -211,8 +211,8 @@ func (k credentialKind) alreadyRotated(v *visit, c credentialView, path string) 
 	})
 }
 
-func (k credentialKind) show(v *visit) error {
-	c, err := k.get(v, v.r.PathValue("id"))
+func (k credentialKind) show(r *request) error {
+	c, err := k.get(r, r.path("id"))
 	if err != nil {
 		return err
 	}
@@ -221,22 +221,22 @@ func (k credentialKind) show(v *visit) error {
 	if c.limit != nil {
 		f.values.Set("limit", strconv.Itoa(int(*c.limit)))
 	}
-	return v.render("credential", credentialPage{k, f, &c})
+	return r.render("credential", credentialPage{k, f, &c})
 }
 
-func (k credentialKind) save(v *visit) error {
-	c, err := k.get(v, v.r.PathValue("id"))
+func (k credentialKind) save(r *request) error {
+	c, err := k.get(r, r.path("id"))
 	if err != nil {
 		return err
 	}
-	f, fields := k.form(v)
+	f, fields := k.form(r)
 	if fields.limit == nil {
 		fields.limit = new(int32) // none of its own
 	}
-	if err := k.update(v, f, c.GetId(), fields); err != nil {
-		return v.again(err, "credential", credentialPage{k, f, &c})
+	if err := k.update(r, f, c.GetId(), fields); err != nil {
+		return r.again(err, "credential", credentialPage{k, f, &c})
 	}
-	return v.back(k.Path+"/"+c.GetId(), "Saved.")
+	return r.back(k.Path+"/"+c.GetId(), "Saved.")
 }
 
 // confirmation says what an action does; ok is false where there is no such action.
@@ -262,50 +262,50 @@ func (k credentialKind) confirmation(action string) (p confirmPage, ok bool) {
 	return p, ok
 }
 
-func (k credentialKind) confirm(v *visit) error {
-	p, ok := k.confirmation(v.r.PathValue("action"))
+func (k credentialKind) confirm(r *request) error {
+	p, ok := k.confirmation(r.path("action"))
 	if !ok {
 		return fault.Missing("page")
 	}
-	c, err := k.get(v, v.r.PathValue("id"))
+	c, err := k.get(r, r.path("id"))
 	if err != nil {
 		return err
 	}
-	return v.confirm(p, k.Section, c.GetName(), k.Path+"/"+c.GetId())
+	return r.confirm(p, k.Section, c.GetName(), k.Path+"/"+c.GetId())
 }
 
-func (k credentialKind) change(v *visit) error {
-	id := v.r.PathValue("id")
+func (k credentialKind) change(r *request) error {
+	id := r.path("id")
 	path := k.Path + "/" + id
 	var err error
-	switch v.r.PathValue("action") {
+	switch r.path("action") {
 	case "rotate":
-		return k.replaceSecret(v, id, path)
+		return k.replaceSecret(r, id, path)
 	case "disable":
-		if err = k.disable(v, id); err == nil {
-			return v.back(path, "The "+k.Noun+" is disabled. Its access tokens are revoked.")
+		if err = k.disable(r, id); err == nil {
+			return r.back(path, "The "+k.Noun+" is disabled. Its access tokens are revoked.")
 		}
 	case "enable":
-		if err = k.enable(v, id); err == nil {
-			return v.back(path, "The "+k.Noun+" is enabled.")
+		if err = k.enable(r, id); err == nil {
+			return r.back(path, "The "+k.Noun+" is enabled.")
 		}
 	case "delete":
-		if err = k.remove(v, id); err == nil {
-			return v.back(k.Path, "The "+k.Noun+" is deleted.")
+		if err = k.remove(r, id); err == nil {
+			return r.back(k.Path, "The "+k.Noun+" is deleted.")
 		}
 	default:
 		return fault.Missing("page")
 	}
-	return v.refused(path, err)
+	return r.refused(path, err)
 }
 
-func (k credentialKind) replaceSecret(v *visit, id, path string) error {
-	c, secret, err := k.rotate(v, id)
+func (k credentialKind) replaceSecret(r *request, id, path string) error {
+	c, secret, err := k.rotate(r, id)
 	if err != nil {
 		return err
 	}
 	if secret == "" {
-		return k.alreadyRotated(v, c, path)
+		return k.alreadyRotated(r, c, path)
 	}
-	return k.showSecret(v, "New secret", c, secret, path)
+	return k.showSecret(r, "New secret", c, secret, path)
 }

@@ -7,7 +7,7 @@
 //	                                                      └── access token of the ───────┴──gRPC──▶ services
 //	                                                          administrator
 //
-// A page is a method of visit: it asks the services what it needs, under the
+// A page is a method of request: it asks the services what it needs, under the
 // administrator's own token, and renders a template or redirects. What a service
 // refuses becomes a sentence beside the form, never a blank page.
 //

@@ -70,19 +70,19 @@ var eventStates = map[string]bookingv1.EventStatus{
 	"cancelled": bookingv1.EventStatus_EVENT_STATUS_CANCELLED,
 }
 
-func (v *visit) events() error {
-	res, err := v.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
-		PageSize: 50, PageToken: v.query("page"), Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC, Status: eventStates[v.query("status")],
+func (r *request) events() error {
+	res, err := r.services.events.ListEvents(r.ctx, &bookingv1.ListEventsRequest{
+		PageSize: 50, PageToken: r.query("page"), Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC, Status: eventStates[r.query("status")],
 	})
 	if err != nil {
 		return err
 	}
-	page := eventsPage{Total: res.GetTotal(), Next: v.with("page", res.GetNextPageToken()), Status: v.query("status"),
+	page := eventsPage{Total: res.GetTotal(), Next: r.with("page", res.GetNextPageToken()), Status: r.query("status"),
 		States: []option{{"", "All"}, {"published", "Published"}, {"draft", "Drafts"}, {"cancelled", "Cancelled"}}}
 	for _, e := range res.GetEvents() {
 		page.Events = append(page.Events, eventView{e})
 	}
-	return v.render("events", page)
+	return r.render("events", page)
 }
 
 // eventPage is an event with its dates.
@@ -95,32 +95,32 @@ type eventPage struct {
 
 func (p eventPage) head() (string, string) { return p.Event.GetTitle(), "events" }
 
-func (v *visit) findEvent() (eventView, error) {
-	res, err := v.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: v.r.PathValue("id")})
+func (r *request) findEvent() (eventView, error) {
+	res, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: r.path("id")})
 	return eventView{res.GetEvent()}, err
 }
 
-func (v *visit) event() error {
-	e, err := v.findEvent()
+func (r *request) event() error {
+	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
-	page := eventPage{Event: e, Past: v.query("dates") == "past"}
-	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 20, PageToken: v.query("page")}
-	if now := v.midnight(v.web.now(), 0); page.Past {
+	page := eventPage{Event: e, Past: r.query("dates") == "past"}
+	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 20, PageToken: r.query("page")}
+	if now := r.midnight(r.web.now(), 0); page.Past {
 		req.StartsBefore = timestamppb.New(now)
 	} else {
 		req.StartsFrom = timestamppb.New(now)
 	}
-	res, err := v.services.events.ListEventDates(v.ctx, req)
+	res, err := r.services.events.ListEventDates(r.ctx, req)
 	if err != nil {
 		return err
 	}
 	for _, d := range res.GetDates() {
-		page.Dates = append(page.Dates, slot{d, v.session.Clock})
+		page.Dates = append(page.Dates, slot{d, r.session.Clock})
 	}
-	page.Next = v.with("page", res.GetNextPageToken())
-	return v.render("event", page)
+	page.Next = r.with("page", res.GetNextPageToken())
+	return r.render("event", page)
 }
 
 // registrationView is a booking as those see it who run the event.
@@ -209,50 +209,50 @@ type eventDatePage struct {
 func (p eventDatePage) head() (string, string) { return p.Event.GetTitle(), "events" }
 
 // findDate returns an event and one of its dates.
-func (v *visit) findDate() (eventView, slot, error) {
-	e, err := v.findEvent()
+func (r *request) findDate() (eventView, slot, error) {
+	e, err := r.findEvent()
 	if err != nil {
 		return e, slot{}, err
 	}
 	for _, d := range e.GetDates() {
-		if d.GetId() == v.r.PathValue("date") {
+		if d.GetId() == r.path("date") {
 			return e, slot{&bookingv1.ScheduledDate{
 				Date: d, EventId: e.GetId(), EventTitle: e.GetTitle(), EventStatus: e.GetStatus(), EventType: e.GetType(), Location: e.GetLocation(),
-			}, v.session.Clock}, nil
+			}, r.session.Clock}, nil
 		}
 	}
 	return e, slot{}, fault.Missing("date")
 }
 
-func (v *visit) eventDate() error {
-	e, s, err := v.findDate()
+func (r *request) eventDate() error {
+	e, s, err := r.findDate()
 	if err != nil {
 		return err
 	}
-	page := eventDatePage{Event: e, Slot: s, Cancelled: v.query("show") == "cancelled", Self: v.r.URL.RequestURI()}
-	regs, err := v.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
-		EventId: e.GetId(), EventDateId: s.GetDate().GetId(), PageSize: 100, PageToken: v.query("page"), Cancelled: &page.Cancelled,
+	page := eventDatePage{Event: e, Slot: s, Cancelled: r.query("show") == "cancelled", Self: r.http.URL.RequestURI()}
+	regs, err := r.services.bookings.ListRegistrations(r.ctx, &bookingv1.ListRegistrationsRequest{
+		EventId: e.GetId(), EventDateId: s.GetDate().GetId(), PageSize: 100, PageToken: r.query("page"), Cancelled: &page.Cancelled,
 	})
 	if err != nil {
 		return err
 	}
-	page.Total, page.Next = regs.GetTotal(), v.with("page", regs.GetNextPageToken())
-	for _, r := range regs.GetRegistrations() {
-		view := registrationView{r}
+	page.Total, page.Next = regs.GetTotal(), r.with("page", regs.GetNextPageToken())
+	for _, booked := range regs.GetRegistrations() {
+		view := registrationView{booked}
 		if view.Here() {
 			page.CheckedIn++
 		}
 		page.Registrations = append(page.Registrations, view)
 	}
-	if page.Waitlist, page.Waiting, err = v.waitlist(s.GetDate().GetId()); err != nil {
+	if page.Waitlist, page.Waiting, err = r.waitlist(s.GetDate().GetId()); err != nil {
 		return err
 	}
-	return v.render("event-date", page)
+	return r.render("event-date", page)
 }
 
 // waitlist returns who waits for a date, with names.
-func (v *visit) waitlist(date string) ([]entryView, int64, error) {
-	res, err := v.services.waitlist.ListWaitlist(v.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
+func (r *request) waitlist(date string) ([]entryView, int64, error) {
+	res, err := r.services.waitlist.ListWaitlist(r.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
 	if err != nil || len(res.GetEntries()) == 0 {
 		return nil, 0, err
 	}
@@ -260,7 +260,7 @@ func (v *visit) waitlist(date string) ([]entryView, int64, error) {
 	for _, e := range res.GetEntries() {
 		ids = append(ids, e.GetCustomerId())
 	}
-	names, err := v.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: ids, IncludeDeleted: true})
+	names, err := r.services.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: ids, IncludeDeleted: true})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -284,39 +284,39 @@ type eventFormPage struct {
 
 func (eventFormPage) head() (string, string) { return "Add Event", "events" }
 
-func (v *visit) eventForm(f *form) eventFormPage {
-	return eventFormPage{Form: f, Kinds: kindOptions(), When: scheduleIn(v.session.Clock.Zone)}
+func (r *request) eventForm(f *form) eventFormPage {
+	return eventFormPage{Form: f, Kinds: kindOptions(), When: scheduleIn(r.session.Clock.Zone)}
 }
 
-func (v *visit) newEvent() error {
-	tomorrow := v.midnight(v.web.now(), 1)
-	return v.render("event-new", v.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
+func (r *request) newEvent() error {
+	tomorrow := r.midnight(r.web.now(), 1)
+	return r.render("event-new", r.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
 		"duration", "60", "count", "10", "name", "Drop-in", "tax", "0")))
 }
 
-func (v *visit) createEvent() error {
-	f := v.sent(eventNames)
+func (r *request) createEvent() error {
+	f := r.sent(eventNames)
 	req := &bookingv1.CreateEventRequest{
 		Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
 	}
 	if f.Get("draft") != "" {
 		req.Status = bookingv1.EventStatus_EVENT_STATUS_DRAFT
 	}
-	date, rule := f.schedule(v.session.Clock.Zone)
+	date, rule := f.schedule(r.session.Clock.Zone)
 	req.Dates, req.Recurrence = []*bookingv1.NewEventDate{date}, rule
 	req.FreeCancellationMinutes = f.policy()
 	price := readPrice(f)
 	req.PricingOptions = []*bookingv1.NewPricingOption{{
 		Name: price.GetName(), Price: price.GetPrice(), Credits: price.Credits, TaxRateBasisPoints: price.GetTaxRateBasisPoints(),
 	}}
-	res, err := submit(v, f, unindexed(v.services.events.CreateEvent), req)
+	res, err := submit(r, f, unindexed(r.services.events.CreateEvent), req)
 	if err != nil {
-		return v.again(err, "event-new", v.eventForm(f))
+		return r.again(err, "event-new", r.eventForm(f))
 	}
 	e := res.GetEvent()
-	v.target(e.GetId())
-	v.detail("title", "", e.GetTitle())
-	return v.back("/events/"+e.GetId(), "The event is added, with "+plural(len(e.GetDates()), "date", "dates")+"."+later(e.GetDates(), rule, v.session.Clock.Zone))
+	r.target(e.GetId())
+	r.detail("title", "", e.GetTitle())
+	return r.back("/events/"+e.GetId(), "The event is added, with "+plural(len(e.GetDates()), "date", "dates")+"."+later(e.GetDates(), rule, r.session.Clock.Zone))
 }
 
 // eventNames are the form's names of the service's fields.
@@ -326,13 +326,13 @@ var eventNames = map[string]string{
 }
 
 // publishEvent puts a draft on offer.
-func (v *visit) publishEvent() error {
-	path := "/events/" + v.r.PathValue("id")
-	_, err := perform(v, v.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
-		Id: v.r.PathValue("id"), Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
+func (r *request) publishEvent() error {
+	path := "/events/" + r.path("id")
+	_, err := perform(r, r.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
+		Id: r.path("id"), Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
 	})
 	if err != nil {
-		return v.refused(path, err)
+		return r.refused(path, err)
 	}
-	return v.back(path, "The event is published and can be booked.")
+	return r.back(path, "The event is published and can be booked.")
 }

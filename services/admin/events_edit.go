@@ -42,8 +42,8 @@ func kindOf(name string) bookingv1.EventType {
 // maxPolicyHours is how long before a date a policy may end.
 const maxPolicyHours = 8760
 
-func (v *visit) editEvent() error {
-	e, err := v.findEvent()
+func (r *request) editEvent() error {
+	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (v *visit) editEvent() error {
 	if e.FreeCancellationMinutes != nil {
 		f.values.Set("policy", hundredthsText(int64(math.Round(float64(e.GetFreeCancellationMinutes())*100/60))))
 	}
-	return v.render("event-edit", eventEditPage{e, f, kindOptions()})
+	return r.render("event-edit", eventEditPage{e, f, kindOptions()})
 }
 
 // policy reads the hours before a date until which cancelling is free, in minutes;
@@ -66,12 +66,12 @@ func (f *form) policy() *int32 {
 	return &free
 }
 
-func (v *visit) updateEvent() error {
-	e, err := v.findEvent()
+func (r *request) updateEvent() error {
+	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
-	f := v.sent(map[string]string{"free_cancellation_minutes": "policy"})
+	f := r.sent(map[string]string{"free_cancellation_minutes": "policy"})
 	title, description, location := f.required("title", "A title"), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
 		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(e.GetVersion()),
@@ -82,16 +82,16 @@ func (v *visit) updateEvent() error {
 			req.FreeCancellationMinutes = proto.Int32(-1) // no policy
 		}
 	}
-	res, err := submit(v, f, v.services.events.UpdateEvent, req)
+	res, err := submit(r, f, r.services.events.UpdateEvent, req)
 	if err != nil {
-		return v.again(err, "event-edit", eventEditPage{e, f, kindOptions()})
+		return r.again(err, "event-edit", eventEditPage{e, f, kindOptions()})
 	}
 	after := eventView{res.GetEvent()}
-	v.detail("title", e.GetTitle(), title)
-	v.detail("location", e.GetLocation(), location)
-	v.detail("kind", e.Kind(), after.Kind())
-	v.detail("policy", e.Policy(), after.Policy())
-	return v.back("/events/"+e.GetId(), "The event is changed.")
+	r.detail("title", e.GetTitle(), title)
+	r.detail("location", e.GetLocation(), location)
+	r.detail("kind", e.Kind(), after.Kind())
+	r.detail("policy", e.Policy(), after.Policy())
+	return r.back("/events/"+e.GetId(), "The event is changed.")
 }
 
 // pricePage makes or changes a pricing option.
@@ -119,13 +119,13 @@ func (p pricePage) Action() string {
 }
 
 // findPrice returns the page of an event's pricing option, or of a new one.
-func (v *visit) findPrice() (pricePage, error) {
-	e, err := v.findEvent()
+func (r *request) findPrice() (pricePage, error) {
+	e, err := r.findEvent()
 	if err != nil {
 		return pricePage{}, err
 	}
-	p := pricePage{Event: e, Form: newForm("tax", "0"), Currency: v.session.Company.GetCurrency()}
-	which := v.r.PathValue("option")
+	p := pricePage{Event: e, Form: newForm("tax", "0"), Currency: r.session.Company.GetCurrency()}
+	which := r.path("option")
 	if which == "" {
 		return p, nil
 	}
@@ -144,12 +144,12 @@ func (v *visit) findPrice() (pricePage, error) {
 	return p, fault.Missing("price")
 }
 
-func (v *visit) price() error {
-	p, err := v.findPrice()
+func (r *request) price() error {
+	p, err := r.findPrice()
 	if err != nil {
 		return err
 	}
-	return v.render("price", p)
+	return r.render("price", p)
 }
 
 // readPrice reads the fields of a pricing option.
@@ -166,25 +166,25 @@ func readPrice(f *form) *bookingv1.PricingOptionChange {
 	return change
 }
 
-func (v *visit) savePrice() error {
-	p, err := v.findPrice()
+func (r *request) savePrice() error {
+	p, err := r.findPrice()
 	if err != nil {
 		return err
 	}
-	p.Form = v.sent(map[string]string{"tax_rate_basis_points": "tax"})
+	p.Form = r.sent(map[string]string{"tax_rate_basis_points": "tax"})
 	change, said := readPrice(p.Form), "The price is added."
 	if p.Option != nil {
 		change.Id, said = p.Option.GetId(), "The price is changed. What is booked already stays as it was bought."
 	}
-	_, err = submit(v, p.Form, unindexed(v.services.events.UpdateEvent), &bookingv1.UpdateEventRequest{
+	_, err = submit(r, p.Form, unindexed(r.services.events.UpdateEvent), &bookingv1.UpdateEventRequest{
 		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.seen(p.Event.GetVersion()),
 	})
 	if err != nil {
-		return v.again(err, "price", p)
+		return r.again(err, "price", p)
 	}
-	v.detail("name", p.Option.GetName(), change.GetName())
-	v.detail("price", amount(p.Option.GetPrice()), amount(change.GetPrice()))
-	return v.back("/events/"+p.Event.GetId()+"#prices", said)
+	r.detail("name", p.Option.GetName(), change.GetName())
+	r.detail("price", amount(p.Option.GetPrice()), amount(change.GetPrice()))
+	return r.back("/events/"+p.Event.GetId()+"#prices", said)
 }
 
 // unindexed returns the method with the fields of its refusals named as those of the one
@@ -203,15 +203,15 @@ func unindexed[Q, R any](call method[Q, R]) method[Q, R] {
 	}
 }
 
-func (v *visit) confirmPrice() error {
-	p, err := v.findPrice()
+func (r *request) confirmPrice() error {
+	p, err := r.findPrice()
 	if err != nil {
 		return err
 	}
 	if len(p.Event.GetPricingOptions()) == 1 {
-		return v.sayFailed("/events/"+p.Event.GetId()+"#prices", "This is the only price of the event. Add another one first, or change it.")
+		return r.sayFailed("/events/"+p.Event.GetId()+"#prices", "This is the only price of the event. Add another one first, or change it.")
 	}
-	return v.confirm(confirmPage{
+	return r.confirm(confirmPage{
 		Title: "End this price", Button: "End the price", Danger: true,
 		Effects: []string{
 			"It is sold no more, on any date of the event.",
@@ -221,40 +221,40 @@ func (v *visit) confirmPrice() error {
 	}, "events", p.Event.GetTitle()+": "+p.Option.GetName()+", "+money(p.Option.GetPrice(), p.Option.GetCurrency()), "/events/"+p.Event.GetId()+"#prices")
 }
 
-func (v *visit) endPrice() error {
-	event, which := v.r.PathValue("id"), v.r.PathValue("option")
+func (r *request) endPrice() error {
+	event, which := r.path("id"), r.path("option")
 	path := "/events/" + event + "#prices"
-	_, err := perform(v, v.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
+	_, err := perform(r, r.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
 		Id: event, PricingOptions: []*bookingv1.PricingOptionChange{{Id: which, Ended: true}},
 	})
 	if err != nil {
 		if fault.Is(err, fault.Invalid) {
-			return v.sayFailed(path, "An event keeps one price. Add another one first.")
+			return r.sayFailed(path, "An event keeps one price. Add another one first.")
 		}
-		return v.refused(path, err)
+		return r.refused(path, err)
 	}
-	v.detail("pricing_option", which, "")
-	return v.back(path, "The price has ended.")
+	r.detail("pricing_option", which, "")
+	return r.back(path, "The price has ended.")
 }
 
 // confirmEvent asks before an event is cancelled or deleted.
-func (v *visit) confirmEvent() error {
-	e, err := v.findEvent()
+func (r *request) confirmEvent() error {
+	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
 	p, back := confirmPage{Danger: true}, "/events/"+e.GetId()
 	var dates, places int32
 	for _, d := range e.GetDates() {
-		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(v.web.now()) {
+		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(r.web.now()) {
 			dates++
 			places += d.GetBooked()
 		}
 	}
-	switch v.r.PathValue("action") {
+	switch r.path("action") {
 	case "cancel":
 		if e.StateName() == "Cancelled" {
-			return v.back(back, "This event was cancelled before.")
+			return r.back(back, "This event was cancelled before.")
 		}
 		p.Title, p.Button, p.Reason = "Cancel this event", "Cancel the event", true
 		p.Effects = []string{
@@ -268,25 +268,25 @@ func (v *visit) confirmEvent() error {
 	default:
 		return fault.Missing("page")
 	}
-	return v.confirm(p, "events", e.GetTitle(), back)
+	return r.confirm(p, "events", e.GetTitle(), back)
 }
 
-func (v *visit) changeEvent() error {
-	event := v.r.PathValue("id")
+func (r *request) changeEvent() error {
+	event := r.path("id")
 	path := "/events/" + event
-	switch v.r.PathValue("action") {
+	switch r.path("action") {
 	case "cancel":
-		res, err := perform(v, v.services.events.CancelEvent, &bookingv1.CancelEventRequest{Id: event, Reason: v.value("reason")})
+		res, err := perform(r, r.services.events.CancelEvent, &bookingv1.CancelEventRequest{Id: event, Reason: r.value("reason")})
 		if err != nil {
-			return v.refused(path, err)
+			return r.refused(path, err)
 		}
-		v.detail("reason", "", v.value("reason"))
-		return v.back(path, "The event is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+		r.detail("reason", "", r.value("reason"))
+		return r.back(path, "The event is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
 	case "delete":
-		if _, err := perform(v, v.services.events.DeleteEvent, &bookingv1.DeleteEventRequest{Id: event}); err != nil {
-			return v.refused(path, err)
+		if _, err := perform(r, r.services.events.DeleteEvent, &bookingv1.DeleteEventRequest{Id: event}); err != nil {
+			return r.refused(path, err)
 		}
-		return v.back("/events", "The event is deleted.")
+		return r.back("/events", "The event is deleted.")
 	}
 	return fault.Missing("page")
 }

@@ -34,8 +34,8 @@ func newForm(pairs ...string) *form {
 
 // sent returns the form that was sent; names are its names of the service's fields,
 // where they differ.
-func (v *visit) sent(names map[string]string) *form {
-	return &form{values: v.r.PostForm, errors: map[string]string{}, names: names}
+func (r *request) sent(names map[string]string) *form {
+	return &form{values: r.http.PostForm, errors: map[string]string{}, names: names}
 }
 
 // keep notes what fields are while the form is made, for stands.

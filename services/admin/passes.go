@@ -42,23 +42,23 @@ type typesPage struct {
 
 func (typesPage) head() (string, string) { return "Pass types", "pass-types" }
 
-func (v *visit) passTypes() error {
-	res, err := v.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{
-		PageSize: 50, PageToken: v.query("page"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
+func (r *request) passTypes() error {
+	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{
+		PageSize: 50, PageToken: r.query("page"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
 	})
 	if err != nil {
 		return err
 	}
-	page := typesPage{Next: v.with("page", res.GetNextPageToken())}
+	page := typesPage{Next: r.with("page", res.GetNextPageToken())}
 	for _, t := range res.GetPassTypes() {
 		page.Types = append(page.Types, typeView{t})
 	}
-	return v.render("pass-types", page)
+	return r.render("pass-types", page)
 }
 
 // passTitles are the titles of the company's pass types, by id. A company has few.
-func (v *visit) passTitles() (map[string]string, error) {
-	res, err := v.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
+func (r *request) passTitles() (map[string]string, error) {
+	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ func typeForm(f *form, t *typeView) typeFormPage {
 	}
 }
 
-func (v *visit) newPassType() error {
-	return v.render("pass-type", typeForm(newForm("uses", "10", "count", "6", "unit", "month", "kinds", "class"), nil))
+func (r *request) newPassType() error {
+	return r.render("pass-type", typeForm(newForm("uses", "10", "count", "6", "unit", "month", "kinds", "class"), nil))
 }
 
-func (v *visit) passType() error {
-	t, err := v.findPassType()
+func (r *request) passType() error {
+	t, err := r.findPassType()
 	if err != nil {
 		return err
 	}
@@ -115,11 +115,11 @@ func (v *visit) passType() error {
 		}
 	}
 	f.values["kinds"] = t.GetEligibleEventTypes()
-	return v.render("pass-type", typeForm(f, &t))
+	return r.render("pass-type", typeForm(f, &t))
 }
 
-func (v *visit) findPassType() (typeView, error) {
-	res, err := v.services.passes.GetPassType(v.ctx, &passv1.GetPassTypeRequest{Id: v.r.PathValue("id")})
+func (r *request) findPassType() (typeView, error) {
+	res, err := r.services.passes.GetPassType(r.ctx, &passv1.GetPassTypeRequest{Id: r.path("id")})
 	return typeView{res.GetPassType()}, err
 }
 
@@ -142,49 +142,49 @@ func readType(f *form) *passv1.CreatePassTypeRequest {
 	return req
 }
 
-func (v *visit) createPassType() error {
-	f := v.sent(typeFields)
+func (r *request) createPassType() error {
+	f := r.sent(typeFields)
 	req := readType(f)
-	res, err := submit(v, f, v.services.passes.CreatePassType, req)
+	res, err := submit(r, f, r.services.passes.CreatePassType, req)
 	if err != nil {
-		return v.again(err, "pass-type", typeForm(f, nil))
+		return r.again(err, "pass-type", typeForm(f, nil))
 	}
-	v.target(res.GetPassType().GetId())
-	v.detail("title", "", req.GetTitle())
-	return v.back("/pass-types", "The pass type is added.")
+	r.target(res.GetPassType().GetId())
+	r.detail("title", "", req.GetTitle())
+	return r.back("/pass-types", "The pass type is added.")
 }
 
-func (v *visit) updatePassType() error {
-	t, err := v.findPassType()
+func (r *request) updatePassType() error {
+	t, err := r.findPassType()
 	if err != nil {
 		return err
 	}
-	f := v.sent(typeFields)
+	f := r.sent(typeFields)
 	req := readType(f)
-	_, err = submit(v, f, v.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{
+	_, err = submit(r, f, r.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{
 		Id: t.GetId(), Title: &req.Title, Description: &req.Description, TotalUses: &req.TotalUses, ValidityCount: &req.ValidityCount,
 		ValidityUnit: req.GetValidityUnit(), Price: &req.Price, EligibleEventTypes: &passv1.EventTypes{Types: req.GetEligibleEventTypes()},
 	})
 	if err != nil {
-		return v.again(err, "pass-type", typeForm(f, &t))
+		return r.again(err, "pass-type", typeForm(f, &t))
 	}
-	v.detail("title", t.GetTitle(), req.GetTitle())
-	v.detail("price", amount(t.GetPrice()), amount(req.GetPrice()))
-	return v.back("/pass-types", "Saved.")
+	r.detail("title", t.GetTitle(), req.GetTitle())
+	r.detail("price", amount(t.GetPrice()), amount(req.GetPrice()))
+	return r.back("/pass-types", "Saved.")
 }
 
-func (v *visit) archivePassType() error {
+func (r *request) archivePassType() error {
 	status, said := passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED, "The pass type is archived: it is no longer sold. Passes that customers hold stay good."
-	if v.r.PathValue("action") == "restore" {
+	if r.path("action") == "restore" {
 		status, said = passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE, "The pass type is sold again."
-	} else if v.r.PathValue("action") != "archive" {
+	} else if r.path("action") != "archive" {
 		return fault.Missing("page")
 	}
-	_, err := perform(v, v.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{Id: v.r.PathValue("id"), Status: status})
+	_, err := perform(r, r.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{Id: r.path("id"), Status: status})
 	if err != nil {
-		return v.refused("/pass-types", err)
+		return r.refused("/pass-types", err)
 	}
-	return v.back("/pass-types", said)
+	return r.back("/pass-types", said)
 }
 
 // assignPage gives a pass to a customer.
@@ -196,13 +196,13 @@ type assignPage struct {
 
 func (assignPage) head() (string, string) { return "Assign a pass", "customers" }
 
-func (v *visit) assignPage(f *form) (assignPage, error) {
-	c, err := v.findCustomer()
+func (r *request) assignPage(f *form) (assignPage, error) {
+	c, err := r.findCustomer()
 	if err != nil {
 		return assignPage{}, err
 	}
 	page := assignPage{Customer: c.Customer, Form: f}
-	types, err := v.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE})
+	types, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE})
 	if err != nil {
 		return page, err
 	}
@@ -213,16 +213,16 @@ func (v *visit) assignPage(f *form) (assignPage, error) {
 	return page, nil
 }
 
-func (v *visit) assignForm() error {
-	page, err := v.assignPage(newForm("start", v.web.now().In(v.session.Clock.Zone).Format("2006-01-02"), "paid", "card"))
+func (r *request) assignForm() error {
+	page, err := r.assignPage(newForm("start", r.web.now().In(r.session.Clock.Zone).Format("2006-01-02"), "paid", "card"))
 	if err != nil {
 		return err
 	}
-	return v.render("assign", page)
+	return r.render("assign", page)
 }
 
-func (v *visit) assign() error {
-	page, err := v.assignPage(v.sent(map[string]string{"pass_type_id": "type", "start_date": "start", "purchase.reference": "reference"}))
+func (r *request) assign() error {
+	page, err := r.assignPage(r.sent(map[string]string{"pass_type_id": "type", "start_date": "start", "purchase.reference": "reference"}))
 	if err != nil {
 		return err
 	}
@@ -230,14 +230,14 @@ func (v *visit) assign() error {
 	if page.Form.text("paid") == "card" {
 		req.Purchase = &passv1.PassPurchase{Method: "CARD", Reference: page.Form.text("reference")}
 	}
-	res, err := submit(v, page.Form, v.services.passes.AssignCustomerPass, req)
+	res, err := submit(r, page.Form, r.services.passes.AssignCustomerPass, req)
 	if err != nil {
-		return v.again(err, "assign", page)
+		return r.again(err, "assign", page)
 	}
-	v.target(res.GetCustomerPass().GetId())
-	v.detail("customer", "", page.Customer.GetId())
-	v.detail("paid", "", page.Form.text("paid"))
-	return v.back("/passes/"+res.GetCustomerPass().GetId(), "The pass is assigned.")
+	r.target(res.GetCustomerPass().GetId())
+	r.detail("customer", "", page.Customer.GetId())
+	r.detail("paid", "", page.Form.text("paid"))
+	return r.back("/passes/"+res.GetCustomerPass().GetId(), "The pass is assigned.")
 }
 
 // entryOfLedger is a change of credits as a page shows it.
@@ -275,51 +275,51 @@ type passPage struct {
 
 func (p passPage) head() (string, string) { return p.Pass.Title, "customers" }
 
-func (v *visit) findPass() (passPage, error) {
-	s := v.services
-	res, err := s.passes.GetCustomerPass(v.ctx, &passv1.GetCustomerPassRequest{Id: v.r.PathValue("id")})
+func (r *request) findPass() (passPage, error) {
+	s := r.services
+	res, err := s.passes.GetCustomerPass(r.ctx, &passv1.GetCustomerPassRequest{Id: r.path("id")})
 	if err != nil {
 		return passPage{}, err
 	}
 	p := res.GetCustomerPass()
 	page := passPage{Form: newForm("expiry", p.GetExpiryDate())}
-	names, err := s.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{p.GetCustomerId()}, IncludeDeleted: true})
+	names, err := s.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{p.GetCustomerId()}, IncludeDeleted: true})
 	if err != nil {
 		return page, err
 	}
 	if list := names.GetCustomers(); len(list) > 0 {
 		page.Customer = list[0]
 	}
-	kind, err := s.passes.GetPassType(v.ctx, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
+	kind, err := s.passes.GetPassType(r.ctx, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
 	if err != nil {
 		return page, err
 	}
 	page.Pass = passView{p, kind.GetPassType().GetTitle()}
-	ledger, err := s.passes.ListLedgerEntries(v.ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageSize: 100, PageToken: v.query("page")})
+	ledger, err := s.passes.ListLedgerEntries(r.ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageSize: 100, PageToken: r.query("page")})
 	if err != nil {
 		return page, err
 	}
 	for _, e := range ledger.GetEntries() {
 		page.Ledger = append(page.Ledger, entryOfLedger{e})
 	}
-	page.Next = v.with("page", ledger.GetNextPageToken())
+	page.Next = r.with("page", ledger.GetNextPageToken())
 	return page, nil
 }
 
-func (v *visit) pass() error {
-	page, err := v.findPass()
+func (r *request) pass() error {
+	page, err := r.findPass()
 	if err != nil {
 		return err
 	}
-	return v.render("pass", page)
+	return r.render("pass", page)
 }
 
-func (v *visit) adjustPass() error {
-	page, err := v.findPass()
+func (r *request) adjustPass() error {
+	page, err := r.findPass()
 	if err != nil {
 		return err
 	}
-	f := v.sent(nil)
+	f := r.sent(nil)
 	f.values.Set("expiry", page.Pass.GetExpiryDate())
 	page.Form = f
 	credits, given := f.integer("credits", "The change", -100_000, 100_000)
@@ -327,30 +327,30 @@ func (v *visit) adjustPass() error {
 		f.add("credits", "Say how many credits to add, or with a minus how many to take.")
 	}
 	reason := f.required("reason", "A reason")
-	res, err := submit(v, f, v.services.passes.AdjustCredits, &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
+	res, err := submit(r, f, r.services.passes.AdjustCredits, &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
 	if err != nil {
-		return v.again(err, "pass", page)
+		return r.again(err, "pass", page)
 	}
 	after := res.GetCustomerPass().GetRemainingUses()
-	v.detail("customer", "", page.Pass.GetCustomerId())
-	v.detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(after)))
-	v.detail("reason", "", reason)
-	return v.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(after, "credit", "credits")+".")
+	r.detail("customer", "", page.Pass.GetCustomerId())
+	r.detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(after)))
+	r.detail("reason", "", reason)
+	return r.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(after, "credit", "credits")+".")
 }
 
-func (v *visit) extendPass() error {
-	page, err := v.findPass()
+func (r *request) extendPass() error {
+	page, err := r.findPass()
 	if err != nil {
 		return err
 	}
-	page.Form = v.sent(map[string]string{"expiry_date": "expiry"})
+	page.Form = r.sent(map[string]string{"expiry_date": "expiry"})
 	expiry := page.Form.required("expiry", "A date")
-	_, err = submit(v, page.Form, v.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
+	_, err = submit(r, page.Form, r.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
 	if err != nil {
-		return v.again(err, "pass", page)
+		return r.again(err, "pass", page)
 	}
-	v.detail("expiry_date", page.Pass.GetExpiryDate(), expiry)
-	return v.back("/passes/"+page.Pass.GetId(), "The pass is now valid until "+wallDate(expiry)+".")
+	r.detail("expiry_date", page.Pass.GetExpiryDate(), expiry)
+	return r.back("/passes/"+page.Pass.GetId(), "The pass is now valid until "+wallDate(expiry)+".")
 }
 
 // passActions are what can be done to a customer's pass, as the page before it says.
@@ -362,16 +362,16 @@ var passActions = map[string]confirmPage{
 	}},
 }
 
-func (v *visit) confirmPass() error {
-	p, ok := passActions[v.r.PathValue("action")]
+func (r *request) confirmPass() error {
+	p, ok := passActions[r.path("action")]
 	if !ok {
 		return fault.Missing("page")
 	}
-	page, err := v.findPass()
+	page, err := r.findPass()
 	if err != nil {
 		return err
 	}
-	return v.confirm(p, "customers", page.Pass.Title+" of "+fullName(page.Customer), "/passes/"+page.Pass.GetId())
+	return r.confirm(p, "customers", page.Pass.Title+" of "+fullName(page.Customer), "/passes/"+page.Pass.GetId())
 }
 
 // passStates are the states that the actions put a customer's pass into.
@@ -384,15 +384,15 @@ var passStates = map[string]struct {
 	"cancel": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "The pass is cancelled."},
 }
 
-func (v *visit) changePass() error {
-	to, ok := passStates[v.r.PathValue("action")]
+func (r *request) changePass() error {
+	to, ok := passStates[r.path("action")]
 	if !ok {
 		return fault.Missing("page")
 	}
-	path := "/passes/" + v.r.PathValue("id")
-	_, err := perform(v, v.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: v.r.PathValue("id"), Status: to.status})
+	path := "/passes/" + r.path("id")
+	_, err := perform(r, r.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: r.path("id"), Status: to.status})
 	if err != nil {
-		return v.refused(path, err)
+		return r.refused(path, err)
 	}
-	return v.back(path, to.said)
+	return r.back(path, to.said)
 }

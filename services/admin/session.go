@@ -49,23 +49,23 @@ const sessionTokenLen = 43
 
 // authenticate finds out who asks, if anybody: each request asks auth, so that a
 // session that was ended opens nothing.
-func (v *visit) authenticate() error {
-	raw := v.cookie(sessionCookie)
+func (r *request) authenticate() error {
+	raw := r.cookie(sessionCookie)
 	if len(raw) != sessionTokenLen {
 		return nil
 	}
-	res, err := v.services.admins.Authenticate(v.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
+	res, err := r.services.admins.Authenticate(r.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return v.enter(raw, res.GetIdentity())
+	return r.enter(raw, res.GetIdentity())
 }
 
 // enter makes the request one of the identity.
-func (v *visit) enter(raw string, identity *authv1.Identity) error {
+func (r *request) enter(raw string, identity *authv1.Identity) error {
 	company, err := id.Parse[id.Company](identity.GetCompany().GetId())
 	if err != nil {
 		return err
@@ -74,30 +74,30 @@ func (v *visit) enter(raw string, identity *authv1.Identity) error {
 	if err != nil {
 		return err
 	}
-	v.session = &session{
+	r.session = &session{
 		ID: identity.GetSession().GetId(), Administrator: identity.GetAdministrator(), Company: identity.GetCompany(),
 		Owner: identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
-		Clock: clock{Zone: loc, now: v.web.now()}, csrf: tokenOf(raw),
+		Clock: clock{Zone: loc, now: r.web.now()}, csrf: tokenOf(raw),
 		Notices: identity.GetNotices(),
 	}
-	v.ctx = rpc.WithClaims(v.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
+	r.ctx = rpc.WithClaims(r.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
 	return nil
 }
 
 // begin starts a session in this browser: under a new identifier, whatever
 // cookie it came with.
-func (v *visit) begin(raw string, identity *authv1.Identity) {
-	v.setCookie(sessionCookie, raw, identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second))
+func (r *request) begin(raw string, identity *authv1.Identity) {
+	r.setCookie(sessionCookie, raw, identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second))
 }
 
 // address returns where the browser is, as auth throttles and lists it.
-func (v *visit) address() string { return v.web.cfg.Proxies.ClientAddress(v.r) }
+func (r *request) address() string { return r.web.cfg.Proxies.ClientAddress(r.http) }
 
 // longestUserAgent is as much of a browser's name as auth keeps, in bytes.
 const longestUserAgent = 300
 
 // userAgent returns the name that the browser gives itself.
-func (v *visit) userAgent() string {
-	name := v.r.UserAgent()
+func (r *request) userAgent() string {
+	name := r.http.UserAgent()
 	return strings.ToValidUTF8(name[:min(len(name), longestUserAgent)], "")
 }

@@ -27,35 +27,35 @@ func (codePage) head() (string, string) { return "Code", "" }
 // home is the page after signing in.
 const home = "/"
 
-func (v *visit) signInForm() error {
-	next := local(v.query("next"), home)
-	if v.session != nil {
-		return v.to(next)
+func (r *request) signInForm() error {
+	next := local(r.query("next"), home)
+	if r.session != nil {
+		return r.to(next)
 	}
-	return v.render("sign-in", signInPage{Form: newForm(), Next: next})
+	return r.render("sign-in", signInPage{Form: newForm(), Next: next})
 }
 
-func (v *visit) signIn() error {
-	f := v.sent(nil)
+func (r *request) signIn() error {
+	f := r.sent(nil)
 	page := signInPage{Form: f, Next: local(f.text("next"), home)}
 	email, password := f.required("email", "Your e-mail address"), f.Get("password")
 	if password == "" {
 		f.add("password", "Your password is needed.")
 	}
 	if f.Failed() {
-		return v.notAccepted("sign-in", page)
+		return r.notAccepted("sign-in", page)
 	}
-	res, err := v.services.admins.SignIn(v.ctx, &authv1.SignInRequest{
-		Email: email, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
+	res, err := r.services.admins.SignIn(r.ctx, &authv1.SignInRequest{
+		Email: email, Password: password, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil && res.GetTotpRequired():
 		// What goes on is in a cookie, not in the page: the password is not needed again.
-		v.setCookie(pendingCookie, res.GetPendingToken(), v.web.now().Add(pendingLifetime))
-		return v.to("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
+		r.setCookie(pendingCookie, res.GetPendingToken(), r.web.now().Add(pendingLifetime))
+		return r.to("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
 	case err == nil:
-		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-		return v.to(page.Next)
+		r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
+		return r.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
 		f.Summary = "E-mail address and password do not fit together."
 	case e.Kind == fault.RateLimited:
@@ -63,40 +63,40 @@ func (v *visit) signIn() error {
 	case !f.refuse(err):
 		return err
 	}
-	return v.notAccepted("sign-in", page)
+	return r.notAccepted("sign-in", page)
 }
 
 // pendingLifetime is how long auth waits for the code.
 const pendingLifetime = 5 * time.Minute
 
-func (v *visit) codeForm() error {
-	next := local(v.query("next"), home)
-	if v.session != nil {
-		return v.to(next)
+func (r *request) codeForm() error {
+	next := local(r.query("next"), home)
+	if r.session != nil {
+		return r.to(next)
 	}
-	if v.cookie(pendingCookie) == "" {
-		return v.to("/sign-in?" + url.Values{"next": {next}}.Encode())
+	if r.cookie(pendingCookie) == "" {
+		return r.to("/sign-in?" + url.Values{"next": {next}}.Encode())
 	}
-	return v.render("code", codePage{Form: newForm(), Next: next})
+	return r.render("code", codePage{Form: newForm(), Next: next})
 }
 
-func (v *visit) sendCode() error {
-	f := v.sent(map[string]string{"totp_code": "code"})
+func (r *request) sendCode() error {
+	f := r.sent(map[string]string{"totp_code": "code"})
 	page := codePage{Form: f, Next: local(f.text("next"), home)}
 	code := f.required("code", "The code")
 	if f.Failed() {
-		return v.notAccepted("code", page)
+		return r.notAccepted("code", page)
 	}
-	res, err := v.services.admins.FinishSignIn(v.ctx, &authv1.FinishSignInRequest{
-		PendingToken: v.cookie(pendingCookie), TotpCode: code, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
+	res, err := r.services.admins.FinishSignIn(r.ctx, &authv1.FinishSignInRequest{
+		PendingToken: r.cookie(pendingCookie), TotpCode: code, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil:
-		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-		return v.to(page.Next)
+		r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
+		return r.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
-		v.forgetCookie(pendingCookie)
-		return v.sayFailed("/sign-in?"+url.Values{"next": {page.Next}}.Encode(), "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
+		r.forgetCookie(pendingCookie)
+		return r.sayFailed("/sign-in?"+url.Values{"next": {page.Next}}.Encode(), "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
 	case e.Reason == "INVALID_TOTP_CODE":
 		f.add("code", "This code is not right, or was used before. Wait for the next one.")
 	case e.Kind == fault.RateLimited:
@@ -104,18 +104,18 @@ func (v *visit) sendCode() error {
 	case !f.refuse(err):
 		return err
 	}
-	return v.notAccepted("code", page)
+	return r.notAccepted("code", page)
 }
 
 // enterNew begins a session in this browser. Another one in it ends: it would be
 // left without a cookie.
-func (v *visit) enterNew(raw string, identity *authv1.Identity, devices []string) {
-	v.endPresent()
-	if v.cookie(pendingCookie) != "" {
-		v.forgetCookie(pendingCookie)
+func (r *request) enterNew(raw string, identity *authv1.Identity, devices []string) {
+	r.endPresent()
+	if r.cookie(pendingCookie) != "" {
+		r.forgetCookie(pendingCookie)
 	}
-	v.begin(raw, identity)
-	v.keepDevices(devices)
+	r.begin(raw, identity)
+	r.keepDevices(devices)
 }
 
 // waiting says how long a throttled person has to wait.
@@ -128,25 +128,25 @@ func waiting(f *fault.Error) string {
 }
 
 // endPresent ends the session of the cookie that the browser has sent.
-func (v *visit) endPresent() {
-	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
+func (r *request) endPresent() {
+	if raw := r.cookie(sessionCookie); len(raw) == sessionTokenLen {
 		// The new session is what counts; the old one idles out if this fails.
-		_, _ = v.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw})
+		_, _ = r.services.admins.SignOut(r.ctx, &authv1.SignOutRequest{SessionToken: raw})
 	}
 }
 
-func (v *visit) signOut() error {
-	if v.session != nil && !v.session.isToken(v.r.PostForm.Get(csrfField)) {
+func (r *request) signOut() error {
+	if r.session != nil && !r.session.isToken(r.http.PostForm.Get(csrfField)) {
 		return errForgery
 	}
-	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
-		if _, err := v.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {
+	if raw := r.cookie(sessionCookie); len(raw) == sessionTokenLen {
+		if _, err := r.services.admins.SignOut(r.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {
 			return err
 		}
 	}
-	v.forgetCookie(sessionCookie)
-	v.w.Header().Set("Clear-Site-Data", `"cache"`)
-	return v.back("/sign-in", "You are signed out.")
+	r.forgetCookie(sessionCookie)
+	r.w.Header().Set("Clear-Site-Data", `"cache"`)
+	return r.back("/sign-in", "You are signed out.")
 }
 
 // invitationPage is where an invited person becomes an administrator.
@@ -160,9 +160,9 @@ type invitationPage struct {
 
 func (p invitationPage) head() (string, string) { return "Join " + p.Company, "" }
 
-func (v *visit) findInvitation() (invitationPage, error) {
-	p := invitationPage{Form: newForm(), Token: url.PathEscape(v.r.PathValue("token"))}
-	res, err := v.services.admins.GetInvitation(v.ctx, &authv1.GetInvitationRequest{Token: v.r.PathValue("token")})
+func (r *request) findInvitation() (invitationPage, error) {
+	p := invitationPage{Form: newForm(), Token: url.PathEscape(r.path("token"))}
+	res, err := r.services.admins.GetInvitation(r.ctx, &authv1.GetInvitationRequest{Token: r.path("token")})
 	if err != nil {
 		return p, invitationFault(err)
 	}
@@ -190,44 +190,44 @@ func invitationFault(err error) error {
 	return err
 }
 
-func (v *visit) invitation() error {
-	p, err := v.findInvitation()
+func (r *request) invitation() error {
+	p, err := r.findInvitation()
 	if err != nil {
 		return err
 	}
-	return v.render("invitation", p)
+	return r.render("invitation", p)
 }
 
-func (v *visit) acceptInvitation() error {
-	p, err := v.findInvitation()
+func (r *request) acceptInvitation() error {
+	p, err := r.findInvitation()
 	if err != nil {
 		return err
 	}
-	p.Form = v.sent(nil)
+	p.Form = r.sent(nil)
 	name := p.Form.required("name", "Your name")
-	password := v.newPassword(p.Form)
+	password := r.newPassword(p.Form)
 	if p.Form.Failed() {
-		return v.notAccepted("invitation", p)
+		return r.notAccepted("invitation", p)
 	}
-	res, err := v.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
-		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
+	res, err := r.services.admins.AcceptInvitation(r.ctx, &authv1.AcceptInvitationRequest{
+		Token: r.path("token"), Name: name, Password: password, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
 		p.Form.Summary = emailTaken
-		return v.notAccepted("invitation", p)
+		return r.notAccepted("invitation", p)
 	}
 	if err != nil {
 		if p.Form.refuse(invitationFault(err)) {
-			return v.notAccepted("invitation", p)
+			return r.notAccepted("invitation", p)
 		}
 		return err
 	}
-	v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-	return v.back(home, "Welcome to "+p.Company+".")
+	r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
+	return r.back(home, "Welcome to "+p.Company+".")
 }
 
 // newPassword returns the password that was chosen, typed twice.
-func (v *visit) newPassword(f *form) string {
+func (r *request) newPassword(f *form) string {
 	password := f.Get("password")
 	switch {
 	case len([]rune(password)) < 12:

@@ -86,40 +86,40 @@ const (
 func (web *web) handle(route route) {
 	_, path, _ := strings.Cut(route.pattern, " ")
 	web.mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
-		v := web.visit(w, r)
-		v.audited = route.audited
+		req := web.request(w, r)
+		req.audited = route.audited
 		if rec, ok := w.(*recorder); ok {
 			rec.route = path
 		}
-		defer v.record()
-		if err := v.serve(route); err != nil {
-			v.fail(err)
+		defer req.record()
+		if err := req.serve(route); err != nil {
+			req.fail(err)
 		}
 	})
 }
 
-// visit returns a visit of nobody yet.
-func (web *web) visit(w http.ResponseWriter, r *http.Request) *visit {
-	return &visit{web: web, services: web.services, w: w, r: r, ctx: r.Context()}
+// request returns a request of nobody yet.
+func (web *web) request(w http.ResponseWriter, r *http.Request) *request {
+	return &request{web: web, services: web.services, w: w, http: r, ctx: r.Context()}
 }
 
 // serve lets a request to its page.
-func (v *visit) serve(route route) error {
-	if err := v.admit(route.who); err != nil || v.done {
+func (r *request) serve(route route) error {
+	if err := r.admit(route.who); err != nil || r.done {
 		return err
 	}
-	if v.r.Method == http.MethodPost && route.who != everybody {
+	if r.http.Method == http.MethodPost && route.who != everybody {
 		// Whoever leaves before the answer is there has changed something all the
 		// same: it is finished, and in the audit log. Each call has a time limit.
-		v.ctx = context.WithoutCancel(v.ctx)
+		r.ctx = context.WithoutCancel(r.ctx)
 	}
-	err := route.serve(v)
-	if fault.Is(err, fault.Unauthenticated) && v.r.Method == http.MethodGet && v.session != nil && !v.done {
+	err := route.serve(r)
+	if fault.Is(err, fault.Unauthenticated) && r.http.Method == http.MethodGet && r.session != nil && !r.done {
 		// An administrator's access tokens are all revoked when one of the sessions
 		// ends. This session may go on: authenticate again.
-		v.session, v.ctx = nil, v.r.Context()
-		if err = v.admit(route.who); err == nil && !v.done {
-			err = route.serve(v)
+		r.session, r.ctx = nil, r.http.Context()
+		if err = r.admit(route.who); err == nil && !r.done {
+			err = route.serve(r)
 		}
 	}
 	return err
@@ -142,7 +142,7 @@ func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := web.cross.Check(r); err != nil {
-		web.visit(rec, r).fail(errForgery)
+		web.request(rec, r).fail(errForgery)
 		return
 	}
 	r.Body = http.MaxBytesReader(rec, r.Body, maxForm)
@@ -174,7 +174,7 @@ func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
 			web.log.LogAttrs(r.Context(), slog.LevelError, "page failed", slog.String("request_id", rpc.RequestID(r.Context())), slog.String("error", err.Error()))
 			panic(http.ErrAbortHandler)
 		}
-		web.visit(rec, r).fail(err)
+		web.request(rec, r).fail(err)
 	}
 	took := web.now().Sub(began)
 	method := r.Method

@@ -73,8 +73,8 @@ type webhooksPage struct {
 
 func (webhooksPage) head() (string, string) { return "Webhooks", "webhooks" }
 
-func (v *visit) webhooks() error {
-	list, err := v.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
+func (r *request) webhooks() error {
+	list, err := r.services.webhooks.ListEndpoints(r.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return err
 	}
@@ -83,11 +83,11 @@ func (v *visit) webhooks() error {
 		page.Endpoints = append(page.Endpoints, endpointView{e})
 	}
 	if len(page.Endpoints) > 0 {
-		if page.Charts, err = v.charts("", "/settings/webhooks"); err != nil {
+		if page.Charts, err = r.charts("", "/settings/webhooks"); err != nil {
 			return err
 		}
 	}
-	return v.render("webhooks", page)
+	return r.render("webhooks", page)
 }
 
 // endpointFormPage adds an endpoint.
@@ -98,10 +98,10 @@ type endpointFormPage struct {
 
 func (endpointFormPage) head() (string, string) { return "Add Endpoint", "webhooks" }
 
-func (v *visit) newEndpoint() error {
+func (r *request) newEndpoint() error {
 	f := newForm()
 	f.values["events"] = webhookevent.Names()
-	return v.render("webhook-new", endpointFormPage{f, webhookEvents()})
+	return r.render("webhook-new", endpointFormPage{f, webhookEvents()})
 }
 
 // chosenEvents reads the boxes of a form.
@@ -122,18 +122,18 @@ func endpointURL(f *form) string {
 	return url
 }
 
-func (v *visit) createEndpoint() error {
-	f := v.sent(nil)
+func (r *request) createEndpoint() error {
+	f := r.sent(nil)
 	req := &webhookv1.CreateEndpointRequest{Url: endpointURL(f), Description: f.text("description"), Events: chosenEvents(f)}
-	res, err := submit(v, f, v.services.webhooks.CreateEndpoint, req)
+	res, err := submit(r, f, r.services.webhooks.CreateEndpoint, req)
 	if err != nil {
-		return v.again(err, "webhook-new", endpointFormPage{f, webhookEvents()})
+		return r.again(err, "webhook-new", endpointFormPage{f, webhookEvents()})
 	}
 	endpoint := res.GetEndpoint()
-	v.target(endpoint.GetId())
-	v.detail("url", "", endpoint.GetUrl())
-	v.detail("events", "", strings.Join(endpointView{endpoint}.EventNames(), " "))
-	return v.back("/settings/webhooks/"+endpoint.GetId(), "The endpoint is added. Copy its secret to the receiver, then send a test.")
+	r.target(endpoint.GetId())
+	r.detail("url", "", endpoint.GetUrl())
+	r.detail("events", "", strings.Join(endpointView{endpoint}.EventNames(), " "))
+	return r.back("/settings/webhooks/"+endpoint.GetId(), "The endpoint is added. Copy its secret to the receiver, then send a test.")
 }
 
 // endpointPage is one endpoint.
@@ -157,26 +157,26 @@ type testResult struct {
 	Delivery string
 }
 
-func (v *visit) endpoint() error {
-	page, err := v.findEndpoint()
+func (r *request) endpoint() error {
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
-	if v.query("secret") == "shown" {
-		res, err := v.services.webhooks.GetSecret(v.ctx, &webhookv1.GetSecretRequest{EndpointId: page.Endpoint.GetId()})
+	if r.query("secret") == "shown" {
+		res, err := r.services.webhooks.GetSecret(r.ctx, &webhookv1.GetSecretRequest{EndpointId: page.Endpoint.GetId()})
 		if err != nil {
 			return err
 		}
 		page.Secrets = res.GetSecrets()
 	}
-	if page.Charts, err = v.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
+	if page.Charts, err = r.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
 		return err
 	}
-	return v.render("webhook", page)
+	return r.render("webhook", page)
 }
 
-func (v *visit) findEndpoint() (endpointPage, error) {
-	res, err := v.services.webhooks.GetEndpoint(v.ctx, &webhookv1.GetEndpointRequest{Id: v.r.PathValue("id")})
+func (r *request) findEndpoint() (endpointPage, error) {
+	res, err := r.services.webhooks.GetEndpoint(r.ctx, &webhookv1.GetEndpointRequest{Id: r.path("id")})
 	if err != nil {
 		return endpointPage{}, err
 	}
@@ -186,49 +186,49 @@ func (v *visit) findEndpoint() (endpointPage, error) {
 	return p, nil
 }
 
-func (v *visit) updateEndpoint() error {
-	page, err := v.findEndpoint()
+func (r *request) updateEndpoint() error {
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
 	before := page.Endpoint
-	page.Form = v.sent(nil)
+	page.Form = r.sent(nil)
 	url, description, events := endpointURL(page.Form), page.Form.text("description"), chosenEvents(page.Form)
-	res, err := submit(v, page.Form, v.services.webhooks.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{
+	res, err := submit(r, page.Form, r.services.webhooks.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{
 		Id: before.GetId(), Url: &url, Description: &description, Events: &webhookv1.EventTypes{Types: events},
 	})
 	if err != nil {
-		return v.again(err, "webhook", page)
+		return r.again(err, "webhook", page)
 	}
 	after := endpointView{res.GetEndpoint()}
-	v.detail("url", before.GetUrl(), after.GetUrl())
-	v.detail("events", strings.Join(before.EventNames(), " "), strings.Join(after.EventNames(), " "))
-	return v.back("/settings/webhooks/"+before.GetId(), "Saved.")
+	r.detail("url", before.GetUrl(), after.GetUrl())
+	r.detail("events", strings.Join(before.EventNames(), " "), strings.Join(after.EventNames(), " "))
+	return r.back("/settings/webhooks/"+before.GetId(), "Saved.")
 }
 
 // sendTest sends a sample at once and shows what came of it.
-func (v *visit) sendTest() error {
-	page, err := v.findEndpoint()
+func (r *request) sendTest() error {
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
-	page.Sample = v.value("event")
+	page.Sample = r.value("event")
 	event := webhookevent.Type(page.Sample)
 	if event == webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return fault.Missing("page")
 	}
 	// Pressed twice, it sends two tests: it has no key.
-	res, err := v.services.webhooks.SendTest(v.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})
+	res, err := r.services.webhooks.SendTest(r.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})
 	if err != nil {
-		return v.refused("/settings/webhooks/"+page.Endpoint.GetId(), err)
+		return r.refused("/settings/webhooks/"+page.Endpoint.GetId(), err)
 	}
-	v.changed()
-	v.detail("event", "", page.Sample)
+	r.changed()
+	r.detail("event", "", page.Sample)
 	page.Test = &testResult{Attempt: attemptView{res.GetAttempt()}, Body: indented(res.GetBody()), Delivery: res.GetDeliveryId()}
-	if page.Charts, err = v.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
+	if page.Charts, err = r.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
 		return err
 	}
-	return v.render("webhook", page)
+	return r.render("webhook", page)
 }
 
 // endpointActions are what can be done to an endpoint, as the page before it says.
@@ -252,46 +252,46 @@ var endpointActions = map[string]confirmPage{
 	}},
 }
 
-func (v *visit) confirmEndpoint() error {
-	p, ok := endpointActions[v.r.PathValue("action")]
+func (r *request) confirmEndpoint() error {
+	p, ok := endpointActions[r.path("action")]
 	if !ok {
 		return fault.Missing("page")
 	}
-	page, err := v.findEndpoint()
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
-	if reason := page.Endpoint.Reason(); reason != "" && v.r.PathValue("action") == "enable" {
+	if reason := page.Endpoint.Reason(); reason != "" && r.path("action") == "enable" {
 		p.Effects = append([]string{reason}, p.Effects...)
 	}
-	return v.confirm(p, "webhooks", page.Endpoint.GetUrl(), "/settings/webhooks/"+page.Endpoint.GetId())
+	return r.confirm(p, "webhooks", page.Endpoint.GetUrl(), "/settings/webhooks/"+page.Endpoint.GetId())
 }
 
-func (v *visit) changeEndpoint() error {
-	s, endpoint := v.services.webhooks, v.r.PathValue("id")
+func (r *request) changeEndpoint() error {
+	s, endpoint := r.services.webhooks, r.path("id")
 	path := "/settings/webhooks/" + endpoint
 	var err error
-	switch v.r.PathValue("action") {
+	switch r.path("action") {
 	case "rotate":
-		if _, err = perform(v, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
-			return v.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
+		if _, err = perform(r, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
+			return r.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
 		}
 	case "enable":
-		if _, err = perform(v, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(true)}); err == nil {
-			return v.back(path, "The endpoint is enabled. What was missed can be replayed from the log of deliveries.")
+		if _, err = perform(r, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(true)}); err == nil {
+			return r.back(path, "The endpoint is enabled. What was missed can be replayed from the log of deliveries.")
 		}
 	case "disable":
-		if _, err = perform(v, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(false)}); err == nil {
-			return v.back(path, "The endpoint is disabled.")
+		if _, err = perform(r, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(false)}); err == nil {
+			return r.back(path, "The endpoint is disabled.")
 		}
 	case "delete":
-		if _, err = perform(v, s.DeleteEndpoint, &webhookv1.DeleteEndpointRequest{Id: endpoint}); err == nil {
-			return v.back("/settings/webhooks", "The endpoint is deleted.")
+		if _, err = perform(r, s.DeleteEndpoint, &webhookv1.DeleteEndpointRequest{Id: endpoint}); err == nil {
+			return r.back("/settings/webhooks", "The endpoint is deleted.")
 		}
 	default:
 		return fault.Missing("page")
 	}
-	return v.refused(path, err)
+	return r.refused(path, err)
 }
 
 // indented prints JSON for people; what is no JSON stays as it is.
@@ -304,12 +304,12 @@ func indented(raw []byte) string {
 }
 
 // day reads a date of a filter as its start in the company's zone; nil: none.
-func (v *visit) day(name string, plus int) *timestamppb.Timestamp {
-	return v.dayOf(v.query(name), plus)
+func (r *request) day(name string, plus int) *timestamppb.Timestamp {
+	return r.dayOf(r.query(name), plus)
 }
 
-func (v *visit) dayOf(text string, plus int) *timestamppb.Timestamp {
-	t, err := dayOf(text, v.session.Clock.Zone)
+func (r *request) dayOf(text string, plus int) *timestamppb.Timestamp {
+	t, err := dayOf(text, r.session.Clock.Zone)
 	if err != nil {
 		return nil
 	}

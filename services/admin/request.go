@@ -13,12 +13,12 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// visit is one request for one page.
-type visit struct {
+// request is one request of a browser: who sends it, and how it is answered.
+type request struct {
 	web      *web
 	services services
 	w        http.ResponseWriter
-	r        *http.Request
+	http     *http.Request
 	// ctx carries the administrator's access token, once there is one.
 	ctx context.Context
 	// session is who asks; nil on pages that need nobody.
@@ -37,42 +37,42 @@ const (
 )
 
 // admit lets a request to its page, or answers it.
-func (v *visit) admit(who access) error {
-	if v.r.Method == http.MethodPost {
-		if err := v.r.ParseForm(); err != nil {
+func (r *request) admit(who access) error {
+	if r.http.Method == http.MethodPost {
+		if err := r.http.ParseForm(); err != nil {
 			return fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, "The form could not be read: it is too long, or damaged.").Because(err)
 		}
 	}
-	if err := v.authenticate(); err != nil {
+	if err := r.authenticate(); err != nil {
 		return err
 	}
 	if who == everybody {
 		return nil
 	}
-	if v.session == nil {
-		v.toSignIn()
+	if r.session == nil {
+		r.toSignIn()
 		return nil
 	}
-	if v.r.Method == http.MethodPost && !v.session.isToken(v.r.PostForm.Get(csrfField)) {
+	if r.http.Method == http.MethodPost && !r.session.isToken(r.http.PostForm.Get(csrfField)) {
 		return errForgery
 	}
-	if who == owner && !v.session.Owner {
+	if who == owner && !r.session.Owner {
 		return errOwnersOnly
 	}
 	return nil
 }
 
 // toSignIn sends to the sign-in page, and from there back.
-func (v *visit) toSignIn() {
+func (r *request) toSignIn() {
 	target := "/sign-in"
-	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.Header.Get("Hx-Request") == "" {
-		target += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+	if r.http.Method == http.MethodGet && r.http.URL.Path != "/" && !r.live() {
+		target += "?next=" + url.QueryEscape(r.http.URL.RequestURI())
 	}
-	if v.cookie(sessionCookie) != "" {
-		v.forgetCookie(sessionCookie)
-		v.flash("failed", "Your session has ended. Sign in again.")
+	if r.cookie(sessionCookie) != "" {
+		r.forgetCookie(sessionCookie)
+		r.flash("failed", "Your session has ended. Sign in again.")
 	}
-	v.redirect(target)
+	r.redirect(target)
 }
 
 // local returns a path of this site, or fallback: what a request names as the
@@ -87,71 +87,77 @@ func local(path, fallback string) string {
 }
 
 // redirect ends the request at another page, which is got.
-func (v *visit) redirect(path string) {
-	v.record()
-	v.done = true
-	if v.r.Header.Get("Hx-Request") != "" {
-		v.w.Header().Set("HX-Redirect", path)
-		v.w.WriteHeader(http.StatusOK)
+func (r *request) redirect(path string) {
+	r.record()
+	r.done = true
+	if r.live() {
+		r.w.Header().Set("HX-Redirect", path)
+		r.w.WriteHeader(http.StatusOK)
 		return
 	}
-	v.w.Header().Set("Location", path)
-	v.w.WriteHeader(http.StatusSeeOther)
+	r.w.Header().Set("Location", path)
+	r.w.WriteHeader(http.StatusSeeOther)
 }
 
 // to redirects to another page.
-func (v *visit) to(path string) error {
-	v.redirect(path)
+func (r *request) to(path string) error {
+	r.redirect(path)
 	return nil
 }
 
 // back ends an action: the message is said on the page that comes next.
-func (v *visit) back(path, message string) error {
-	v.flash("done", message)
-	return v.to(path)
+func (r *request) back(path, message string) error {
+	r.flash("done", message)
+	return r.to(path)
 }
 
 // sayFailed ends an action that is not possible: why is said on the page that comes
 // next.
-func (v *visit) sayFailed(path, message string) error {
-	v.flash("failed", message)
-	return v.to(path)
+func (r *request) sayFailed(path, message string) error {
+	r.flash("failed", message)
+	return r.to(path)
 }
 
 // refused ends an action that was refused for a reason the person can do
 // something about; other errors are returned.
-func (v *visit) refused(path string, err error) error {
+func (r *request) refused(path string, err error) error {
 	if f := fault.From(err); isRefusal(f) {
-		return v.sayFailed(path, sentence(f))
+		return r.sayFailed(path, sentence(f))
 	}
 	return err
 }
 
+// path returns a value of the path.
+func (r *request) path(name string) string { return r.http.PathValue(name) }
+
+// live tells whether htmx asks, which puts the answer into the page that is there.
+func (r *request) live() bool { return r.http.Header.Get("Hx-Request") != "" }
+
 // query returns a parameter of the address.
-func (v *visit) query(name string) string { return strings.TrimSpace(v.r.URL.Query().Get(name)) }
+func (r *request) query(name string) string { return strings.TrimSpace(r.http.URL.Query().Get(name)) }
 
 // value returns a field of the form, without space around it.
-func (v *visit) value(name string) string { return strings.TrimSpace(v.r.PostForm.Get(name)) }
+func (r *request) value(name string) string { return strings.TrimSpace(r.http.PostForm.Get(name)) }
 
 // fail answers with a page that says what went wrong and what to do.
-func (v *visit) fail(err error) {
+func (r *request) fail(err error) {
 	f := fault.From(err)
-	if rec, ok := v.w.(*recorder); ok {
+	if rec, ok := r.w.(*recorder); ok {
 		rec.failed = f
 	}
-	if f.Kind == fault.Unauthenticated && v.session != nil {
+	if f.Kind == fault.Unauthenticated && r.session != nil {
 		// The session was ended, or the administrator disabled, a moment ago.
-		v.session = nil
-		v.toSignIn()
+		r.session = nil
+		r.toSignIn()
 		return
 	}
-	if v.r.Header.Get("Hx-Request") != "" {
+	if r.live() {
 		// A live part stays as it is; the next full page says why.
-		v.w.WriteHeader(statusOf(f))
+		r.w.WriteHeader(statusOf(f))
 		return
 	}
-	if err := v.renderStatus(statusOf(f), "error", troubleOf(f, rpc.RequestID(v.r.Context()))); err != nil {
-		http.Error(v.w, "internal error", http.StatusInternalServerError)
+	if err := r.renderStatus(statusOf(f), "error", troubleOf(f, rpc.RequestID(r.http.Context()))); err != nil {
+		http.Error(r.w, "internal error", http.StatusInternalServerError)
 	}
 }
 
@@ -176,64 +182,64 @@ type titled interface {
 }
 
 // render answers with a page.
-func (v *visit) render(name string, data titled) error {
-	return v.renderStatus(http.StatusOK, name, data)
+func (r *request) render(name string, data titled) error {
+	return r.renderStatus(http.StatusOK, name, data)
 }
 
 // again answers with a form that was not accepted, by the error of submit. Another error
 // than errNotAccepted is one of the page, and returned.
-func (v *visit) again(err error, name string, data titled) error {
+func (r *request) again(err error, name string, data titled) error {
 	if !errors.Is(err, errNotAccepted) {
 		return err
 	}
-	return v.notAccepted(name, data)
+	return r.notAccepted(name, data)
 }
 
 // notAccepted answers with a form that was not accepted.
-func (v *visit) notAccepted(name string, data titled) error {
-	return v.renderStatus(http.StatusUnprocessableEntity, name, data)
+func (r *request) notAccepted(name string, data titled) error {
+	return r.renderStatus(http.StatusUnprocessableEntity, name, data)
 }
 
-func (v *visit) renderStatus(code int, name string, data titled) error {
-	f := v.frame(data)
+func (r *request) renderStatus(code int, name string, data titled) error {
+	f := r.frame(data)
 	f.Title, f.Section = data.head()
-	f.Flash, f.Self = v.takeFlash(), home
-	if v.r.Method == http.MethodGet {
-		f.Self = v.r.URL.RequestURI()
+	f.Flash, f.Self = r.takeFlash(), home
+	if r.http.Method == http.MethodGet {
+		f.Self = r.http.URL.RequestURI()
 	}
-	return v.send(code, name, "layout", f)
+	return r.send(code, name, "layout", f)
 }
 
 // fragment answers with a part of a page, for those who have JavaScript.
-func (v *visit) fragment(name, block string, data titled) error {
-	return v.send(http.StatusOK, name, block, v.frame(data))
+func (r *request) fragment(name, block string, data titled) error {
+	return r.send(http.StatusOK, name, block, r.frame(data))
 }
 
 // frame returns what every part of a page is made from.
-func (v *visit) frame(data titled) *frame {
-	f := &frame{Session: v.session, Key: v.web.newKey(), Now: v.web.now(), Page: data}
-	if v.session != nil {
-		f.CSRF = v.session.csrf
+func (r *request) frame(data titled) *frame {
+	f := &frame{Session: r.session, Key: r.web.newKey(), Now: r.web.now(), Page: data}
+	if r.session != nil {
+		f.CSRF = r.session.csrf
 	}
 	return f
 }
 
 // send renders as a whole before the first byte is sent: a template that fails
 // midway becomes an error page, not half of one.
-func (v *visit) send(code int, name, block string, f *frame) error {
+func (r *request) send(code int, name, block string, f *frame) error {
 	var b bytes.Buffer
-	if err := v.web.pages.execute(&b, name, block, f); err != nil {
+	if err := r.web.pages.execute(&b, name, block, f); err != nil {
 		return err
 	}
-	v.answer(code, "text/html; charset=utf-8", b.Bytes())
+	r.answer(code, "text/html; charset=utf-8", b.Bytes())
 	return nil
 }
 
 // answer ends the request, whose change is in the audit log before.
-func (v *visit) answer(code int, mediaType string, body []byte) {
-	v.record()
-	v.done = true
-	v.w.Header().Set("Content-Type", mediaType)
-	v.w.WriteHeader(code)
-	_, _ = v.w.Write(body)
+func (r *request) answer(code int, mediaType string, body []byte) {
+	r.record()
+	r.done = true
+	r.w.Header().Set("Content-Type", mediaType)
+	r.w.WriteHeader(code)
+	_, _ = r.w.Write(body)
 }
