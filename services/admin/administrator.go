@@ -47,8 +47,8 @@ func (r *request) administrator() error {
 const linksEnd = "Invitations and links for a new password that they have made, and nobody has used, stop working."
 
 // administratorActions are what an owner can do to an administrator, as the page
-// before it says. Those of others are not offered for the own account.
-func administratorActions(action string) (p confirmPage, others, ok bool) {
+// before it says. notSelf is true of those that are not offered for the own account.
+func administratorActions(action string) (p confirmPage, notSelf, ok bool) {
 	switch action {
 	case "owner":
 		p = confirmPage{Title: "Make this administrator an owner", Button: "Make an owner", Effects: []string{
@@ -67,30 +67,30 @@ func administratorActions(action string) (p confirmPage, others, ok bool) {
 	case "enable":
 		p = confirmPage{Title: "Enable this administrator", Button: "Enable", Effects: []string{"They can sign in again, with their password."}}
 	case "reset":
-		others = true
+		notSelf = true
 		p = confirmPage{Title: "Make a link for a new password", Button: "Make the link", Effects: []string{
 			"The link is shown once, on the next page. Give it to them in person or by a way that only they read.",
 			"With it they choose a new password, once, within an hour. Then every session of theirs ends.",
 			"Two-step sign-in stays on. An earlier link stops working. They are told on their next page, and it is in the audit log.",
 		}}
 	case "totp-off":
-		others = true
+		notSelf = true
 		p = confirmPage{Title: "Turn off their two-step sign-in", Button: "Turn it off", Danger: true, Effects: []string{
 			"Their password alone signs them in, until they set it up again. Make sure that it is they who ask.",
 			"They are told on their next page, and it is in the audit log.",
 		}}
 	case "end-sessions":
-		others = true
+		notSelf = true
 		p = confirmPage{Title: "End all their sessions", Button: "End the sessions", Danger: true, Effects: []string{
 			"They are signed out everywhere within a second, and can sign in again.",
 			"They are told on their next page, and it is in the audit log.",
 		}}
 	}
-	return p, others, p.Title != ""
+	return p, notSelf, p.Title != ""
 }
 
 func (r *request) confirmAdministrator() error {
-	p, others, ok := administratorActions(r.path("action"))
+	p, notSelf, ok := administratorActions(r.path("action"))
 	if !ok {
 		return fault.Missing("page")
 	}
@@ -98,17 +98,17 @@ func (r *request) confirmAdministrator() error {
 	if err != nil {
 		return err
 	}
-	if others && page.Self {
+	if notSelf && page.Self {
 		return r.back("/account", "What concerns your own account is here.")
 	}
 	return r.confirm(p, "administrators", page.GetName()+", "+page.GetEmail(), "/settings/administrators/"+page.GetId())
 }
 
 func (r *request) changeAdministrator() error {
-	named := r.path("id")
-	path := "/settings/administrators/" + named
+	id := r.path("id")
+	path := "/settings/administrators/" + id
 	admins, yes, no := r.services.admins, true, false
-	update, said := &authv1.UpdateAdministratorRequest{Id: named}, ""
+	update, said := &authv1.UpdateAdministratorRequest{Id: id}, ""
 	switch r.path("action") {
 	case "owner":
 		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
@@ -123,17 +123,17 @@ func (r *request) changeAdministrator() error {
 	case "reset":
 		return r.makeResetLink(path)
 	case "withdraw-reset":
-		if _, err := admins.RevokePasswordReset(r.ctx, &authv1.RevokePasswordResetRequest{Id: named}); err != nil {
+		if _, err := admins.RevokePasswordReset(r.ctx, &authv1.RevokePasswordResetRequest{Id: id}); err != nil {
 			return r.refused(path, err)
 		}
 		return r.back(path, "The link is withdrawn: it is worthless.")
 	case "totp-off":
-		if _, err := admins.DisableAdministratorTotp(r.ctx, &authv1.DisableAdministratorTotpRequest{Id: named}); err != nil {
+		if _, err := admins.DisableAdministratorTotp(r.ctx, &authv1.DisableAdministratorTotpRequest{Id: id}); err != nil {
 			return r.refused(path, err)
 		}
 		return r.back(path, "Their two-step sign-in is off.")
 	case "end-sessions":
-		res, err := admins.EndAdministratorSessions(r.ctx, &authv1.EndAdministratorSessionsRequest{Id: named})
+		res, err := admins.EndAdministratorSessions(r.ctx, &authv1.EndAdministratorSessionsRequest{Id: id})
 		if err != nil {
 			return r.refused(path, err)
 		}
@@ -144,7 +144,7 @@ func (r *request) changeAdministrator() error {
 	if _, err := perform(r, admins.UpdateAdministrator, update); err != nil {
 		return r.refused(path, err)
 	}
-	if named == r.session.Administrator.GetId() && update.Role != nil {
+	if id == r.session.Administrator.GetId() && update.Role != nil {
 		return r.back("/account", "Your role has changed.") // the settings may be closed now
 	}
 	return r.back(path, said)

@@ -3,6 +3,7 @@ package admin
 import (
 	"strings"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -70,16 +71,12 @@ func (r *request) administrators() error {
 	return r.render("administrators", page)
 }
 
-func roleOf(name string) authv1.AdministratorRole {
-	if name == "owner" {
-		return authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
-	}
-	return authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
-}
-
 func (r *request) invite() error {
 	f := r.sent(nil)
-	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: roleOf(f.text("role"))}
+	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
+	if role, ok := enum.Parse[authv1.AdministratorRole](f.text("role")); ok {
+		req.Role = role
+	}
 	link := ""
 	if !f.Failed() {
 		res, err := perform(r, r.services.admins.InviteAdministrator, req)
@@ -123,43 +120,4 @@ func (r *request) revokeInvitation() error {
 		return r.refused("/settings/administrators", err)
 	}
 	return r.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
-}
-
-// auditPage is a page of the audit log.
-type auditPage struct {
-	Entries  []*authv1.AuditEntry
-	Next     string
-	Form     *form
-	Actors   []option
-	Subjects []option
-}
-
-func (auditPage) head() (string, string) { return "Audit log", "audit" }
-
-// auditSubjects are what entries are about, as the filter offers them.
-var auditSubjects = []option{
-	{"", "Everything"}, {"api_client.", "API clients"}, {"api_key.", "API keys"}, {"webhook_endpoint.", "Webhook endpoints"},
-	{"webhook_delivery.", "Webhook deliveries"}, {"administrator.", "Administrators"}, {"invitation.", "Invitations"}, {"session.", "Sessions"},
-	{"company.", "Company"}, {"event.", "Events"}, {"event_date.", "Event dates"}, {"booking.", "Bookings"}, {"waitlist.", "Waitlist"}, {"discount.", "Discount codes"},
-	{"customer.", "Customers"}, {"customer_pass.", "Customers' passes"}, {"pass_type.", "Pass types"},
-}
-
-func (r *request) auditLog() error {
-	res, err := r.services.audit.ListAuditEntries(r.ctx, &authv1.ListAuditEntriesRequest{
-		PageSize: 50, PageToken: r.query("page"), Actor: r.query("actor"), Action: r.query("action"), Target: r.query("target"),
-		Since: r.day("since", 0), Until: r.day("until", 1),
-	})
-	if err != nil {
-		return r.refused("/settings/audit", err)
-	}
-	people, err := r.services.admins.ListAdministrators(r.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
-	if err != nil {
-		return err
-	}
-	page := auditPage{Entries: res.GetEntries(), Next: r.with("page", res.GetNextPageToken()), Subjects: auditSubjects, Actors: []option{{"", "Everybody"}},
-		Form: newForm("actor", r.query("actor"), "action", r.query("action"), "target", r.query("target"), "since", r.query("since"), "until", r.query("until"))}
-	for _, a := range people.GetAdministrators() {
-		page.Actors = append(page.Actors, option{a.GetId(), a.GetName()})
-	}
-	return r.render("audit", page)
 }

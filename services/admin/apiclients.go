@@ -1,13 +1,16 @@
 package admin
 
-import authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+import (
+	"reservation.dev/platform/scopes"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
 
 // clientScopes are the scopes of Interface A.
 var clientScopes = []grant{
-	{"customers:read", "List customers", "See every customer of your company who is not deleted: names, e-mail addresses and mobile numbers."},
-	{"profile:read", "Read a customer's profile", "See the profile of one customer whose id the client knows."},
-	{"profile:write", "Change a customer's profile", "Change first name, last name, e-mail address and mobile number of a customer. Passwords and pictures cannot be changed."},
-	{"bookings:read", "Read bookings", "See what a customer has booked: events, dates, places, prices, cancellations and refunds."},
+	{scopes.CustomersRead, "List customers", "See every customer of your company who is not deleted: names, e-mail addresses and mobile numbers."},
+	{scopes.ProfileRead, "Read a customer's profile", "See the profile of one customer whose id the client knows."},
+	{scopes.ProfileWrite, "Change a customer's profile", "Change first name, last name, e-mail address and mobile number of a customer. Passwords and pictures cannot be changed."},
+	{scopes.BookingsRead, "Read bookings", "See what a customer has booked: events, dates, places, prices, cancellations and refunds."},
 }
 
 // apiClientKind are the credentials of Interface A.

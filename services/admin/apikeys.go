@@ -1,23 +1,23 @@
 package admin
 
-import authv1 "reservation.dev/proto/gen/reservation/auth/v1"
-
-// everything is the permission that stands for all.
-const everything = "*"
+import (
+	"reservation.dev/platform/scopes"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
 
 // keyPermissions are the permissions of Interface B.
 var keyPermissions = []grant{
-	{everything, "Everything", "All of the permissions below, and those that are added later."},
-	{"customers:read", "Read customers", "List customers and see each one's details."},
-	{"customers:write", "Change customers", "Create, change and delete customers."},
-	{"events:read", "Read events", "List events with their dates, prices and places left."},
-	{"events:write", "Change events", "Create, change, cancel and delete events and their dates."},
-	{"registrations:read", "Read registrations", "See who has booked an event."},
-	{"registrations:write", "Book and cancel", "Book places for customers, and cancel bookings."},
-	{"passes:read", "Read pass types", "List the passes that you sell."},
-	{"passes:write", "Change pass types", "Create and change the passes that you sell."},
-	{"customer-passes:read", "Read customers' passes", "See which passes customers hold, and how much is left of them."},
-	{"customer-passes:write", "Assign and change customers' passes", "Assign passes to customers, pause and adjust them."},
+	{scopes.Everything, "Everything", "All of the permissions below, and those that are added later."},
+	{scopes.CustomersRead, "Read customers", "List customers and see each one's details."},
+	{scopes.CustomersWrite, "Change customers", "Create, change and delete customers."},
+	{scopes.EventsRead, "Read events", "List events with their dates, prices and places left."},
+	{scopes.EventsWrite, "Change events", "Create, change, cancel and delete events and their dates."},
+	{scopes.RegistrationsRead, "Read registrations", "See who has booked an event."},
+	{scopes.RegistrationsWrite, "Book and cancel", "Book places for customers, and cancel bookings."},
+	{scopes.PassesRead, "Read pass types", "List the passes that you sell."},
+	{scopes.PassesWrite, "Change pass types", "Create and change the passes that you sell."},
+	{scopes.CustomerPassesRead, "Read customers' passes", "See which passes customers hold, and how much is left of them."},
+	{scopes.CustomerPassesWrite, "Assign and change customers' passes", "Assign passes to customers, pause and adjust them."},
 }
 
 // apiKeyKind are the credentials of Interface B.

@@ -76,7 +76,7 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 	page.Customer = res.GetCustomer()
 	least, payable := int32(0), false
 	for _, o := range e.GetPricingOptions() {
-		text := o.GetName() + ": " + money(o.GetPrice(), o.GetCurrency())
+		text := o.GetName() + ": " + priceText(o.GetPrice(), o.GetCurrency())
 		if o.Credits != nil {
 			text += " or " + plural(o.GetCredits(), "credit", "credits")
 			if !payable || o.GetCredits() < least {
@@ -97,7 +97,7 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 func (r *request) payingPasses(customer string, e eventView, s slot, credits int32) (options []option, err error) {
 	day := zone.Day(s.GetDate().GetStartsAt().AsTime(), s.GetDate().GetTimezone())
 	passes, err := r.services.passes.ListEligiblePasses(r.ctx, &passv1.ListEligiblePassesRequest{
-		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: credits, Days: []string{day},
+		CustomerId: customer, EventTypes: []string{e.Kind()}, Credits: credits, Days: []string{day},
 	})
 	if err != nil {
 		return nil, err
@@ -228,22 +228,6 @@ func (r *request) booking() error {
 	return r.render("booking", p)
 }
 
-// outcomeText says what the policy makes of a cancellation.
-func (r *request) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOutcome) []string {
-	texts := []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first."}
-	switch {
-	case o.GetLate():
-		texts = append(texts, "It is late: cancelling was free until "+r.session.Clock.Time(o.GetFreeUntil())+", so what was paid is kept.")
-	case b.GetPass() != nil && o.GetCreditsReturned() > 0:
-		texts = append(texts, plural(o.GetCreditsReturned(), "credit goes", "credits go")+" back to the pass.")
-	case o.GetRefundDue() > 0:
-		texts = append(texts, "By the policy, "+money(o.GetRefundDue(), o.GetCurrency())+" are owed to the customer. Give them back where they were paid, then record the refund here.")
-	default:
-		texts = append(texts, "Nothing was paid, so nothing is owed.")
-	}
-	return texts
-}
-
 func (r *request) confirmBooking() error {
 	p, err := r.findBooking()
 	if err != nil {
@@ -300,7 +284,7 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
 	case o.GetCreditsReturned() > 0:
 		text += " " + plural(o.GetCreditsReturned(), "credit went", "credits went") + " back to the pass."
 	case o.GetRefundDue() > 0:
-		text += " " + money(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
+		text += " " + priceText(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
 	case o.GetLate():
 		text += " It was late: what was paid is kept."
 	}

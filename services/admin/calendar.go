@@ -231,3 +231,16 @@ func (r *request) week() error {
 	}
 	return r.render("week", page)
 }
+
+// day reads a date of a filter as its start in the company's zone; nil: none.
+func (r *request) day(name string, plus int) *timestamppb.Timestamp {
+	return r.dayOf(r.query(name), plus)
+}
+
+func (r *request) dayOf(text string, plus int) *timestamppb.Timestamp {
+	t, err := dayOf(text, r.session.Clock.Zone)
+	if err != nil {
+		return nil
+	}
+	return timestamppb.New(t.AddDate(0, 0, plus))
+}

@@ -1,12 +1,10 @@
 package admin
 
 import (
+	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
-
-// option is a choice of a select.
-type option struct{ Value, Text string }
 
 // companyPage is the settings of the company.
 type companyPage struct {
@@ -17,7 +15,9 @@ type companyPage struct {
 
 func (companyPage) head() (string, string) { return "Company", "company" }
 
-var currencies = []option{{"GBP", "GBP – pound sterling"}, {"EUR", "EUR – euro"}, {"USD", "USD – US dollar"}}
+func newCompanyPage(f *form) companyPage {
+	return companyPage{f, zoneNames, optionsOf(money.Currencies(), func(code string) string { return code + " – " + currencies[code].name })}
+}
 
 func (r *request) company() error {
 	c := r.session.Company
@@ -25,7 +25,7 @@ func (r *request) company() error {
 	if c.GetUniqueCustomerEmails() {
 		f.values.Set("unique", "on")
 	}
-	return r.render("company", companyPage{f, zoneNames, currencies})
+	return r.render("company", newCompanyPage(f))
 }
 
 func (r *request) updateCompany() error {
@@ -38,7 +38,7 @@ func (r *request) updateCompany() error {
 		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
 	})
 	if err != nil {
-		return r.again(err, "company", companyPage{f, zoneNames, currencies})
+		return r.again(err, "company", newCompanyPage(f))
 	}
 	return r.back("/settings/company", "Saved.")
 }

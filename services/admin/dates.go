@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -233,7 +234,7 @@ func (r *request) confirmMove(p datePage, change *bookingv1.EventDateChange, who
 	hidden := map[string]string{"seen": who.Seen()}
 	for _, name := range dateFields {
 		hidden[name] = p.Form.text(name)
-		if was, told := p.Form.values["was-"+name]; told {
+		if was, known := p.Form.values["was-"+name]; known {
 			hidden["was-"+name] = was[0]
 		}
 	}
@@ -301,4 +302,20 @@ func (r *request) addDates() error {
 // scheduleNames are the form's names of what the service says of dates.
 var scheduleNames = map[string]string{
 	"starts_at": "start", "local_start": "start", "duration_minutes": "duration", "rule": "every", "dates": "start",
+}
+
+// findDate returns an event and one of its dates.
+func (r *request) findDate() (eventView, slot, error) {
+	e, err := r.findEvent()
+	if err != nil {
+		return e, slot{}, err
+	}
+	for _, d := range e.GetDates() {
+		if d.GetId() == r.path("date") {
+			return e, slot{&bookingv1.ScheduledDate{
+				Date: d, EventId: e.GetId(), EventTitle: e.GetTitle(), EventStatus: e.GetStatus(), EventType: e.GetType(), Location: e.GetLocation(),
+			}, r.session.Clock}, nil
+		}
+	}
+	return e, slot{}, fault.Missing("date")
 }

@@ -118,12 +118,6 @@ type deliveriesPage struct {
 
 func (deliveriesPage) head() (string, string) { return "Deliveries", "webhooks" }
 
-var deliveryStates = map[string]webhookv1.DeliveryState{
-	"pending":   webhookv1.DeliveryState_DELIVERY_STATE_PENDING,
-	"delivered": webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED,
-	"failed":    webhookv1.DeliveryState_DELIVERY_STATE_FAILED,
-}
-
 // endpointURLs returns the endpoints' addresses by id, and as choices.
 func (r *request) endpointURLs() (map[string]string, []option, error) {
 	list, err := r.services.webhooks.ListEndpoints(r.ctx, &webhookv1.ListEndpointsRequest{})
@@ -151,7 +145,7 @@ func (r *request) deliveries() error {
 	if err != nil {
 		return err
 	}
-	f := newForm("endpoint", r.query("endpoint"), "event", r.query("event"), "state", r.query("state"), "since", r.query("since"), "until", r.query("until"))
+	f := r.filterForm(filterFields...)
 	page := deliveriesPage{
 		Endpoints: options, Form: f, Live: r.query("live") != "", Next: r.with("page", res.GetNextPageToken()), Self: r.http.URL.RequestURI(),
 		Events: []option{{"", "All events"}}, States: []option{{"", "All states"}, {"pending", "Waiting or retrying"}, {"delivered", "Delivered"}, {"failed", "Failed"}},

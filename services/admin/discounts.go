@@ -20,7 +20,7 @@ type discountView struct {
 // Off says by how much it lowers a price.
 func (d discountView) Off() string {
 	if d.GetAmount() > 0 {
-		return money(d.GetAmount(), d.GetCurrency()) + " off"
+		return priceText(d.GetAmount(), d.GetCurrency()) + " off"
 	}
 	return hundredthsText(int64(d.GetBasisPoints())) + " % off"
 }

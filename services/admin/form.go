@@ -32,6 +32,15 @@ func newForm(pairs ...string) *form {
 	return f
 }
 
+// filterForm returns the form of a filter, with what the address says of its fields.
+func (r *request) filterForm(names ...string) *form {
+	f := newForm()
+	for _, name := range names {
+		f.values.Set(name, r.query(name))
+	}
+	return f
+}
+
 // sent returns the form that was sent; names are its names of the service's fields,
 // where they differ.
 func (r *request) sent(names map[string]string) *form {
@@ -48,8 +57,8 @@ func (f *form) keep(names ...string) {
 // stands tells whether a field is as it was when the page was made. Such a one is
 // not sent on: somebody else may have changed it since, or more precisely.
 func (f *form) stands(name string) bool {
-	was, told := f.values["was-"+name]
-	return told && f.text(name) == was[0]
+	was, known := f.values["was-"+name]
+	return known && f.text(name) == was[0]
 }
 
 // seen returns the version that the form was made from, for services that refuse
@@ -97,7 +106,7 @@ type formFault struct{ Field, Text string }
 
 // add notes what is wrong with a field; the first one counts.
 func (f *form) add(name, text string) {
-	if _, told := f.errors[name]; !told {
+	if _, known := f.errors[name]; !known {
 		f.errors[name] = text
 		f.order = append(f.order, name)
 	}
@@ -215,4 +224,16 @@ func (f *form) nameOf(field string) string {
 		return name
 	}
 	return list
+}
+
+// option is a choice of a select.
+type option struct{ Value, Text string }
+
+// optionsOf returns the choices with the values; text says what each is called.
+func optionsOf(values []string, text func(value string) string) []option {
+	options := make([]option, len(values))
+	for i, value := range values {
+		options[i] = option{value, text(value)}
+	}
+	return options
 }

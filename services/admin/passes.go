@@ -4,7 +4,10 @@ import (
 	"strconv"
 	"strings"
 
+	"reservation.dev/platform/enum"
+	"reservation.dev/platform/eventtype"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/money"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -14,11 +17,8 @@ type typeView struct{ *passv1.PassType }
 
 // Validity says for how long a pass is valid.
 func (t typeView) Validity() string {
-	unit := map[passv1.ValidityUnit][2]string{
-		passv1.ValidityUnit_VALIDITY_UNIT_DAY: {"day", "days"}, passv1.ValidityUnit_VALIDITY_UNIT_WEEK: {"week", "weeks"},
-		passv1.ValidityUnit_VALIDITY_UNIT_MONTH: {"month", "months"}, passv1.ValidityUnit_VALIDITY_UNIT_YEAR: {"year", "years"},
-	}[t.GetValidityUnit()]
-	return plural(t.GetValidityCount(), unit[0], unit[1])
+	unit := enum.Name(t.GetValidityUnit())
+	return plural(t.GetValidityCount(), unit, unit+"s")
 }
 
 // For says what it can pay for.
@@ -84,18 +84,12 @@ func (p typeFormPage) head() (string, string) {
 	return p.Type.GetTitle(), "pass-types"
 }
 
-var units = map[string]passv1.ValidityUnit{
-	"day": passv1.ValidityUnit_VALIDITY_UNIT_DAY, "week": passv1.ValidityUnit_VALIDITY_UNIT_WEEK,
-	"month": passv1.ValidityUnit_VALIDITY_UNIT_MONTH, "year": passv1.ValidityUnit_VALIDITY_UNIT_YEAR,
-}
-
 func typeForm(f *form, t *typeView) typeFormPage {
-	return typeFormPage{Form: f, Type: t,
-		Units: []option{{"day", "days"}, {"week", "weeks"}, {"month", "months"}, {"year", "years"}},
-		Kinds: []grant{
-			{"class", "Classes", ""}, {"event", "Events", ""}, {"workshop", "Workshops", ""}, {"course", "Courses", ""}, {"appointment", "Appointments", ""},
-		},
+	p := typeFormPage{Form: f, Type: t, Units: optionsOf(enum.Names[passv1.ValidityUnit](), pluralOf)}
+	for _, kind := range eventtype.Names() {
+		p.Kinds = append(p.Kinds, grant{Name: kind, Title: upperFirst(pluralOf(kind))})
 	}
+	return p
 }
 
 func (r *request) newPassType() error {
@@ -109,11 +103,7 @@ func (r *request) passType() error {
 	}
 	f := newForm("title", t.GetTitle(), "description", t.GetDescription(), "uses", strconv.Itoa(int(t.GetTotalUses())),
 		"count", strconv.Itoa(int(t.GetValidityCount())), "price", amount(t.GetPrice()))
-	for name, unit := range units {
-		if unit == t.GetValidityUnit() {
-			f.values.Set("unit", name)
-		}
-	}
+	f.values.Set("unit", enum.Name(t.GetValidityUnit()))
 	f.values["kinds"] = t.GetEligibleEventTypes()
 	return r.render("pass-type", typeForm(f, &t))
 }
@@ -137,7 +127,8 @@ func readType(f *form) *passv1.CreatePassTypeRequest {
 	if !given {
 		f.add("count", "The validity is needed.")
 	}
-	req.TotalUses, req.ValidityCount, req.ValidityUnit = int32(uses), int32(count), units[f.text("unit")]
+	req.TotalUses, req.ValidityCount = int32(uses), int32(count)
+	req.ValidityUnit, _ = enum.Parse[passv1.ValidityUnit](f.text("unit"))
 	req.Price, _ = f.money("price", "The price")
 	return req
 }
@@ -208,7 +199,7 @@ func (r *request) assignPage(f *form) (assignPage, error) {
 	}
 	for _, t := range types.GetPassTypes() {
 		page.Types = append(page.Types, option{t.GetId(), t.GetTitle() + ": " + plural(t.GetTotalUses(), "credit", "credits") + ", " +
-			typeView{t}.Validity() + ", " + money(t.GetPrice(), t.GetCurrency())})
+			typeView{t}.Validity() + ", " + priceText(t.GetPrice(), t.GetCurrency())})
 	}
 	return page, nil
 }
@@ -228,7 +219,7 @@ func (r *request) assign() error {
 	}
 	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", "A pass type"), StartDate: page.Form.text("start")}
 	if page.Form.text("paid") == "card" {
-		req.Purchase = &passv1.PassPurchase{Method: "CARD", Reference: page.Form.text("reference")}
+		req.Purchase = &passv1.PassPurchase{Method: money.MethodCard, Reference: page.Form.text("reference")}
 	}
 	res, err := submit(r, page.Form, r.services.passes.AssignCustomerPass, req)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -23,7 +24,7 @@ func filters(name, value string) bool {
 	case "event":
 		known = webhookevent.Type(value) != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED
 	case "state":
-		_, known = deliveryStates[value]
+		_, known = enum.Parse[webhookv1.DeliveryState](value)
 	case "since", "until":
 		_, err := time.Parse(time.DateOnly, value)
 		known = err == nil
@@ -52,8 +53,9 @@ func filtered(path string, query url.Values) string {
 
 // deliveryFilter reads the filter of a page, of its address or of its form.
 func (r *request) deliveryFilter(get func(string) string) *webhookv1.DeliveryFilter {
+	state, _ := enum.Parse[webhookv1.DeliveryState](get("state"))
 	return &webhookv1.DeliveryFilter{
-		EndpointId: get("endpoint"), Event: webhookevent.Type(get("event")), State: deliveryStates[get("state")],
+		EndpointId: get("endpoint"), Event: webhookevent.Type(get("event")), State: state,
 		Since: r.dayOf(get("since"), 0), Until: r.dayOf(get("until"), 1),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"time"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -239,9 +240,4 @@ func (r *request) newPassword(f *form) string {
 }
 
 // roleName says what a role is called.
-func roleName(r authv1.AdministratorRole) string {
-	if r == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER {
-		return "Owner"
-	}
-	return "Staff"
-}
+func roleName(role authv1.AdministratorRole) string { return upperFirst(enum.Name(role)) }

@@ -91,7 +91,7 @@ func (r *request) priceOffer(p *offerPage) (err error) {
 		if o.GetId() != p.Entry.GetPricingOptionId() {
 			continue
 		}
-		p.Price = money(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
+		p.Price = priceText(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
 		if o.Credits != nil {
 			p.Passes, err = r.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, o.GetCredits()*p.Entry.GetSpaces())
 			p.Price += " or " + plural(o.GetCredits()*p.Entry.GetSpaces(), "credit", "credits")

@@ -1,13 +1,10 @@
 package admin
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/webhookevent"
@@ -292,26 +289,4 @@ func (r *request) changeEndpoint() error {
 		return fault.Missing("page")
 	}
 	return r.refused(path, err)
-}
-
-// indented prints JSON for people; what is no JSON stays as it is.
-func indented(raw []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-// day reads a date of a filter as its start in the company's zone; nil: none.
-func (r *request) day(name string, plus int) *timestamppb.Timestamp {
-	return r.dayOf(r.query(name), plus)
-}
-
-func (r *request) dayOf(text string, plus int) *timestamppb.Timestamp {
-	t, err := dayOf(text, r.session.Clock.Zone)
-	if err != nil {
-		return nil
-	}
-	return timestamppb.New(t.AddDate(0, 0, plus))
 }
