@@ -43,6 +43,7 @@ func (w *world) onlyAsked(t *testing.T, a address) {
 }
 
 func TestEveryPageNeedsItsSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, r := range routes() {
 		at, ok := addressOf(r)
@@ -57,6 +58,7 @@ func TestEveryPageNeedsItsSession(t *testing.T) {
 }
 
 func TestEveryFormNeedsItsToken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	w.backend.count()
@@ -81,6 +83,7 @@ func TestEveryFormNeedsItsToken(t *testing.T) {
 func ownersElsewhere() []string { return []string{"/customers/x/export", "/customers/x/erase"} }
 
 func TestEverySettingIsClosedToStaff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 	w.signIn()
@@ -104,6 +107,7 @@ func TestEverySettingIsClosedToStaff(t *testing.T) {
 var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|settings/(api-clients|api-keys|administrators|invitations|company))(/|$)`)
 
 func TestEveryFormIsAudited(t *testing.T) {
+	t.Parallel()
 	for _, r := range routes() {
 		method, path, _ := strings.Cut(r.pattern, " ")
 		switch {
