@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 )
 
@@ -108,25 +109,10 @@ func upperFirst(text string) string {
 
 // statusOf returns the HTTP status of a page that could not be shown.
 func statusOf(f *fault.Error) int {
-	switch f.Kind {
-	case fault.Invalid, fault.Refused:
-		return http.StatusBadRequest
-	case fault.Unauthenticated:
-		return http.StatusUnauthorized
-	case fault.Forbidden:
-		return http.StatusForbidden
-	case fault.NotFound:
-		return http.StatusNotFound
-	case fault.VersionMismatch, fault.Conflict:
-		return http.StatusConflict
-	case fault.RateLimited:
-		return http.StatusTooManyRequests
-	case fault.TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case fault.Unavailable:
-		return http.StatusServiceUnavailable
+	if f.Kind == fault.VersionMismatch {
+		return http.StatusConflict // a form has no If-Match
 	}
-	return http.StatusInternalServerError
+	return edge.StatusOf(f)
 }
 
 // trouble is the page of something that went wrong.

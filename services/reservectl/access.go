@@ -205,6 +205,21 @@ func (a *app) passes(ctx context.Context) (*session, error) {
 	return a.open(ctx, "pass", &a.access.GRPC.Pass)
 }
 
+// withBookingsAndPasses runs f with sessions with both services.
+func (a *app) withBookingsAndPasses(ctx context.Context, f func(bookings, passes *session) error) error {
+	bookings, err := a.bookings(ctx)
+	if err != nil {
+		return err
+	}
+	defer bookings.close()
+	passes, err := a.passes(ctx)
+	if err != nil {
+		return err
+	}
+	defer passes.close()
+	return f(bookings, passes)
+}
+
 func (a *app) webhooks(ctx context.Context) (*session, error) {
 	return a.open(ctx, "webhook", &a.access.GRPC.Webhook)
 }

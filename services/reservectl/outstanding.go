@@ -29,19 +29,9 @@ func (o outstanding) list() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// settleOutstanding refuses where something is outstanding, or cancels it: bookings first, whose
-// credits go back to the passes.
-func (a *app) settleOutstanding(ctx context.Context, customer string, cancel bool) error {
-	booking, err := a.bookings(ctx)
-	if err != nil {
-		return err
-	}
-	defer booking.close()
-	pass, err := a.passes(ctx)
-	if err != nil {
-		return err
-	}
-	defer pass.close()
+// settleOutstanding refuses if something is outstanding, or cancels it: bookings first,
+// whose credits go back to the passes.
+func settleOutstanding(booking, pass *session, customer string, cancel bool) (err error) {
 	bookings, passes := bookingv1.NewBookingServiceClient(booking.conn), passv1.NewPassServiceClient(pass.conn)
 	var o outstanding
 	if o.bookings, err = comingBookings(booking.ctx, bookings, customer); err != nil {

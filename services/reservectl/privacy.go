@@ -168,7 +168,9 @@ func (a *app) erase(s *session, customer string, flags eraseFlags) (*privacyv1.E
 		return nil, err
 	}
 	if err != nil && !flags.keepOpen {
-		if err := a.settleOutstanding(s.ctx, customer, flags.cancelOpen); err != nil {
+		if err := a.withBookingsAndPasses(s.ctx, func(bookings, passes *session) error {
+			return settleOutstanding(bookings, passes, customer, flags.cancelOpen)
+		}); err != nil {
 			return nil, err
 		}
 	}

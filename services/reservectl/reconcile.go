@@ -38,7 +38,11 @@ What is under way looks like a difference for a moment, so what differs is looke
 at again after --settle, and counts if it still does. The exit status is 1 where
 differences are left.`,
 		Example: "  reservectl reconcile --company comp_…\n  reservectl reconcile --company comp_… --apply",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.reconcile(c.Context(), apply, settle) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withBookingsAndPasses(c.Context(), func(bookings, passes *session) error {
+				return a.reconcile(c.Context(), bookings, passes, apply, settle)
+			})
+		},
 	}
 	c.Flags().BoolVar(&apply, "apply", false, "mend what differs")
 	c.Flags().DurationVar(&settle, "settle", 40*time.Second, "how long what is under way has to end; purchases by pass are given up after 30s")
@@ -65,17 +69,7 @@ type reconciliation struct {
 	left  int
 }
 
-func (a *app) reconcile(ctx context.Context, apply bool, settle time.Duration) error {
-	booking, err := a.bookings(ctx)
-	if err != nil {
-		return err
-	}
-	defer booking.close()
-	pass, err := a.passes(ctx)
-	if err != nil {
-		return err
-	}
-	defer pass.close()
+func (a *app) reconcile(ctx context.Context, booking, pass *session, apply bool, settle time.Duration) error {
 	r := &reconciliation{
 		bookingCtx: booking.ctx, passCtx: pass.ctx, apply: apply,
 		verifier: bookingv1.NewVerificationServiceClient(booking.conn), bookings: bookingv1.NewBookingServiceClient(booking.conn),
