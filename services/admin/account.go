@@ -31,14 +31,6 @@ func (r *request) accountPage() (accountPage, error) {
 	}, err
 }
 
-func (r *request) account() error {
-	page, err := r.accountPage()
-	if err != nil {
-		return err
-	}
-	return r.render("account", page)
-}
-
 // accountAgain shows the account with a form that was not accepted.
 func (r *request) accountAgain(put func(*accountPage)) error {
 	page, err := r.accountPage()

@@ -35,14 +35,6 @@ func (r *request) findAdministrator() (administratorPage, error) {
 	}, nil
 }
 
-func (r *request) administrator() error {
-	page, err := r.findAdministrator()
-	if err != nil {
-		return err
-	}
-	return r.render("administrator", page)
-}
-
 // linksEnd is what becomes of what an owner has made for others.
 const linksEnd = "Invitations and links for a new password that they have made, and nobody has used, stop working."
 

@@ -220,14 +220,6 @@ func (r *request) findBooking() (bookingPage, error) {
 	return p, nil
 }
 
-func (r *request) booking() error {
-	p, err := r.findBooking()
-	if err != nil {
-		return err
-	}
-	return r.render("booking", p)
-}
-
 func (r *request) confirmBooking() error {
 	p, err := r.findBooking()
 	if err != nil {

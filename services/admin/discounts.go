@@ -229,14 +229,6 @@ func (r *request) findDiscount() (discountPage, error) {
 	return p, nil
 }
 
-func (r *request) discount() error {
-	p, err := r.findDiscount()
-	if err != nil {
-		return err
-	}
-	return r.render("discount", p)
-}
-
 func (r *request) updateDiscount() error {
 	p, err := r.findDiscount()
 	if err != nil {

@@ -297,14 +297,6 @@ func (r *request) findPass() (passPage, error) {
 	return page, nil
 }
 
-func (r *request) pass() error {
-	page, err := r.findPass()
-	if err != nil {
-		return err
-	}
-	return r.render("pass", page)
-}
-
 func (r *request) adjustPass() error {
 	page, err := r.findPass()
 	if err != nil {

@@ -62,14 +62,6 @@ func (r *request) findPrice() (pricePage, error) {
 	return p, fault.Missing("price")
 }
 
-func (r *request) price() error {
-	p, err := r.findPrice()
-	if err != nil {
-		return err
-	}
-	return r.render("price", p)
-}
-
 // readPrice reads the fields of a pricing option.
 func readPrice(f *form) *bookingv1.PricingOptionChange {
 	change := &bookingv1.PricingOptionChange{Name: proto.String(f.required("name", "A name"))}

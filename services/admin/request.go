@@ -186,6 +186,17 @@ func (r *request) render(name string, data titled) error {
 	return r.renderStatus(http.StatusOK, name, data)
 }
 
+// show returns the handler of a page that is read and rendered.
+func show[P titled](name string, read func(r *request) (P, error)) func(r *request) error {
+	return func(r *request) error {
+		page, err := read(r)
+		if err != nil {
+			return err
+		}
+		return r.render(name, page)
+	}
+}
+
 // again answers with a form that was not accepted, by the error of submit. Another error
 // than errNotAccepted is one of the page, and returned.
 func (r *request) again(err error, name string, data titled) error {

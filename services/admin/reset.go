@@ -42,14 +42,6 @@ func (r *request) findReset() (resetPage, error) {
 	return p, resetFault(err)
 }
 
-func (r *request) resetForm() error {
-	p, err := r.findReset()
-	if err != nil {
-		return err
-	}
-	return r.render("reset", p)
-}
-
 func (r *request) resetPassword() error {
 	p, err := r.findReset()
 	if err != nil {

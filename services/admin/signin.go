@@ -191,14 +191,6 @@ func invitationFault(err error) error {
 	return err
 }
 
-func (r *request) invitation() error {
-	p, err := r.findInvitation()
-	if err != nil {
-		return err
-	}
-	return r.render("invitation", p)
-}
-
 func (r *request) acceptInvitation() error {
 	p, err := r.findInvitation()
 	if err != nil {
