@@ -48,12 +48,9 @@ func adminCreate(admins administrators) *cobra.Command {
 			if req.Password, err = admins.app.passwordFrom(fromInput); err != nil {
 				return err
 			}
-			return admins.call(c.Context(), func(ctx context.Context, client authv1.AdministratorServiceClient) error {
+			return admins.print(c.Context(), func(ctx context.Context, client authv1.AdministratorServiceClient) (row, error) {
 				res, err := client.CreateAdministrator(ctx, &req)
-				if err != nil {
-					return err
-				}
-				return admins.app.printOne(passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()))
+				return passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()), err
 			})
 		},
 	}
@@ -142,12 +139,9 @@ func adminResetPassword(admins administrators) *cobra.Command {
 			if req.Password, err = admins.app.passwordFrom(fromInput); err != nil {
 				return err
 			}
-			return admins.call(c.Context(), func(ctx context.Context, client authv1.AdministratorServiceClient) error {
+			return admins.print(c.Context(), func(ctx context.Context, client authv1.AdministratorServiceClient) (row, error) {
 				res, err := client.ResetAdministratorPassword(ctx, &req)
-				if err != nil {
-					return err
-				}
-				return admins.app.printOne(passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()))
+				return passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()), err
 			})
 		},
 	}

@@ -65,13 +65,7 @@ func credentialCreate[C any](k credentialKind[C]) *cobra.Command {
 		Use: "create", Short: "Create " + k.noun + "; its secret is shown this once", Args: exactly(), Example: k.createExample,
 		RunE: func(c *cobra.Command, _ []string) error {
 			n.days, n.limit = given(c, "expires-days", &days), given(c, "rate-limit", &limit)
-			return k.call(c.Context(), func(ctx context.Context, client C) error {
-				created, err := k.create(ctx, client, n)
-				if err != nil {
-					return err
-				}
-				return k.app.printOne(created)
-			})
+			return k.print(c.Context(), func(ctx context.Context, client C) (row, error) { return k.create(ctx, client, n) })
 		},
 	}
 	c.Flags().StringVar(&n.name, "name", "", "a label for people")

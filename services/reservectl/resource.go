@@ -31,6 +31,17 @@ func (r resource[C]) call(ctx context.Context, f func(ctx context.Context, clien
 	return f(s.ctx, r.client(s.conn))
 }
 
+// print runs do with a client of the service, and prints what came of it.
+func (r resource[C]) print(ctx context.Context, do func(ctx context.Context, client C) (row, error)) error {
+	return r.call(ctx, func(ctx context.Context, client C) error {
+		done, err := do(ctx, client)
+		if err != nil {
+			return err
+		}
+		return r.app.printOne(done)
+	})
+}
+
 // list makes the command that lists all the things. read reads a page of them; none is
 // printed where there are none.
 func (r resource[C]) list(short, none string, read func(ctx context.Context, client C, pageToken string) (rows []row, next string, err error)) *cobra.Command {
@@ -56,13 +67,7 @@ func (r resource[C]) change(use, short string, change func(ctx context.Context, 
 		Example:           "  reservectl " + r.use + " " + use + " " + r.example,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			return r.call(c.Context(), func(ctx context.Context, client C) error {
-				changed, err := change(ctx, client, args[0])
-				if err != nil {
-					return err
-				}
-				return r.app.printOne(changed)
-			})
+			return r.print(c.Context(), func(ctx context.Context, client C) (row, error) { return change(ctx, client, args[0]) })
 		},
 	}
 }

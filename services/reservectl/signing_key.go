@@ -26,12 +26,9 @@ func signingKeyRotate(keys resource[authv1.SigningKeyServiceClient]) *cobra.Comm
 		Use: "rotate", Short: "Make a new key; the old one verifies until its last token is over", Args: exactly(),
 		Example: "  reservectl signing-key rotate\n  reservectl signing-key rotate --revoke",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return keys.call(c.Context(), func(ctx context.Context, client authv1.SigningKeyServiceClient) error {
+			return keys.print(c.Context(), func(ctx context.Context, client authv1.SigningKeyServiceClient) (row, error) {
 				res, err := client.RotateSigningKey(ctx, &req)
-				if err != nil {
-					return err
-				}
-				return keys.app.printOne(signingKeyRow(res.GetSigningKey()))
+				return signingKeyRow(res.GetSigningKey()), err
 			})
 		},
 	}

@@ -67,12 +67,9 @@ func (a *app) webhookCreate() *cobra.Command {
 			if req.Events, err = eventTypes(events); err != nil {
 				return err
 			}
-			return a.endpoints().call(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+			return a.endpoints().print(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) (row, error) {
 				res, err := webhooks.CreateEndpoint(ctx, &req)
-				if err != nil {
-					return err
-				}
-				return a.printOne(append(endpointRow(res.GetEndpoint()), member{"secret", res.GetSecret()}))
+				return append(endpointRow(res.GetEndpoint()), member{"secret", res.GetSecret()}), err
 			})
 		},
 	}

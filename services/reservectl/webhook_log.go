@@ -207,12 +207,9 @@ func (a *app) webhookReplay() *cobra.Command {
 }
 
 func (a *app) replayOne(ctx context.Context, delivery string) error {
-	return a.endpoints().call(ctx, func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+	return a.endpoints().print(ctx, func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) (row, error) {
 		res, err := webhooks.ReplayDelivery(ctx, &webhookv1.ReplayDeliveryRequest{Id: delivery})
-		if err != nil {
-			return err
-		}
-		return a.printOne(deliveryRow(res.GetDelivery()))
+		return deliveryRow(res.GetDelivery()), err
 	})
 }
 
