@@ -27,19 +27,16 @@ func checkGrants(f *form, name, noun string) []string {
 type credentialKind struct {
 	credentialService
 	Path, Section, Title string
-	// Noun is what one is called: "client".
-	Noun, About, First string
-	// User is what signs in with it.
-	User                 string
+	Noun                 string // what one is called: "client"
+	About, First         string // what they are; why to add the first
+	User                 string // what signs in with one
 	IDLabel, SecretLabel string
-	// GrantField is the form's field of what one may do, GrantNoun and GrantsLabel what
-	// a grant and they are called.
+	// GrantField is the form's field of what one may do, GrantNoun what a grant is called.
 	GrantField, GrantNoun, GrantsLabel string
 	Grants                             []grant
-	// NoLimit says what an empty rate limit means. LimitNew offers it for a new one too.
-	NoLimit  string
-	LimitNew bool
-	// tokenPath is where it gets access tokens; idMember and secretMember are the JSON
+	NoLimit                            string // what an empty rate limit means
+	LimitNew                           bool   // a new one can have a rate limit
+	// tokenPath is where one gets access tokens; idMember and secretMember are the JSON
 	// members of that request.
 	tokenPath              func(cfg *Config) string
 	idMember, secretMember string
@@ -50,14 +47,14 @@ func (k credentialKind) AddTitle() string { return "Add " + upperFirst(k.Noun) }
 
 // credentialService is the service of a kind of credentials.
 type credentialService interface {
-	list(v *request, pageToken string) (all []credentialView, next string, err error)
-	get(v *request, id string) (credentialView, error)
-	create(v *request, f *form, c credentialFields) (created credentialView, secret string, err error)
-	update(v *request, f *form, id string, c credentialFields) error
-	rotate(v *request, id string) (rotated credentialView, secret string, err error)
-	disable(v *request, id string) error
-	enable(v *request, id string) error
-	remove(v *request, id string) error
+	list(r *request, pageToken string) (all []credentialView, next string, err error)
+	get(r *request, id string) (credentialView, error)
+	create(r *request, f *form, c credentialFields) (created credentialView, secret string, err error)
+	update(r *request, f *form, id string, c credentialFields) error
+	rotate(r *request, id string) (rotated credentialView, secret string, err error)
+	disable(r *request, id string) error
+	enable(r *request, id string) error
+	remove(r *request, id string) error
 }
 
 // credentialFields are what a form says of a credential.
