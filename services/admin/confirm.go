@@ -1,7 +1,5 @@
 package admin
 
-import "google.golang.org/protobuf/types/known/timestamppb"
-
 // confirmPage says what an action breaks before it is done.
 type confirmPage struct {
 	Title, Section string
@@ -15,7 +13,6 @@ type confirmPage struct {
 	// Reason offers a field for one.
 	Reason bool
 	Hidden map[string]string
-	Since  *timestamppb.Timestamp
 	// Affected are the people who are.
 	Affected affected
 }
