@@ -24,44 +24,36 @@ type accountPage struct {
 
 func (accountPage) head() (string, string) { return "Account", "account" }
 
-func (v *visit) accountPage() (accountPage, error) {
-	res, err := v.web.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{})
+func (r *request) accountPage() (accountPage, error) {
+	res, err := r.services.admins.ListSessions(r.ctx, &authv1.ListSessionsRequest{})
 	return accountPage{
-		Profile: newForm("name", v.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
+		Profile: newForm("name", r.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
 	}, err
 }
 
-func (v *visit) account() error {
-	page, err := v.accountPage()
-	if err != nil {
-		return err
-	}
-	return v.render("account", page)
-}
-
 // accountAgain shows the account with a form that was not accepted.
-func (v *visit) accountAgain(put func(*accountPage)) error {
-	page, err := v.accountPage()
+func (r *request) accountAgain(put func(*accountPage)) error {
+	page, err := r.accountPage()
 	if err != nil {
 		return err
 	}
 	put(&page)
-	return v.again("account", page)
+	return r.notAccepted("account", page)
 }
 
-func (v *visit) updateProfile() error {
-	f := v.sent()
+func (r *request) updateProfile() error {
+	f := r.sent(nil)
 	name := f.required("name", "Your name")
 	if !f.Failed() {
-		_, err := v.web.services.admins.UpdateProfile(v.ctx, &authv1.UpdateProfileRequest{Name: name})
+		_, err := r.services.admins.UpdateProfile(r.ctx, &authv1.UpdateProfileRequest{Name: name})
 		if err == nil {
-			return v.back("/account", "Saved.")
+			return r.back("/account", "Saved.")
 		}
-		if !f.refuse(err, nil) {
+		if !f.refuse(err) {
 			return err
 		}
 	}
-	return v.accountAgain(func(p *accountPage) { p.Profile = f })
+	return r.accountAgain(func(p *accountPage) { p.Profile = f })
 }
 
 // noticeText says what somebody else has done to the administrator's account.
@@ -86,44 +78,42 @@ func noticeText(n *authv1.Notice) string {
 }
 
 // dismissNotices drops what has been read, up to the latest that the page showed.
-func (v *visit) dismissNotices() error {
-	back := local(v.value("back"), home)
-	until, err := time.Parse(time.RFC3339Nano, v.value("until"))
+func (r *request) dismissNotices() error {
+	back := local(r.value("back"), home)
+	until, err := time.Parse(time.RFC3339Nano, r.value("until"))
 	if err != nil {
-		v.redirect(back)
-		return nil
+		return r.to(back)
 	}
-	if _, err := v.web.services.admins.DismissNotices(v.ctx, &authv1.DismissNoticesRequest{Until: timestamppb.New(until)}); err != nil {
+	if _, err := r.services.admins.DismissNotices(r.ctx, &authv1.DismissNoticesRequest{Until: timestamppb.New(until)}); err != nil {
 		return err
 	}
-	v.redirect(back)
-	return nil
+	return r.to(back)
 }
 
-func (v *visit) changePassword() error {
-	f := v.sent()
+func (r *request) changePassword() error {
+	f := r.sent(map[string]string{"new_password": "password", "current_password": "current"})
 	current := f.Get("current")
 	if current == "" {
 		f.add("current", "Your present password is needed.")
 	}
-	password := v.newPassword(f)
+	password := r.newPassword(f)
 	if !f.Failed() {
-		res, err := v.web.services.admins.ChangePassword(v.ctx, &authv1.ChangePasswordRequest{
-			CurrentPassword: current, NewPassword: password, DeviceTokens: v.devices(),
+		res, err := r.services.admins.ChangePassword(r.ctx, &authv1.ChangePasswordRequest{
+			CurrentPassword: current, NewPassword: password, DeviceTokens: r.devices(),
 		})
 		if err == nil {
-			v.keepDevices(res.GetDeviceTokens())
-			return v.back("/account", "The password is changed. Your other sessions have ended.")
+			r.keepDevices(res.GetDeviceTokens())
+			return r.back("/account", "The password is changed. Your other sessions have ended.")
 		}
-		if !v.wrongPassword(f, "current", err) && !f.refuse(err, map[string]string{"new_password": "password", "current_password": "current"}) {
+		if !r.wrongPassword(f, "current", err) && !f.refuse(err) {
 			return err
 		}
 	}
-	return v.accountAgain(func(p *accountPage) { p.Password = f })
+	return r.accountAgain(func(p *accountPage) { p.Password = f })
 }
 
 // wrongPassword puts the refusal of a password on the form.
-func (v *visit) wrongPassword(f *form, field string, err error) bool {
+func (r *request) wrongPassword(f *form, field string, err error) bool {
 	e := fault.From(err)
 	switch {
 	case e.Reason == "WRONG_PASSWORD":
@@ -172,63 +162,61 @@ func qrOf(text string) (qrCode, error) {
 	return qrCode{size, b.String()}, nil
 }
 
-func (v *visit) setupTotp() error {
-	f := v.sent()
+func (r *request) setupTotp() error {
+	f := r.sent(nil)
 	if f.required("setup-password", "Your password"); f.Failed() {
-		return v.accountAgain(func(p *accountPage) { p.Setup = f })
+		return r.accountAgain(func(p *accountPage) { p.Setup = f })
 	}
-	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
+	res, err := r.services.admins.SetupTotp(r.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
 	switch {
 	case err == nil:
-		return v.showTotp(newForm(), res)
-	case v.wrongPassword(f, "setup-password", err):
-		return v.accountAgain(func(p *accountPage) { p.Setup = f })
+		return r.showTotp(newForm(), res)
+	case r.wrongPassword(f, "setup-password", err):
+		return r.accountAgain(func(p *accountPage) { p.Setup = f })
 	}
-	return v.refusedTotp(err)
+	return r.refusedTotp(err)
 }
 
 // totpAgain shows the secret that waits to be confirmed, with a code that was not
 // accepted.
-func (v *visit) totpAgain(f *form) error {
-	res, err := v.web.services.admins.SetupTotp(v.ctx, &authv1.SetupTotpRequest{Again: true})
+func (r *request) totpAgain(f *form) error {
+	res, err := r.services.admins.SetupTotp(r.ctx, &authv1.SetupTotpRequest{Again: true})
 	if err != nil {
-		return v.refusedTotp(err)
+		return r.refusedTotp(err)
 	}
-	return v.showTotp(f, res)
+	return r.showTotp(f, res)
 }
 
-func (v *visit) showTotp(f *form, res *authv1.SetupTotpResponse) error {
+func (r *request) showTotp(f *form, res *authv1.SetupTotpResponse) error {
 	code, err := qrOf(res.GetOtpauthUri())
 	if err != nil {
 		return err
 	}
 	page := totpPage{Form: f, Secret: res.GetSecret(), Code: code}
 	if f.Failed() {
-		return v.again("totp", page)
+		return r.notAccepted("totp", page)
 	}
-	return v.render("totp", page)
+	return r.render("totp", page)
 }
 
 // refusedTotp goes back to the account. A form that was sent twice has turned it on
 // the first time, and its recovery codes were in an answer that nobody may have seen.
-func (v *visit) refusedTotp(err error) error {
+func (r *request) refusedTotp(err error) error {
 	if fault.From(err).Reason == "TOTP_ALREADY_ENABLED" {
-		v.flash("failed", "Two-step sign-in is on already. If you have not kept the recovery codes, make new ones here.")
-		v.redirect("/account")
-		return nil
+		return r.sayFailed("/account", "Two-step sign-in is on already. If you have not kept the recovery codes, make new ones here.")
 	}
-	return v.refused("/account", err)
+	return r.refused("/account", err)
 }
 
-func (v *visit) confirmTotp() error {
-	f := v.sent()
+func (r *request) confirmTotp() error {
+	f := r.sent(nil)
 	code := f.required("code", "The code")
 	if f.Failed() {
-		return v.totpAgain(f)
+		return r.totpAgain(f)
 	}
-	res, err := v.web.services.admins.ConfirmTotp(v.ctx, &authv1.ConfirmTotpRequest{Code: strings.ReplaceAll(code, " ", "")})
+	res, err := r.services.admins.ConfirmTotp(r.ctx, &authv1.ConfirmTotpRequest{Code: strings.ReplaceAll(code, " ", "")})
 	if err == nil {
-		return v.render("totp", totpPage{Recovery: res.GetRecoveryCodes()})
+		return r.render("totp", totpPage{Recovery: res.GetRecoveryCodes()})
 	}
 	switch e := fault.From(err); {
 	case e.Reason == "INVALID_TOTP_CODE":
@@ -236,48 +224,48 @@ func (v *visit) confirmTotp() error {
 	case e.Kind == fault.RateLimited:
 		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
 	default:
-		return v.refusedTotp(err)
+		return r.refusedTotp(err)
 	}
-	return v.totpAgain(f)
+	return r.totpAgain(f)
 }
 
-func (v *visit) disableTotp() error {
-	f := v.sent()
-	_, err := v.web.services.admins.DisableTotp(v.ctx, &authv1.DisableTotpRequest{Password: f.Get("totp-password")})
+func (r *request) disableTotp() error {
+	f := r.sent(map[string]string{"password": "totp-password"})
+	_, err := r.services.admins.DisableTotp(r.ctx, &authv1.DisableTotpRequest{Password: f.Get("totp-password")})
 	if err == nil {
-		return v.back("/account", "Two-step sign-in is off.")
+		return r.back("/account", "Two-step sign-in is off.")
 	}
-	if !v.wrongPassword(f, "totp-password", err) && !f.refuse(err, map[string]string{"password": "totp-password"}) {
+	if !r.wrongPassword(f, "totp-password", err) && !f.refuse(err) {
 		return err
 	}
-	return v.accountAgain(func(p *accountPage) { p.Totp = f })
+	return r.accountAgain(func(p *accountPage) { p.Totp = f })
 }
 
 // renewRecoveryCodes replaces the recovery codes, and shows them this once.
-func (v *visit) renewRecoveryCodes() error {
-	f := v.sent()
-	res, err := v.web.services.admins.RenewRecoveryCodes(v.ctx, &authv1.RenewRecoveryCodesRequest{Password: f.Get("codes-password")})
+func (r *request) renewRecoveryCodes() error {
+	f := r.sent(nil)
+	res, err := r.services.admins.RenewRecoveryCodes(r.ctx, &authv1.RenewRecoveryCodesRequest{Password: f.Get("codes-password")})
 	if err == nil {
-		return v.render("totp", totpPage{Recovery: res.GetRecoveryCodes(), Renewed: true})
+		return r.render("totp", totpPage{Recovery: res.GetRecoveryCodes(), Renewed: true})
 	}
-	if !v.wrongPassword(f, "codes-password", err) && !f.refuse(err, nil) {
+	if !r.wrongPassword(f, "codes-password", err) && !f.refuse(err) {
 		return err
 	}
-	return v.accountAgain(func(p *accountPage) { p.Codes = f })
+	return r.accountAgain(func(p *accountPage) { p.Codes = f })
 }
 
-func (v *visit) endSession() error {
-	back := local(v.value("back"), "/account")
-	if _, err := v.web.services.admins.EndSession(v.ctx, &authv1.EndSessionRequest{Id: v.r.PathValue("id")}); err != nil {
-		return v.refused(back, err)
+func (r *request) endSession() error {
+	back := local(r.value("back"), "/account")
+	if _, err := r.services.admins.EndSession(r.ctx, &authv1.EndSessionRequest{Id: r.path("id")}); err != nil {
+		return r.refused(back, err)
 	}
-	return v.back(back, "The session has ended.")
+	return r.back(back, "The session has ended.")
 }
 
-func (v *visit) endOtherSessions() error {
-	res, err := v.web.services.admins.EndOtherSessions(v.ctx, &authv1.EndOtherSessionsRequest{})
+func (r *request) endOtherSessions() error {
+	res, err := r.services.admins.EndOtherSessions(r.ctx, &authv1.EndOtherSessionsRequest{})
 	if err != nil {
-		return v.refused("/account", err)
+		return r.refused("/account", err)
 	}
-	return v.back("/account", plural(res.GetEnded(), "other session has", "other sessions have")+" ended.")
+	return r.back("/account", plural(res.GetEnded(), "other session has", "other sessions have")+" ended.")
 }

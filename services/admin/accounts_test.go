@@ -14,28 +14,11 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// aColleague is another administrator, whose name is a trap.
-func aColleague(w *world) *authv1.Administrator {
-	a := &authv1.Administrator{
-		Id: "admin_2", Name: `<script>alert("x")</script> نورا 🧘`, Email: "nora@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF,
-		TotpEnabled: true, CreatedAt: timestamppb.Now(), PasswordChangedAt: timestamppb.Now(),
-	}
-	on(w.backend, "GetAdministrator", func(req *authv1.GetAdministratorRequest) (*authv1.GetAdministratorResponse, error) {
-		if req.GetId() != a.GetId() {
-			return nil, fault.Missing("administrator")
-		}
-		return &authv1.GetAdministratorResponse{Administrator: a, PasswordResetExpiresAt: timestamppb.New(time.Now().Add(time.Hour))}, nil
-	})
-	on(w.backend, "ListSessions", func(*authv1.ListSessionsRequest) (*authv1.ListSessionsResponse, error) {
-		return &authv1.ListSessionsResponse{Sessions: []*authv1.Session{{Id: "sess_2", UserAgent: `<b>Firefox</b>`, Address: "192.0.2.7", CreatedAt: timestamppb.Now(), LastUsedAt: timestamppb.Now()}}}, nil
-	})
-	return a
-}
-
 func TestAdministratorPage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aColleague(w)
+	withColleague(w)
 	const path = "/settings/administrators/admin_2"
 	t.Run("shows the account and where it is signed in, and nothing of it is markup", func(t *testing.T) {
 		a := w.get(path)
@@ -103,11 +86,12 @@ func once() (is func(w *world, method string) bool) {
 // Where a form is sent twice, the secret is in the first answer; the second says
 // that it was done, and what to do if nobody has seen it.
 func TestSecretsAreShownOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	client := aClient(w.backend)
+	client := withAPIClient(w.backend)
 	key := &authv1.ApiKey{Id: "key_1", Name: "Website", CreatedAt: timestamppb.Now(), RotatedAt: timestamppb.Now()}
-	colleague := aColleague(w)
+	colleague := withColleague(w)
 	on(w.backend, "ListAdministrators", func(*authv1.ListAdministratorsRequest) (*authv1.ListAdministratorsResponse, error) {
 		return &authv1.ListAdministratorsResponse{}, nil
 	})
@@ -186,9 +170,10 @@ func TestSecretsAreShownOnce(t *testing.T) {
 }
 
 func TestOwnAccount(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aColleague(w) // for the sessions
+	withColleague(w) // for the sessions
 	on(w.backend, "UpdateProfile", func(req *authv1.UpdateProfileRequest) (*authv1.UpdateProfileResponse, error) {
 		if len(req.GetName()) > 100 {
 			return nil, fault.InvalidFields(fault.Field{Field: "name", Rule: "max_length", Message: "must be at most 100 characters"})
@@ -262,6 +247,7 @@ func TestOwnAccount(t *testing.T) {
 }
 
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	at := time.Now().UTC().Truncate(time.Microsecond)
@@ -269,7 +255,7 @@ func TestNotices(t *testing.T) {
 		{At: timestamppb.New(at.Add(-time.Hour)), Action: "administrator.end_sessions", ByName: "<script>Bob"},
 		{At: timestamppb.New(at), Action: "administrator.reset_password"},
 	}
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	w.get("/customers?q=ann").must(t, "&lt;script&gt;Bob has ended sessions of yours.", "Whoever runs the platform has replaced your password.", `value="/customers?q=ann"`)
 	on(w.backend, "DismissNotices", func(*authv1.DismissNoticesRequest) (*authv1.DismissNoticesResponse, error) {
 		return &authv1.DismissNoticesResponse{}, nil

@@ -19,36 +19,28 @@ type administratorPage struct {
 
 func (p administratorPage) head() (string, string) { return p.GetName(), "administrators" }
 
-func (v *visit) findAdministrator() (administratorPage, error) {
-	res, err := v.web.services.admins.GetAdministrator(v.ctx, &authv1.GetAdministratorRequest{Id: v.r.PathValue("id")})
+func (r *request) findAdministrator() (administratorPage, error) {
+	res, err := r.services.admins.GetAdministrator(r.ctx, &authv1.GetAdministratorRequest{Id: r.path("id")})
 	if err != nil {
 		return administratorPage{}, err
 	}
-	sessions, err := v.web.services.admins.ListSessions(v.ctx, &authv1.ListSessionsRequest{AdministratorId: res.GetAdministrator().GetId()})
+	sessions, err := r.services.admins.ListSessions(r.ctx, &authv1.ListSessionsRequest{AdministratorId: res.GetAdministrator().GetId()})
 	if err != nil {
 		return administratorPage{}, err
 	}
 	a := res.GetAdministrator()
 	return administratorPage{
-		administratorView: administratorView{a, a.GetId() == v.session.Administrator.GetId()},
+		administratorView: administratorView{a, a.GetId() == r.session.Administrator.GetId()},
 		Sessions:          sessions.GetSessions(), ResetUntil: res.GetPasswordResetExpiresAt(),
 	}, nil
-}
-
-func (v *visit) administrator() error {
-	page, err := v.findAdministrator()
-	if err != nil {
-		return err
-	}
-	return v.render("administrator", page)
 }
 
 // linksEnd is what becomes of what an owner has made for others.
 const linksEnd = "Invitations and links for a new password that they have made, and nobody has used, stop working."
 
 // administratorActions are what an owner can do to an administrator, as the page
-// before it says. Those of others are not offered for the own account.
-func administratorActions(action string) (p confirmPage, others, ok bool) {
+// before it says. notSelf is true of those that are not offered for the own account.
+func administratorActions(action string) (p confirmPage, notSelf, ok bool) {
 	switch action {
 	case "owner":
 		p = confirmPage{Title: "Make this administrator an owner", Button: "Make an owner", Effects: []string{
@@ -67,51 +59,49 @@ func administratorActions(action string) (p confirmPage, others, ok bool) {
 	case "enable":
 		p = confirmPage{Title: "Enable this administrator", Button: "Enable", Effects: []string{"They can sign in again, with their password."}}
 	case "reset":
-		others = true
+		notSelf = true
 		p = confirmPage{Title: "Make a link for a new password", Button: "Make the link", Effects: []string{
 			"The link is shown once, on the next page. Give it to them in person or by a way that only they read.",
 			"With it they choose a new password, once, within an hour. Then every session of theirs ends.",
 			"Two-step sign-in stays on. An earlier link stops working. They are told on their next page, and it is in the audit log.",
 		}}
 	case "totp-off":
-		others = true
+		notSelf = true
 		p = confirmPage{Title: "Turn off their two-step sign-in", Button: "Turn it off", Danger: true, Effects: []string{
 			"Their password alone signs them in, until they set it up again. Make sure that it is they who ask.",
 			"They are told on their next page, and it is in the audit log.",
 		}}
 	case "end-sessions":
-		others = true
+		notSelf = true
 		p = confirmPage{Title: "End all their sessions", Button: "End the sessions", Danger: true, Effects: []string{
 			"They are signed out everywhere within a second, and can sign in again.",
 			"They are told on their next page, and it is in the audit log.",
 		}}
 	}
-	return p, others, p.Title != ""
+	return p, notSelf, p.Title != ""
 }
 
-func (v *visit) confirmAdministrator() error {
-	p, others, ok := administratorActions(v.r.PathValue("action"))
+func (r *request) confirmAdministrator() error {
+	p, notSelf, ok := administratorActions(r.path("action"))
 	if !ok {
 		return fault.Missing("page")
 	}
-	page, err := v.findAdministrator()
+	page, err := r.findAdministrator()
 	if err != nil {
 		return err
 	}
-	if others && page.Self {
-		return v.back("/account", "What concerns your own account is here.")
+	if notSelf && page.Self {
+		return r.back("/account", "What concerns your own account is here.")
 	}
-	p.Section, p.Subject, p.Action = "administrators", page.GetName()+", "+page.GetEmail(), v.r.URL.Path
-	p.Back = "/settings/administrators/" + page.GetId()
-	return v.render("confirm", p)
+	return r.confirm(p, "administrators", page.GetName()+", "+page.GetEmail(), "/settings/administrators/"+page.GetId())
 }
 
-func (v *visit) changeAdministrator() error {
-	named := v.r.PathValue("id")
-	path := "/settings/administrators/" + named
-	admins, yes, no := v.web.services.admins, true, false
-	update, said := &authv1.UpdateAdministratorRequest{Id: named}, ""
-	switch v.r.PathValue("action") {
+func (r *request) changeAdministrator() error {
+	id := r.path("id")
+	path := "/settings/administrators/" + id
+	admins, yes, no := r.services.admins, true, false
+	update, said := &authv1.UpdateAdministratorRequest{Id: id}, ""
+	switch r.path("action") {
 	case "owner":
 		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
 		update.Role, said = &role, "The administrator is now an owner."
@@ -123,53 +113,53 @@ func (v *visit) changeAdministrator() error {
 	case "enable":
 		update.Disabled, said = &no, "The administrator can sign in again."
 	case "reset":
-		return v.makeResetLink(path)
+		return r.makeResetLink(path)
 	case "withdraw-reset":
-		if _, err := admins.RevokePasswordReset(v.ctx, &authv1.RevokePasswordResetRequest{Id: named}); err != nil {
-			return v.refused(path, err)
+		if _, err := admins.RevokePasswordReset(r.ctx, &authv1.RevokePasswordResetRequest{Id: id}); err != nil {
+			return r.refused(path, err)
 		}
-		return v.back(path, "The link is withdrawn: it is worthless.")
+		return r.back(path, "The link is withdrawn: it is worthless.")
 	case "totp-off":
-		if _, err := admins.DisableAdministratorTotp(v.ctx, &authv1.DisableAdministratorTotpRequest{Id: named}); err != nil {
-			return v.refused(path, err)
+		if _, err := admins.DisableAdministratorTotp(r.ctx, &authv1.DisableAdministratorTotpRequest{Id: id}); err != nil {
+			return r.refused(path, err)
 		}
-		return v.back(path, "Their two-step sign-in is off.")
+		return r.back(path, "Their two-step sign-in is off.")
 	case "end-sessions":
-		res, err := admins.EndAdministratorSessions(v.ctx, &authv1.EndAdministratorSessionsRequest{Id: named})
+		res, err := admins.EndAdministratorSessions(r.ctx, &authv1.EndAdministratorSessionsRequest{Id: id})
 		if err != nil {
-			return v.refused(path, err)
+			return r.refused(path, err)
 		}
-		return v.back(path, plural(res.GetEnded(), "session has", "sessions have")+" ended.")
+		return r.back(path, plural(res.GetEnded(), "session has", "sessions have")+" ended.")
 	default:
 		return fault.Missing("page")
 	}
-	if _, err := admins.UpdateAdministrator(v.write("update"), update); err != nil {
-		return v.refused(path, err)
+	if _, err := perform(r, admins.UpdateAdministrator, update); err != nil {
+		return r.refused(path, err)
 	}
-	if named == v.session.Administrator.GetId() && update.Role != nil {
-		return v.back("/account", "Your role has changed.") // the settings may be closed now
+	if id == r.session.Administrator.GetId() && update.Role != nil {
+		return r.back("/account", "Your role has changed.") // the settings may be closed now
 	}
-	return v.back(path, said)
+	return r.back(path, said)
 }
 
 // makeResetLink makes a link for a new password, and shows it this once.
-func (v *visit) makeResetLink(path string) error {
-	res, err := v.web.services.admins.CreatePasswordReset(v.write("reset"), &authv1.CreatePasswordResetRequest{Id: v.r.PathValue("id")})
+func (r *request) makeResetLink(path string) error {
+	res, err := perform(r, r.services.admins.CreatePasswordReset, &authv1.CreatePasswordResetRequest{Id: r.path("id")})
 	if err != nil {
-		return v.refused(path, err)
+		return r.refused(path, err)
 	}
 	if res.GetToken() == "" {
-		return v.render("already", alreadyPage{
+		return r.render("already", alreadyPage{
 			Title: "The link is already made", Section: "administrators", Subject: res.GetAdministrator().GetName(),
 			Text: "This form was sent twice. The link was made the first time, and was shown in the first answer, this once.",
 			Lost: "If you have not copied it, make another one: the former one stops working.",
 			Next: path, Button: "Back to the administrator", Again: path + "/reset", AgainButton: "Make another link…",
 		})
 	}
-	page, err := v.findAdministrator()
+	page, err := r.findAdministrator()
 	if err != nil {
 		return err
 	}
-	page.Link = v.link("/reset/", res.GetToken())
-	return v.render("administrator", page)
+	page.Link = r.link("/reset/", res.GetToken())
+	return r.render("administrator", page)
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"strings"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -42,50 +43,46 @@ type administratorsPage struct {
 
 func (administratorsPage) head() (string, string) { return "Administrators", "administrators" }
 
-func (v *visit) administratorsPage(f *form) (administratorsPage, error) {
+func (r *request) administratorsPage(f *form) (administratorsPage, error) {
 	page := administratorsPage{Form: f}
-	list, err := v.web.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: v.query("page")})
+	list, err := r.services.admins.ListAdministrators(r.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: r.query("page")})
 	if err != nil {
 		return page, err
 	}
-	page.Next = v.with("page", list.GetNextPageToken())
+	page.Next = r.with("page", list.GetNextPageToken())
 	for _, a := range list.GetAdministrators() {
-		page.Administrators = append(page.Administrators, administratorView{a, a.GetId() == v.session.Administrator.GetId()})
+		page.Administrators = append(page.Administrators, administratorView{a, a.GetId() == r.session.Administrator.GetId()})
 	}
-	open, err := v.web.services.admins.ListInvitations(v.ctx, &authv1.ListInvitationsRequest{})
+	open, err := r.services.admins.ListInvitations(r.ctx, &authv1.ListInvitationsRequest{})
 	if err != nil {
 		return page, err
 	}
 	for _, i := range open.GetInvitations() {
-		page.Invitations = append(page.Invitations, invitationView{i, v.session.Clock.Past(i.GetExpiresAt())})
+		page.Invitations = append(page.Invitations, invitationView{i, r.session.Clock.Past(i.GetExpiresAt())})
 	}
 	return page, nil
 }
 
-func (v *visit) administrators() error {
-	page, err := v.administratorsPage(newForm("role", "staff"))
+func (r *request) administrators() error {
+	page, err := r.administratorsPage(newForm("role", "staff"))
 	if err != nil {
 		return err
 	}
-	return v.render("administrators", page)
+	return r.render("administrators", page)
 }
 
-func roleOf(name string) authv1.AdministratorRole {
-	if name == "owner" {
-		return authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
+func (r *request) invite() error {
+	f := r.sent(nil)
+	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
+	if role, ok := enum.Parse[authv1.AdministratorRole](f.text("role")); ok {
+		req.Role = role
 	}
-	return authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
-}
-
-func (v *visit) invite() error {
-	f := v.sent()
-	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: roleOf(f.text("role"))}
 	link := ""
 	if !f.Failed() {
-		res, err := v.web.services.admins.InviteAdministrator(v.write("invite"), req)
+		res, err := perform(r, r.services.admins.InviteAdministrator, req)
 		switch {
 		case err == nil && res.GetToken() == "":
-			return v.render("already", alreadyPage{
+			return r.render("already", alreadyPage{
 				Title: "Already invited", Section: "administrators", Subject: req.GetEmail(),
 				Text: "This form was sent twice. The invitation was made the first time, and its link was shown in the first answer, this once.",
 				Lost: "If you have not copied the link, invite the same address again: that makes a new link, and the former one stops working.",
@@ -94,72 +91,33 @@ func (v *visit) invite() error {
 		case err != nil:
 			if e := fault.From(err); e.Reason == "EMAIL_ALREADY_EXISTS" {
 				f.add("email", "There is already an administrator with this address.")
-			} else if !f.refuse(err, nil) {
+			} else if !f.refuse(err) {
 				return err
 			}
 		default:
-			link = v.link("/invitation/", res.GetToken())
+			link = r.link("/invitation/", res.GetToken())
 		}
 	}
-	page, err := v.administratorsPage(f)
+	page, err := r.administratorsPage(f)
 	if err != nil {
 		return err
 	}
 	if f.Failed() {
-		return v.again("administrators", page)
+		return r.notAccepted("administrators", page)
 	}
 	page.Form, page.Link, page.LinkEmail = newForm("role", "staff"), link, req.GetEmail()
-	return v.render("administrators", page)
+	return r.render("administrators", page)
 }
 
 // link is an address of the dashboard for somebody else. Its host is the one that
 // was set, whatever the request says.
-func (v *visit) link(path, token string) string {
-	return strings.TrimSuffix(v.web.cfg.URL, "/") + path + token
+func (r *request) link(path, token string) string {
+	return strings.TrimSuffix(r.web.cfg.URL, "/") + path + token
 }
 
-func (v *visit) revokeInvitation() error {
-	if _, err := v.web.services.admins.RevokeInvitation(v.ctx, &authv1.RevokeInvitationRequest{Id: v.r.PathValue("id")}); err != nil {
-		return v.refused("/settings/administrators", err)
+func (r *request) revokeInvitation() error {
+	if _, err := r.services.admins.RevokeInvitation(r.ctx, &authv1.RevokeInvitationRequest{Id: r.path("id")}); err != nil {
+		return r.refused("/settings/administrators", err)
 	}
-	return v.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
-}
-
-// auditPage is a page of the audit log.
-type auditPage struct {
-	Entries []*authv1.AuditEntry
-	Next    string
-	Form    *form
-	Actors  []option
-	Things  []option
-}
-
-func (auditPage) head() (string, string) { return "Audit log", "audit" }
-
-// things are what entries are about, as the filter offers them.
-var things = []option{
-	{"", "Everything"}, {"api_client.", "API clients"}, {"api_key.", "API keys"}, {"webhook_endpoint.", "Webhook endpoints"},
-	{"webhook_delivery.", "Webhook deliveries"}, {"administrator.", "Administrators"}, {"invitation.", "Invitations"}, {"session.", "Sessions"},
-	{"company.", "Company"}, {"event.", "Events"}, {"event_date.", "Event dates"}, {"booking.", "Bookings"}, {"waitlist.", "Waitlist"}, {"discount.", "Discount codes"},
-	{"customer.", "Customers"}, {"customer_pass.", "Customers' passes"}, {"pass_type.", "Pass types"},
-}
-
-func (v *visit) auditLog() error {
-	res, err := v.web.services.audit.ListAuditEntries(v.ctx, &authv1.ListAuditEntriesRequest{
-		PageSize: 50, PageToken: v.query("page"), Actor: v.query("actor"), Action: v.query("action"), Target: v.query("target"),
-		Since: v.day("since", 0), Until: v.day("until", 1),
-	})
-	if err != nil {
-		return v.refused("/settings/audit", err)
-	}
-	people, err := v.web.services.admins.ListAdministrators(v.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
-	if err != nil {
-		return err
-	}
-	page := auditPage{Entries: res.GetEntries(), Next: v.with("page", res.GetNextPageToken()), Things: things, Actors: []option{{"", "Everybody"}},
-		Form: newForm("actor", v.query("actor"), "action", v.query("action"), "target", v.query("target"), "since", v.query("since"), "until", v.query("until"))}
-	for _, a := range people.GetAdministrators() {
-		page.Actors = append(page.Actors, option{a.GetId(), a.GetName()})
-	}
-	return v.render("audit", page)
+	return r.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
 }

@@ -33,50 +33,50 @@ func (p bookPage) head() (string, string) {
 	return "Book", "events"
 }
 
-func (v *visit) bookForm() error { return v.bookOrWait(false) }
-func (v *visit) waitForm() error { return v.bookOrWait(true) }
+func (r *request) bookForm() error { return r.bookOrWait(false) }
+func (r *request) waitForm() error { return r.bookOrWait(true) }
 
-func (v *visit) bookOrWait(wait bool) error {
-	page, err := v.bookPage(wait, v.query("customer"))
+func (r *request) bookOrWait(wait bool) error {
+	page, err := r.bookPage(wait, r.query("customer"))
 	if err != nil {
 		return err
 	}
 	if page.Customer == nil {
-		page.Query = v.query("q")
-		res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
-		if err != nil && v.r.Header.Get("Hx-Request") != "" {
+		page.Query = r.query("q")
+		res, err := r.services.customers.ListCustomers(r.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
+		if err != nil && r.live() {
 			return err // nobody is led away while they type
 		}
 		if err != nil {
-			return v.refused(page.Slot.Path(), err)
+			return r.refused(page.Slot.Path(), err)
 		}
 		page.Found = res.GetCustomers()
-		if v.r.Header.Get("Hx-Request") != "" {
-			return v.fragment("book", "found", page)
+		if r.live() {
+			return r.fragment("book", "found", page)
 		}
 	}
-	return v.render("book", page)
+	return r.render("book", page)
 }
 
 // bookPage reads what the form offers. Passes are those that the customer has and
 // that could pay for one place of the first option that takes credits.
-func (v *visit) bookPage(wait bool, customer string) (bookPage, error) {
-	e, s, err := v.findDate()
+func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
+	e, s, err := r.findDate()
 	if err != nil {
 		return bookPage{}, err
 	}
-	page := bookPage{Event: e, Slot: s, Wait: wait, Form: newForm("spaces", "1", "method", "card"), Action: v.r.URL.Path}
+	page := bookPage{Event: e, Slot: s, Wait: wait, Form: newForm("spaces", "1", "method", "card"), Action: r.http.URL.Path}
 	if customer == "" {
 		return page, nil
 	}
-	res, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: customer})
+	res, err := r.services.customers.GetCustomer(r.ctx, &customerv1.GetCustomerRequest{Id: customer})
 	if err != nil {
 		return page, err
 	}
 	page.Customer = res.GetCustomer()
 	least, payable := int32(0), false
 	for _, o := range e.GetPricingOptions() {
-		text := o.GetName() + ": " + money(o.GetPrice(), o.GetCurrency())
+		text := o.GetName() + ": " + priceText(o.GetPrice(), o.GetCurrency())
 		if o.Credits != nil {
 			text += " or " + plural(o.GetCredits(), "credit", "credits")
 			if !payable || o.GetCredits() < least {
@@ -88,16 +88,16 @@ func (v *visit) bookPage(wait bool, customer string) (bookPage, error) {
 	if !payable {
 		return page, nil
 	}
-	page.Passes, err = v.payingPasses(customer, page.Event, page.Slot, least)
+	page.Passes, err = r.payingPasses(customer, page.Event, page.Slot, least)
 	return page, err
 }
 
 // payingPasses offers the passes of a customer that could pay so many credits for
 // a date.
-func (v *visit) payingPasses(customer string, e eventView, s slot, credits int32) (options []option, err error) {
+func (r *request) payingPasses(customer string, e eventView, s slot, credits int32) (options []option, err error) {
 	day := zone.Day(s.GetDate().GetStartsAt().AsTime(), s.GetDate().GetTimezone())
-	passes, err := v.web.services.passes.ListEligiblePasses(v.ctx, &passv1.ListEligiblePassesRequest{
-		CustomerId: customer, EventTypes: []string{kindName(e.GetType())}, Credits: credits, Days: []string{day},
+	passes, err := r.services.passes.ListEligiblePasses(r.ctx, &passv1.ListEligiblePassesRequest{
+		CustomerId: customer, EventTypes: []string{e.Kind()}, Credits: credits, Days: []string{day},
 	})
 	if err != nil {
 		return nil, err
@@ -111,12 +111,12 @@ func (v *visit) payingPasses(customer string, e eventView, s slot, credits int32
 	return options, nil
 }
 
-func (v *visit) book() error {
-	page, err := v.bookPage(false, v.value("customer"))
+func (r *request) book() error {
+	page, err := r.bookPage(false, r.value("customer"))
 	if err != nil || page.Customer == nil {
 		return orMissing(err)
 	}
-	page.Form = v.sent()
+	page.Form = r.sent(bookFields)
 	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: page.Customer.GetId(),
@@ -129,19 +129,16 @@ func (v *visit) book() error {
 		req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
 		req.PaymentReference, req.DiscountCode = "", ""
 	}
-	if page.Form.Failed() {
-		return v.again("book", page)
-	}
-	res, err := v.web.services.bookings.CreateTransaction(v.write("book"), req)
+	res, err := submit(r, page.Form, r.services.bookings.CreateTransaction, req)
 	if err != nil {
-		if page.Form.refuse(err, bookFields) {
-			return v.again("book", page)
-		}
-		return err
+		return r.again(err, "book", page)
 	}
 	b := res.GetTransaction().GetBookings()[0]
-	v.record("booking.create", b.GetId(), detail("customer", "", page.Customer.GetId()), detail("event", "", page.Event.GetTitle()), detail("paid", "", paid(b)))
-	return v.back(page.Slot.Path(), "Booked: "+plural(b.GetSpaces(), "place", "places")+" for "+fullName(page.Customer)+", "+paid(b)+".")
+	r.target(b.GetId())
+	r.detail("customer", "", page.Customer.GetId())
+	r.detail("event", "", page.Event.GetTitle())
+	r.detail("paid", "", paid(b))
+	return r.back(page.Slot.Path(), "Booked: "+plural(b.GetSpaces(), "place", "places")+" for "+fullName(page.Customer)+", "+paid(b)+".")
 }
 
 // bookFields are the form's names of the service's fields.
@@ -174,22 +171,22 @@ var attendances = map[string]struct {
 	"unknown":    {bookingv1.Attendance_ATTENDANCE_UNKNOWN, "Taken back: "},
 }
 
-func (v *visit) attendance() error {
-	back := local(v.value("back"), home)
-	a, ok := attendances[v.value("attendance")]
+func (r *request) attendance() error {
+	back := local(r.value("back"), home)
+	a, ok := attendances[r.value("attendance")]
 	if !ok {
 		return fault.Missing("page")
 	}
-	_, err := v.web.services.bookings.RecordAttendance(v.write("attendance:"+v.value("attendance")), &bookingv1.RecordAttendanceRequest{BookingId: v.r.PathValue("id"), Attendance: a.value})
+	_, err := performPart(r, r.value("attendance"), r.services.bookings.RecordAttendance, &bookingv1.RecordAttendanceRequest{BookingId: r.path("id"), Attendance: a.value})
 	if err != nil {
-		return v.refused(back, err)
+		return r.refused(back, err)
 	}
-	v.record("booking.attendance", v.r.PathValue("id"), detail("attendance", "", v.value("attendance")))
+	r.detail("attendance", "", r.value("attendance"))
 	// Who checks many in stays at the row where they were.
-	if row := v.value("row"); row != "" {
+	if row := r.value("row"); row != "" {
 		back += "#" + url.PathEscape(row)
 	}
-	return v.back(back, a.said+v.value("name")+".")
+	return r.back(back, a.said+r.value("name")+".")
 }
 
 // bookingPage is one booking, with what cancelling it would do now.
@@ -203,8 +200,8 @@ func (p bookingPage) head() (string, string) {
 	return "Booking of " + fullName(p.Registration.Guest()), "events"
 }
 
-func (v *visit) findBooking() (bookingPage, error) {
-	res, err := v.web.services.bookings.GetRegistration(v.ctx, &bookingv1.GetRegistrationRequest{BookingId: v.r.PathValue("id")})
+func (r *request) findBooking() (bookingPage, error) {
+	res, err := r.services.bookings.GetRegistration(r.ctx, &bookingv1.GetRegistrationRequest{BookingId: r.path("id")})
 	if err != nil {
 		return bookingPage{}, err
 	}
@@ -212,7 +209,7 @@ func (v *visit) findBooking() (bookingPage, error) {
 	b := res.GetRegistration().GetBooking()
 	p.Back = datePath(b.GetEventId(), b.GetEventDateId())
 	if !b.GetIsCancelled() {
-		preview, err := v.web.services.bookings.PreviewCancellation(v.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b.GetId()})
+		preview, err := r.services.bookings.PreviewCancellation(r.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b.GetId()})
 		if err != nil {
 			return p, err
 		}
@@ -223,47 +220,20 @@ func (v *visit) findBooking() (bookingPage, error) {
 	return p, nil
 }
 
-func (v *visit) booking() error {
-	p, err := v.findBooking()
-	if err != nil {
-		return err
-	}
-	return v.render("booking", p)
-}
-
-// outcomeText says what the policy makes of a cancellation.
-func (v *visit) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOutcome) []string {
-	texts := []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first."}
-	switch {
-	case o.GetLate():
-		texts = append(texts, "It is late: cancelling was free until "+v.session.Clock.Time(o.GetFreeUntil())+", so what was paid is kept.")
-	case b.GetPass() != nil && o.GetCreditsReturned() > 0:
-		texts = append(texts, plural(o.GetCreditsReturned(), "credit goes", "credits go")+" back to the pass.")
-	case o.GetRefundDue() > 0:
-		texts = append(texts, "By the policy, "+money(o.GetRefundDue(), o.GetCurrency())+" are owed to the customer. Give them back where they were paid, then record the refund here.")
-	default:
-		texts = append(texts, "Nothing was paid, so nothing is owed.")
-	}
-	return texts
-}
-
-func (v *visit) confirmBooking() error {
-	p, err := v.findBooking()
+func (r *request) confirmBooking() error {
+	p, err := r.findBooking()
 	if err != nil {
 		return err
 	}
 	b := p.Registration.GetBooking()
-	c := confirmPage{
-		Section: "events", Subject: fullName(p.Registration.Guest()) + ", " + b.GetEventTitle() + ", " + v.session.Clock.Time(b.GetStartsAt()),
-		Action: v.r.URL.Path, Back: "/bookings/" + b.GetId(), Danger: true,
-	}
-	switch v.r.PathValue("action") {
+	c, back := confirmPage{Danger: true}, "/bookings/"+b.GetId()
+	switch r.path("action") {
 	case "cancel", "waive":
 		if p.Outcome == nil {
-			return v.back(c.Back, sentences["ALREADY_CANCELLED"])
+			return r.back(back, sentences["ALREADY_CANCELLED"])
 		}
-		c.Title, c.Button, c.Effects = "Cancel this booking", "Cancel the booking", v.outcomeText(b, p.Outcome)
-		if v.r.PathValue("action") == "waive" {
+		c.Title, c.Button, c.Effects = "Cancel this booking", "Cancel the booking", r.outcomeText(b, p.Outcome)
+		if r.path("action") == "waive" {
 			c.Title, c.Button = "Cancel this booking, as if it were in time", "Cancel and waive the policy"
 			c.Effects = []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first.", "The policy is waived: credits go back, and what was paid by card is owed to the customer."}
 		}
@@ -278,43 +248,51 @@ func (v *visit) confirmBooking() error {
 	default:
 		return fault.Missing("page")
 	}
-	return v.render("confirm", c)
+	return r.confirm(c, "events", fullName(p.Registration.Guest())+", "+b.GetEventTitle()+", "+r.session.Clock.Time(b.GetStartsAt()), back)
 }
 
-func (v *visit) changeBooking() error {
-	s, booking := v.web.services.bookings, v.r.PathValue("id")
-	path := "/bookings/" + booking
-	action := v.r.PathValue("action")
-	switch action {
+func (r *request) changeBooking() error {
+	switch action := r.path("action"); action {
 	case "cancel", "waive":
-		res, err := s.CancelBooking(v.write("cancel"), &bookingv1.CancelBookingRequest{BookingId: booking, WaivePolicy: action == "waive"})
-		if err != nil {
-			return v.refused(path, err)
-		}
-		if !res.GetChanged() {
-			return v.back(path, sentences["ALREADY_CANCELLED"])
-		}
-		text := "The booking is cancelled."
-		switch o := res.GetOutcome(); {
-		case o.GetCreditsReturned() > 0:
-			text += " " + plural(o.GetCreditsReturned(), "credit went", "credits went") + " back to the pass."
-		case o.GetRefundDue() > 0:
-			text += " " + money(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
-		case o.GetLate():
-			text += " It was late: what was paid is kept."
-		}
-		v.record("booking.cancel", booking, detail("outcome", "", text))
-		return v.back(path, text)
+		return r.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive"})
 	case "refund":
-		res, err := s.RefundBooking(v.write("refund"), &bookingv1.RefundBookingRequest{BookingId: booking})
-		if err != nil {
-			return v.refused(path, err)
-		}
-		if !res.GetChanged() {
-			return v.back(path, sentences["ALREADY_REFUNDED"])
-		}
-		v.record("booking.refund", booking)
-		return v.back(path, "The refund is recorded.")
+		return r.refundBooking(r.path("id"))
 	}
 	return fault.Missing("page")
+}
+
+func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
+	path := "/bookings/" + req.GetBookingId()
+	res, err := perform(r, r.services.bookings.CancelBooking, req)
+	if err != nil {
+		return r.refused(path, err)
+	}
+	if !res.GetChanged() {
+		r.unchanged()
+		return r.back(path, sentences["ALREADY_CANCELLED"])
+	}
+	text := "The booking is cancelled."
+	switch o := res.GetOutcome(); {
+	case o.GetCreditsReturned() > 0:
+		text += " " + plural(o.GetCreditsReturned(), "credit went", "credits went") + " back to the pass."
+	case o.GetRefundDue() > 0:
+		text += " " + priceText(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
+	case o.GetLate():
+		text += " It was late: what was paid is kept."
+	}
+	r.detail("outcome", "", text)
+	return r.back(path, text)
+}
+
+func (r *request) refundBooking(booking string) error {
+	path := "/bookings/" + booking
+	res, err := perform(r, r.services.bookings.RefundBooking, &bookingv1.RefundBookingRequest{BookingId: booking})
+	if err != nil {
+		return r.refused(path, err)
+	}
+	if !res.GetChanged() {
+		r.unchanged()
+		return r.back(path, sentences["ALREADY_REFUNDED"])
+	}
+	return r.back(path, "The refund is recorded.")
 }

@@ -124,8 +124,8 @@ func (p dayPage) head() (string, string) {
 
 // midnight is the start of a day in the company's zone, with days added on the
 // calendar.
-func (v *visit) midnight(t time.Time, days int) time.Time {
-	zone := v.session.Clock.Zone
+func (r *request) midnight(t time.Time, days int) time.Time {
+	zone := r.session.Clock.Zone
 	t = t.In(zone)
 	return startOf(t.Year(), t.Month(), t.Day()+days, zone)
 }
@@ -150,10 +150,10 @@ func dayOf(text string, zone *time.Location) (time.Time, error) {
 }
 
 // chosenDay is the day that the address names; today where it names none.
-func (v *visit) chosenDay(name string) time.Time {
-	t, err := dayOf(v.query(name), v.session.Clock.Zone)
+func (r *request) chosenDay(name string) time.Time {
+	t, err := dayOf(r.query(name), r.session.Clock.Zone)
 	if err != nil {
-		return v.midnight(v.web.now(), 0)
+		return r.midnight(r.web.now(), 0)
 	}
 	return t
 }
@@ -165,15 +165,15 @@ const (
 )
 
 // slots reads the dates of a time; cut tells that there are more than are shown.
-func (v *visit) slots(from, before time.Time) (all []slot, cut bool, err error) {
+func (r *request) slots(from, before time.Time) (all []slot, cut bool, err error) {
 	req := &bookingv1.ListEventDatesRequest{StartsFrom: timestamppb.New(from), StartsBefore: timestamppb.New(before), PageSize: calendarSize}
 	for range calendarPages {
-		res, err := v.web.services.events.ListEventDates(v.ctx, req)
+		res, err := r.services.events.ListEventDates(r.ctx, req)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, d := range res.GetDates() {
-			all = append(all, slot{d, v.session.Clock})
+			all = append(all, slot{d, r.session.Clock})
 		}
 		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
 			return all, false, nil
@@ -182,21 +182,21 @@ func (v *visit) slots(from, before time.Time) (all []slot, cut bool, err error) 
 	return all, true, nil
 }
 
-func (v *visit) today() error {
-	at := v.chosenDay("day")
-	slots, cut, err := v.slots(at, v.midnight(at, 1))
+func (r *request) today() error {
+	at := r.chosenDay("day")
+	slots, cut, err := r.slots(at, r.midnight(at, 1))
 	if err != nil {
 		return err
 	}
-	page := dayPage{Previous: v.midnight(at, -1), Next: v.midnight(at, 1), Cut: cut}
-	page.Day = day{At: at, Today: at.Equal(v.midnight(v.web.now(), 0)), Slots: slots}
+	page := dayPage{Previous: r.midnight(at, -1), Next: r.midnight(at, 1), Cut: cut}
+	page.Day = day{At: at, Today: at.Equal(r.midnight(r.web.now(), 0)), Slots: slots}
 	for _, s := range slots {
 		if !s.Cancelled() {
 			page.Taken += s.GetDate().GetBooked()
 			page.Waiting += s.GetWaiting()
 		}
 	}
-	return v.render("today", page)
+	return r.render("today", page)
 }
 
 // weekPage is the calendar of a week, from its Monday.
@@ -210,24 +210,37 @@ type weekPage struct {
 
 func (weekPage) head() (string, string) { return "Week", "week" }
 
-func (v *visit) week() error {
-	from := v.chosenDay("from")
-	from = v.midnight(from, -(int(from.Weekday())+6)%7)
-	slots, cut, err := v.slots(from, v.midnight(from, 7))
+func (r *request) week() error {
+	from := r.chosenDay("from")
+	from = r.midnight(from, -(int(from.Weekday())+6)%7)
+	slots, cut, err := r.slots(from, r.midnight(from, 7))
 	if err != nil {
 		return err
 	}
-	page := weekPage{From: from, To: v.midnight(from, 6), Previous: v.midnight(from, -7), Next: v.midnight(from, 7), Cut: cut, Empty: len(slots) == 0}
-	today := v.midnight(v.web.now(), 0)
+	page := weekPage{From: from, To: r.midnight(from, 6), Previous: r.midnight(from, -7), Next: r.midnight(from, 7), Cut: cut, Empty: len(slots) == 0}
+	today := r.midnight(r.web.now(), 0)
 	for i := range 7 {
-		d := day{At: v.midnight(from, i)}
+		d := day{At: r.midnight(from, i)}
 		d.Today = d.At.Equal(today)
 		for _, s := range slots {
-			if starts := s.GetDate().GetStartsAt().AsTime(); !starts.Before(d.At) && starts.Before(v.midnight(from, i+1)) {
+			if starts := s.GetDate().GetStartsAt().AsTime(); !starts.Before(d.At) && starts.Before(r.midnight(from, i+1)) {
 				d.Slots = append(d.Slots, s)
 			}
 		}
 		page.Days = append(page.Days, d)
 	}
-	return v.render("week", page)
+	return r.render("week", page)
+}
+
+// day reads a date of a filter as its start in the company's zone; nil: none.
+func (r *request) day(name string, plus int) *timestamppb.Timestamp {
+	return r.dayOf(r.query(name), plus)
+}
+
+func (r *request) dayOf(text string, plus int) *timestamppb.Timestamp {
+	t, err := dayOf(text, r.session.Clock.Zone)
+	if err != nil {
+		return nil
+	}
+	return timestamppb.New(t.AddDate(0, 0, plus))
 }

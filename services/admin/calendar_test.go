@@ -6,6 +6,7 @@ import (
 )
 
 func TestDaysWithoutMidnight(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ zone, day, starts string }{
 		{"America/Santiago", "2027-09-05", "2027-09-05T01:00:00-03:00"},
 		{"America/Santiago", "2027-09-06", "2027-09-06T00:00:00-03:00"},

@@ -86,21 +86,21 @@ type chartTick struct {
 }
 
 // charts asks for the statistics of an endpoint, or of all, and lays them out.
-func (v *visit) charts(endpoint, base string) (charts, error) {
+func (r *request) charts(endpoint, base string) (charts, error) {
 	c := charts{Spans: spans, Span: spans[0], Base: base, Width: chartWidth, Height: chartHeight, Right: chartWidth - chartRight, Bottom: chartHeight - 6}
 	for _, s := range spans {
-		if s.Name == v.query("span") {
+		if s.Name == r.query("span") {
 			c.Span = s
 		}
 	}
 	// Buckets end with the one that is under way, in the company's zone.
-	zone := v.session.Clock.Zone
-	now := v.web.now().In(zone)
+	zone := r.session.Clock.Zone
+	now := r.web.now().In(zone)
 	until := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, zone)
 	for until.Before(now) || until.Equal(now) {
 		until = until.Add(c.Span.bucket)
 	}
-	res, err := v.web.services.webhooks.GetStatistics(v.ctx, &webhookv1.GetStatisticsRequest{
+	res, err := r.services.webhooks.GetStatistics(r.ctx, &webhookv1.GetStatisticsRequest{
 		EndpointId: endpoint, Since: timestamppb.New(until.Add(-c.Span.length)), Until: timestamppb.New(until), BucketSeconds: int32(c.Span.bucket / time.Second),
 	})
 	if err != nil {

@@ -1,12 +1,10 @@
 package admin
 
 import (
+	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
-
-// option is a choice of a select.
-type option struct{ Value, Text string }
 
 // companyPage is the settings of the company.
 type companyPage struct {
@@ -17,37 +15,32 @@ type companyPage struct {
 
 func (companyPage) head() (string, string) { return "Company", "company" }
 
-var currencies = []option{{"GBP", "GBP – pound sterling"}, {"EUR", "EUR – euro"}, {"USD", "USD – US dollar"}}
+func newCompanyPage(f *form) companyPage {
+	return companyPage{f, zoneNames, optionsOf(money.Currencies(), func(code string) string { return code + " – " + currencies[code].name })}
+}
 
-func (v *visit) company() error {
-	c := v.session.Company
+func (r *request) company() error {
+	c := r.session.Company
 	f := newForm("name", c.GetName(), "timezone", c.GetTimezone(), "currency", c.GetCurrency())
 	if c.GetUniqueCustomerEmails() {
 		f.values.Set("unique", "on")
 	}
-	return v.render("company", companyPage{f, zoneNames, currencies})
+	return r.render("company", newCompanyPage(f))
 }
 
-func (v *visit) updateCompany() error {
-	f := v.sent()
+func (r *request) updateCompany() error {
+	f := r.sent(map[string]string{"unique_customer_emails": "unique"})
 	name, timezone, currency, unique := f.required("name", "A name"), f.required("timezone", "A time zone"), f.text("currency"), f.Get("unique") != ""
 	if _, err := zone.Load(timezone); timezone != "" && err != nil {
 		f.add("timezone", "This is not the name of a time zone. Names are like Europe/London.")
 	}
-	page := companyPage{f, zoneNames, currencies}
-	if f.Failed() {
-		return v.again("company", page)
-	}
-	_, err := v.web.services.companies.UpdateCompany(v.write("update"), &authv1.UpdateCompanyRequest{
+	_, err := submit(r, f, r.services.companies.UpdateCompany, &authv1.UpdateCompanyRequest{
 		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
 	})
 	if err != nil {
-		if f.refuse(err, map[string]string{"unique_customer_emails": "unique"}) {
-			return v.again("company", page)
-		}
-		return err
+		return r.again(err, "company", newCompanyPage(f))
 	}
-	return v.back("/settings/company", "Saved.")
+	return r.back("/settings/company", "Saved.")
 }
 
 // zoneNames are suggested; every IANA name is taken.

@@ -29,16 +29,16 @@ func (web *web) cookieName(name string) string {
 	return name
 }
 
-func (v *visit) setCookie(name, value string, expires time.Time) {
-	http.SetCookie(v.w, &http.Cookie{
-		Name: v.web.cookieName(name), Value: value, Path: "/", Expires: expires,
-		Secure: v.web.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+func (r *request) setCookie(name, value string, expires time.Time) {
+	http.SetCookie(r.w, &http.Cookie{
+		Name: r.web.cookieName(name), Value: value, Path: "/", Expires: expires,
+		Secure: r.web.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-func (v *visit) forgetCookie(name string) {
-	http.SetCookie(v.w, &http.Cookie{
-		Name: v.web.cookieName(name), Path: "/", MaxAge: -1, Secure: v.web.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+func (r *request) forgetCookie(name string) {
+	http.SetCookie(r.w, &http.Cookie{
+		Name: r.web.cookieName(name), Path: "/", MaxAge: -1, Secure: r.web.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
@@ -46,8 +46,8 @@ func (v *visit) forgetCookie(name string) {
 // longer token.
 const longestCookie = 4096
 
-func (v *visit) cookie(name string) string {
-	c, err := v.r.Cookie(v.web.cookieName(name))
+func (r *request) cookie(name string) string {
+	c, err := r.http.Cookie(r.web.cookieName(name))
 	if err != nil || len(c.Value) > longestCookie {
 		return ""
 	}
@@ -65,8 +65,8 @@ const (
 const deviceKept = 180 * 24 * time.Hour
 
 // devices are the tokens of the people who have signed in in this browser.
-func (v *visit) devices() []string {
-	value := v.cookie(deviceCookie)
+func (r *request) devices() []string {
+	value := r.cookie(deviceCookie)
 	if value == "" {
 		return nil
 	}
@@ -75,9 +75,9 @@ func (v *visit) devices() []string {
 }
 
 // keepDevices keeps what auth has answered with; nothing leaves what there is.
-func (v *visit) keepDevices(tokens []string) {
+func (r *request) keepDevices(tokens []string) {
 	if len(tokens) > 0 {
-		v.setCookie(deviceCookie, strings.Join(tokens, "."), v.web.now().Add(deviceKept))
+		r.setCookie(deviceCookie, strings.Join(tokens, "."), r.web.now().Add(deviceKept))
 	}
 }
 
@@ -92,24 +92,24 @@ type notice struct {
 const maxNotice = 600
 
 // flash keeps a message for the next page.
-func (v *visit) flash(kind, text string) {
-	if r := []rune(text); len(r) > maxNotice {
-		text = string(r[:maxNotice]) + "…"
+func (r *request) flash(kind, text string) {
+	if runes := []rune(text); len(runes) > maxNotice {
+		text = string(runes[:maxNotice]) + "…"
 	}
 	raw, err := json.Marshal(notice{Kind: kind, Text: text})
 	if err != nil {
 		return // strings always marshal
 	}
-	v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(raw), v.web.now().Add(time.Minute))
+	r.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(raw), r.web.now().Add(time.Minute))
 }
 
 // takeFlash returns the message of the last action, once.
-func (v *visit) takeFlash() *notice {
-	value := v.cookie(flashCookie)
+func (r *request) takeFlash() *notice {
+	value := r.cookie(flashCookie)
 	if value == "" {
 		return nil
 	}
-	v.forgetCookie(flashCookie)
+	r.forgetCookie(flashCookie)
 	raw, err := base64.RawURLEncoding.DecodeString(value)
 	var n notice
 	if err != nil || json.Unmarshal(raw, &n) != nil || (n.Kind != "done" && n.Kind != "failed") {

@@ -36,22 +36,23 @@ func (p customersPage) Count() string {
 
 func (customersPage) head() (string, string) { return "Customers", "customers" }
 
-func (v *visit) customers() error {
-	page := customersPage{Query: v.query("q"), Archived: v.query("archived") != "", Form: newForm()}
-	res, err := v.web.services.customers.ListCustomers(v.ctx, &customerv1.ListCustomersRequest{
-		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: v.query("page"), TotalLimit: foundMost, Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
+func (r *request) customers() error {
+	page := customersPage{Query: r.query("q"), Archived: r.query("archived") != "", Form: newForm()}
+	page.Form.names = map[string]string{"query": "q"}
+	res, err := r.services.customers.ListCustomers(r.ctx, &customerv1.ListCustomersRequest{
+		Query: page.Query, Archived: &page.Archived, PageSize: 50, PageToken: r.query("page"), TotalLimit: foundMost, Order: customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC,
 	})
 	if err != nil {
-		if v.query("page") != "" || !page.Form.refuse(err, map[string]string{"query": "q"}) {
+		if r.query("page") != "" || !page.Form.refuse(err) {
 			return err
 		}
-		return v.again("customers", page)
+		return r.notAccepted("customers", page)
 	}
-	page.Customers, page.Total, page.Next = res.GetCustomers(), res.GetTotal(), v.with("page", res.GetNextPageToken())
-	if v.r.Header.Get("Hx-Request") != "" {
-		return v.fragment("customers", "found", page)
+	page.Customers, page.Total, page.Next = res.GetCustomers(), res.GetTotal(), r.with("page", res.GetNextPageToken())
+	if r.live() {
+		return r.fragment("customers", "found", page)
 	}
-	return v.render("customers", page)
+	return r.render("customers", page)
 }
 
 // customerFormPage makes a customer.
@@ -59,31 +60,24 @@ type customerFormPage struct{ Form *form }
 
 func (customerFormPage) head() (string, string) { return "Add Customer", "customers" }
 
-func (v *visit) newCustomer() error {
-	return v.render("customer-new", customerFormPage{newForm()})
+func (r *request) newCustomer() error {
+	return r.render("customer-new", customerFormPage{newForm()})
 }
 
 // customerFields are the form's names of the service's fields.
 var customerFields = map[string]string{"first_name": "first", "last_name": "last"}
 
-func (v *visit) createCustomer() error {
-	f := v.sent()
-	req := &customerv1.CreateCustomerRequest{
+func (r *request) createCustomer() error {
+	f := r.sent(customerFields)
+	res, err := submit(r, f, r.services.customers.CreateCustomer, &customerv1.CreateCustomerRequest{
 		FirstName: f.required("first", "A first name"), LastName: f.required("last", "A last name"),
 		Email: f.required("email", "An e-mail address"), Mobile: f.text("mobile"),
-	}
-	if f.Failed() {
-		return v.again("customer-new", customerFormPage{f})
-	}
-	res, err := v.web.services.customers.CreateCustomer(v.write("create"), req)
+	})
 	if err != nil {
-		if f.refuse(err, customerFields) {
-			return v.again("customer-new", customerFormPage{f})
-		}
-		return err
+		return r.again(err, "customer-new", customerFormPage{f})
 	}
-	v.record("customer.create", res.GetCustomer().GetId())
-	return v.back("/customers/"+res.GetCustomer().GetId(), "The customer is added.")
+	r.target(res.GetCustomer().GetId())
+	return r.back("/customers/"+res.GetCustomer().GetId(), "The customer is added.")
 }
 
 // purchaseView is a purchase as a page shows it.
@@ -134,10 +128,10 @@ func (p customerPage) head() (string, string) { return fullName(p.Customer), "cu
 // purchasesShown is how many purchases a page of a customer has.
 const purchasesShown = 20
 
-func (v *visit) findCustomer() (customerPage, error) {
-	res, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: v.r.PathValue("id")})
+func (r *request) findCustomer() (customerPage, error) {
+	res, err := r.services.customers.GetCustomer(r.ctx, &customerv1.GetCustomerRequest{Id: r.path("id")})
 	if err != nil {
-		return customerPage{}, v.orDeleted(err)
+		return customerPage{}, r.orDeleted(err)
 	}
 	c := res.GetCustomer()
 	f := newForm("first", c.GetFirstName(), "last", c.GetLastName(), "email", c.GetEmail(), "mobile", c.GetMobile())
@@ -149,12 +143,12 @@ func (v *visit) findCustomer() (customerPage, error) {
 const customerDeleted = "This customer was deleted. Bookings and passes that were theirs are kept, without a page for the customer."
 
 // orDeleted tells a customer who was deleted from one who never was.
-func (v *visit) orDeleted(err error) error {
+func (r *request) orDeleted(err error) error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	which := v.r.PathValue("id")
-	res, lookup := v.web.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{which}, IncludeDeleted: true})
+	which := r.path("id")
+	res, lookup := r.services.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{which}, IncludeDeleted: true})
 	if lookup != nil {
 		return err
 	}
@@ -166,30 +160,29 @@ func (v *visit) orDeleted(err error) error {
 	return err
 }
 
-func (v *visit) customer() error {
-	page, err := v.findCustomer()
+func (r *request) customer() error {
+	page, err := r.findCustomer()
 	if err != nil {
 		return err
 	}
-	if err := v.history(&page); err != nil {
+	if err := r.history(&page); err != nil {
 		return err
 	}
 	if last := (page.Total - 1) / purchasesShown; len(page.Purchases) == 0 && page.Total > 0 {
-		v.redirect(v.with("purchases", strconv.FormatInt(last, 10)))
-		return nil
+		return r.to(r.with("purchases", strconv.FormatInt(last, 10)))
 	}
-	return v.render("customer", page)
+	return r.render("customer", page)
 }
 
 // history reads what a customer has booked and holds: three calls, however much
 // it is.
-func (v *visit) history(page *customerPage) error {
-	number, err := strconv.ParseInt(v.query("purchases"), 10, 32)
+func (r *request) history(page *customerPage) error {
+	number, err := strconv.ParseInt(r.query("purchases"), 10, 32)
 	if err != nil || number < 0 {
 		number = 0
 	}
 	n, size, since := int32(number), int32(purchasesShown), "1900-01-01"
-	txns, err := v.web.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
+	txns, err := r.services.bookings.ListTransactions(r.ctx, &bookingv1.ListTransactionsRequest{
 		CustomerId: page.Customer.GetId(), Page: &n, PageSize: &size, StartDate: &since,
 	})
 	if err != nil {
@@ -202,22 +195,22 @@ func (v *visit) history(page *customerPage) error {
 	page.From = number*purchasesShown + 1
 	page.To = page.From + int64(len(page.Purchases)) - 1
 	if page.To < page.Total {
-		page.Older = v.with("purchases", strconv.FormatInt(number+1, 10))
+		page.Older = r.with("purchases", strconv.FormatInt(number+1, 10))
 	}
 	if number > 0 {
-		page.Newer = v.with("purchases", strconv.FormatInt(number-1, 10))
+		page.Newer = r.with("purchases", strconv.FormatInt(number-1, 10))
 	}
-	passes, err := v.web.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
-		CustomerId: page.Customer.GetId(), PageSize: 20, PageToken: v.query("passes"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
+	passes, err := r.services.passes.ListCustomerPasses(r.ctx, &passv1.ListCustomerPassesRequest{
+		CustomerId: page.Customer.GetId(), PageSize: 20, PageToken: r.query("passes"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
 	})
 	if err != nil {
 		return err
 	}
-	page.PassTotal, page.MorePasses = passes.GetTotal(), v.with("passes", passes.GetNextPageToken())
+	page.PassTotal, page.MorePasses = passes.GetTotal(), r.with("passes", passes.GetNextPageToken())
 	if len(passes.GetCustomerPasses()) == 0 {
 		return nil
 	}
-	titles, err := v.passTitles()
+	titles, err := r.passTitles()
 	if err != nil {
 		return err
 	}
@@ -227,79 +220,72 @@ func (v *visit) history(page *customerPage) error {
 	return nil
 }
 
-func (v *visit) updateCustomer() error {
-	page, err := v.findCustomer()
+func (r *request) updateCustomer() error {
+	page, err := r.findCustomer()
 	if err != nil {
 		return err
 	}
-	f := v.sent()
+	f := r.sent(customerFields)
 	page.Form = f
 	first, last, email, mobile := f.required("first", "A first name"), f.required("last", "A last name"), f.required("email", "An e-mail address"), f.text("mobile")
-	if !f.Failed() {
-		_, err = v.web.services.customers.UpdateCustomer(v.write("update"), &customerv1.UpdateCustomerRequest{
-			Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(),
-		})
-		if err == nil {
-			v.record("customer.update", page.Customer.GetId())
-			return v.back("/customers/"+page.Customer.GetId(), "Saved.")
-		}
-		if !f.refuse(err, customerFields) {
-			return err
-		}
-		if fault.Is(err, fault.VersionMismatch) {
-			f.see(page.Customer.GetVersion())
-		}
+	_, err = submit(r, f, r.services.customers.UpdateCustomer, &customerv1.UpdateCustomerRequest{
+		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(page.Customer.GetVersion()),
+	})
+	if err == nil {
+		return r.back("/customers/"+page.Customer.GetId(), "Saved.")
 	}
-	if err := v.history(&page); err != nil {
+	if !f.Failed() {
 		return err
 	}
-	return v.again("customer", page)
+	if err := r.history(&page); err != nil {
+		return err
+	}
+	return r.notAccepted("customer", page)
 }
 
-func (v *visit) confirmCustomer() error {
-	var p confirmPage
-	switch v.r.PathValue("action") {
+// customerActions are what can be done to a customer, as the page before it says.
+var customerActions = map[string]confirmPage{
+	"archive": {Title: "Archive this customer", Button: "Archive", Effects: []string{
+		"The customer leaves the daily lists and the search. Bookings and passes stay, and integrations still see the customer as archived.", "This can be undone.",
+	}},
+	"restore": {Title: "Bring this customer back", Button: "Bring back", Effects: []string{"The customer is in the daily lists and the search again."}},
+	"delete": {Title: "Delete this customer", Button: "Delete for good", Danger: true, Effects: []string{
+		"The customer is gone for everybody: lists, search, integrations. The place on any waitlist is given up.",
+		"Past bookings keep the name. Coming bookings stay and hold their places until they are cancelled.", "This cannot be undone.",
+	}},
+}
+
+func (r *request) confirmCustomer() error {
+	p, ok := customerActions[r.path("action")]
+	if !ok {
+		return fault.Missing("page")
+	}
+	page, err := r.findCustomer()
+	if err != nil {
+		return err
+	}
+	return r.confirm(p, "customers", fullName(page.Customer), "/customers/"+page.Customer.GetId())
+}
+
+func (r *request) changeCustomer() error {
+	s, customer := r.services.customers, r.path("id")
+	path := "/customers/" + customer
+	var err error
+	switch r.path("action") {
 	case "archive":
-		p = confirmPage{Title: "Archive this customer", Button: "Archive", Effects: []string{
-			"The customer leaves the daily lists and the search. Bookings and passes stay, and integrations still see the customer as archived.", "This can be undone.",
-		}}
+		if _, err = perform(r, s.ArchiveCustomer, &customerv1.ArchiveCustomerRequest{Id: customer, Archived: true}); err == nil {
+			return r.back(path, "The customer is archived.")
+		}
 	case "restore":
-		p = confirmPage{Title: "Bring this customer back", Button: "Bring back", Effects: []string{"The customer is in the daily lists and the search again."}}
+		if _, err = perform(r, s.ArchiveCustomer, &customerv1.ArchiveCustomerRequest{Id: customer}); err == nil {
+			return r.back(path, "The customer is back.")
+		}
 	case "delete":
-		p = confirmPage{Title: "Delete this customer", Button: "Delete for good", Danger: true, Effects: []string{
-			"The customer is gone for everybody: lists, search, integrations. The place on any waitlist is given up.",
-			"Past bookings keep the name. Coming bookings stay and hold their places until they are cancelled.", "This cannot be undone.",
-		}}
+		if _, err = perform(r, s.DeleteCustomer, &customerv1.DeleteCustomerRequest{Id: customer}); err == nil {
+			return r.back("/customers", "The customer is deleted.")
+		}
 	default:
 		return fault.Missing("page")
 	}
-	page, err := v.findCustomer()
-	if err != nil {
-		return err
-	}
-	p.Section, p.Subject, p.Action, p.Back = "customers", fullName(page.Customer), v.r.URL.Path, "/customers/"+page.Customer.GetId()
-	return v.render("confirm", p)
-}
-
-func (v *visit) changeCustomer() error {
-	s, customer := v.web.services.customers, v.r.PathValue("id")
-	path := "/customers/" + customer
-	switch action := v.r.PathValue("action"); action {
-	case "archive", "restore":
-		if _, err := s.ArchiveCustomer(v.write("archive"), &customerv1.ArchiveCustomerRequest{Id: customer, Archived: action == "archive"}); err != nil {
-			return v.refused(path, err)
-		}
-		v.record("customer."+action, customer)
-		if action == "archive" {
-			return v.back(path, "The customer is archived.")
-		}
-		return v.back(path, "The customer is back.")
-	case "delete":
-		if _, err := s.DeleteCustomer(v.write("delete"), &customerv1.DeleteCustomerRequest{Id: customer}); err != nil {
-			return v.refused(path, err)
-		}
-		v.record("customer.delete", customer)
-		return v.back("/customers", "The customer is deleted.")
-	}
-	return fault.Missing("page")
+	return r.refused(path, err)
 }

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -31,20 +32,20 @@ func (a affected) More() int64 { return a.Booked + a.Waiting - int64(len(a.Peopl
 func (a affected) Seen() string { return fmt.Sprintf("%d.%d", a.Booked, a.Waiting) }
 
 // affected reads who is affected by a change of a date: three calls.
-func (v *visit) affected(s slot) (affected, error) {
+func (r *request) affected(s slot) (affected, error) {
 	taken := false
-	regs, err := v.web.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
+	regs, err := r.services.bookings.ListRegistrations(r.ctx, &bookingv1.ListRegistrationsRequest{
 		EventId: s.GetEventId(), EventDateId: s.GetDate().GetId(), PageSize: peopleShown, Cancelled: &taken,
 	})
 	if err != nil {
 		return affected{}, err
 	}
 	all := affected{Booked: regs.GetTotal()}
-	for _, r := range regs.GetRegistrations() {
-		guest := registrationView{r}.Guest()
-		all.People = append(all.People, person{guest.GetId(), fullName(guest), plural(r.GetBooking().GetSpaces(), "place", "places")})
+	for _, booked := range regs.GetRegistrations() {
+		guest := registrationView{booked}.Guest()
+		all.People = append(all.People, person{guest.GetId(), fullName(guest), plural(booked.GetBooking().GetSpaces(), "place", "places")})
 	}
-	entries, total, err := v.waitlist(s.GetDate().GetId())
+	entries, total, err := r.waitlist(s.GetDate().GetId())
 	if err != nil {
 		return all, err
 	}
@@ -60,27 +61,26 @@ func (v *visit) affected(s slot) (affected, error) {
 }
 
 // confirmDate asks before a date is cancelled, and names who is affected.
-func (v *visit) confirmDate() error {
-	e, s, err := v.findDate()
+func (r *request) confirmDate() error {
+	e, s, err := r.findDate()
 	if err != nil {
 		return err
 	}
 	if s.Cancelled() {
-		return v.back(s.Path(), "This date was cancelled before.")
+		return r.back(s.Path(), "This date was cancelled before.")
 	}
-	who, err := v.affected(s)
+	who, err := r.affected(s)
 	if err != nil {
 		return err
 	}
-	return v.render("confirm", confirmPage{
-		Title: "Cancel this date", Section: "events", Subject: e.GetTitle() + ", " + v.session.Clock.Time(s.GetDate().GetStartsAt()),
+	return r.confirm(confirmPage{
+		Title: "Cancel this date", Button: "Cancel the date", Danger: true, Reason: true, Affected: who,
 		Effects: []string{
 			bookingsText(who.Booked) + " cancelled.",
 			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
 			"The waitlist ends, and offers of places with it. A cancelled date cannot be brought back.",
 		},
-		Action: v.r.URL.Path, Button: "Cancel the date", Danger: true, Reason: true, Back: s.Path(), Affected: who,
-	})
+	}, "events", e.GetTitle()+", "+r.session.Clock.Time(s.GetDate().GetStartsAt()), s.Path())
 }
 
 func bookingsText(n int64) string {
@@ -90,20 +90,20 @@ func bookingsText(n int64) string {
 	return plural(n, "booking is", "bookings are")
 }
 
-func (v *visit) cancelDate() error {
-	_, s, err := v.findDate()
+func (r *request) cancelDate() error {
+	_, s, err := r.findDate()
 	if err != nil {
 		return err
 	}
 	if s.Cancelled() {
-		return v.back(s.Path(), "This date was cancelled before.")
+		return r.back(s.Path(), "This date was cancelled before.")
 	}
-	res, err := v.web.services.events.CancelEventDate(v.write("cancel"), &bookingv1.CancelEventDateRequest{Id: s.GetDate().GetId(), Reason: v.value("reason")})
+	res, err := perform(r, r.services.events.CancelEventDate, &bookingv1.CancelEventDateRequest{Id: s.GetDate().GetId(), Reason: r.value("reason")})
 	if err != nil {
-		return v.refused(s.Path(), err)
+		return r.refused(s.Path(), err)
 	}
-	v.record("event_date.cancel", s.GetDate().GetId(), detail("reason", "", v.value("reason")))
-	return v.back(s.Path(), "The date is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+	r.detail("reason", "", r.value("reason"))
+	return r.back(s.Path(), "The date is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
 }
 
 // datePage changes a date.
@@ -119,12 +119,12 @@ func (p datePage) head() (string, string) { return "Change a date", "events" }
 // dateFields are what the form of a date has.
 var dateFields = []string{"start", "duration", "capacity"}
 
-func (v *visit) datePage() (datePage, error) {
-	e, s, err := v.findDate()
+func (r *request) datePage() (datePage, error) {
+	e, s, err := r.findDate()
 	if err != nil {
 		return datePage{}, err
 	}
-	z := v.zoneOf(e)
+	z := r.zoneOf(e)
 	p := datePage{Event: e, Slot: s, Zone: clock{Zone: z}.Name()}
 	p.Form = newForm("start", wallText(s.GetDate().GetStartsAt(), z), "duration", strconv.Itoa(int(s.GetDate().GetDurationMinutes())))
 	if s.GetDate().Capacity != nil {
@@ -134,15 +134,15 @@ func (v *visit) datePage() (datePage, error) {
 	return p, nil
 }
 
-func (v *visit) editDate() error {
-	p, err := v.datePage()
+func (r *request) editDate() error {
+	p, err := r.datePage()
 	if err != nil {
 		return err
 	}
 	if p.Slot.Cancelled() {
-		return v.sayFailed(p.Slot.Path(), sentences["EVENT_CANCELLED"])
+		return r.sayFailed(p.Slot.Path(), sentences["EVENT_CANCELLED"])
 	}
-	return v.render("date-edit", p)
+	return r.render("date-edit", p)
 }
 
 // dateChange reads what the form changes of a date; moves tells that it is when it
@@ -181,53 +181,50 @@ func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChang
 
 // updateDate changes a date. Before it takes place at another time, everyone is
 // named who has booked it or waits for it.
-func (v *visit) updateDate() error {
-	p, err := v.datePage()
+func (r *request) updateDate() error {
+	p, err := r.datePage()
 	if err != nil {
 		return err
 	}
-	p.Form = v.sent()
-	change, moves := p.dateChange(v.zoneOf(p.Event))
+	p.Form = r.sent(scheduleNames)
+	change, moves := p.dateChange(r.zoneOf(p.Event))
 	if p.Form.Failed() {
-		return v.again("date-edit", p)
+		return r.notAccepted("date-edit", p)
 	}
 	if change == nil {
 		// It may be by the same form, which was sent twice.
-		return v.back(p.Slot.Path(), "Nothing is left to change: "+v.when(p.Slot)+". "+p.Slot.Fullness().Text()+".")
+		return r.back(p.Slot.Path(), "Nothing is left to change: "+r.when(p.Slot)+". "+p.Slot.Fullness().Text()+".")
 	}
 	if moves {
-		who, err := v.affected(p.Slot)
+		who, err := r.affected(p.Slot)
 		if err != nil {
 			return err
 		}
-		if who.Booked+who.Waiting > 0 && v.value("seen") != who.Seen() {
-			return v.render("confirm", v.confirmMove(p, change, who))
+		if who.Booked+who.Waiting > 0 && r.value("seen") != who.Seen() {
+			return r.confirmMove(p, change, who)
 		}
 	}
-	res, err := v.web.services.events.UpdateEventDate(v.write("date"), &bookingv1.UpdateEventDateRequest{Date: change})
+	res, err := submit(r, p.Form, unindexed(r.services.events.UpdateEventDate), &bookingv1.UpdateEventDateRequest{Date: change})
 	if err != nil {
-		if p.Form.refuse(unindexed(err), map[string]string{"starts_at": "start", "local_start": "start", "duration_minutes": "duration"}) {
-			return v.again("date-edit", p)
-		}
-		return err
+		return r.again(err, "date-edit", p)
 	}
-	now := slot{&bookingv1.ScheduledDate{Date: res.GetDate()}, v.session.Clock}
-	v.record("event_date.update", p.Slot.GetDate().GetId(), detail("starts_at", v.when(p.Slot), v.when(now)),
-		detail("capacity", p.Slot.Fullness().Text(), now.Fullness().Text()))
-	return v.back(p.Slot.Path(), "The date is changed: "+v.when(now)+". "+now.Fullness().Text()+".")
+	now := slot{&bookingv1.ScheduledDate{Date: res.GetDate()}, r.session.Clock}
+	r.detail("starts_at", r.when(p.Slot), r.when(now))
+	r.detail("capacity", p.Slot.Fullness().Text(), now.Fullness().Text())
+	return r.back(p.Slot.Path(), "The date is changed: "+r.when(now)+". "+now.Fullness().Text()+".")
 }
 
 // when prints when a date takes place: "Sat 21 Nov 2026, 13:04–14:04".
-func (v *visit) when(s slot) string {
-	return v.session.Clock.Time(s.GetDate().GetStartsAt()) + "–" + s.To()
+func (r *request) when(s slot) string {
+	return r.session.Clock.Time(s.GetDate().GetStartsAt()) + "–" + s.To()
 }
 
 // confirmMove asks before a date takes place at another time.
-func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who affected) confirmPage {
-	to := slot{&bookingv1.ScheduledDate{Date: &bookingv1.EventDate{StartsAt: p.Slot.GetDate().GetStartsAt(), DurationMinutes: p.Slot.GetDate().GetDurationMinutes()}}, v.session.Clock}
+func (r *request) confirmMove(p datePage, change *bookingv1.EventDateChange, who affected) error {
+	to := slot{&bookingv1.ScheduledDate{Date: &bookingv1.EventDate{StartsAt: p.Slot.GetDate().GetStartsAt(), DurationMinutes: p.Slot.GetDate().GetDurationMinutes()}}, r.session.Clock}
 	if change.LocalStart != nil {
-		if wall, ok := p.Form.wall("start", v.zoneOf(p.Event)); ok {
-			at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, v.zoneOf(p.Event))
+		if wall, ok := p.Form.wall("start", r.zoneOf(p.Event)); ok {
+			at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, r.zoneOf(p.Event))
 			to.Date.StartsAt = timestamppb.New(at)
 		}
 	}
@@ -237,20 +234,18 @@ func (v *visit) confirmMove(p datePage, change *bookingv1.EventDateChange, who a
 	hidden := map[string]string{"seen": who.Seen()}
 	for _, name := range dateFields {
 		hidden[name] = p.Form.text(name)
-		if was, told := p.Form.values["was-"+name]; told {
+		if was, known := p.Form.values["was-"+name]; known {
 			hidden["was-"+name] = was[0]
 		}
 	}
-	return confirmPage{
-		Title: "Change when this takes place", Section: "events", Subject: p.Event.GetTitle(),
+	return r.confirm(confirmPage{
+		Title: "Change when this takes place", Button: "Change it", Affected: who, Hidden: hidden,
 		Effects: []string{
-			"Until now: " + v.when(p.Slot) + ".",
-			"From now on: " + v.when(to) + ".",
+			"Until now: " + r.when(p.Slot) + ".",
+			"From now on: " + r.when(to) + ".",
 			"Bookings stay, and so do places in the waitlist. Nobody is written to from here: tell those named below.",
 		},
-		Action: v.r.URL.Path, Button: "Change it", Back: p.Slot.Path(), Affected: who,
-		Hidden: hidden,
-	}
+	}, "events", p.Event.GetTitle(), p.Slot.Path())
 }
 
 // addDatesPage adds dates to an event.
@@ -263,17 +258,17 @@ type addDatesPage struct {
 func (p addDatesPage) head() (string, string) { return "Add dates", "events" }
 
 // newDates offers the day after the last date, at its time and of its size.
-func (v *visit) newDates() error {
-	e, err := v.findEvent()
+func (r *request) newDates() error {
+	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
-	z := v.zoneOf(e)
-	f := newForm("start", v.midnight(v.web.now(), 1).Add(9*time.Hour).Format(wallLayout), "duration", "60", "count", "10")
+	z := r.zoneOf(e)
+	f := newForm("start", r.midnight(r.web.now(), 1).Add(9*time.Hour).Format(wallLayout), "duration", "60", "count", "10")
 	if dates := e.GetDates(); len(dates) > 0 {
 		last := dates[len(dates)-1]
 		start := last.GetStartsAt().AsTime().In(z).AddDate(0, 0, 7)
-		for start.Before(v.web.now()) {
+		for start.Before(r.web.now()) {
 			start = start.AddDate(0, 0, 7)
 		}
 		f = newForm("start", start.Format(wallLayout), "duration", strconv.Itoa(int(last.GetDurationMinutes())), "count", "10")
@@ -281,36 +276,46 @@ func (v *visit) newDates() error {
 			f.values.Set("capacity", strconv.Itoa(int(last.GetCapacity())))
 		}
 	}
-	return v.render("dates-new", addDatesPage{e, f, scheduleIn(z)})
+	return r.render("dates-new", addDatesPage{e, f, scheduleIn(z)})
 }
 
-func (v *visit) addDates() error {
-	e, err := v.findEvent()
+func (r *request) addDates() error {
+	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
-	z := v.zoneOf(e)
-	page := addDatesPage{e, v.sent(), scheduleIn(z)}
+	z := r.zoneOf(e)
+	page := addDatesPage{e, r.sent(scheduleNames), scheduleIn(z)}
 	date, rule := page.Form.schedule(z)
-	if page.Form.Failed() {
-		return v.again("dates-new", page)
-	}
-	res, err := v.web.services.events.AddEventDates(v.write("dates"), &bookingv1.AddEventDatesRequest{
+	res, err := submit(r, page.Form, unindexed(r.services.events.AddEventDates), &bookingv1.AddEventDatesRequest{
 		EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date}, Recurrence: rule,
 	})
 	if err != nil {
-		if page.Form.refuse(unindexed(err), scheduleNames) {
-			return v.again("dates-new", page)
-		}
-		return err
+		return r.again(err, "dates-new", page)
 	}
 	n := len(res.GetDates())
-	v.record("event.dates_add", e.GetId(), detail("dates", "", strconv.Itoa(n)))
-	first := v.session.Clock.Time(res.GetDates()[0].GetStartsAt())
-	return v.back("/events/"+e.GetId(), plural(n, "date is", "dates are")+" added, from "+first+" on."+later(res.GetDates(), rule, z))
+	r.detail("dates", "", strconv.Itoa(n))
+	first := r.session.Clock.Time(res.GetDates()[0].GetStartsAt())
+	return r.back("/events/"+e.GetId(), plural(n, "date is", "dates are")+" added, from "+first+" on."+later(res.GetDates(), rule, z))
 }
 
 // scheduleNames are the form's names of what the service says of dates.
 var scheduleNames = map[string]string{
 	"starts_at": "start", "local_start": "start", "duration_minutes": "duration", "rule": "every", "dates": "start",
+}
+
+// findDate returns an event and one of its dates.
+func (r *request) findDate() (eventView, slot, error) {
+	e, err := r.findEvent()
+	if err != nil {
+		return e, slot{}, err
+	}
+	for _, d := range e.GetDates() {
+		if d.GetId() == r.path("date") {
+			return e, slot{&bookingv1.ScheduledDate{
+				Date: d, EventId: e.GetId(), EventTitle: e.GetTitle(), EventStatus: e.GetStatus(), EventType: e.GetType(), Location: e.GetLocation(),
+			}, r.session.Clock}, nil
+		}
+	}
+	return e, slot{}, fault.Missing("date")
 }

@@ -118,15 +118,9 @@ type deliveriesPage struct {
 
 func (deliveriesPage) head() (string, string) { return "Deliveries", "webhooks" }
 
-var deliveryStates = map[string]webhookv1.DeliveryState{
-	"pending":   webhookv1.DeliveryState_DELIVERY_STATE_PENDING,
-	"delivered": webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED,
-	"failed":    webhookv1.DeliveryState_DELIVERY_STATE_FAILED,
-}
-
 // endpointURLs returns the endpoints' addresses by id, and as choices.
-func (v *visit) endpointURLs() (map[string]string, []option, error) {
-	list, err := v.web.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
+func (r *request) endpointURLs() (map[string]string, []option, error) {
+	list, err := r.services.webhooks.ListEndpoints(r.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,48 +132,48 @@ func (v *visit) endpointURLs() (map[string]string, []option, error) {
 	return urls, options, nil
 }
 
-func (v *visit) deliveries() error {
-	urls, options, err := v.endpointURLs()
+func (r *request) deliveries() error {
+	urls, options, err := r.endpointURLs()
 	if err != nil {
 		return err
 	}
-	filter := v.deliveryFilter(v.query)
-	res, err := v.web.services.webhooks.ListDeliveries(v.ctx, &webhookv1.ListDeliveriesRequest{
+	filter := r.deliveryFilter(r.query)
+	res, err := r.services.webhooks.ListDeliveries(r.ctx, &webhookv1.ListDeliveriesRequest{
 		EndpointId: filter.GetEndpointId(), Event: filter.GetEvent(), State: filter.GetState(),
-		Since: filter.GetSince(), Until: filter.GetUntil(), PageSize: 50, PageToken: v.query("page"),
+		Since: filter.GetSince(), Until: filter.GetUntil(), PageSize: 50, PageToken: r.query("page"),
 	})
 	if err != nil {
 		return err
 	}
-	f := newForm("endpoint", v.query("endpoint"), "event", v.query("event"), "state", v.query("state"), "since", v.query("since"), "until", v.query("until"))
+	f := r.filterForm(filterFields...)
 	page := deliveriesPage{
-		Endpoints: options, Form: f, Live: v.query("live") != "", Next: v.with("page", res.GetNextPageToken()), Self: v.r.URL.RequestURI(),
+		Endpoints: options, Form: f, Live: r.query("live") != "", Next: r.with("page", res.GetNextPageToken()), Self: r.http.URL.RequestURI(),
 		Events: []option{{"", "All events"}}, States: []option{{"", "All states"}, {"pending", "Waiting or retrying"}, {"delivered", "Delivered"}, {"failed", "Failed"}},
 	}
-	page.All = filtered("/settings/webhooks/deliveries/replay", filterQuery(v.query))
+	page.All = filtered("/settings/webhooks/deliveries/replay", filterQuery(r.query))
 	for _, name := range webhookevent.Names() {
 		page.Events = append(page.Events, option{name, name})
 	}
-	if page.LiveURL = v.with("live", "1"); page.Live {
-		page.LiveURL = v.with("live", "-")
+	if page.LiveURL = r.with("live", "1"); page.Live {
+		page.LiveURL = r.with("live", "-")
 	}
 	for _, d := range res.GetDeliveries() {
 		page.Deliveries = append(page.Deliveries, deliveryView{d, urls[d.GetEndpointId()]})
 	}
-	if v.r.Header.Get("Hx-Request") != "" {
-		return v.fragment("deliveries", "rows", page)
+	if r.live() {
+		return r.fragment("deliveries", "rows", page)
 	}
-	return v.render("deliveries", page)
+	return r.render("deliveries", page)
 }
 
 // with returns the address of this page with another value of one parameter;
 // "-" drops it, "" means that there is no such page.
-func (v *visit) with(name, value string) string {
+func (r *request) with(name, value string) string {
 	if value == "" {
 		return ""
 	}
 	query := url.Values{}
-	for key, values := range v.r.URL.Query() {
+	for key, values := range r.http.URL.Query() {
 		if values[0] != "" {
 			query.Set(key, values[0])
 		}
@@ -189,9 +183,9 @@ func (v *visit) with(name, value string) string {
 		query.Del(name)
 	}
 	if len(query) == 0 {
-		return v.r.URL.Path
+		return r.http.URL.Path
 	}
-	return v.r.URL.Path + "?" + query.Encode()
+	return r.http.URL.Path + "?" + query.Encode()
 }
 
 // deliveryPage is one delivery with everything that was sent and answered.
@@ -204,8 +198,8 @@ type deliveryPage struct {
 
 func (p deliveryPage) head() (string, string) { return "Delivery of " + p.Delivery.Event(), "webhooks" }
 
-func (v *visit) delivery() error {
-	res, err := v.web.services.webhooks.GetDelivery(v.ctx, &webhookv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
+func (r *request) delivery() error {
+	res, err := r.services.webhooks.GetDelivery(r.ctx, &webhookv1.GetDeliveryRequest{Id: r.path("id")})
 	if err != nil {
 		return err
 	}
@@ -216,5 +210,5 @@ func (v *visit) delivery() error {
 		endpoint = a.GetUrl()
 	}
 	page.Delivery = deliveryView{res.GetDelivery(), endpoint}
-	return v.render("delivery", page)
+	return r.render("delivery", page)
 }

@@ -20,7 +20,7 @@ type discountView struct {
 // Off says by how much it lowers a price.
 func (d discountView) Off() string {
 	if d.GetAmount() > 0 {
-		return money(d.GetAmount(), d.GetCurrency()) + " off"
+		return priceText(d.GetAmount(), d.GetCurrency()) + " off"
 	}
 	return hundredthsText(int64(d.GetBasisPoints())) + " % off"
 }
@@ -78,16 +78,16 @@ type discountsPage struct {
 
 func (discountsPage) head() (string, string) { return "Discount codes", "discounts" }
 
-func (v *visit) discounts() error {
-	res, err := v.web.services.discounts.ListDiscountCodes(v.ctx, &bookingv1.ListDiscountCodesRequest{PageSize: 50, PageToken: v.query("page")})
+func (r *request) discounts() error {
+	res, err := r.services.discounts.ListDiscountCodes(r.ctx, &bookingv1.ListDiscountCodesRequest{PageSize: 50, PageToken: r.query("page")})
 	if err != nil {
 		return err
 	}
-	page := discountsPage{Total: res.GetTotal(), Next: v.with("page", res.GetNextPageToken())}
+	page := discountsPage{Total: res.GetTotal(), Next: r.with("page", res.GetNextPageToken())}
 	for _, d := range res.GetDiscountCodes() {
-		page.Codes = append(page.Codes, discountView{d, v.session.Clock})
+		page.Codes = append(page.Codes, discountView{d, r.session.Clock})
 	}
-	return v.render("discounts", page)
+	return r.render("discounts", page)
 }
 
 // discountPage makes a code, or changes one.
@@ -107,10 +107,10 @@ func (p discountPage) head() (string, string) {
 }
 
 // newDiscountPage offers the events that are on sale, of which a code may be for one.
-func (v *visit) newDiscountPage(f *form) (discountPage, error) {
+func (r *request) newDiscountPage(f *form) (discountPage, error) {
 	p := discountPage{Form: f, Kinds: []option{{"share", "Per cent"}, {"amount", "An amount"}},
 		Events: []option{{"", "All events"}}}
-	res, err := v.web.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
+	res, err := r.services.events.ListEvents(r.ctx, &bookingv1.ListEventsRequest{
 		PageSize: 200, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC,
 	})
 	for _, e := range res.GetEvents() {
@@ -119,26 +119,26 @@ func (v *visit) newDiscountPage(f *form) (discountPage, error) {
 	return p, err
 }
 
-func (v *visit) newDiscount() error {
-	p, err := v.newDiscountPage(newForm("kind", "share"))
+func (r *request) newDiscount() error {
+	p, err := r.newDiscountPage(newForm("kind", "share"))
 	if err != nil {
 		return err
 	}
-	return v.render("discount", p)
+	return r.render("discount", p)
 }
 
 // dayField reads a day of the company's zone as its start; nil: the field is empty.
-func (v *visit) dayField(f *form, name string, after int) *timestamppb.Timestamp {
+func (r *request) dayField(f *form, name string, after int) *timestamppb.Timestamp {
 	text := f.text(name)
 	if text == "" {
 		return nil
 	}
-	at, err := dayOf(text, v.session.Clock.Zone)
+	at, err := dayOf(text, r.session.Clock.Zone)
 	if err != nil {
 		f.add(name, "Give a day.")
 		return nil
 	}
-	return timestamppb.New(v.midnight(at, after))
+	return timestamppb.New(r.midnight(at, after))
 }
 
 // checkWindow reports a last day before the first one, in the words of the form.
@@ -154,10 +154,10 @@ var discountFields = map[string]string{
 	"basis_points": "value", "amount": "value", "valid_from": "from", "valid_until": "until", "max_uses": "uses", "event_ids": "event", "event_ids[0]": "event",
 }
 
-func (v *visit) createDiscount() error {
-	f := v.sent()
+func (r *request) createDiscount() error {
+	f := r.sent(discountFields)
 	req := &bookingv1.CreateDiscountCodeRequest{
-		Code: f.required("code", "A code"), ValidFrom: v.dayField(f, "from", 0), ValidUntil: v.dayField(f, "until", 1),
+		Code: f.required("code", "A code"), ValidFrom: r.dayField(f, "from", 0), ValidUntil: r.dayField(f, "until", 1),
 	}
 	if f.text("kind") == "amount" {
 		value, given := f.money("value", "The amount")
@@ -179,30 +179,30 @@ func (v *visit) createDiscount() error {
 		req.EventIds = []string{event}
 	}
 	checkWindow(f)
-	if !f.Failed() {
-		res, err := v.web.services.discounts.CreateDiscountCode(v.write("create"), req)
-		if err == nil {
-			d := discountView{res.GetDiscountCode(), v.session.Clock}
-			v.record("discount.create", d.GetId(), detail("code", "", d.GetCode()), detail("off", "", d.Off()))
-			return v.back("/discounts", "The code "+d.GetCode()+" is added: "+d.Off()+".")
-		}
-		if !f.refuse(err, discountFields) {
-			return err
-		}
+	res, err := submit(r, f, r.services.discounts.CreateDiscountCode, req)
+	if err == nil {
+		d := discountView{res.GetDiscountCode(), r.session.Clock}
+		r.target(d.GetId())
+		r.detail("code", "", d.GetCode())
+		r.detail("off", "", d.Off())
+		return r.back("/discounts", "The code "+d.GetCode()+" is added: "+d.Off()+".")
 	}
-	p, err := v.newDiscountPage(f)
+	if !f.Failed() {
+		return err
+	}
+	p, err := r.newDiscountPage(f)
 	if err != nil {
 		return err
 	}
-	return v.again("discount", p)
+	return r.notAccepted("discount", p)
 }
 
-func (v *visit) findDiscount() (discountPage, error) {
-	res, err := v.web.services.discounts.GetDiscountCode(v.ctx, &bookingv1.GetDiscountCodeRequest{Id: v.r.PathValue("id")})
+func (r *request) findDiscount() (discountPage, error) {
+	res, err := r.services.discounts.GetDiscountCode(r.ctx, &bookingv1.GetDiscountCodeRequest{Id: r.path("id")})
 	if err != nil {
 		return discountPage{}, err
 	}
-	d := discountView{res.GetDiscountCode(), v.session.Clock}
+	d := discountView{res.GetDiscountCode(), r.session.Clock}
 	p := discountPage{Code: &d, Form: newForm()}
 	if d.GetValidFrom() != nil {
 		p.Form.values.Set("from", d.GetValidFrom().AsTime().In(d.clock.Zone).Format(time.DateOnly))
@@ -216,7 +216,7 @@ func (v *visit) findDiscount() (discountPage, error) {
 	p.Form.keep("from", "until")
 	// One that is made here is for one event at most; others are counted.
 	if only := d.GetEventIds(); len(only) == 1 {
-		e, err := v.web.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: only[0]})
+		e, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: only[0]})
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return p, err
 		}
@@ -229,64 +229,51 @@ func (v *visit) findDiscount() (discountPage, error) {
 	return p, nil
 }
 
-func (v *visit) discount() error {
-	p, err := v.findDiscount()
+func (r *request) updateDiscount() error {
+	p, err := r.findDiscount()
 	if err != nil {
 		return err
 	}
-	return v.render("discount", p)
-}
-
-func (v *visit) updateDiscount() error {
-	p, err := v.findDiscount()
-	if err != nil {
-		return err
-	}
-	f := v.sent()
+	f := r.sent(discountFields)
 	p.Form = f
 	req := &bookingv1.UpdateDiscountCodeRequest{Id: p.Code.GetId(), MaxUses: proto.Int32(0)}
 	// A day that stands as it was is not sent: an integration may have set an hour.
 	if !f.stands("from") {
-		req.ValidFrom = v.dayField(f, "from", 0)
+		req.ValidFrom = r.dayField(f, "from", 0)
 		req.NoValidFrom = req.ValidFrom == nil
 	}
 	if !f.stands("until") {
-		req.ValidUntil = v.dayField(f, "until", 1)
+		req.ValidUntil = r.dayField(f, "until", 1)
 		req.NoValidUntil = req.ValidUntil == nil
 	}
 	if uses, given := f.integer("uses", "The number of uses", max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
 	checkWindow(f)
-	if !f.Failed() {
-		res, err := v.web.services.discounts.UpdateDiscountCode(v.write("update"), req)
-		if err == nil {
-			after := discountView{res.GetDiscountCode(), v.session.Clock}
-			v.record("discount.update", after.GetId(), detail("valid", p.Code.Valid(), after.Valid()), detail("uses", p.Code.Used(), after.Used()))
-			return v.back("/discounts", "The code "+after.GetCode()+" is changed.")
-		}
-		if !f.refuse(err, discountFields) {
-			return err
-		}
+	res, err := submit(r, f, r.services.discounts.UpdateDiscountCode, req)
+	if err != nil {
+		return r.again(err, "discount", p)
 	}
-	return v.again("discount", p)
+	after := discountView{res.GetDiscountCode(), r.session.Clock}
+	r.detail("valid", p.Code.Valid(), after.Valid())
+	r.detail("uses", p.Code.Used(), after.Used())
+	return r.back("/discounts", "The code "+after.GetCode()+" is changed.")
 }
 
 // switchDiscount disables a code, or enables it.
-func (v *visit) switchDiscount() error {
-	action := v.r.PathValue("action")
+func (r *request) switchDiscount() error {
+	action := r.path("action")
 	if action != "disable" && action != "enable" {
 		return fault.Missing("page")
 	}
-	path := "/discounts/" + v.r.PathValue("id")
+	path := "/discounts/" + r.path("id")
 	disabled := action == "disable"
-	res, err := v.web.services.discounts.UpdateDiscountCode(v.write("switch"), &bookingv1.UpdateDiscountCodeRequest{Id: v.r.PathValue("id"), Disabled: &disabled})
+	res, err := perform(r, r.services.discounts.UpdateDiscountCode, &bookingv1.UpdateDiscountCodeRequest{Id: r.path("id"), Disabled: &disabled})
 	if err != nil {
-		return v.refused(path, err)
+		return r.refused(path, err)
 	}
-	v.record("discount."+action, v.r.PathValue("id"))
 	if disabled {
-		return v.back(path, "The code "+res.GetDiscountCode().GetCode()+" is disabled: it counts no more. What was bought with it stays.")
+		return r.back(path, "The code "+res.GetDiscountCode().GetCode()+" is disabled: it counts no more. What was bought with it stays.")
 	}
-	return v.back(path, "The code "+res.GetDiscountCode().GetCode()+" can be used again.")
+	return r.back(path, "The code "+res.GetDiscountCode().GetCode()+" can be used again.")
 }

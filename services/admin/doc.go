@@ -7,7 +7,7 @@
 //	                                                      └── access token of the ───────┴──gRPC──▶ services
 //	                                                          administrator
 //
-// A page is a method of visit: it asks the services what it needs, under the
+// A page is a method of request: it asks the services what it needs, under the
 // administrator's own token, and renders a template or redirects. What a service
 // refuses becomes a sentence beside the form, never a blank page.
 //
@@ -26,5 +26,6 @@
 //  6. A redirection leads to a path of this site.
 //  7. A request for another host name than the dashboard's is not answered.
 //  8. A page makes a number of calls that does not depend on the rows it shows.
-//  9. Every change made in another service is recorded in the audit log.
+//  9. Every change made in another service is recorded in the audit log, before it is
+//     answered. The route declares the entry.
 package admin

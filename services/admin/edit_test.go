@@ -30,9 +30,10 @@ func last[Q proto.Message](w *world, method string) Q {
 }
 
 func TestChangingAnEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	event, _ := aDesk(w, "Yoga", "Ann")
+	event, _ := withEvent(w, "Yoga", "Ann")
 	event.Version, event.FreeCancellationMinutes = 7, proto.Int32(90)
 	on(w.backend, "UpdateEvent", func(req *bookingv1.UpdateEventRequest) (*bookingv1.UpdateEventResponse, error) {
 		if req.ExpectedVersion != nil && req.GetExpectedVersion() != event.GetVersion() {
@@ -106,9 +107,10 @@ func TestChangingAnEvent(t *testing.T) {
 }
 
 func TestChangingADate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	event, _ := aDesk(w, "Yoga", "Ann")
+	event, _ := withEvent(w, "Yoga", "Ann")
 	date := event.GetDates()[0]
 	date.StartsAt = timestamppb.New(time.Date(2027, 7, 1, 8, 30, 0, 0, time.UTC)) // 09:30 in London
 	on(w.backend, "UpdateEventDate", func(req *bookingv1.UpdateEventDateRequest) (*bookingv1.UpdateEventDateResponse, error) {
@@ -179,9 +181,10 @@ func TestChangingADate(t *testing.T) {
 }
 
 func TestAddingDates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	event, _ := aDesk(w, "Yoga", "Ann")
+	event, _ := withEvent(w, "Yoga", "Ann")
 	event.Timezone = "America/New_York"
 	on(w.backend, "AddEventDates", func(req *bookingv1.AddEventDatesRequest) (*bookingv1.AddEventDatesResponse, error) {
 		res := &bookingv1.AddEventDatesResponse{}
@@ -220,9 +223,10 @@ func TestAddingDates(t *testing.T) {
 }
 
 func TestDiscountCodes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	// The last day of June in London ends an hour before that in UTC.
 	code := &bookingv1.DiscountCode{Id: "disc_1", Code: "SUMMER", Reduction: &bookingv1.DiscountCode_BasisPoints{BasisPoints: 1250}, Uses: 3, MaxUses: proto.Int32(10),
 		ValidUntil: timestamppb.New(time.Date(2037, 6, 30, 23, 0, 0, 0, time.UTC)), EventIds: []string{"evt_1"}}
@@ -284,9 +288,10 @@ func TestDiscountCodes(t *testing.T) {
 }
 
 func TestWhatIsSaid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	t.Run("how many places is asked for, and not taken for one", func(t *testing.T) {
 		for _, path := range []string{"/events/evt_1/dates/date_1/book", "/events/evt_1/dates/date_1/wait"} {
 			w.post(path, "customer", "cust_1", "spaces", "", "option", "po-1").must(t, "The number of places is needed.")
@@ -347,9 +352,10 @@ func TestWhatIsSaid(t *testing.T) {
 }
 
 func TestAcceptingAnOffer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	event, _ := aDesk(w, "Yoga", "Ann")
+	event, _ := withEvent(w, "Yoga", "Ann")
 	event.PricingOptions[0].Credits = proto.Int32(2)
 	state := bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
 	on(w.backend, "GetWaitlistEntry", func(req *bookingv1.GetWaitlistEntryRequest) (*bookingv1.GetWaitlistEntryResponse, error) {

@@ -1,39 +1,22 @@
 package admin
 
 import (
+	"cmp"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
-
-// kinds are the kinds of offerings.
-var kinds = []struct {
-	kind bookingv1.EventType
-	name string
-}{
-	{bookingv1.EventType_EVENT_TYPE_CLASS, "class"}, {bookingv1.EventType_EVENT_TYPE_EVENT, "event"},
-	{bookingv1.EventType_EVENT_TYPE_WORKSHOP, "workshop"}, {bookingv1.EventType_EVENT_TYPE_COURSE, "course"},
-	{bookingv1.EventType_EVENT_TYPE_APPOINTMENT, "appointment"},
-}
-
-func kindName(k bookingv1.EventType) string {
-	for _, other := range kinds {
-		if other.kind == k {
-			return other.name
-		}
-	}
-	return "event"
-}
 
 // eventView is an event as a page shows it.
 type eventView struct{ *bookingv1.Event }
 
 // Kind is what kind of offering it is.
-func (e eventView) Kind() string { return kindName(e.GetType()) }
+func (e eventView) Kind() string { return cmp.Or(enum.Name(e.GetType()), "event") }
 
 // StateName says whether it is on offer.
 func (e eventView) StateName() string {
@@ -44,14 +27,6 @@ func (e eventView) StateName() string {
 		return "Cancelled"
 	}
 	return "Published"
-}
-
-// Policy says until when cancelling is free.
-func (e eventView) Policy() string {
-	if e.FreeCancellationMinutes == nil {
-		return "Cancelling is free until the start. After that, what was paid is kept."
-	}
-	return "Cancelling is free until " + duration(e.GetFreeCancellationMinutes()) + " before the start. After that, what was paid is kept."
 }
 
 // eventsPage is the list of events.
@@ -65,24 +40,20 @@ type eventsPage struct {
 
 func (eventsPage) head() (string, string) { return "Events", "events" }
 
-var eventStates = map[string]bookingv1.EventStatus{
-	"published": bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, "draft": bookingv1.EventStatus_EVENT_STATUS_DRAFT,
-	"cancelled": bookingv1.EventStatus_EVENT_STATUS_CANCELLED,
-}
-
-func (v *visit) events() error {
-	res, err := v.web.services.events.ListEvents(v.ctx, &bookingv1.ListEventsRequest{
-		PageSize: 50, PageToken: v.query("page"), Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC, Status: eventStates[v.query("status")],
+func (r *request) events() error {
+	status, _ := enum.Parse[bookingv1.EventStatus](r.query("status"))
+	res, err := r.services.events.ListEvents(r.ctx, &bookingv1.ListEventsRequest{
+		PageSize: 50, PageToken: r.query("page"), Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC, Status: status,
 	})
 	if err != nil {
 		return err
 	}
-	page := eventsPage{Total: res.GetTotal(), Next: v.with("page", res.GetNextPageToken()), Status: v.query("status"),
+	page := eventsPage{Total: res.GetTotal(), Next: r.with("page", res.GetNextPageToken()), Status: r.query("status"),
 		States: []option{{"", "All"}, {"published", "Published"}, {"draft", "Drafts"}, {"cancelled", "Cancelled"}}}
 	for _, e := range res.GetEvents() {
 		page.Events = append(page.Events, eventView{e})
 	}
-	return v.render("events", page)
+	return r.render("events", page)
 }
 
 // eventPage is an event with its dates.
@@ -95,184 +66,32 @@ type eventPage struct {
 
 func (p eventPage) head() (string, string) { return p.Event.GetTitle(), "events" }
 
-func (v *visit) findEvent() (eventView, error) {
-	res, err := v.web.services.events.GetEvent(v.ctx, &bookingv1.GetEventRequest{Id: v.r.PathValue("id")})
+func (r *request) findEvent() (eventView, error) {
+	res, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: r.path("id")})
 	return eventView{res.GetEvent()}, err
 }
 
-func (v *visit) event() error {
-	e, err := v.findEvent()
+func (r *request) event() error {
+	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
-	page := eventPage{Event: e, Past: v.query("dates") == "past"}
-	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 20, PageToken: v.query("page")}
-	if now := v.midnight(v.web.now(), 0); page.Past {
+	page := eventPage{Event: e, Past: r.query("dates") == "past"}
+	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 20, PageToken: r.query("page")}
+	if now := r.midnight(r.web.now(), 0); page.Past {
 		req.StartsBefore = timestamppb.New(now)
 	} else {
 		req.StartsFrom = timestamppb.New(now)
 	}
-	res, err := v.web.services.events.ListEventDates(v.ctx, req)
+	res, err := r.services.events.ListEventDates(r.ctx, req)
 	if err != nil {
 		return err
 	}
 	for _, d := range res.GetDates() {
-		page.Dates = append(page.Dates, slot{d, v.session.Clock})
+		page.Dates = append(page.Dates, slot{d, r.session.Clock})
 	}
-	page.Next = v.with("page", res.GetNextPageToken())
-	return v.render("event", page)
-}
-
-// registrationView is a booking as those see it who run the event.
-type registrationView struct {
-	*bookingv1.Registration
-}
-
-// Guest is whom the place is for.
-func (r registrationView) Guest() *bookingv1.CustomerReference {
-	if c := r.GetBooking().GetBoughtFor(); c != nil {
-		return c
-	}
-	return r.GetPurchaser()
-}
-
-// Paid says how much was paid and how.
-func (r registrationView) Paid() string { return paid(r.GetBooking()) }
-
-// Here tells that the guest is checked in, Absent that they did not come.
-func (r registrationView) Here() bool {
-	return r.GetBooking().GetAttendance() == bookingv1.Attendance_ATTENDANCE_CHECKED_IN
-}
-
-// Absent tells that the guest did not come.
-func (r registrationView) Absent() bool {
-	return r.GetBooking().GetAttendance() == bookingv1.Attendance_ATTENDANCE_NO_SHOW
-}
-
-func paid(b *bookingv1.Booking) string {
-	if p := b.GetPass(); p != nil {
-		return plural(p.GetCreditsUsed(), "credit", "credits")
-	}
-	text := money(b.GetCard().GetGross(), b.GetCard().GetCurrency())
-	if code := b.GetCard().GetDiscountCode(); code != "" {
-		text += " with " + code
-	}
-	return text
-}
-
-// entryView is somebody on the waitlist.
-type entryView struct {
-	*bookingv1.WaitlistEntry
-	Customer *customerv1.Customer
-}
-
-// Name is who waits.
-func (e entryView) Name() string {
-	if e.Customer == nil {
-		return e.GetCustomerId()
-	}
-	return fullName(e.Customer)
-}
-
-// Offered tells that places are held for the customer.
-func (e entryView) Offered() bool {
-	return e.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
-}
-
-// PassedOver says why others were served before.
-func (e entryView) PassedOver() string {
-	switch e.GetPassedOverReason() {
-	case "":
-		return ""
-	case "NOT_ENOUGH_PLACES":
-		return "Passed over: fewer places were free than wanted."
-	case "PASS_UNAVAILABLE":
-		return "Passed over: the pass could not be asked. It is tried again."
-	}
-	return "Passed over: " + sentences[e.GetPassedOverReason()]
-}
-
-// eventDatePage is a date with who comes and who waits.
-type eventDatePage struct {
-	Event         eventView
-	Slot          slot
-	Registrations []registrationView
-	Total         int64
-	Next          string
-	Waitlist      []entryView
-	Waiting       int64
-	Cancelled     bool // shows the cancelled ones
-	Self          string
-	CheckedIn     int
-}
-
-func (p eventDatePage) head() (string, string) { return p.Event.GetTitle(), "events" }
-
-// findDate returns an event and one of its dates.
-func (v *visit) findDate() (eventView, slot, error) {
-	e, err := v.findEvent()
-	if err != nil {
-		return e, slot{}, err
-	}
-	for _, d := range e.GetDates() {
-		if d.GetId() == v.r.PathValue("date") {
-			return e, slot{&bookingv1.ScheduledDate{
-				Date: d, EventId: e.GetId(), EventTitle: e.GetTitle(), EventStatus: e.GetStatus(), EventType: e.GetType(), Location: e.GetLocation(),
-			}, v.session.Clock}, nil
-		}
-	}
-	return e, slot{}, fault.Missing("date")
-}
-
-func (v *visit) eventDate() error {
-	e, s, err := v.findDate()
-	if err != nil {
-		return err
-	}
-	page := eventDatePage{Event: e, Slot: s, Cancelled: v.query("show") == "cancelled", Self: v.r.URL.RequestURI()}
-	regs, err := v.web.services.bookings.ListRegistrations(v.ctx, &bookingv1.ListRegistrationsRequest{
-		EventId: e.GetId(), EventDateId: s.GetDate().GetId(), PageSize: 100, PageToken: v.query("page"), Cancelled: &page.Cancelled,
-	})
-	if err != nil {
-		return err
-	}
-	page.Total, page.Next = regs.GetTotal(), v.with("page", regs.GetNextPageToken())
-	for _, r := range regs.GetRegistrations() {
-		view := registrationView{r}
-		if view.Here() {
-			page.CheckedIn++
-		}
-		page.Registrations = append(page.Registrations, view)
-	}
-	if page.Waitlist, page.Waiting, err = v.waitlist(s.GetDate().GetId()); err != nil {
-		return err
-	}
-	return v.render("event-date", page)
-}
-
-// waitlist returns who waits for a date, with names.
-func (v *visit) waitlist(date string) ([]entryView, int64, error) {
-	res, err := v.web.services.waitlist.ListWaitlist(v.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
-	if err != nil || len(res.GetEntries()) == 0 {
-		return nil, 0, err
-	}
-	var ids []string
-	for _, e := range res.GetEntries() {
-		ids = append(ids, e.GetCustomerId())
-	}
-	names, err := v.web.services.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: ids, IncludeDeleted: true})
-	if err != nil {
-		return nil, 0, err
-	}
-	byID := map[string]*customerv1.Customer{}
-	for _, c := range names.GetCustomers() {
-		byID[c.GetId()] = c
-	}
-	var views []entryView
-	for _, e := range res.GetEntries() {
-		views = append(views, entryView{e, byID[e.GetCustomerId()]})
-	}
-	return views, res.GetTotal(), nil
+	page.Next = r.with("page", res.GetNextPageToken())
+	return r.render("event", page)
 }
 
 // eventFormPage makes an event.
@@ -284,44 +103,39 @@ type eventFormPage struct {
 
 func (eventFormPage) head() (string, string) { return "Add Event", "events" }
 
-func (v *visit) eventForm(f *form) eventFormPage {
-	return eventFormPage{Form: f, Kinds: kindOptions(), When: scheduleIn(v.session.Clock.Zone)}
+func (r *request) eventForm(f *form) eventFormPage {
+	return eventFormPage{Form: f, Kinds: kindOptions(), When: scheduleIn(r.session.Clock.Zone)}
 }
 
-func (v *visit) newEvent() error {
-	tomorrow := v.midnight(v.web.now(), 1)
-	return v.render("event-new", v.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
+func (r *request) newEvent() error {
+	tomorrow := r.midnight(r.web.now(), 1)
+	return r.render("event-new", r.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
 		"duration", "60", "count", "10", "name", "Drop-in", "tax", "0")))
 }
 
-func (v *visit) createEvent() error {
-	f := v.sent()
+func (r *request) createEvent() error {
+	f := r.sent(eventNames)
 	req := &bookingv1.CreateEventRequest{
 		Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
 	}
 	if f.Get("draft") != "" {
 		req.Status = bookingv1.EventStatus_EVENT_STATUS_DRAFT
 	}
-	date, rule := f.schedule(v.session.Clock.Zone)
+	date, rule := f.schedule(r.session.Clock.Zone)
 	req.Dates, req.Recurrence = []*bookingv1.NewEventDate{date}, rule
 	req.FreeCancellationMinutes = f.policy()
 	price := readPrice(f)
 	req.PricingOptions = []*bookingv1.NewPricingOption{{
 		Name: price.GetName(), Price: price.GetPrice(), Credits: price.Credits, TaxRateBasisPoints: price.GetTaxRateBasisPoints(),
 	}}
-	if f.Failed() {
-		return v.again("event-new", v.eventForm(f))
-	}
-	res, err := v.web.services.events.CreateEvent(v.write("create"), req)
+	res, err := submit(r, f, unindexed(r.services.events.CreateEvent), req)
 	if err != nil {
-		if f.refuse(unindexed(err), eventNames) {
-			return v.again("event-new", v.eventForm(f))
-		}
-		return err
+		return r.again(err, "event-new", r.eventForm(f))
 	}
 	e := res.GetEvent()
-	v.record("event.create", e.GetId(), detail("title", "", e.GetTitle()))
-	return v.back("/events/"+e.GetId(), "The event is added, with "+plural(len(e.GetDates()), "date", "dates")+"."+later(e.GetDates(), rule, v.session.Clock.Zone))
+	r.target(e.GetId())
+	r.detail("title", "", e.GetTitle())
+	return r.back("/events/"+e.GetId(), "The event is added, with "+plural(len(e.GetDates()), "date", "dates")+"."+later(e.GetDates(), rule, r.session.Clock.Zone))
 }
 
 // eventNames are the form's names of the service's fields.
@@ -331,14 +145,126 @@ var eventNames = map[string]string{
 }
 
 // publishEvent puts a draft on offer.
-func (v *visit) publishEvent() error {
-	path := "/events/" + v.r.PathValue("id")
-	_, err := v.web.services.events.UpdateEvent(v.write("publish"), &bookingv1.UpdateEventRequest{
-		Id: v.r.PathValue("id"), Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
+func (r *request) publishEvent() error {
+	path := "/events/" + r.path("id")
+	_, err := perform(r, r.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
+		Id: r.path("id"), Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
 	})
 	if err != nil {
-		return v.refused(path, err)
+		return r.refused(path, err)
 	}
-	v.record("event.publish", v.r.PathValue("id"))
-	return v.back(path, "The event is published and can be booked.")
+	return r.back(path, "The event is published and can be booked.")
+}
+
+// kindOptions are the kinds of offerings.
+func kindOptions() []option {
+	return optionsOf(enum.Names[bookingv1.EventType](), upperFirst)
+}
+
+// kindOf returns the kind with the name; EVENT_TYPE_UNSPECIFIED: there is none.
+func kindOf(name string) bookingv1.EventType {
+	kind, _ := enum.Parse[bookingv1.EventType](name)
+	return kind
+}
+
+// eventEditPage changes what an event says of itself.
+type eventEditPage struct {
+	Event eventView
+	Form  *form
+	Kinds []option
+}
+
+func (p eventEditPage) head() (string, string) { return "Change " + p.Event.GetTitle(), "events" }
+
+func (r *request) editEvent() error {
+	e, err := r.findEvent()
+	if err != nil {
+		return err
+	}
+	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation())
+	f.see(e.GetVersion())
+	f.setPolicy(e)
+	return r.render("event-edit", eventEditPage{e, f, kindOptions()})
+}
+
+func (r *request) updateEvent() error {
+	e, err := r.findEvent()
+	if err != nil {
+		return err
+	}
+	f := r.sent(policyFields)
+	title, description, location := f.required("title", "A title"), f.text("description"), f.text("location")
+	req := &bookingv1.UpdateEventRequest{
+		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(e.GetVersion()),
+	}
+	if e.StateName() != "Cancelled" { // what a cancelled event sells is changed no more
+		req.Type, req.FreeCancellationMinutes = kindOf(f.text("type")), f.policy()
+		if req.FreeCancellationMinutes == nil {
+			req.FreeCancellationMinutes = proto.Int32(noPolicy)
+		}
+	}
+	res, err := submit(r, f, r.services.events.UpdateEvent, req)
+	if err != nil {
+		return r.again(err, "event-edit", eventEditPage{e, f, kindOptions()})
+	}
+	after := eventView{res.GetEvent()}
+	r.detail("title", e.GetTitle(), title)
+	r.detail("location", e.GetLocation(), location)
+	r.detail("kind", e.Kind(), after.Kind())
+	r.detail("policy", e.Policy(), after.Policy())
+	return r.back("/events/"+e.GetId(), "The event is changed.")
+}
+
+// confirmEvent asks before an event is cancelled or deleted.
+func (r *request) confirmEvent() error {
+	e, err := r.findEvent()
+	if err != nil {
+		return err
+	}
+	p, back := confirmPage{Danger: true}, "/events/"+e.GetId()
+	var dates, places int32
+	for _, d := range e.GetDates() {
+		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(r.web.now()) {
+			dates++
+			places += d.GetBooked()
+		}
+	}
+	switch r.path("action") {
+	case "cancel":
+		if e.StateName() == "Cancelled" {
+			return r.back(back, "This event was cancelled before.")
+		}
+		p.Title, p.Button, p.Reason = "Cancel this event", "Cancel the event", true
+		p.Effects = []string{
+			"All its dates to come are cancelled: " + plural(dates, "date", "dates") + ", of which " + plural(places, "place is", "places are") + " taken.",
+			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
+			"What has taken place stays as it is. A cancelled event cannot be brought back.",
+		}
+	case "delete":
+		p.Title, p.Button = "Delete this event", "Delete for good"
+		p.Effects = []string{"It is gone from every list, with its dates. Bookings of it keep its title.", "An event that is still booked is not deleted: cancel it first."}
+	default:
+		return fault.Missing("page")
+	}
+	return r.confirm(p, "events", e.GetTitle(), back)
+}
+
+func (r *request) changeEvent() error {
+	event := r.path("id")
+	path := "/events/" + event
+	switch r.path("action") {
+	case "cancel":
+		res, err := perform(r, r.services.events.CancelEvent, &bookingv1.CancelEventRequest{Id: event, Reason: r.value("reason")})
+		if err != nil {
+			return r.refused(path, err)
+		}
+		r.detail("reason", "", r.value("reason"))
+		return r.back(path, "The event is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+	case "delete":
+		if _, err := perform(r, r.services.events.DeleteEvent, &bookingv1.DeleteEventRequest{Id: event}); err != nil {
+			return r.refused(path, err)
+		}
+		return r.back("/events", "The event is deleted.")
+	}
+	return fault.Missing("page")
 }

@@ -3,7 +3,9 @@ package admin
 import (
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 )
 
@@ -92,35 +94,25 @@ func capital(message string) string {
 	if message == "" {
 		return ""
 	}
-	first := []rune(message)[:1]
-	text := strings.ToUpper(string(first)) + strings.TrimPrefix(message, string(first))
+	text := upperFirst(message)
 	if last := text[len(text)-1]; last != '.' && last != '!' && last != '?' {
 		text += "."
 	}
 	return text
 }
 
+// upperFirst returns a text with a capital at its beginning.
+func upperFirst(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(text[:size]) + text[size:]
+}
+
 // statusOf returns the HTTP status of a page that could not be shown.
 func statusOf(f *fault.Error) int {
-	switch f.Kind {
-	case fault.Invalid, fault.Refused:
-		return http.StatusBadRequest
-	case fault.Unauthenticated:
-		return http.StatusUnauthorized
-	case fault.Forbidden:
-		return http.StatusForbidden
-	case fault.NotFound:
-		return http.StatusNotFound
-	case fault.VersionMismatch, fault.Conflict:
-		return http.StatusConflict
-	case fault.RateLimited:
-		return http.StatusTooManyRequests
-	case fault.TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case fault.Unavailable:
-		return http.StatusServiceUnavailable
+	if f.Kind == fault.VersionMismatch {
+		return http.StatusConflict // a form has no If-Match
 	}
-	return http.StatusInternalServerError
+	return edge.StatusOf(f)
 }
 
 // trouble is the page of something that went wrong.

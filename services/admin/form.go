@@ -15,6 +15,10 @@ type form struct {
 	values url.Values
 	errors map[string]string
 	order  []string // of the fields with errors
+	// names are the form's names of a service's fields, where they differ.
+	names map[string]string
+	// current is the version that is there now, of what the form changes.
+	current int64
 	// Summary is what is wrong with all of it.
 	Summary string
 }
@@ -28,9 +32,19 @@ func newForm(pairs ...string) *form {
 	return f
 }
 
-// sent returns the form that was sent.
-func (v *visit) sent() *form {
-	return &form{values: v.r.PostForm, errors: map[string]string{}}
+// filterForm returns the form of a filter, with what the address says of its fields.
+func (r *request) filterForm(names ...string) *form {
+	f := newForm()
+	for _, name := range names {
+		f.values.Set(name, r.query(name))
+	}
+	return f
+}
+
+// sent returns the form that was sent; names are its names of the service's fields,
+// where they differ.
+func (r *request) sent(names map[string]string) *form {
+	return &form{values: r.http.PostForm, errors: map[string]string{}, names: names}
 }
 
 // keep notes what fields are while the form is made, for stands.
@@ -43,13 +57,15 @@ func (f *form) keep(names ...string) {
 // stands tells whether a field is as it was when the page was made. Such a one is
 // not sent on: somebody else may have changed it since, or more precisely.
 func (f *form) stands(name string) bool {
-	was, told := f.values["was-"+name]
-	return told && f.text(name) == was[0]
+	was, known := f.values["was-"+name]
+	return known && f.text(name) == was[0]
 }
 
 // seen returns the version that the form was made from, for services that refuse
-// to overwrite another one; nil: the form does not say.
-func (f *form) seen() *int64 {
+// to overwrite another one; nil: the form does not say. current is the version that is
+// there now.
+func (f *form) seen(current int64) *int64 {
+	f.current = current
 	version, err := strconv.ParseInt(f.text("version"), 10, 64)
 	if err != nil {
 		return nil
@@ -90,7 +106,7 @@ type formFault struct{ Field, Text string }
 
 // add notes what is wrong with a field; the first one counts.
 func (f *form) add(name, text string) {
-	if _, told := f.errors[name]; !told {
+	if _, known := f.errors[name]; !known {
 		f.errors[name] = text
 		f.order = append(f.order, name)
 	}
@@ -169,30 +185,55 @@ func (f *form) money(name, label string) (int64, bool) {
 	return int64(n), true
 }
 
-// refuse puts a service's refusal on the form, and tells whether it could be:
-// what is no refusal is an error of the page. names maps the service's fields to
-// the form's where they differ.
-func (f *form) refuse(err error, names map[string]string) bool {
-	e := fault.From(err)
-	switch e.Kind {
+// isRefusal tells a refusal, about which the person can do something, from other
+// errors.
+func isRefusal(f *fault.Error) bool {
+	switch f.Kind {
 	case fault.Invalid, fault.Refused, fault.VersionMismatch, fault.Conflict, fault.RateLimited:
-	default:
+		return true
+	}
+	return false
+}
+
+// refuse puts a service's refusal on the form, and tells whether it could be:
+// what is no refusal is an error of the page.
+func (f *form) refuse(err error) bool {
+	e := fault.From(err)
+	if !isRefusal(e) {
 		return false
 	}
 	for _, field := range e.Fields {
-		name := field.Field
-		if mapped, ok := names[name]; ok {
-			name = mapped
-		} else if base, _, indexed := strings.Cut(name, "["); indexed {
-			name = base
-			if mapped, ok := names[base]; ok {
-				name = mapped
-			}
-		}
-		f.add(name, capital("this "+field.Message))
+		f.add(f.nameOf(field.Field), capital("this "+field.Message))
 	}
 	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
 		f.Summary = sentence(e)
 	}
+	if e.Kind == fault.VersionMismatch {
+		f.see(f.current) // sent again, what is on the form is meant
+	}
 	return true
+}
+
+// nameOf returns the form's name of a service's field, or of the list that it is in.
+func (f *form) nameOf(field string) string {
+	if name, ok := f.names[field]; ok {
+		return name
+	}
+	list, _, _ := strings.Cut(field, "[")
+	if name, ok := f.names[list]; ok {
+		return name
+	}
+	return list
+}
+
+// option is a choice of a select.
+type option struct{ Value, Text string }
+
+// optionsOf returns the choices with the values; text says what each is called.
+func optionsOf(values []string, text func(value string) string) []option {
+	options := make([]option, len(values))
+	for i, value := range values {
+		options[i] = option{value, text(value)}
+	}
+	return options
 }

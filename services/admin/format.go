@@ -1,25 +1,31 @@
 package admin
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
+	"reservation.dev/platform/money"
 )
 
-// money prints an amount of minor units: "£12.50".
-func money(minor int64, currency string) string {
+// priceText prints an amount of minor units: "£12.50".
+func priceText(minor int64, currency string) string {
 	sign := ""
 	if minor < 0 {
 		sign, minor = "−", -minor
 	}
-	symbol, ok := map[string]string{"GBP": "£", "EUR": "€", "USD": "$"}[currency]
-	if !ok {
-		symbol = currency + " "
-	}
+	symbol := cmp.Or(currencies[currency].symbol, currency+" ")
 	return fmt.Sprintf("%s%s%s.%02d", sign, symbol, thousands(minor/100), minor%100)
+}
+
+// currencies are how currencies are written.
+var currencies = map[string]struct{ symbol, name string }{
+	money.GBP: {"£", "pound sterling"}, money.EUR: {"€", "euro"}, money.USD: {"$", "US dollar"},
 }
 
 // amount prints minor units as a field holds them: "12.50".
@@ -65,6 +71,23 @@ func duration(minutes int32) string {
 		return fmt.Sprintf("%d h", h)
 	}
 	return fmt.Sprintf("%d h %d min", h, m)
+}
+
+// pluralOf returns the plural of a noun of the protocols: "classes".
+func pluralOf(noun string) string {
+	if strings.HasSuffix(noun, "s") {
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// views returns what a page shows of the things that a service answered with.
+func views[T, V any](all []T, view func(T) V) []V {
+	shown := make([]V, len(all))
+	for i, one := range all {
+		shown[i] = view(one)
+	}
+	return shown
 }
 
 // clock prints times in the company's zone.
@@ -147,4 +170,13 @@ func wallDate(text string) string {
 		return text
 	}
 	return t.Format("2 Jan 2006")
+}
+
+// indented prints JSON for people; what is no JSON stays as it is.
+func indented(raw []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
 }

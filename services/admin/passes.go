@@ -4,7 +4,10 @@ import (
 	"strconv"
 	"strings"
 
+	"reservation.dev/platform/enum"
+	"reservation.dev/platform/eventtype"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/money"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -14,11 +17,8 @@ type typeView struct{ *passv1.PassType }
 
 // Validity says for how long a pass is valid.
 func (t typeView) Validity() string {
-	unit := map[passv1.ValidityUnit][2]string{
-		passv1.ValidityUnit_VALIDITY_UNIT_DAY: {"day", "days"}, passv1.ValidityUnit_VALIDITY_UNIT_WEEK: {"week", "weeks"},
-		passv1.ValidityUnit_VALIDITY_UNIT_MONTH: {"month", "months"}, passv1.ValidityUnit_VALIDITY_UNIT_YEAR: {"year", "years"},
-	}[t.GetValidityUnit()]
-	return plural(t.GetValidityCount(), unit[0], unit[1])
+	unit := enum.Name(t.GetValidityUnit())
+	return plural(t.GetValidityCount(), unit, unit+"s")
 }
 
 // For says what it can pay for.
@@ -42,23 +42,23 @@ type typesPage struct {
 
 func (typesPage) head() (string, string) { return "Pass types", "pass-types" }
 
-func (v *visit) passTypes() error {
-	res, err := v.web.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{
-		PageSize: 50, PageToken: v.query("page"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
+func (r *request) passTypes() error {
+	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{
+		PageSize: 50, PageToken: r.query("page"), Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC,
 	})
 	if err != nil {
 		return err
 	}
-	page := typesPage{Next: v.with("page", res.GetNextPageToken())}
+	page := typesPage{Next: r.with("page", res.GetNextPageToken())}
 	for _, t := range res.GetPassTypes() {
 		page.Types = append(page.Types, typeView{t})
 	}
-	return v.render("pass-types", page)
+	return r.render("pass-types", page)
 }
 
 // passTitles are the titles of the company's pass types, by id. A company has few.
-func (v *visit) passTitles() (map[string]string, error) {
-	res, err := v.web.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
+func (r *request) passTitles() (map[string]string, error) {
+	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
 	if err != nil {
 		return nil, err
 	}
@@ -84,42 +84,32 @@ func (p typeFormPage) head() (string, string) {
 	return p.Type.GetTitle(), "pass-types"
 }
 
-var units = map[string]passv1.ValidityUnit{
-	"day": passv1.ValidityUnit_VALIDITY_UNIT_DAY, "week": passv1.ValidityUnit_VALIDITY_UNIT_WEEK,
-	"month": passv1.ValidityUnit_VALIDITY_UNIT_MONTH, "year": passv1.ValidityUnit_VALIDITY_UNIT_YEAR,
-}
-
 func typeForm(f *form, t *typeView) typeFormPage {
-	return typeFormPage{Form: f, Type: t,
-		Units: []option{{"day", "days"}, {"week", "weeks"}, {"month", "months"}, {"year", "years"}},
-		Kinds: []grant{
-			{"class", "Classes", ""}, {"event", "Events", ""}, {"workshop", "Workshops", ""}, {"course", "Courses", ""}, {"appointment", "Appointments", ""},
-		},
+	p := typeFormPage{Form: f, Type: t, Units: optionsOf(enum.Names[passv1.ValidityUnit](), pluralOf)}
+	for _, kind := range eventtype.Names() {
+		p.Kinds = append(p.Kinds, grant{Name: kind, Title: upperFirst(pluralOf(kind))})
 	}
+	return p
 }
 
-func (v *visit) newPassType() error {
-	return v.render("pass-type", typeForm(newForm("uses", "10", "count", "6", "unit", "month", "kinds", "class"), nil))
+func (r *request) newPassType() error {
+	return r.render("pass-type", typeForm(newForm("uses", "10", "count", "6", "unit", "month", "kinds", "class"), nil))
 }
 
-func (v *visit) passType() error {
-	t, err := v.findPassType()
+func (r *request) passType() error {
+	t, err := r.findPassType()
 	if err != nil {
 		return err
 	}
 	f := newForm("title", t.GetTitle(), "description", t.GetDescription(), "uses", strconv.Itoa(int(t.GetTotalUses())),
 		"count", strconv.Itoa(int(t.GetValidityCount())), "price", amount(t.GetPrice()))
-	for name, unit := range units {
-		if unit == t.GetValidityUnit() {
-			f.values.Set("unit", name)
-		}
-	}
+	f.values.Set("unit", enum.Name(t.GetValidityUnit()))
 	f.values["kinds"] = t.GetEligibleEventTypes()
-	return v.render("pass-type", typeForm(f, &t))
+	return r.render("pass-type", typeForm(f, &t))
 }
 
-func (v *visit) findPassType() (typeView, error) {
-	res, err := v.web.services.passes.GetPassType(v.ctx, &passv1.GetPassTypeRequest{Id: v.r.PathValue("id")})
+func (r *request) findPassType() (typeView, error) {
+	res, err := r.services.passes.GetPassType(r.ctx, &passv1.GetPassTypeRequest{Id: r.path("id")})
 	return typeView{res.GetPassType()}, err
 }
 
@@ -137,65 +127,55 @@ func readType(f *form) *passv1.CreatePassTypeRequest {
 	if !given {
 		f.add("count", "The validity is needed.")
 	}
-	req.TotalUses, req.ValidityCount, req.ValidityUnit = int32(uses), int32(count), units[f.text("unit")]
+	req.TotalUses, req.ValidityCount = int32(uses), int32(count)
+	req.ValidityUnit, _ = enum.Parse[passv1.ValidityUnit](f.text("unit"))
 	req.Price, _ = f.money("price", "The price")
 	return req
 }
 
-func (v *visit) createPassType() error {
-	f := v.sent()
+func (r *request) createPassType() error {
+	f := r.sent(typeFields)
 	req := readType(f)
-	if f.Failed() {
-		return v.again("pass-type", typeForm(f, nil))
-	}
-	res, err := v.web.services.passes.CreatePassType(v.write("create"), req)
+	res, err := submit(r, f, r.services.passes.CreatePassType, req)
 	if err != nil {
-		if f.refuse(err, typeFields) {
-			return v.again("pass-type", typeForm(f, nil))
-		}
-		return err
+		return r.again(err, "pass-type", typeForm(f, nil))
 	}
-	v.record("pass_type.create", res.GetPassType().GetId(), detail("title", "", req.GetTitle()))
-	return v.back("/pass-types", "The pass type is added.")
+	r.target(res.GetPassType().GetId())
+	r.detail("title", "", req.GetTitle())
+	return r.back("/pass-types", "The pass type is added.")
 }
 
-func (v *visit) updatePassType() error {
-	t, err := v.findPassType()
+func (r *request) updatePassType() error {
+	t, err := r.findPassType()
 	if err != nil {
 		return err
 	}
-	f := v.sent()
+	f := r.sent(typeFields)
 	req := readType(f)
-	if f.Failed() {
-		return v.again("pass-type", typeForm(f, &t))
-	}
-	_, err = v.web.services.passes.UpdatePassType(v.write("update"), &passv1.UpdatePassTypeRequest{
+	_, err = submit(r, f, r.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{
 		Id: t.GetId(), Title: &req.Title, Description: &req.Description, TotalUses: &req.TotalUses, ValidityCount: &req.ValidityCount,
 		ValidityUnit: req.GetValidityUnit(), Price: &req.Price, EligibleEventTypes: &passv1.EventTypes{Types: req.GetEligibleEventTypes()},
 	})
 	if err != nil {
-		if f.refuse(err, typeFields) {
-			return v.again("pass-type", typeForm(f, &t))
-		}
-		return err
+		return r.again(err, "pass-type", typeForm(f, &t))
 	}
-	v.record("pass_type.update", t.GetId(), detail("title", t.GetTitle(), req.GetTitle()), detail("price", amount(t.GetPrice()), amount(req.GetPrice())))
-	return v.back("/pass-types", "Saved.")
+	r.detail("title", t.GetTitle(), req.GetTitle())
+	r.detail("price", amount(t.GetPrice()), amount(req.GetPrice()))
+	return r.back("/pass-types", "Saved.")
 }
 
-func (v *visit) archivePassType() error {
+func (r *request) archivePassType() error {
 	status, said := passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED, "The pass type is archived: it is no longer sold. Passes that customers hold stay good."
-	if v.r.PathValue("action") == "restore" {
+	if r.path("action") == "restore" {
 		status, said = passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE, "The pass type is sold again."
-	} else if v.r.PathValue("action") != "archive" {
+	} else if r.path("action") != "archive" {
 		return fault.Missing("page")
 	}
-	_, err := v.web.services.passes.UpdatePassType(v.write("status"), &passv1.UpdatePassTypeRequest{Id: v.r.PathValue("id"), Status: status})
+	_, err := perform(r, r.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{Id: r.path("id"), Status: status})
 	if err != nil {
-		return v.refused("/pass-types", err)
+		return r.refused("/pass-types", err)
 	}
-	v.record("pass_type."+v.r.PathValue("action"), v.r.PathValue("id"))
-	return v.back("/pass-types", said)
+	return r.back("/pass-types", said)
 }
 
 // assignPage gives a pass to a customer.
@@ -207,51 +187,48 @@ type assignPage struct {
 
 func (assignPage) head() (string, string) { return "Assign a pass", "customers" }
 
-func (v *visit) assignPage(f *form) (assignPage, error) {
-	c, err := v.findCustomer()
+func (r *request) assignPage(f *form) (assignPage, error) {
+	c, err := r.findCustomer()
 	if err != nil {
 		return assignPage{}, err
 	}
 	page := assignPage{Customer: c.Customer, Form: f}
-	types, err := v.web.services.passes.ListPassTypes(v.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE})
+	types, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE})
 	if err != nil {
 		return page, err
 	}
 	for _, t := range types.GetPassTypes() {
 		page.Types = append(page.Types, option{t.GetId(), t.GetTitle() + ": " + plural(t.GetTotalUses(), "credit", "credits") + ", " +
-			typeView{t}.Validity() + ", " + money(t.GetPrice(), t.GetCurrency())})
+			typeView{t}.Validity() + ", " + priceText(t.GetPrice(), t.GetCurrency())})
 	}
 	return page, nil
 }
 
-func (v *visit) assignForm() error {
-	page, err := v.assignPage(newForm("start", v.web.now().In(v.session.Clock.Zone).Format("2006-01-02"), "paid", "card"))
+func (r *request) assignForm() error {
+	page, err := r.assignPage(newForm("start", r.web.now().In(r.session.Clock.Zone).Format("2006-01-02"), "paid", "card"))
 	if err != nil {
 		return err
 	}
-	return v.render("assign", page)
+	return r.render("assign", page)
 }
 
-func (v *visit) assign() error {
-	page, err := v.assignPage(v.sent())
+func (r *request) assign() error {
+	page, err := r.assignPage(r.sent(map[string]string{"pass_type_id": "type", "start_date": "start", "purchase.reference": "reference"}))
 	if err != nil {
 		return err
 	}
 	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", "A pass type"), StartDate: page.Form.text("start")}
 	if page.Form.text("paid") == "card" {
-		req.Purchase = &passv1.PassPurchase{Method: "CARD", Reference: page.Form.text("reference")}
+		req.Purchase = &passv1.PassPurchase{Method: money.MethodCard, Reference: page.Form.text("reference")}
 	}
-	if !page.Form.Failed() {
-		res, err := v.web.services.passes.AssignCustomerPass(v.write("assign"), req)
-		if err == nil {
-			v.record("customer_pass.assign", res.GetCustomerPass().GetId(), detail("customer", "", page.Customer.GetId()), detail("paid", "", page.Form.text("paid")))
-			return v.back("/passes/"+res.GetCustomerPass().GetId(), "The pass is assigned.")
-		}
-		if !page.Form.refuse(err, map[string]string{"pass_type_id": "type", "start_date": "start", "purchase.reference": "reference"}) {
-			return err
-		}
+	res, err := submit(r, page.Form, r.services.passes.AssignCustomerPass, req)
+	if err != nil {
+		return r.again(err, "assign", page)
 	}
-	return v.again("assign", page)
+	r.target(res.GetCustomerPass().GetId())
+	r.detail("customer", "", page.Customer.GetId())
+	r.detail("paid", "", page.Form.text("paid"))
+	return r.back("/passes/"+res.GetCustomerPass().GetId(), "The pass is assigned.")
 }
 
 // entryOfLedger is a change of credits as a page shows it.
@@ -289,132 +266,116 @@ type passPage struct {
 
 func (p passPage) head() (string, string) { return p.Pass.Title, "customers" }
 
-func (v *visit) findPass() (passPage, error) {
-	s := v.web.services
-	res, err := s.passes.GetCustomerPass(v.ctx, &passv1.GetCustomerPassRequest{Id: v.r.PathValue("id")})
+func (r *request) findPass() (passPage, error) {
+	s := r.services
+	res, err := s.passes.GetCustomerPass(r.ctx, &passv1.GetCustomerPassRequest{Id: r.path("id")})
 	if err != nil {
 		return passPage{}, err
 	}
 	p := res.GetCustomerPass()
 	page := passPage{Form: newForm("expiry", p.GetExpiryDate())}
-	names, err := s.customers.BatchGetCustomers(v.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{p.GetCustomerId()}, IncludeDeleted: true})
+	names, err := s.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{p.GetCustomerId()}, IncludeDeleted: true})
 	if err != nil {
 		return page, err
 	}
 	if list := names.GetCustomers(); len(list) > 0 {
 		page.Customer = list[0]
 	}
-	kind, err := s.passes.GetPassType(v.ctx, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
+	kind, err := s.passes.GetPassType(r.ctx, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
 	if err != nil {
 		return page, err
 	}
 	page.Pass = passView{p, kind.GetPassType().GetTitle()}
-	ledger, err := s.passes.ListLedgerEntries(v.ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageSize: 100, PageToken: v.query("page")})
+	ledger, err := s.passes.ListLedgerEntries(r.ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageSize: 100, PageToken: r.query("page")})
 	if err != nil {
 		return page, err
 	}
 	for _, e := range ledger.GetEntries() {
 		page.Ledger = append(page.Ledger, entryOfLedger{e})
 	}
-	page.Next = v.with("page", ledger.GetNextPageToken())
+	page.Next = r.with("page", ledger.GetNextPageToken())
 	return page, nil
 }
 
-func (v *visit) pass() error {
-	page, err := v.findPass()
+func (r *request) adjustPass() error {
+	page, err := r.findPass()
 	if err != nil {
 		return err
 	}
-	return v.render("pass", page)
-}
-
-func (v *visit) adjustPass() error {
-	page, err := v.findPass()
-	if err != nil {
-		return err
-	}
-	page.Form = v.sent()
-	page.Form.values["expiry"] = []string{page.Pass.GetExpiryDate()}
-	credits, given := page.Form.integer("credits", "The change", -100_000, 100_000)
+	f := r.sent(nil)
+	f.values.Set("expiry", page.Pass.GetExpiryDate())
+	page.Form = f
+	credits, given := f.integer("credits", "The change", -100_000, 100_000)
 	if !given || credits == 0 {
-		page.Form.add("credits", "Say how many credits to add, or with a minus how many to take.")
+		f.add("credits", "Say how many credits to add, or with a minus how many to take.")
 	}
-	reason := page.Form.required("reason", "A reason")
-	if page.Form.Failed() {
-		return v.again("pass", page)
-	}
-	res, err := v.web.services.passes.AdjustCredits(v.write("adjust"), &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
+	reason := f.required("reason", "A reason")
+	res, err := submit(r, f, r.services.passes.AdjustCredits, &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
 	if err != nil {
-		if page.Form.refuse(err, nil) {
-			return v.again("pass", page)
-		}
-		return err
+		return r.again(err, "pass", page)
 	}
-	v.record("customer_pass.adjust", page.Pass.GetId(), detail("customer", "", page.Pass.GetCustomerId()), detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(res.GetCustomerPass().GetRemainingUses()))), detail("reason", "", reason))
-	return v.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(res.GetCustomerPass().GetRemainingUses(), "credit", "credits")+".")
+	after := res.GetCustomerPass().GetRemainingUses()
+	r.detail("customer", "", page.Pass.GetCustomerId())
+	r.detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(after)))
+	r.detail("reason", "", reason)
+	return r.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(after, "credit", "credits")+".")
 }
 
-func (v *visit) extendPass() error {
-	page, err := v.findPass()
+func (r *request) extendPass() error {
+	page, err := r.findPass()
 	if err != nil {
 		return err
 	}
-	page.Form = v.sent()
+	page.Form = r.sent(map[string]string{"expiry_date": "expiry"})
 	expiry := page.Form.required("expiry", "A date")
-	if !page.Form.Failed() {
-		_, err = v.web.services.passes.UpdateCustomerPass(v.write("expiry"), &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
-		if err == nil {
-			v.record("customer_pass.expiry", page.Pass.GetId(), detail("expiry_date", page.Pass.GetExpiryDate(), expiry))
-			return v.back("/passes/"+page.Pass.GetId(), "The pass is now valid until "+wallDate(expiry)+".")
-		}
-		if !page.Form.refuse(err, map[string]string{"expiry_date": "expiry"}) {
-			return err
-		}
-	}
-	return v.again("pass", page)
-}
-
-func (v *visit) confirmPass() error {
-	var p confirmPage
-	switch v.r.PathValue("action") {
-	case "pause":
-		p = confirmPage{Title: "Pause this pass", Button: "Pause", Effects: []string{"It cannot pay until it is resumed.", "When it is resumed, its last day moves by as many days as it was paused."}}
-	case "resume":
-		p = confirmPage{Title: "Resume this pass", Button: "Resume", Effects: []string{"It can pay again, and its last day moves by as many days as it was paused."}}
-	case "cancel":
-		p = confirmPage{Title: "Cancel this pass", Button: "Cancel for good", Danger: true, Effects: []string{
-			"It can never pay again: a cancelled pass cannot be brought back.", "Bookings that it has paid stay. No money is moved.",
-		}}
-	default:
-		return fault.Missing("page")
-	}
-	page, err := v.findPass()
+	_, err = submit(r, page.Form, r.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
 	if err != nil {
-		return err
+		return r.again(err, "pass", page)
 	}
-	p.Section, p.Subject, p.Action, p.Back = "customers", page.Pass.Title+" of "+fullName(page.Customer), v.r.URL.Path, "/passes/"+page.Pass.GetId()
-	return v.render("confirm", p)
+	r.detail("expiry_date", page.Pass.GetExpiryDate(), expiry)
+	return r.back("/passes/"+page.Pass.GetId(), "The pass is now valid until "+wallDate(expiry)+".")
 }
 
-func (v *visit) changePass() error {
-	states := map[string]struct {
-		status passv1.CustomerPassStatus
-		said   string
-	}{
-		"pause":  {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "The pass is paused."},
-		"resume": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "The pass is resumed."},
-		"cancel": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "The pass is cancelled."},
-	}
-	action := v.r.PathValue("action")
-	to, ok := states[action]
+// passActions are what can be done to a customer's pass, as the page before it says.
+var passActions = map[string]confirmPage{
+	"pause":  {Title: "Pause this pass", Button: "Pause", Effects: []string{"It cannot pay until it is resumed.", "When it is resumed, its last day moves by as many days as it was paused."}},
+	"resume": {Title: "Resume this pass", Button: "Resume", Effects: []string{"It can pay again, and its last day moves by as many days as it was paused."}},
+	"cancel": {Title: "Cancel this pass", Button: "Cancel for good", Danger: true, Effects: []string{
+		"It can never pay again: a cancelled pass cannot be brought back.", "Bookings that it has paid stay. No money is moved.",
+	}},
+}
+
+func (r *request) confirmPass() error {
+	p, ok := passActions[r.path("action")]
 	if !ok {
 		return fault.Missing("page")
 	}
-	path := "/passes/" + v.r.PathValue("id")
-	_, err := v.web.services.passes.UpdateCustomerPass(v.write("status"), &passv1.UpdateCustomerPassRequest{Id: v.r.PathValue("id"), Status: to.status})
+	page, err := r.findPass()
 	if err != nil {
-		return v.refused(path, err)
+		return err
 	}
-	v.record("customer_pass."+action, v.r.PathValue("id"))
-	return v.back(path, to.said)
+	return r.confirm(p, "customers", page.Pass.Title+" of "+fullName(page.Customer), "/passes/"+page.Pass.GetId())
+}
+
+// passStates are the states that the actions put a customer's pass into.
+var passStates = map[string]struct {
+	status passv1.CustomerPassStatus
+	said   string
+}{
+	"pause":  {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "The pass is paused."},
+	"resume": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "The pass is resumed."},
+	"cancel": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "The pass is cancelled."},
+}
+
+func (r *request) changePass() error {
+	to, ok := passStates[r.path("action")]
+	if !ok {
+		return fault.Missing("page")
+	}
+	path := "/passes/" + r.path("id")
+	_, err := perform(r, r.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: r.path("id"), Status: to.status})
+	if err != nil {
+		return r.refused(path, err)
+	}
+	return r.back(path, to.said)
 }

@@ -34,8 +34,8 @@ type exportedRecord struct {
 
 // exportCustomer answers with everything that is stored about a customer, as a
 // file. It is whole before it is sent: half of one would look like all of it.
-func (v *visit) exportCustomer() error {
-	page, err := v.findCustomer()
+func (r *request) exportCustomer() error {
+	page, err := r.findCustomer()
 	if err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func (v *visit) exportCustomer() error {
 		Customer   string           `json:"customer_id"`
 		ExportedAt time.Time        `json:"exported_at"`
 		Records    []exportedRecord `json:"records"`
-	}{v.session.Company.GetId(), page.Customer.GetId(), v.web.now().UTC().Truncate(time.Second), []exportedRecord{}}
-	for _, s := range v.web.services.stores {
-		records, err := v.stored(s, page.Customer.GetId())
+	}{r.session.Company.GetId(), page.Customer.GetId(), r.web.now().UTC().Truncate(time.Second), []exportedRecord{}}
+	for _, s := range r.services.stores {
+		records, err := r.stored(s, page.Customer.GetId())
 		if err != nil {
 			return fmt.Errorf("export of %s: %w", s.name, err)
 		}
@@ -59,17 +59,14 @@ func (v *visit) exportCustomer() error {
 	if err := e.Encode(document); err != nil {
 		return err
 	}
-	v.record("customer.export", page.Customer.GetId())
-	v.done = true
-	v.w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="`+page.Customer.GetId()+`.json"`)
-	v.w.WriteHeader(http.StatusOK)
-	_, _ = b.WriteTo(v.w)
+	r.changed()
+	r.w.Header().Set("Content-Disposition", `attachment; filename="`+page.Customer.GetId()+`.json"`)
+	r.answer(http.StatusOK, "application/json; charset=utf-8", b.Bytes())
 	return nil
 }
 
-func (v *visit) stored(s personalStore, customer string) ([]exportedRecord, error) {
-	stream, err := s.client.ExportPersonalData(v.ctx, &privacyv1.ExportPersonalDataRequest{CustomerId: customer})
+func (r *request) stored(s personalStore, customer string) ([]exportedRecord, error) {
+	stream, err := s.client.ExportPersonalData(r.ctx, &privacyv1.ExportPersonalDataRequest{CustomerId: customer})
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +79,8 @@ func (v *visit) stored(s personalStore, customer string) ([]exportedRecord, erro
 		if err != nil {
 			return nil, err
 		}
-		r := res.GetRecord()
-		records = append(records, exportedRecord{r.GetService(), r.GetKind(), r.GetId(), json.RawMessage(r.GetJson())})
+		one := res.GetRecord()
+		records = append(records, exportedRecord{one.GetService(), one.GetKind(), one.GetId(), json.RawMessage(one.GetJson())})
 	}
 }
 
@@ -108,30 +105,30 @@ func (p erasePage) Name() string { return fullName(p.Customer) }
 func (p erasePage) Open() bool { return len(p.Bookings)+len(p.Passes) > 0 }
 
 // eraseForm shows what an erasure would do, what is in its way, or how far it is.
-func (v *visit) eraseForm() error {
-	res, err := v.web.services.erasures.GetErasure(v.ctx, &privacyv1.GetErasureRequest{CustomerId: v.r.PathValue("id")})
+func (r *request) eraseForm() error {
+	res, err := r.services.erasures.GetErasure(r.ctx, &privacyv1.GetErasureRequest{CustomerId: r.path("id")})
 	if err == nil {
-		return v.render("erase", erasePage{Erasure: res.GetErasure()})
+		return r.render("erase", erasePage{Erasure: res.GetErasure()})
 	}
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	page, err := v.erasable()
+	page, err := r.erasable()
 	if err != nil {
 		return err
 	}
-	return v.render("erase", page)
+	return r.render("erase", page)
 }
 
 // erasable is a customer with what is in the way of an erasure.
-func (v *visit) erasable() (erasePage, error) {
-	found, err := v.findCustomer()
+func (r *request) erasable() (erasePage, error) {
+	found, err := r.findCustomer()
 	if err != nil {
 		return erasePage{}, err
 	}
 	page := erasePage{Customer: found.Customer, Form: newForm()}
 	size, since := int32(100), "1900-01-01"
-	txns, err := v.web.services.bookings.ListTransactions(v.ctx, &bookingv1.ListTransactionsRequest{
+	txns, err := r.services.bookings.ListTransactions(r.ctx, &bookingv1.ListTransactionsRequest{
 		CustomerId: found.Customer.GetId(), PageSize: &size, StartDate: &since, FutureOnly: true,
 	})
 	if err != nil {
@@ -150,7 +147,7 @@ func (v *visit) erasable() (erasePage, error) {
 		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
 		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED,
 	} {
-		passes, err := v.web.services.passes.ListCustomerPasses(v.ctx, &passv1.ListCustomerPassesRequest{
+		passes, err := r.services.passes.ListCustomerPasses(r.ctx, &passv1.ListCustomerPassesRequest{
 			CustomerId: found.Customer.GetId(), PageSize: 200, Status: status,
 		})
 		if err != nil {
@@ -163,39 +160,38 @@ func (v *visit) erasable() (erasePage, error) {
 
 // eraseAgain goes on with the erasure of a form that was sent before: the services
 // may not have confirmed it. A deleted customer whom nobody erased stays as it is.
-func (v *visit) eraseAgain() error {
-	customer, erasures := v.r.PathValue("id"), v.web.services.erasures
-	_, err := erasures.GetErasure(v.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
+func (r *request) eraseAgain() error {
+	customer, erasures := r.path("id"), r.services.erasures
+	_, err := erasures.GetErasure(r.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
 	if err == nil {
-		_, err = erasures.EraseCustomer(v.ctx, &privacyv1.EraseCustomerRequest{CustomerId: customer})
+		_, err = erasures.EraseCustomer(r.ctx, &privacyv1.EraseCustomerRequest{CustomerId: customer})
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	return v.eraseForm()
+	return r.eraseForm()
 }
 
 // eraseCustomer erases, once the name was typed and nothing is in the way.
-func (v *visit) eraseCustomer() error {
-	page, err := v.erasable()
+func (r *request) eraseCustomer() error {
+	page, err := r.erasable()
 	if fault.Is(err, fault.NotFound) {
-		return v.eraseAgain()
+		return r.eraseAgain()
 	}
 	if err != nil {
 		return err
 	}
-	page.Form = v.sent()
+	page.Form = r.sent(nil)
 	if !slices.Equal(strings.Fields(page.Form.text("name")), strings.Fields(page.Name())) {
 		page.Form.add("name", "Type the customer's name as it stands above.")
 	}
 	if page.Open() || page.Form.Failed() {
 		page.Form.values.Del("name")
-		return v.again("erase", page)
+		return r.notAccepted("erase", page)
 	}
 	customer := page.Customer.GetId()
-	if _, err := v.web.services.erasures.EraseCustomer(v.write("erase"), &privacyv1.EraseCustomerRequest{CustomerId: customer}); err != nil {
-		return v.refused("/customers/"+customer+"/erase", err)
+	if _, err := perform(r, r.services.erasures.EraseCustomer, &privacyv1.EraseCustomerRequest{CustomerId: customer}); err != nil {
+		return r.refused("/customers/"+customer+"/erase", err)
 	}
-	v.record("customer.erase", customer)
-	return v.back("/customers/"+customer+"/erase", "The customer is erased. The services confirm it within minutes.")
+	return r.back("/customers/"+customer+"/erase", "The customer is erased. The services confirm it within minutes.")
 }

@@ -71,6 +71,7 @@ func privacyWorld(t *testing.T, end error) *world {
 }
 
 func TestExportCustomer(t *testing.T) {
+	t.Parallel()
 	t.Run("an owner gets one file with what every service has, and the audit log says so", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		a := w.get("/customers/cust_1/export")
@@ -99,6 +100,7 @@ func TestExportCustomer(t *testing.T) {
 }
 
 func TestEraseCustomer(t *testing.T) {
+	t.Parallel()
 	t.Run("the name has to be typed as it stands", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		w.get("/customers/cust_1/erase").must(t, "&lt;Ann&gt; Smith", "cannot be undone", "stay for your books")
@@ -179,6 +181,7 @@ func unconfirmed() error {
 }
 
 func TestUnconfirmedDeletion(t *testing.T) {
+	t.Parallel()
 	t.Run("of a customer says what happened and how to go on", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		on(w.backend, "DeleteCustomer", func(*customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {

@@ -95,7 +95,7 @@ func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
 func (p *pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"asset":    func(name string) string { return p.urls[name] },
-		"money":    money,
+		"money":    priceText,
 		"notice":   noticeText,
 		"amount":   amount,
 		"plural":   plural,

@@ -1,12 +1,14 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -22,7 +24,7 @@ func filters(name, value string) bool {
 	case "event":
 		known = webhookevent.Type(value) != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED
 	case "state":
-		_, known = deliveryStates[value]
+		_, known = enum.Parse[webhookv1.DeliveryState](value)
 	case "since", "until":
 		_, err := time.Parse(time.DateOnly, value)
 		known = err == nil
@@ -50,20 +52,20 @@ func filtered(path string, query url.Values) string {
 }
 
 // deliveryFilter reads the filter of a page, of its address or of its form.
-func (v *visit) deliveryFilter(get func(string) string) *webhookv1.DeliveryFilter {
+func (r *request) deliveryFilter(get func(string) string) *webhookv1.DeliveryFilter {
+	state, _ := enum.Parse[webhookv1.DeliveryState](get("state"))
 	return &webhookv1.DeliveryFilter{
-		EndpointId: get("endpoint"), Event: webhookevent.Type(get("event")), State: deliveryStates[get("state")],
-		Since: v.dayOf(get("since"), 0), Until: v.dayOf(get("until"), 1),
+		EndpointId: get("endpoint"), Event: webhookevent.Type(get("event")), State: state,
+		Since: r.dayOf(get("since"), 0), Until: r.dayOf(get("until"), 1),
 	}
 }
 
-func (v *visit) replayDelivery() error {
-	path := "/settings/webhooks/deliveries/" + v.r.PathValue("id")
-	if _, err := v.web.services.webhooks.ReplayDelivery(v.write("replay"), &webhookv1.ReplayDeliveryRequest{Id: v.r.PathValue("id")}); err != nil {
-		return v.refused(path, err)
+func (r *request) replayDelivery() error {
+	path := "/settings/webhooks/deliveries/" + r.path("id")
+	if _, err := perform(r, r.services.webhooks.ReplayDelivery, &webhookv1.ReplayDeliveryRequest{Id: r.path("id")}); err != nil {
+		return r.refused(path, err)
 	}
-	v.record("webhook_delivery.replay", v.r.PathValue("id"))
-	return v.back(path, "It is being sent again, with a new set of retries.")
+	return r.back(path, "It is being sent again, with a new set of retries.")
 }
 
 // replayPage sends again what has failed since a moment.
@@ -74,45 +76,40 @@ type replayPage struct {
 
 func (replayPage) head() (string, string) { return "Replay what failed", "webhooks" }
 
-func (v *visit) replayForm() error {
-	_, options, err := v.endpointURLs()
+func (r *request) replayForm() error {
+	_, options, err := r.endpointURLs()
 	if err != nil {
 		return err
 	}
-	f := newForm("endpoint", v.query("endpoint"), "since", v.web.now().In(v.session.Clock.Zone).AddDate(0, 0, -1).Format("2006-01-02T15:04"))
-	return v.render("replay", replayPage{f, options})
+	f := newForm("endpoint", r.query("endpoint"), "since", r.web.now().In(r.session.Clock.Zone).AddDate(0, 0, -1).Format(wallLayout))
+	return r.render("replay", replayPage{f, options})
 }
 
-func (v *visit) replayFailed() error {
-	f := v.sent()
-	since, err := time.ParseInLocation("2006-01-02T15:04", f.text("since"), v.session.Clock.Zone)
+func (r *request) replayFailed() error {
+	f := r.sent(map[string]string{"endpoint_id": "endpoint"})
+	since, err := time.ParseInLocation(wallLayout, f.text("since"), r.session.Clock.Zone)
 	if err != nil {
 		f.add("since", "Give a date and a time.")
 	}
 	req := &webhookv1.ReplayFailedRequest{EndpointId: f.text("endpoint"), Since: timestamppb.New(since)}
-	var res *webhookv1.ReplayFailedResponse
-	if !f.Failed() {
-		res, err = v.web.services.webhooks.ReplayFailed(v.write("replay"), req)
-		if err != nil && !f.refuse(err, map[string]string{"endpoint_id": "endpoint"}) {
-			return err
-		}
-	}
+	res, err := submit(r, f, r.services.webhooks.ReplayFailed, req)
 	if f.Failed() {
-		_, options, err := v.endpointURLs()
+		_, options, err := r.endpointURLs()
 		if err != nil {
 			return err
 		}
-		return v.again("replay", replayPage{f, options})
+		return r.notAccepted("replay", replayPage{f, options})
 	}
-	target := req.GetEndpointId()
-	if target == "" {
-		target = "all endpoints"
+	if err != nil {
+		return err
 	}
-	v.record("webhook_delivery.replay_failed", target, detail("since", "", since.UTC().Format(time.RFC3339)), detail("count", "", fmt.Sprint(res.GetReplayed())))
+	r.target(cmp.Or(req.GetEndpointId(), "all endpoints"))
+	r.detail("since", "", since.UTC().Format(time.RFC3339))
+	r.detail("count", "", fmt.Sprint(res.GetReplayed()))
 	if res.GetReplayed() == 0 {
-		return v.sayFailed("/settings/webhooks/deliveries", nothingToReplay(res.GetTests()))
+		return r.sayFailed("/settings/webhooks/deliveries", nothingToReplay(res.GetTests()))
 	}
-	return v.back("/settings/webhooks/deliveries", plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
+	return r.back("/settings/webhooks/deliveries", plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
 }
 
 // nothingToReplay says why nothing is sent again, of so many test deliveries.
@@ -126,42 +123,40 @@ func nothingToReplay(tests int64) string {
 }
 
 // replaySelected sends those again that were ticked.
-func (v *visit) replaySelected() error {
-	back := local(v.value("back"), "/settings/webhooks/deliveries")
-	ids := v.sent().All("ids")
+func (r *request) replaySelected() error {
+	back := local(r.value("back"), "/settings/webhooks/deliveries")
+	ids := r.sent(nil).All("ids")
 	if len(ids) == 0 {
-		v.flash("failed", "Tick the deliveries first that are to be sent again.")
-		v.redirect(back)
-		return nil
+		return r.sayFailed(back, "Tick the deliveries first that are to be sent again.")
 	}
-	res, err := v.web.services.webhooks.ReplayDeliveries(v.write("replay"), &webhookv1.ReplayDeliveriesRequest{Ids: ids})
+	res, err := perform(r, r.services.webhooks.ReplayDeliveries, &webhookv1.ReplayDeliveriesRequest{Ids: ids})
 	if err != nil {
-		return v.refused(back, err)
+		return r.refused(back, err)
 	}
-	v.record("webhook_delivery.replay_selected", "selection", detail("count", "", fmt.Sprint(res.GetReplayed())), detail("first", "", ids[0]))
+	r.target("selection")
+	r.detail("count", "", fmt.Sprint(res.GetReplayed()))
+	r.detail("first", "", ids[0])
 	said := plural(res.GetReplayed(), "delivery is", "deliveries are") + " being sent again."
 	if n := res.GetSkipped(); n > 0 {
 		said += " " + plural(n, "was", "were") + " left out: being sent just now, or of an endpoint that is disabled or deleted."
 	}
-	return v.back(back, said)
+	return r.back(back, said)
 }
 
 // confirmReplay says how many deliveries a filter holds, before they are replayed.
-func (v *visit) confirmReplay() error {
-	query := filterQuery(v.query)
+func (r *request) confirmReplay() error {
+	query := filterQuery(r.query)
 	back := filtered("/settings/webhooks/deliveries", query)
-	filter := v.deliveryFilter(v.query)
-	res, err := v.web.services.webhooks.CountDeliveries(v.ctx, &webhookv1.CountDeliveriesRequest{Filter: filter})
+	filter := r.deliveryFilter(r.query)
+	res, err := r.services.webhooks.CountDeliveries(r.ctx, &webhookv1.CountDeliveriesRequest{Filter: filter})
 	if err != nil {
 		return err
 	}
 	switch {
 	case res.GetMore():
-		v.flash("failed", "More than "+thousands(res.GetCount())+" deliveries fit these filters, which is too many to replay at once. Narrow them, by time or by endpoint.")
-		v.redirect(back)
-		return nil
+		return r.sayFailed(back, "More than "+thousands(res.GetCount())+" deliveries fit these filters, which is too many to replay at once. Narrow them, by time or by endpoint.")
 	case res.GetCount() == 0:
-		return v.sayFailed(back, nothingToReplay(res.GetTests()))
+		return r.sayFailed(back, nothingToReplay(res.GetTests()))
 	}
 	number := plural(res.GetCount(), "delivery", "deliveries")
 	p := confirmPage{
@@ -176,7 +171,7 @@ func (v *visit) confirmReplay() error {
 	for name, values := range query {
 		p.Hidden[name] = values[0]
 	}
-	return v.render("confirm", p)
+	return r.render("confirm", p)
 }
 
 // filterText says to a person what is filtered.
@@ -197,20 +192,21 @@ func filterText(query url.Values) string {
 }
 
 // replayFiltered sends everything again that a filter held when it was counted.
-func (v *visit) replayFiltered() error {
-	query := filterQuery(v.value)
+func (r *request) replayFiltered() error {
+	query := filterQuery(r.value)
 	again := filtered("/settings/webhooks/deliveries/replay", query)
-	asOf, err := time.Parse(time.RFC3339Nano, v.value("as_of"))
+	asOf, err := time.Parse(time.RFC3339Nano, r.value("as_of"))
 	if err != nil {
-		v.redirect(again)
-		return nil
+		return r.to(again)
 	}
-	res, err := v.web.services.webhooks.ReplayDeliveries(v.write("replay"), &webhookv1.ReplayDeliveriesRequest{
-		Filter: v.deliveryFilter(v.value), AsOf: timestamppb.New(asOf),
+	res, err := perform(r, r.services.webhooks.ReplayDeliveries, &webhookv1.ReplayDeliveriesRequest{
+		Filter: r.deliveryFilter(r.value), AsOf: timestamppb.New(asOf),
 	})
 	if err != nil {
-		return v.refused(again, err)
+		return r.refused(again, err)
 	}
-	v.record("webhook_delivery.replay_filtered", "filter", detail("filter", "", filterText(query)), detail("count", "", fmt.Sprint(res.GetReplayed())))
-	return v.back(filtered("/settings/webhooks/deliveries", query), plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
+	r.target("filter")
+	r.detail("filter", "", filterText(query))
+	r.detail("count", "", fmt.Sprint(res.GetReplayed()))
+	return r.back(filtered("/settings/webhooks/deliveries", query), plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
 }

@@ -14,6 +14,7 @@ import (
 )
 
 func TestReplays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	on(w.backend, "ListEndpoints", func(*webhookv1.ListEndpointsRequest) (*webhookv1.ListEndpointsResponse, error) {

@@ -35,40 +35,32 @@ func resetFault(err error) error {
 	return err
 }
 
-func (v *visit) findReset() (resetPage, error) {
-	p := resetPage{Form: newForm(), Token: url.PathEscape(v.r.PathValue("token"))}
-	res, err := v.web.services.admins.GetPasswordReset(v.ctx, &authv1.GetPasswordResetRequest{Token: v.r.PathValue("token")})
+func (r *request) findReset() (resetPage, error) {
+	p := resetPage{Form: newForm(), Token: url.PathEscape(r.path("token"))}
+	res, err := r.services.admins.GetPasswordReset(r.ctx, &authv1.GetPasswordResetRequest{Token: r.path("token")})
 	p.Email, p.Company = res.GetEmail(), res.GetCompanyName()
 	return p, resetFault(err)
 }
 
-func (v *visit) resetForm() error {
-	p, err := v.findReset()
+func (r *request) resetPassword() error {
+	p, err := r.findReset()
 	if err != nil {
 		return err
 	}
-	return v.render("reset", p)
-}
-
-func (v *visit) resetPassword() error {
-	p, err := v.findReset()
-	if err != nil {
-		return err
-	}
-	p.Form = v.sent()
-	password := v.newPassword(p.Form)
+	p.Form = r.sent(nil)
+	password := r.newPassword(p.Form)
 	if p.Form.Failed() {
-		return v.again("reset", p)
+		return r.notAccepted("reset", p)
 	}
-	res, err := v.web.services.admins.UsePasswordReset(v.ctx, &authv1.UsePasswordResetRequest{
-		Token: v.r.PathValue("token"), Password: password, Address: v.address(), DeviceTokens: v.devices(),
+	res, err := r.services.admins.UsePasswordReset(r.ctx, &authv1.UsePasswordResetRequest{
+		Token: r.path("token"), Password: password, Address: r.address(), DeviceTokens: r.devices(),
 	})
 	if err != nil {
-		if p.Form.refuse(resetFault(err), nil) {
-			return v.again("reset", p)
+		if p.Form.refuse(resetFault(err)) {
+			return r.notAccepted("reset", p)
 		}
 		return err
 	}
-	v.keepDevices(res.GetDeviceTokens())
-	return v.back("/sign-in", "The password is changed, and every session has ended. Sign in with the new password.")
+	r.keepDevices(res.GetDeviceTokens())
+	return r.back("/sign-in", "The password is changed, and every session has ended. Sign in with the new password.")
 }

@@ -2,156 +2,196 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 
 	"reservation.dev/platform/fault"
 )
 
-// routes registers every page: the dashboard's whole surface.
-func (web *web) routes() {
-	web.mux.HandleFunc("GET /assets/", web.serveAsset)
-	web.page("/", everybody, func(*visit) error { return fault.Missing("page") })
+// route is a page or a form of the dashboard.
+type route struct {
+	pattern string // of http.ServeMux
+	who     access
+	audited audited
+	serve   func(v *request) error
+}
 
-	web.page("GET /sign-in", everybody, (*visit).signInForm)
-	web.page("POST /sign-in", everybody, (*visit).signIn)
-	web.page("GET /sign-in/code", everybody, (*visit).codeForm)
-	web.page("POST /sign-in/code", everybody, (*visit).sendCode)
-	web.page("GET /reset/{token}", everybody, (*visit).resetForm)
-	web.page("POST /reset/{token}", everybody, (*visit).resetPassword)
-	web.page("POST /sign-out", everybody, (*visit).signOut)
-	web.page("GET /invitation/{token}", everybody, (*visit).invitation)
-	web.page("POST /invitation/{token}", everybody, (*visit).acceptInvitation)
+// get returns the route of a page.
+func get(path string, who access, serve func(v *request) error) route {
+	return route{"GET " + path, who, audited{}, serve}
+}
 
-	web.page("GET /{$}", staff, (*visit).today)
-	web.page("GET /week", staff, (*visit).week)
-	web.page("GET /events", staff, (*visit).events)
-	web.page("GET /events/new", staff, (*visit).newEvent)
-	web.page("POST /events", staff, (*visit).createEvent)
-	web.page("GET /events/{id}", staff, (*visit).event)
-	web.page("POST /events/{id}/publish", staff, (*visit).publishEvent)
-	web.page("GET /events/{id}/edit", staff, (*visit).editEvent)
-	web.page("POST /events/{id}/edit", staff, (*visit).updateEvent)
-	web.page("GET /events/{id}/prices/new", staff, (*visit).price)
-	web.page("POST /events/{id}/prices", staff, (*visit).savePrice)
-	web.page("GET /events/{id}/prices/{option}", staff, (*visit).price)
-	web.page("POST /events/{id}/prices/{option}", staff, (*visit).savePrice)
-	web.page("GET /events/{id}/prices/{option}/end", staff, (*visit).confirmPrice)
-	web.page("POST /events/{id}/prices/{option}/end", staff, (*visit).endPrice)
-	web.page("GET /events/{id}/dates/new", staff, (*visit).newDates)
-	web.page("POST /events/{id}/dates", staff, (*visit).addDates)
-	web.page("GET /events/{id}/{action}", staff, (*visit).confirmEvent)
-	web.page("POST /events/{id}/{action}", staff, (*visit).changeEvent)
-	web.page("GET /events/{id}/dates/{date}", staff, (*visit).eventDate)
-	web.page("GET /events/{id}/dates/{date}/edit", staff, (*visit).editDate)
-	web.page("POST /events/{id}/dates/{date}/edit", staff, (*visit).updateDate)
-	web.page("GET /events/{id}/dates/{date}/cancel", staff, (*visit).confirmDate)
-	web.page("POST /events/{id}/dates/{date}/cancel", staff, (*visit).cancelDate)
-	web.page("GET /events/{id}/dates/{date}/book", staff, (*visit).bookForm)
-	web.page("POST /events/{id}/dates/{date}/book", staff, (*visit).book)
-	web.page("GET /events/{id}/dates/{date}/wait", staff, (*visit).waitForm)
-	web.page("POST /events/{id}/dates/{date}/wait", staff, (*visit).wait)
-	web.page("GET /events/{id}/dates/{date}/offers/{entry}", staff, (*visit).offer)
-	web.page("POST /events/{id}/dates/{date}/offers/{entry}", staff, (*visit).acceptOffer)
-	web.page("POST /waitlist/{id}/leave", staff, (*visit).leaveWaitlist)
-	web.page("GET /bookings/{id}", staff, (*visit).booking)
-	web.page("POST /bookings/{id}/attendance", staff, (*visit).attendance)
-	web.page("GET /bookings/{id}/{action}", staff, (*visit).confirmBooking)
-	web.page("POST /bookings/{id}/{action}", staff, (*visit).changeBooking)
+// post returns the route of a form.
+func post(path string, who access, a audited, serve func(v *request) error) route {
+	return route{"POST " + path, who, a, serve}
+}
 
-	web.page("GET /customers", staff, (*visit).customers)
-	web.page("GET /customers/new", staff, (*visit).newCustomer)
-	web.page("POST /customers", staff, (*visit).createCustomer)
-	web.page("GET /customers/{id}", staff, (*visit).customer)
-	web.page("POST /customers/{id}", staff, (*visit).updateCustomer)
-	web.page("GET /customers/{id}/assign", staff, (*visit).assignForm)
-	web.page("POST /customers/{id}/assign", staff, (*visit).assign)
-	web.page("GET /customers/{id}/export", owner, (*visit).exportCustomer)
-	web.page("GET /customers/{id}/erase", owner, (*visit).eraseForm)
-	web.page("POST /customers/{id}/erase", owner, (*visit).eraseCustomer)
-	web.page("GET /customers/{id}/{action}", staff, (*visit).confirmCustomer)
-	web.page("POST /customers/{id}/{action}", staff, (*visit).changeCustomer)
+// routes returns every page and form: the dashboard's whole surface.
+func routes() []route {
+	return slices.Concat(signInRoutes(), eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(),
+		accountRoutes(), apiClientKind().routes(), apiKeyKind().routes(), companyRoutes(), webhookRoutes())
+}
 
-	web.page("GET /discounts", staff, (*visit).discounts)
-	web.page("GET /discounts/new", staff, (*visit).newDiscount)
-	web.page("POST /discounts", staff, (*visit).createDiscount)
-	web.page("GET /discounts/{id}", staff, (*visit).discount)
-	web.page("POST /discounts/{id}", staff, (*visit).updateDiscount)
-	web.page("POST /discounts/{id}/{action}", staff, (*visit).switchDiscount)
+func signInRoutes() []route {
+	return []route{
+		route{"/", everybody, audited{}, func(*request) error { return fault.Missing("page") }},
+		get("/sign-in", everybody, (*request).signInForm),
+		post("/sign-in", everybody, byAuth(), (*request).signIn),
+		get("/sign-in/code", everybody, (*request).codeForm),
+		post("/sign-in/code", everybody, byAuth(), (*request).sendCode),
+		get("/reset/{token}", everybody, show("reset", (*request).findReset)),
+		post("/reset/{token}", everybody, byAuth(), (*request).resetPassword),
+		post("/sign-out", everybody, byAuth(), (*request).signOut),
+		get("/invitation/{token}", everybody, show("invitation", (*request).findInvitation)),
+		post("/invitation/{token}", everybody, byAuth(), (*request).acceptInvitation),
+	}
+}
 
-	web.page("GET /pass-types", staff, (*visit).passTypes)
-	web.page("GET /pass-types/new", staff, (*visit).newPassType)
-	web.page("POST /pass-types", staff, (*visit).createPassType)
-	web.page("GET /pass-types/{id}", staff, (*visit).passType)
-	web.page("POST /pass-types/{id}", staff, (*visit).updatePassType)
-	web.page("POST /pass-types/{id}/{action}", staff, (*visit).archivePassType)
-	web.page("GET /passes/{id}", staff, (*visit).pass)
-	web.page("POST /passes/{id}/adjust", staff, (*visit).adjustPass)
-	web.page("POST /passes/{id}/expiry", staff, (*visit).extendPass)
-	web.page("GET /passes/{id}/{action}", staff, (*visit).confirmPass)
-	web.page("POST /passes/{id}/{action}", staff, (*visit).changePass)
+func eventRoutes() []route {
+	return []route{
+		get("/{$}", staff, (*request).today),
+		get("/week", staff, (*request).week),
+		get("/events", staff, (*request).events),
+		get("/events/new", staff, (*request).newEvent),
+		post("/events", staff, audited{"event.create", given}, (*request).createEvent),
+		get("/events/{id}", staff, (*request).event),
+		post("/events/{id}/publish", staff, audited{"event.publish", "id"}, (*request).publishEvent),
+		get("/events/{id}/edit", staff, (*request).editEvent),
+		post("/events/{id}/edit", staff, audited{"event.update", "id"}, (*request).updateEvent),
+		get("/events/{id}/prices/new", staff, show("price", (*request).findPrice)),
+		post("/events/{id}/prices", staff, audited{"event.price", "id"}, (*request).savePrice),
+		get("/events/{id}/prices/{option}", staff, show("price", (*request).findPrice)),
+		post("/events/{id}/prices/{option}", staff, audited{"event.price", "id"}, (*request).savePrice),
+		get("/events/{id}/prices/{option}/end", staff, (*request).confirmPrice),
+		post("/events/{id}/prices/{option}/end", staff, audited{"event.price_end", "id"}, (*request).endPrice),
+		get("/events/{id}/dates/new", staff, (*request).newDates),
+		post("/events/{id}/dates", staff, audited{"event.dates_add", "id"}, (*request).addDates),
+		get("/events/{id}/{action}", staff, (*request).confirmEvent),
+		post("/events/{id}/{action}", staff, audited{"event.{action}", "id"}, (*request).changeEvent),
+		get("/events/{id}/dates/{date}", staff, (*request).eventDate),
+		get("/events/{id}/dates/{date}/edit", staff, (*request).editDate),
+		post("/events/{id}/dates/{date}/edit", staff, audited{"event_date.update", "date"}, (*request).updateDate),
+		get("/events/{id}/dates/{date}/cancel", staff, (*request).confirmDate),
+		post("/events/{id}/dates/{date}/cancel", staff, audited{"event_date.cancel", "date"}, (*request).cancelDate),
+	}
+}
 
-	web.page("GET /account", staff, (*visit).account)
-	web.page("POST /account/profile", staff, (*visit).updateProfile)
-	web.page("POST /account/notices", staff, (*visit).dismissNotices)
-	web.page("POST /account/password", staff, (*visit).changePassword)
-	web.page("POST /account/totp", staff, (*visit).setupTotp)
-	web.page("POST /account/totp/confirm", staff, (*visit).confirmTotp)
-	web.page("POST /account/totp/disable", staff, (*visit).disableTotp)
-	web.page("POST /account/totp/codes", staff, (*visit).renewRecoveryCodes)
-	web.page("POST /account/sessions/end-others", staff, (*visit).endOtherSessions)
-	web.page("POST /account/sessions/{id}/end", staff, (*visit).endSession)
+func bookingRoutes() []route {
+	return []route{
+		get("/events/{id}/dates/{date}/book", staff, (*request).bookForm),
+		post("/events/{id}/dates/{date}/book", staff, audited{"booking.create", given}, (*request).book),
+		get("/events/{id}/dates/{date}/wait", staff, (*request).waitForm),
+		post("/events/{id}/dates/{date}/wait", staff, audited{"waitlist.join", given}, (*request).wait),
+		get("/events/{id}/dates/{date}/offers/{entry}", staff, (*request).offer),
+		post("/events/{id}/dates/{date}/offers/{entry}", staff, audited{"waitlist.accept", "entry"}, (*request).acceptOffer),
+		post("/waitlist/{id}/leave", staff, audited{"waitlist.leave", "id"}, (*request).leaveWaitlist),
+		get("/bookings/{id}", staff, show("booking", (*request).findBooking)),
+		post("/bookings/{id}/attendance", staff, audited{"booking.attendance", "id"}, (*request).attendance),
+		get("/bookings/{id}/{action}", staff, (*request).confirmBooking),
+		post("/bookings/{id}/{action}", staff, audited{"booking.{action}", "id"}, (*request).changeBooking),
+	}
+}
 
-	web.page("GET /settings", staff, (*visit).settings)
-	web.page("GET /settings/api-clients", owner, (*visit).apiClients)
-	web.page("GET /settings/api-clients/new", owner, (*visit).newAPIClient)
-	web.page("POST /settings/api-clients", owner, (*visit).createAPIClient)
-	web.page("GET /settings/api-clients/{id}", owner, (*visit).apiClient)
-	web.page("POST /settings/api-clients/{id}", owner, (*visit).updateAPIClient)
-	web.page("GET /settings/api-clients/{id}/{action}", owner, (*visit).confirmAPIClient)
-	web.page("POST /settings/api-clients/{id}/{action}", owner, (*visit).changeAPIClient)
+func customerRoutes() []route {
+	return []route{
+		get("/customers", staff, (*request).customers),
+		get("/customers/new", staff, (*request).newCustomer),
+		post("/customers", staff, audited{"customer.create", given}, (*request).createCustomer),
+		get("/customers/{id}", staff, (*request).customer),
+		post("/customers/{id}", staff, audited{"customer.update", "id"}, (*request).updateCustomer),
+		get("/customers/{id}/assign", staff, (*request).assignForm),
+		post("/customers/{id}/assign", staff, audited{"customer_pass.assign", given}, (*request).assign),
+		route{"GET /customers/{id}/export", owner, audited{"customer.export", "id"}, (*request).exportCustomer},
+		get("/customers/{id}/erase", owner, (*request).eraseForm),
+		post("/customers/{id}/erase", owner, audited{"customer.erase", "id"}, (*request).eraseCustomer),
+		get("/customers/{id}/{action}", staff, (*request).confirmCustomer),
+		post("/customers/{id}/{action}", staff, audited{"customer.{action}", "id"}, (*request).changeCustomer),
+	}
+}
 
-	web.page("GET /settings/api-keys", owner, (*visit).apiKeys)
-	web.page("GET /settings/api-keys/new", owner, (*visit).newAPIKey)
-	web.page("POST /settings/api-keys", owner, (*visit).createAPIKey)
-	web.page("GET /settings/api-keys/{id}", owner, (*visit).apiKey)
-	web.page("POST /settings/api-keys/{id}", owner, (*visit).updateAPIKey)
-	web.page("GET /settings/api-keys/{id}/{action}", owner, (*visit).confirmAPIKey)
-	web.page("POST /settings/api-keys/{id}/{action}", owner, (*visit).changeAPIKey)
+func discountRoutes() []route {
+	return []route{
+		get("/discounts", staff, (*request).discounts),
+		get("/discounts/new", staff, (*request).newDiscount),
+		post("/discounts", staff, audited{"discount.create", given}, (*request).createDiscount),
+		get("/discounts/{id}", staff, show("discount", (*request).findDiscount)),
+		post("/discounts/{id}", staff, audited{"discount.update", "id"}, (*request).updateDiscount),
+		post("/discounts/{id}/{action}", staff, audited{"discount.{action}", "id"}, (*request).switchDiscount),
+	}
+}
 
-	web.page("GET /settings/administrators", owner, (*visit).administrators)
-	web.page("POST /settings/administrators", owner, (*visit).invite)
-	web.page("POST /settings/invitations/{id}/revoke", owner, (*visit).revokeInvitation)
-	web.page("GET /settings/administrators/{id}", owner, (*visit).administrator)
-	web.page("GET /settings/administrators/{id}/{action}", owner, (*visit).confirmAdministrator)
-	web.page("POST /settings/administrators/{id}/{action}", owner, (*visit).changeAdministrator)
-	web.page("GET /settings/audit", owner, (*visit).auditLog)
+func passRoutes() []route {
+	return []route{
+		get("/pass-types", staff, (*request).passTypes),
+		get("/pass-types/new", staff, (*request).newPassType),
+		post("/pass-types", staff, audited{"pass_type.create", given}, (*request).createPassType),
+		get("/pass-types/{id}", staff, (*request).passType),
+		post("/pass-types/{id}", staff, audited{"pass_type.update", "id"}, (*request).updatePassType),
+		post("/pass-types/{id}/{action}", staff, audited{"pass_type.{action}", "id"}, (*request).archivePassType),
+		get("/passes/{id}", staff, show("pass", (*request).findPass)),
+		post("/passes/{id}/adjust", staff, audited{"customer_pass.adjust", "id"}, (*request).adjustPass),
+		post("/passes/{id}/expiry", staff, audited{"customer_pass.expiry", "id"}, (*request).extendPass),
+		get("/passes/{id}/{action}", staff, (*request).confirmPass),
+		post("/passes/{id}/{action}", staff, audited{"customer_pass.{action}", "id"}, (*request).changePass),
+	}
+}
 
-	web.page("GET /settings/company", owner, (*visit).company)
-	web.page("POST /settings/company", owner, (*visit).updateCompany)
+func accountRoutes() []route {
+	return []route{
+		get("/account", staff, show("account", (*request).accountPage)),
+		post("/account/profile", staff, byAuth(), (*request).updateProfile),
+		post("/account/notices", staff, byAuth(), (*request).dismissNotices),
+		post("/account/password", staff, byAuth(), (*request).changePassword),
+		post("/account/totp", staff, byAuth(), (*request).setupTotp),
+		post("/account/totp/confirm", staff, byAuth(), (*request).confirmTotp),
+		post("/account/totp/disable", staff, byAuth(), (*request).disableTotp),
+		post("/account/totp/codes", staff, byAuth(), (*request).renewRecoveryCodes),
+		post("/account/sessions/end-others", staff, byAuth(), (*request).endOtherSessions),
+		post("/account/sessions/{id}/end", staff, byAuth(), (*request).endSession),
+	}
+}
 
-	web.page("GET /settings/webhooks", owner, (*visit).webhooks)
-	web.page("GET /settings/webhooks/new", owner, (*visit).newEndpoint)
-	web.page("POST /settings/webhooks", owner, (*visit).createEndpoint)
-	web.page("GET /settings/webhooks/deliveries", owner, (*visit).deliveries)
-	web.page("POST /settings/webhooks/deliveries/selected", owner, (*visit).replaySelected)
-	web.page("GET /settings/webhooks/deliveries/replay", owner, (*visit).confirmReplay)
-	web.page("POST /settings/webhooks/deliveries/replay", owner, (*visit).replayFiltered)
-	web.page("GET /settings/webhooks/deliveries/{id}", owner, (*visit).delivery)
-	web.page("POST /settings/webhooks/deliveries/{id}/replay", owner, (*visit).replayDelivery)
-	web.page("GET /settings/webhooks/replay", owner, (*visit).replayForm)
-	web.page("POST /settings/webhooks/replay", owner, (*visit).replayFailed)
-	web.page("GET /settings/webhooks/{id}", owner, (*visit).endpoint)
-	web.page("POST /settings/webhooks/{id}", owner, (*visit).updateEndpoint)
-	web.page("POST /settings/webhooks/{id}/test", owner, (*visit).sendTest)
-	web.page("GET /settings/webhooks/{id}/{action}", owner, (*visit).confirmEndpoint)
-	web.page("POST /settings/webhooks/{id}/{action}", owner, (*visit).changeEndpoint)
+func companyRoutes() []route {
+	return []route{
+		get("/settings", staff, (*request).settings),
+		get("/settings/administrators", owner, (*request).administrators),
+		post("/settings/administrators", owner, byAuth(), (*request).invite),
+		post("/settings/invitations/{id}/revoke", owner, byAuth(), (*request).revokeInvitation),
+		get("/settings/administrators/{id}", owner, show("administrator", (*request).findAdministrator)),
+		get("/settings/administrators/{id}/{action}", owner, (*request).confirmAdministrator),
+		post("/settings/administrators/{id}/{action}", owner, byAuth(), (*request).changeAdministrator),
+		get("/settings/audit", owner, (*request).auditLog),
+		get("/settings/company", owner, (*request).company),
+		post("/settings/company", owner, byAuth(), (*request).updateCompany),
+	}
+}
+
+func webhookRoutes() []route {
+	return []route{
+		get("/settings/webhooks", owner, (*request).webhooks),
+		get("/settings/webhooks/new", owner, (*request).newEndpoint),
+		post("/settings/webhooks", owner, audited{"webhook_endpoint.create", given}, (*request).createEndpoint),
+		get("/settings/webhooks/deliveries", owner, (*request).deliveries),
+		post("/settings/webhooks/deliveries/selected", owner, audited{"webhook_delivery.replay_selected", given}, (*request).replaySelected),
+		get("/settings/webhooks/deliveries/replay", owner, (*request).confirmReplay),
+		post("/settings/webhooks/deliveries/replay", owner, audited{"webhook_delivery.replay_filtered", given}, (*request).replayFiltered),
+		get("/settings/webhooks/deliveries/{id}", owner, (*request).delivery),
+		post("/settings/webhooks/deliveries/{id}/replay", owner, audited{"webhook_delivery.replay", "id"}, (*request).replayDelivery),
+		get("/settings/webhooks/replay", owner, (*request).replayForm),
+		post("/settings/webhooks/replay", owner, audited{"webhook_delivery.replay_failed", given}, (*request).replayFailed),
+		get("/settings/webhooks/{id}", owner, (*request).endpoint),
+		post("/settings/webhooks/{id}", owner, audited{"webhook_endpoint.update", "id"}, (*request).updateEndpoint),
+		post("/settings/webhooks/{id}/test", owner, audited{"webhook_endpoint.test", "id"}, (*request).sendTest),
+		get("/settings/webhooks/{id}/{action}", owner, (*request).confirmEndpoint),
+		post("/settings/webhooks/{id}/{action}", owner, audited{"webhook_endpoint.{action}", "id"}, (*request).changeEndpoint),
+	}
 }
 
 // settings opens the first of the settings that the administrator has.
-func (v *visit) settings() error {
+func (r *request) settings() error {
 	target := "/account"
-	if v.session.Owner {
+	if r.session.Owner {
 		target = "/settings/api-clients"
 	}
-	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
+	http.Redirect(r.w, r.http, target, http.StatusSeeOther)
 	return nil
 }

@@ -105,11 +105,11 @@ func later(dates []*bookingv1.EventDate, rule *bookingv1.Recurrence, z *time.Loc
 }
 
 // zoneOf is the zone in which an event's dates are meant, or else the company's.
-func (v *visit) zoneOf(e eventView) *time.Location {
+func (r *request) zoneOf(e eventView) *time.Location {
 	if z, err := zone.Load(e.GetTimezone()); err == nil {
 		return z
 	}
-	return v.session.Clock.Zone
+	return r.session.Clock.Zone
 }
 
 // wallText prints an instant as a field has it.

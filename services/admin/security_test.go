@@ -7,42 +7,17 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
 // pendingToken is what the right password of somebody with two steps leads to.
 var pendingToken = strings.Repeat("q", sessionTokenLen)
 
-// mayOpen lets the right password in, and gives the session another token.
-func mayOpen(w *world) {
-	on(w.backend, "SignIn", func(req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
-		switch {
-		case req.GetPassword() != "right":
-			return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "wrong")
-		case req.GetEmail() == "totp@example.com":
-			return &authv1.SignInResponse{TotpRequired: true, PendingToken: pendingToken}, nil
-		}
-		return &authv1.SignInResponse{SessionToken: sessionToken, Identity: w.identity(), DeviceTokens: []string{"known-a", "known-b"}}, nil
-	})
-	on(w.backend, "FinishSignIn", func(req *authv1.FinishSignInRequest) (*authv1.FinishSignInResponse, error) {
-		switch {
-		case req.GetPendingToken() != pendingToken || req.GetTotpCode() == "999999":
-			return nil, fault.New(fault.Unauthenticated, "SIGN_IN_EXPIRED", "begin again")
-		case req.GetTotpCode() != "123456":
-			return nil, fault.Refuse("INVALID_TOTP_CODE", "wrong")
-		}
-		return &authv1.FinishSignInResponse{SessionToken: sessionToken, Identity: w.identity(), DeviceTokens: []string{"known-a"}}, nil
-	})
-}
-
 func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	paths := []string{"/sign-in", "/", "/nowhere", w.web.pages.urls["style.css"], "/assets/none.css"}
 	for _, signedIn := range []bool{false, true} {
@@ -66,6 +41,7 @@ func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 
 // Nothing inline is executed, so nothing inline must be needed.
 func TestPagesHaveNothingInline(t *testing.T) {
+	t.Parallel()
 	inline := regexp.MustCompile(`(?i)<style|<script>|<script [^>]*>[^<]|\son[a-z]+=|\sstyle=|javascript:`)
 	names, err := files.ReadDir("templates")
 	if err != nil {
@@ -101,9 +77,10 @@ func TestPagesHaveNothingInline(t *testing.T) {
 }
 
 func TestForgery(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aClient(w.backend)
+	withAPIClient(w.backend)
 	on(w.backend, "DisableApiClient", func(*authv1.DisableApiClientRequest) (*authv1.DisableApiClientResponse, error) {
 		return &authv1.DisableApiClientResponse{}, nil
 	})
@@ -135,7 +112,7 @@ func TestForgery(t *testing.T) {
 		}
 	})
 	t.Run("signing in and out cannot be forged from another site either", func(t *testing.T) {
-		mayOpen(w)
+		withSignIn(w)
 		for _, path := range []string{"/sign-in", "/sign-out"} {
 			if a := w.send(path, url.Values{"email": {"a@b.c"}, "password": {"right"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
 				t.Error(describe(a))
@@ -157,8 +134,9 @@ func TestForgery(t *testing.T) {
 }
 
 func TestRedirectionsStayHere(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	mayOpen(w)
+	withSignIn(w)
 	for next, want := range map[string]string{
 		"/customers?q=a": "/customers?q=a", "https://evil.example/": "/", "//evil.example/": "/", `/\evil.example`: "/", `\\evil.example`: "/",
 		"/\t/evil.example": "/", "javascript:alert(1)": "/", "evil": "/", "": "/", "/%0d%0aX: y": "/%0d%0aX: y",
@@ -182,6 +160,7 @@ func TestRedirectionsStayHere(t *testing.T) {
 }
 
 func TestHostHeader(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	req, err := http.NewRequest(http.MethodGet, w.server.URL+"/sign-in", nil)
 	if err != nil {
@@ -195,8 +174,9 @@ func TestHostHeader(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	mayOpen(w)
+	withSignIn(w)
 	t.Run("signing in replaces whatever cookie was there, and ends its session", func(t *testing.T) {
 		planted := strings.Repeat("p", sessionTokenLen)
 		u, _ := url.Parse(w.server.URL)
@@ -213,7 +193,7 @@ func TestSessions(t *testing.T) {
 	})
 	t.Run("over TLS the cookie is Secure and of this host alone, and browsers are told to stay", func(t *testing.T) {
 		other := newWorld(t)
-		mayOpen(other)
+		withSignIn(other)
 		other.serve("https://desk.example")
 		req, err := http.NewRequest(http.MethodPost, other.server.URL+"/sign-in", strings.NewReader("email=a%40b.c&password=right"))
 		if err != nil {
@@ -252,6 +232,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestInvitations(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	refusal := error(fault.Missing("invitation"))
 	on(w.backend, "GetInvitation", func(*authv1.GetInvitationRequest) (*authv1.GetInvitationResponse, error) {
@@ -295,6 +276,7 @@ func TestInvitations(t *testing.T) {
 }
 
 func TestStaffHaveNoSettings(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 	w.signIn()
@@ -312,74 +294,13 @@ func TestStaffHaveNoSettings(t *testing.T) {
 	}
 }
 
-// aDesk is an event with a date, and a customer, whose names are traps.
-func aDesk(w *world, title, first string) (event *bookingv1.Event, customer *customerv1.Customer) {
-	capacity := int32(8)
-	starts := timestamppb.New(time.Now().Add(time.Hour))
-	date := &bookingv1.EventDate{Id: "date_1", StartsAt: starts, DurationMinutes: 60, Timezone: "Europe/London", Capacity: &capacity, Booked: 2}
-	event = &bookingv1.Event{
-		Id: "evt_1", Title: title, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Timezone: "Europe/London", Dates: []*bookingv1.EventDate{date},
-		PricingOptions: []*bookingv1.PricingOption{{Id: "po-1", Name: "Drop-in", Price: 1250, Currency: "GBP"}},
-	}
-	customer = &customerv1.Customer{Id: "cust_1", FirstName: first, LastName: "Smith", Email: "x@example.com", CreatedAt: timestamppb.Now()}
-	who := &bookingv1.CustomerReference{Id: "cust_1", FirstName: first, LastName: "Smith"}
-	booking := &bookingv1.Booking{
-		Id: "booking_1", Spaces: 1, EventId: "evt_1", EventTitle: title, EventDateId: "date_1", StartsAt: starts,
-		Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1250, Reference: first}},
-	}
-	registration := &bookingv1.Registration{Booking: booking, Purchaser: who, TransactionId: "txn_1"}
-	on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
-		return &bookingv1.ListEventDatesResponse{Dates: []*bookingv1.ScheduledDate{{Date: date, EventId: "evt_1", EventTitle: title, Waiting: 1}}}, nil
-	})
-	on(w.backend, "GetEvent", func(req *bookingv1.GetEventRequest) (*bookingv1.GetEventResponse, error) {
-		if req.GetId() != "evt_1" {
-			return nil, fault.Missing("event")
-		}
-		return &bookingv1.GetEventResponse{Event: event}, nil
-	})
-	on(w.backend, "ListEvents", func(*bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
-		return &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{event}, Total: 1}, nil
-	})
-	on(w.backend, "ListRegistrations", func(*bookingv1.ListRegistrationsRequest) (*bookingv1.ListRegistrationsResponse, error) {
-		return &bookingv1.ListRegistrationsResponse{Registrations: []*bookingv1.Registration{registration}, Total: 1}, nil
-	})
-	on(w.backend, "GetRegistration", func(req *bookingv1.GetRegistrationRequest) (*bookingv1.GetRegistrationResponse, error) {
-		if req.GetBookingId() != "booking_1" {
-			return nil, fault.Missing("booking")
-		}
-		return &bookingv1.GetRegistrationResponse{Registration: registration}, nil
-	})
-	on(w.backend, "PreviewCancellation", func(*bookingv1.PreviewCancellationRequest) (*bookingv1.PreviewCancellationResponse, error) {
-		return &bookingv1.PreviewCancellationResponse{Outcome: &bookingv1.CancellationOutcome{Late: true, FreeUntil: timestamppb.Now()}}, nil
-	})
-	on(w.backend, "ListWaitlist", func(*bookingv1.ListWaitlistRequest) (*bookingv1.ListWaitlistResponse, error) {
-		return &bookingv1.ListWaitlistResponse{Entries: []*bookingv1.WaitlistEntry{{Id: "wait_1", CustomerId: "cust_1", Spaces: 1, Position: 1, JoinedAt: timestamppb.Now()}}, Total: 1}, nil
-	})
-	on(w.backend, "BatchGetCustomers", func(*customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
-		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{customer}}, nil
-	})
-	on(w.backend, "ListCustomers", func(*customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
-		return &customerv1.ListCustomersResponse{Customers: []*customerv1.Customer{customer}, Total: 1}, nil
-	})
-	on(w.backend, "GetCustomer", func(req *customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
-		if req.GetId() != "cust_1" {
-			return nil, fault.Missing("customer")
-		}
-		return &customerv1.GetCustomerResponse{Customer: customer}, nil
-	})
-	on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
-		return &bookingv1.ListTransactionsResponse{Transactions: []*bookingv1.Transaction{{Id: "txn_1", Purchaser: who, Bookings: []*bookingv1.Booking{booking}}}, Total: 1}, nil
-	})
-	noPasses(w)
-	return event, customer
-}
-
 func TestWhatPeopleTypeIsNoMarkup(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	const script, arabic = `<script>alert("x")</script>`, "يوجا الصباح"
 	w.company.Name = script
-	aDesk(w, arabic, script)
+	withEvent(w, arabic, script)
 	for _, path := range []string{
 		"/", "/week", "/events", "/events/evt_1", "/events/evt_1/dates/date_1", "/events/evt_1/dates/date_1/book?q=" + url.QueryEscape(script),
 		"/events/evt_1/dates/date_1/book?customer=cust_1", "/bookings/booking_1", "/bookings/booking_1/cancel",
@@ -408,9 +329,10 @@ func TestWhatPeopleTypeIsNoMarkup(t *testing.T) {
 }
 
 func TestPagesOfOthersDoNotExist(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	for _, path := range []string{
 		"/customers/cust_2", "/customers/cust_2/assign", "/customers/cust_2/delete", "/events/evt_2", "/events/evt_1/dates/date_2", "/events/evt_2/dates/date_1",
 		"/events/evt_1/dates/date_1/book?customer=cust_2", "/bookings/booking_2", "/bookings/booking_2/cancel", "/passes/cp_2", "/pass-types/pass_2",
@@ -430,6 +352,7 @@ func TestPagesOfOthersDoNotExist(t *testing.T) {
 }
 
 func TestAServiceThatIsAwayIsSaid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	for name, err := range map[string]error{"Back in a moment": fault.Away(nil), "Something went wrong": fmt.Errorf("secret detail")} {
@@ -454,9 +377,10 @@ func TestAServiceThatIsAwayIsSaid(t *testing.T) {
 }
 
 func TestPagesAreSmall(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	assets := regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 	for _, path := range []string{"/", "/customers", "/settings/company"} {
 		body := w.page(path)

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -50,23 +49,23 @@ const sessionTokenLen = 43
 
 // authenticate finds out who asks, if anybody: each request asks auth, so that a
 // session that was ended opens nothing.
-func (v *visit) authenticate() error {
-	raw := v.cookie(sessionCookie)
+func (r *request) authenticate() error {
+	raw := r.cookie(sessionCookie)
 	if len(raw) != sessionTokenLen {
 		return nil
 	}
-	res, err := v.web.services.admins.Authenticate(v.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
+	res, err := r.services.admins.Authenticate(r.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return v.enter(raw, res.GetIdentity())
+	return r.enter(raw, res.GetIdentity())
 }
 
 // enter makes the request one of the identity.
-func (v *visit) enter(raw string, identity *authv1.Identity) error {
+func (r *request) enter(raw string, identity *authv1.Identity) error {
 	company, err := id.Parse[id.Company](identity.GetCompany().GetId())
 	if err != nil {
 		return err
@@ -75,61 +74,30 @@ func (v *visit) enter(raw string, identity *authv1.Identity) error {
 	if err != nil {
 		return err
 	}
-	v.session = &session{
+	r.session = &session{
 		ID: identity.GetSession().GetId(), Administrator: identity.GetAdministrator(), Company: identity.GetCompany(),
 		Owner: identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
-		Clock: clock{Zone: loc, now: v.web.now()}, csrf: tokenOf(raw),
+		Clock: clock{Zone: loc, now: r.web.now()}, csrf: tokenOf(raw),
 		Notices: identity.GetNotices(),
 	}
-	v.ctx = rpc.WithClaims(v.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
+	r.ctx = rpc.WithClaims(r.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
 	return nil
 }
 
 // begin starts a session in this browser: under a new identifier, whatever
 // cookie it came with.
-func (v *visit) begin(raw string, identity *authv1.Identity) {
-	v.setCookie(sessionCookie, raw, identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second))
+func (r *request) begin(raw string, identity *authv1.Identity) {
+	r.setCookie(sessionCookie, raw, identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second))
 }
 
 // address returns where the browser is, as auth throttles and lists it.
-func (v *visit) address() string { return v.web.cfg.Proxies.ClientAddress(v.r) }
+func (r *request) address() string { return r.web.cfg.Proxies.ClientAddress(r.http) }
 
 // longestUserAgent is as much of a browser's name as auth keeps, in bytes.
 const longestUserAgent = 300
 
 // userAgent returns the name that the browser gives itself.
-func (v *visit) userAgent() string {
-	name := v.r.UserAgent()
+func (r *request) userAgent() string {
+	name := r.http.UserAgent()
 	return strings.ToValidUTF8(name[:min(len(name), longestUserAgent)], "")
-}
-
-// detail is one fact of a change, for the audit log.
-func detail(field, before, after string) *authv1.AuditDetail {
-	return &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)}
-}
-
-// clip keeps a detail within what the log takes.
-func clip(text string) string {
-	if r := []rune(text); len(r) > 1000 {
-		return string(r[:999]) + "…"
-	}
-	return text
-}
-
-// record writes a change that another service has made into the audit log. The
-// change stands even where the log does not answer; that is told to whoever
-// operates the platform. A form that was sent twice is recorded once, although the
-// second time finds the change made already, and so other facts before it.
-func (v *visit) record(action, target string, details ...*authv1.AuditDetail) {
-	part := "audit:" + action + ":" + target
-	for _, d := range details {
-		part += "\x00" + d.GetAfter()
-	}
-	_, err := v.web.services.audit.RecordAuditEntry(v.write(part), &authv1.RecordAuditEntryRequest{
-		Action: action, Target: target, Details: details,
-	})
-	if err != nil && fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
-		v.web.log.LogAttrs(v.ctx, slog.LevelError, "change not in the audit log",
-			slog.String("request_id", rpc.RequestID(v.ctx)), slog.String("action", action), slog.String("target", target), slog.String("error", err.Error()))
-	}
 }

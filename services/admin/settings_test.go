@@ -13,24 +13,11 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-func aClient(b *backend) *authv1.ApiClient {
-	c := &authv1.ApiClient{
-		Id: "m2m_1", Name: "CRM", Scopes: []string{"customers:read"}, State: authv1.CredentialState_CREDENTIAL_STATE_ACTIVE,
-		CreatedAt: timestamppb.Now(), RotatedAt: timestamppb.Now(),
-	}
-	on(b, "GetApiClient", func(req *authv1.GetApiClientRequest) (*authv1.GetApiClientResponse, error) {
-		if req.GetId() != c.GetId() {
-			return nil, fault.Missing("API client")
-		}
-		return &authv1.GetApiClientResponse{ApiClient: c}, nil
-	})
-	return c
-}
-
 func TestAPIClients(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	client := aClient(w.backend)
+	client := withAPIClient(w.backend)
 	on(w.backend, "ListApiClients", func(*authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
 		return &authv1.ListApiClientsResponse{ApiClients: []*authv1.ApiClient{client}}, nil
 	})
@@ -101,6 +88,7 @@ func TestAPIClients(t *testing.T) {
 }
 
 func TestWebhooks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	endpoint := &webhookv1.Endpoint{

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"time"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -27,103 +28,95 @@ func (codePage) head() (string, string) { return "Code", "" }
 // home is the page after signing in.
 const home = "/"
 
-func (v *visit) signInForm() error {
-	next := local(v.query("next"), home)
-	if v.session != nil {
-		v.redirect(next)
-		return nil
+func (r *request) signInForm() error {
+	next := local(r.query("next"), home)
+	if r.session != nil {
+		return r.to(next)
 	}
-	return v.render("sign-in", signInPage{Form: newForm(), Next: next})
+	return r.render("sign-in", signInPage{Form: newForm(), Next: next})
 }
 
-func (v *visit) signIn() error {
-	f := v.sent()
+func (r *request) signIn() error {
+	f := r.sent(nil)
 	page := signInPage{Form: f, Next: local(f.text("next"), home)}
 	email, password := f.required("email", "Your e-mail address"), f.Get("password")
 	if password == "" {
 		f.add("password", "Your password is needed.")
 	}
 	if f.Failed() {
-		return v.again("sign-in", page)
+		return r.notAccepted("sign-in", page)
 	}
-	res, err := v.web.services.admins.SignIn(v.ctx, &authv1.SignInRequest{
-		Email: email, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
+	res, err := r.services.admins.SignIn(r.ctx, &authv1.SignInRequest{
+		Email: email, Password: password, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil && res.GetTotpRequired():
 		// What goes on is in a cookie, not in the page: the password is not needed again.
-		v.setCookie(pendingCookie, res.GetPendingToken(), v.web.now().Add(pendingLifetime))
-		v.redirect("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
-		return nil
+		r.setCookie(pendingCookie, res.GetPendingToken(), r.web.now().Add(pendingLifetime))
+		return r.to("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
 	case err == nil:
-		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-		v.redirect(page.Next)
-		return nil
+		r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
+		return r.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
 		f.Summary = "E-mail address and password do not fit together."
 	case e.Kind == fault.RateLimited:
 		f.Summary = "There were too many attempts from this network. Wait " + waiting(e) + " and try again, or use a browser in which you have signed in before."
-	case !f.refuse(err, nil):
+	case !f.refuse(err):
 		return err
 	}
-	return v.again("sign-in", page)
+	return r.notAccepted("sign-in", page)
 }
 
 // pendingLifetime is how long auth waits for the code.
 const pendingLifetime = 5 * time.Minute
 
-func (v *visit) codeForm() error {
-	next := local(v.query("next"), home)
-	if v.session != nil {
-		v.redirect(next)
-		return nil
+func (r *request) codeForm() error {
+	next := local(r.query("next"), home)
+	if r.session != nil {
+		return r.to(next)
 	}
-	if v.cookie(pendingCookie) == "" {
-		v.redirect("/sign-in?" + url.Values{"next": {next}}.Encode())
-		return nil
+	if r.cookie(pendingCookie) == "" {
+		return r.to("/sign-in?" + url.Values{"next": {next}}.Encode())
 	}
-	return v.render("code", codePage{Form: newForm(), Next: next})
+	return r.render("code", codePage{Form: newForm(), Next: next})
 }
 
-func (v *visit) sendCode() error {
-	f := v.sent()
+func (r *request) sendCode() error {
+	f := r.sent(map[string]string{"totp_code": "code"})
 	page := codePage{Form: f, Next: local(f.text("next"), home)}
 	code := f.required("code", "The code")
 	if f.Failed() {
-		return v.again("code", page)
+		return r.notAccepted("code", page)
 	}
-	res, err := v.web.services.admins.FinishSignIn(v.ctx, &authv1.FinishSignInRequest{
-		PendingToken: v.cookie(pendingCookie), TotpCode: code, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
+	res, err := r.services.admins.FinishSignIn(r.ctx, &authv1.FinishSignInRequest{
+		PendingToken: r.cookie(pendingCookie), TotpCode: code, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	switch e := fault.From(err); {
 	case err == nil:
-		v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-		v.redirect(page.Next)
-		return nil
+		r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
+		return r.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
-		v.forgetCookie(pendingCookie)
-		v.flash("failed", "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
-		v.redirect("/sign-in?" + url.Values{"next": {page.Next}}.Encode())
-		return nil
+		r.forgetCookie(pendingCookie)
+		return r.sayFailed("/sign-in?"+url.Values{"next": {page.Next}}.Encode(), "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
 	case e.Reason == "INVALID_TOTP_CODE":
 		f.add("code", "This code is not right, or was used before. Wait for the next one.")
 	case e.Kind == fault.RateLimited:
 		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
-	case !f.refuse(err, map[string]string{"totp_code": "code"}):
+	case !f.refuse(err):
 		return err
 	}
-	return v.again("code", page)
+	return r.notAccepted("code", page)
 }
 
 // enterNew begins a session in this browser. Another one in it ends: it would be
 // left without a cookie.
-func (v *visit) enterNew(raw string, identity *authv1.Identity, devices []string) {
-	v.endPresent()
-	if v.cookie(pendingCookie) != "" {
-		v.forgetCookie(pendingCookie)
+func (r *request) enterNew(raw string, identity *authv1.Identity, devices []string) {
+	r.endPresent()
+	if r.cookie(pendingCookie) != "" {
+		r.forgetCookie(pendingCookie)
 	}
-	v.begin(raw, identity)
-	v.keepDevices(devices)
+	r.begin(raw, identity)
+	r.keepDevices(devices)
 }
 
 // waiting says how long a throttled person has to wait.
@@ -136,25 +129,25 @@ func waiting(f *fault.Error) string {
 }
 
 // endPresent ends the session of the cookie that the browser has sent.
-func (v *visit) endPresent() {
-	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
+func (r *request) endPresent() {
+	if raw := r.cookie(sessionCookie); len(raw) == sessionTokenLen {
 		// The new session is what counts; the old one idles out if this fails.
-		_, _ = v.web.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw})
+		_, _ = r.services.admins.SignOut(r.ctx, &authv1.SignOutRequest{SessionToken: raw})
 	}
 }
 
-func (v *visit) signOut() error {
-	if v.session != nil && !v.session.isToken(v.r.PostForm.Get(csrfField)) {
+func (r *request) signOut() error {
+	if r.session != nil && !r.session.isToken(r.http.PostForm.Get(csrfField)) {
 		return errForgery
 	}
-	if raw := v.cookie(sessionCookie); len(raw) == sessionTokenLen {
-		if _, err := v.web.services.admins.SignOut(v.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {
+	if raw := r.cookie(sessionCookie); len(raw) == sessionTokenLen {
+		if _, err := r.services.admins.SignOut(r.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {
 			return err
 		}
 	}
-	v.forgetCookie(sessionCookie)
-	v.w.Header().Set("Clear-Site-Data", `"cache"`)
-	return v.back("/sign-in", "You are signed out.")
+	r.forgetCookie(sessionCookie)
+	r.w.Header().Set("Clear-Site-Data", `"cache"`)
+	return r.back("/sign-in", "You are signed out.")
 }
 
 // invitationPage is where an invited person becomes an administrator.
@@ -168,9 +161,9 @@ type invitationPage struct {
 
 func (p invitationPage) head() (string, string) { return "Join " + p.Company, "" }
 
-func (v *visit) findInvitation() (invitationPage, error) {
-	p := invitationPage{Form: newForm(), Token: url.PathEscape(v.r.PathValue("token"))}
-	res, err := v.web.services.admins.GetInvitation(v.ctx, &authv1.GetInvitationRequest{Token: v.r.PathValue("token")})
+func (r *request) findInvitation() (invitationPage, error) {
+	p := invitationPage{Form: newForm(), Token: url.PathEscape(r.path("token"))}
+	res, err := r.services.admins.GetInvitation(r.ctx, &authv1.GetInvitationRequest{Token: r.path("token")})
 	if err != nil {
 		return p, invitationFault(err)
 	}
@@ -198,44 +191,36 @@ func invitationFault(err error) error {
 	return err
 }
 
-func (v *visit) invitation() error {
-	p, err := v.findInvitation()
+func (r *request) acceptInvitation() error {
+	p, err := r.findInvitation()
 	if err != nil {
 		return err
 	}
-	return v.render("invitation", p)
-}
-
-func (v *visit) acceptInvitation() error {
-	p, err := v.findInvitation()
-	if err != nil {
-		return err
-	}
-	p.Form = v.sent()
+	p.Form = r.sent(nil)
 	name := p.Form.required("name", "Your name")
-	password := v.newPassword(p.Form)
+	password := r.newPassword(p.Form)
 	if p.Form.Failed() {
-		return v.again("invitation", p)
+		return r.notAccepted("invitation", p)
 	}
-	res, err := v.web.services.admins.AcceptInvitation(v.ctx, &authv1.AcceptInvitationRequest{
-		Token: v.r.PathValue("token"), Name: name, Password: password, Address: v.address(), UserAgent: v.userAgent(), DeviceTokens: v.devices(),
+	res, err := r.services.admins.AcceptInvitation(r.ctx, &authv1.AcceptInvitationRequest{
+		Token: r.path("token"), Name: name, Password: password, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
 		p.Form.Summary = emailTaken
-		return v.again("invitation", p)
+		return r.notAccepted("invitation", p)
 	}
 	if err != nil {
-		if p.Form.refuse(invitationFault(err), nil) {
-			return v.again("invitation", p)
+		if p.Form.refuse(invitationFault(err)) {
+			return r.notAccepted("invitation", p)
 		}
 		return err
 	}
-	v.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-	return v.back(home, "Welcome to "+p.Company+".")
+	r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
+	return r.back(home, "Welcome to "+p.Company+".")
 }
 
 // newPassword returns the password that was chosen, typed twice.
-func (v *visit) newPassword(f *form) string {
+func (r *request) newPassword(f *form) string {
 	password := f.Get("password")
 	switch {
 	case len([]rune(password)) < 12:
@@ -247,9 +232,4 @@ func (v *visit) newPassword(f *form) string {
 }
 
 // roleName says what a role is called.
-func roleName(r authv1.AdministratorRole) string {
-	if r == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER {
-		return "Owner"
-	}
-	return "Staff"
-}
+func roleName(role authv1.AdministratorRole) string { return upperFirst(enum.Name(role)) }

@@ -14,8 +14,9 @@ import (
 )
 
 func TestTwoSteps(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	mayOpen(w)
+	withSignIn(w)
 	first := func() answer {
 		return w.send("/sign-in", url.Values{"email": {"totp@example.com"}, "password": {"right"}, "next": {"/customers?q=a"}}, nil)
 	}
@@ -64,7 +65,7 @@ func TestTwoSteps(t *testing.T) {
 	})
 	t.Run("it leads to no other site", func(t *testing.T) {
 		other := newWorld(t)
-		mayOpen(other)
+		withSignIn(other)
 		a := other.send("/sign-in", url.Values{"email": {"totp@example.com"}, "password": {"right"}, "next": {"//evil.example"}}, nil)
 		if a.to() != "/sign-in/code?next=%2F" {
 			t.Error(describe(a))
@@ -78,7 +79,7 @@ func TestTwoSteps(t *testing.T) {
 	})
 	t.Run("one that has expired begins again, and says so", func(t *testing.T) {
 		other := newWorld(t)
-		mayOpen(other)
+		withSignIn(other)
 		other.send("/sign-in", url.Values{"email": {"totp@example.com"}, "password": {"right"}}, nil)
 		a := other.send("/sign-in/code", url.Values{"code": {"999999"}}, nil)
 		if a.to() != "/sign-in?next=%2F" || a.cookie(pendingCookie) == nil {
@@ -89,8 +90,9 @@ func TestTwoSteps(t *testing.T) {
 }
 
 func TestKnownBrowsers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	mayOpen(w)
+	withSignIn(w)
 	signIn := func() answer {
 		return w.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"right"}}, nil)
 	}
@@ -108,7 +110,7 @@ func TestKnownBrowsers(t *testing.T) {
 	}
 	t.Run("as much of it as anybody sends is passed on, and no more", func(t *testing.T) {
 		other := newWorld(t)
-		mayOpen(other)
+		withSignIn(other)
 		for _, value := range []string{"a", "a.b", strings.Repeat("x.", 1000), strings.Repeat(".", 3), "<script>"} {
 			a := other.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"wrong"}}, map[string]string{"Cookie": deviceCookie + "=" + value})
 			if a.StatusCode != http.StatusUnprocessableEntity {
@@ -143,6 +145,7 @@ func TestKnownBrowsers(t *testing.T) {
 }
 
 func TestPasswordResets(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	refusal := error(fault.Missing("link"))
 	on(w.backend, "GetPasswordReset", func(req *authv1.GetPasswordResetRequest) (*authv1.GetPasswordResetResponse, error) {

@@ -3,7 +3,6 @@ package admin
 import (
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,72 +11,71 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// route is a line of routes.go.
-type route struct{ method, path, who string }
+// address is a route as a browser asks for it.
+type address struct{ method, path string }
 
-// everyRoute reads what is registered, so that no page is forgotten by the tests below.
-func everyRoute(t *testing.T) []route {
-	t.Helper()
-	source, err := os.ReadFile("routes.go")
-	if err != nil {
-		t.Fatal(err)
+var wildcards = regexp.MustCompile(`\{[^}]+\}`)
+
+// addressOf returns an address of a route; ok is false for that of all other pages.
+func addressOf(r route) (a address, ok bool) {
+	a.method, a.path, ok = strings.Cut(r.pattern, " ")
+	a.path = wildcards.ReplaceAllString(strings.ReplaceAll(a.path, "{$}", ""), "x")
+	return a, ok
+}
+
+// ask asks for a route in the way that a page does.
+func (w *world) ask(a address) answer {
+	if a.method == http.MethodPost {
+		return w.post(a.path)
 	}
-	var all []route
-	for _, m := range regexp.MustCompile(`web\.page\("(GET|POST) ([^"]+)", (everybody|staff|owner),`).FindAllStringSubmatch(string(source), -1) {
-		path := regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(strings.ReplaceAll(m[2], "{$}", ""), "x")
-		all = append(all, route{m[1], path, m[3]})
-	}
-	if len(all) < 90 || len(all) != strings.Count(string(source), `web.page("GET `)+strings.Count(string(source), `web.page("POST `) {
-		t.Fatalf("%d routes were understood", len(all))
-	}
-	return all
+	return w.get(a.path)
 }
 
 // onlyAsked fails where a page has called anything but who it is that asks.
-func (w *world) onlyAsked(t *testing.T, r route) {
+func (w *world) onlyAsked(t *testing.T, a address) {
 	t.Helper()
 	for _, c := range w.backend.calls {
 		if c.method != "Authenticate" {
-			t.Errorf("%s %s has called %s", r.method, r.path, c.method)
+			t.Errorf("%s %s has called %s", a.method, a.path, c.method)
 		}
 	}
 	w.backend.count()
 }
 
 func TestEveryPageNeedsItsSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	for _, r := range everyRoute(t) {
-		if r.who == "everybody" {
+	for _, r := range routes() {
+		at, ok := addressOf(r)
+		if !ok || r.who == everybody {
 			continue
 		}
-		a := w.get(r.path)
-		if r.method == http.MethodPost {
-			a = w.post(r.path)
+		if a := w.ask(at); !strings.HasPrefix(a.to(), "/sign-in") {
+			t.Errorf("%s: %s", r.pattern, describe(a))
 		}
-		if !strings.HasPrefix(a.to(), "/sign-in") {
-			t.Errorf("%s %s: %s", r.method, r.path, describe(a))
-		}
-		w.onlyAsked(t, r)
+		w.onlyAsked(t, at)
 	}
 }
 
 func TestEveryFormNeedsItsToken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	w.backend.count()
-	for _, r := range everyRoute(t) {
-		if r.method != http.MethodPost || r.who == "everybody" {
+	for _, r := range routes() {
+		at, ok := addressOf(r)
+		if !ok || at.method != http.MethodPost || r.who == everybody {
 			continue
 		}
 		for _, token := range []string{"", "x", sessionToken, tokenOf(strings.Repeat("x", sessionTokenLen))} {
-			if a := w.send(r.path, url.Values{csrfField: {token}}, nil); a.StatusCode != http.StatusForbidden {
-				t.Errorf("%s with %q: %s", r.path, token, describe(a))
+			if a := w.send(at.path, url.Values{csrfField: {token}}, nil); a.StatusCode != http.StatusForbidden {
+				t.Errorf("%s with %q: %s", r.pattern, token, describe(a))
 			}
 		}
-		if a := w.send(r.path, url.Values{csrfField: {tokenOf(sessionToken)}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
-			t.Errorf("%s from another site: %s", r.path, describe(a))
+		if a := w.send(at.path, url.Values{csrfField: {tokenOf(sessionToken)}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
+			t.Errorf("%s from another site: %s", r.pattern, describe(a))
 		}
-		w.onlyAsked(t, r)
+		w.onlyAsked(t, at)
 	}
 }
 
@@ -85,24 +83,42 @@ func TestEveryFormNeedsItsToken(t *testing.T) {
 func ownersElsewhere() []string { return []string{"/customers/x/export", "/customers/x/erase"} }
 
 func TestEverySettingIsClosedToStaff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 	w.signIn()
 	w.backend.count()
-	for _, r := range everyRoute(t) {
-		if settings := strings.HasPrefix(r.path, "/settings/"); settings != (r.who == "owner") && !slices.Contains(ownersElsewhere(), r.path) {
-			t.Errorf("%s is open to %s", r.path, r.who)
+	for _, r := range routes() {
+		at, ok := addressOf(r)
+		if settings := strings.HasPrefix(at.path, "/settings/"); settings != (r.who == owner) && !slices.Contains(ownersElsewhere(), at.path) {
+			t.Errorf("%s is open to %d", r.pattern, r.who)
 		}
-		if r.who != "owner" {
+		if !ok || r.who != owner {
 			continue
 		}
-		a := w.get(r.path)
-		if r.method == http.MethodPost {
-			a = w.post(r.path)
+		if a := w.ask(at); a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Only owners") {
+			t.Errorf("%s: %s", r.pattern, describe(a))
 		}
-		if a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Only owners") {
-			t.Errorf("%s %s: %s", r.method, r.path, describe(a))
+		w.onlyAsked(t, at)
+	}
+}
+
+// ofAuth are the forms that change something of auth's, which writes its own entries.
+var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|settings/(api-clients|api-keys|administrators|invitations|company))(/|$)`)
+
+func TestEveryFormIsAudited(t *testing.T) {
+	t.Parallel()
+	for _, r := range routes() {
+		method, path, _ := strings.Cut(r.pattern, " ")
+		switch {
+		case method == http.MethodPost && (r.audited.action == "") != ofAuth.MatchString(path):
+			t.Errorf("%s is audited as %q", r.pattern, r.audited.action)
+		case r.audited.action == "":
+			continue
+		case r.audited.target != given && !strings.Contains(path, "{"+r.audited.target+"}"):
+			t.Errorf("%s has no {%s}", r.pattern, r.audited.target)
+		case !slices.ContainsFunc(auditSubjects, func(s option) bool { return s.Value != "" && strings.HasPrefix(r.audited.action, s.Value) }):
+			t.Errorf("the audit log cannot be filtered by %s", r.audited.action)
 		}
-		w.onlyAsked(t, r)
 	}
 }

@@ -10,9 +10,10 @@ import (
 var emptyChoice = regexp.MustCompile(`<select[^>]* required[^>]*>\s*<option value=""`)
 
 func TestChoicesCanBeLeft(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	for _, path := range []string{"/events/new", "/events/evt_1/dates/new", "/discounts/new", "/events/evt_1/dates/date_1/book?customer=cust_1"} {
 		if at := emptyChoice.FindString(w.page(path)); at != "" {
 			t.Errorf("%s: %s", path, at)

@@ -8,12 +8,12 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-func (v *visit) wait() error {
-	page, err := v.bookPage(true, v.value("customer"))
+func (r *request) wait() error {
+	page, err := r.bookPage(true, r.value("customer"))
 	if err != nil || page.Customer == nil {
 		return orMissing(err)
 	}
-	page.Form = v.sent()
+	page.Form = r.sent(bookFields)
 	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
 	req := &bookingv1.JoinWaitlistRequest{
 		EventDateId: page.Slot.GetDate().GetId(), CustomerId: page.Customer.GetId(), Spaces: spaces, PricingOptionId: page.Form.text("option"),
@@ -25,27 +25,21 @@ func (v *visit) wait() error {
 			req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
 		}
 	}
-	if page.Form.Failed() {
-		return v.again("book", page)
-	}
-	res, err := v.web.services.waitlist.JoinWaitlist(v.write("wait"), req)
+	res, err := submit(r, page.Form, r.services.waitlist.JoinWaitlist, req)
 	if err != nil {
-		if page.Form.refuse(err, bookFields) {
-			return v.again("book", page)
-		}
-		return err
+		return r.again(err, "book", page)
 	}
-	v.record("waitlist.join", res.GetEntry().GetId(), detail("customer", "", page.Customer.GetId()))
-	return v.back(page.Slot.Path()+"#waitlist", fullName(page.Customer)+" is on the waitlist.")
+	r.target(res.GetEntry().GetId())
+	r.detail("customer", "", page.Customer.GetId())
+	return r.back(page.Slot.Path()+"#waitlist", fullName(page.Customer)+" is on the waitlist.")
 }
 
-func (v *visit) leaveWaitlist() error {
-	back := local(v.value("back"), home)
-	if _, err := v.web.services.waitlist.LeaveWaitlist(v.write("leave"), &bookingv1.LeaveWaitlistRequest{Id: v.r.PathValue("id")}); err != nil {
-		return v.refused(back, err)
+func (r *request) leaveWaitlist() error {
+	back := local(r.value("back"), home)
+	if _, err := perform(r, r.services.waitlist.LeaveWaitlist, &bookingv1.LeaveWaitlistRequest{Id: r.path("id")}); err != nil {
+		return r.refused(back, err)
 	}
-	v.record("waitlist.leave", v.r.PathValue("id"))
-	return v.back(back, "Taken off the waitlist.")
+	return r.back(back, "Taken off the waitlist.")
 }
 
 // offerPage books places that are held for somebody who waited.
@@ -65,41 +59,41 @@ func (offerPage) head() (string, string) { return "Book offered places", "events
 // findOffer reads an open offer, and how the customer could pay for it. One that is
 // not open any more has no page: ok is false, and the answer is given. One that is
 // booked takes the same form again, of which the answer may not have been seen.
-func (v *visit) findOffer() (p offerPage, ok bool, err error) {
-	e, s, err := v.findDate()
+func (r *request) findOffer() (p offerPage, ok bool, err error) {
+	e, s, err := r.findDate()
 	if err != nil {
 		return p, false, err
 	}
-	res, err := v.web.services.waitlist.GetWaitlistEntry(v.ctx, &bookingv1.GetWaitlistEntryRequest{Id: v.r.PathValue("entry")})
+	res, err := r.services.waitlist.GetWaitlistEntry(r.ctx, &bookingv1.GetWaitlistEntryRequest{Id: r.path("entry")})
 	if err != nil {
 		return p, false, err
 	}
 	if res.GetEntry().GetEventDateId() != s.GetDate().GetId() {
 		return p, false, fault.Missing("offer")
 	}
-	p = offerPage{Event: e, Slot: s, Entry: res.GetEntry(), Form: newForm("method", "card"), Action: v.r.URL.Path}
-	again := v.r.Method == http.MethodPost && p.Entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
+	p = offerPage{Event: e, Slot: s, Entry: res.GetEntry(), Form: newForm("method", "card"), Action: r.http.URL.Path}
+	again := r.http.Method == http.MethodPost && p.Entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
 	if p.Entry.GetState() != bookingv1.WaitlistState_WAITLIST_STATE_OFFERED && !again {
-		return p, false, v.sayFailed(s.Path()+"#waitlist", sentences["NOT_OFFERED"])
+		return p, false, r.sayFailed(s.Path()+"#waitlist", sentences["NOT_OFFERED"])
 	}
-	customer, err := v.web.services.customers.GetCustomer(v.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
+	customer, err := r.services.customers.GetCustomer(r.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
 	if err != nil {
 		return p, false, err
 	}
 	p.Customer = customer.GetCustomer()
-	err = v.priceOffer(&p)
+	err = r.priceOffer(&p)
 	return p, err == nil, err
 }
 
 // priceOffer says what the places cost, and which passes could pay for them.
-func (v *visit) priceOffer(p *offerPage) (err error) {
+func (r *request) priceOffer(p *offerPage) (err error) {
 	for _, o := range p.Event.GetPricingOptions() {
 		if o.GetId() != p.Entry.GetPricingOptionId() {
 			continue
 		}
-		p.Price = money(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
+		p.Price = priceText(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
 		if o.Credits != nil {
-			p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, o.GetCredits()*p.Entry.GetSpaces())
+			p.Passes, err = r.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, o.GetCredits()*p.Entry.GetSpaces())
 			p.Price += " or " + plural(o.GetCredits()*p.Entry.GetSpaces(), "credit", "credits")
 		}
 		return err
@@ -107,41 +101,38 @@ func (v *visit) priceOffer(p *offerPage) (err error) {
 	// A price that has ended is in no event, but who waited at it is served at it.
 	// Whether a pass is enough, the service knows.
 	p.Price = "at a price that is sold to others no more"
-	p.Passes, err = v.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, 1)
+	p.Passes, err = r.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, 1)
 	return err
 }
 
-func (v *visit) offer() error {
-	p, ok, err := v.findOffer()
+func (r *request) offer() error {
+	p, ok, err := r.findOffer()
 	if err != nil || !ok {
 		return err
 	}
-	return v.render("offer", p)
+	return r.render("offer", p)
 }
 
-func (v *visit) acceptOffer() error {
-	p, ok, err := v.findOffer()
+func (r *request) acceptOffer() error {
+	p, ok, err := r.findOffer()
 	if err != nil || !ok {
 		return err
 	}
-	p.Form = v.sent()
+	p.Form = r.sent(bookFields)
 	req := &bookingv1.AcceptOfferRequest{
 		Id: p.Entry.GetId(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: p.Form.text("reference"),
 	}
 	if p.Form.text("method") == "pass" {
 		req.PaymentMethod, req.CustomerPassId, req.PaymentReference = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, p.Form.text("pass"), ""
 	}
-	res, err := v.web.services.waitlist.AcceptOffer(v.write("accept"), req)
+	res, err := submit(r, p.Form, r.services.waitlist.AcceptOffer, req)
 	if err != nil {
-		if p.Form.refuse(err, bookFields) {
-			return v.again("offer", p)
-		}
-		return err
+		return r.again(err, "offer", p)
 	}
 	said := "The offer is booked for " + fullName(p.Customer)
 	for _, b := range res.GetTransaction().GetBookings() {
 		said += ", " + paid(b)
 	}
-	v.record("waitlist.accept", p.Entry.GetId(), detail("paid", "", p.Form.text("method")))
-	return v.back(p.Slot.Path(), said+".")
+	r.detail("paid", "", p.Form.text("method"))
+	return r.back(p.Slot.Path(), said+".")
 }

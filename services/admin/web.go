@@ -62,7 +62,10 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	if err := errors.Join(metrics.Register(w.timing), w.cross.AddTrustedOrigin(origin.Scheme+"://"+origin.Host)); err != nil {
 		return nil, err
 	}
-	w.routes()
+	w.mux.HandleFunc("GET /assets/", w.serveAsset)
+	for _, route := range routes() {
+		w.handle(route)
+	}
 	return w, nil
 }
 
@@ -78,39 +81,48 @@ const (
 	owner
 )
 
-// page registers a page. Its error becomes a page that says what went wrong.
-func (web *web) page(pattern string, who access, serve func(v *visit) error) {
-	_, path, _ := strings.Cut(pattern, " ")
-	web.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{web: web, w: w, r: r, ctx: r.Context()}
+// handle registers a route. An error of its page becomes a page that says what went
+// wrong.
+func (web *web) handle(route route) {
+	_, path, _ := strings.Cut(route.pattern, " ")
+	web.mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
+		req := web.request(w, r)
+		req.audited = route.audited
 		if rec, ok := w.(*recorder); ok {
 			rec.route = path
 		}
-		if err := v.admit(who); err != nil {
-			v.fail(err)
-			return
-		}
-		if v.done {
-			return
-		}
-		if r.Method == http.MethodPost && who != everybody {
-			// Whoever leaves before the answer is there has changed something all the
-			// same: it is finished, and in the audit log. Each call has a time limit.
-			v.ctx = context.WithoutCancel(v.ctx)
-		}
-		err := serve(v)
-		if fault.Is(err, fault.Unauthenticated) && r.Method == http.MethodGet && v.session != nil && !v.done {
-			// Access tokens of an administrator die together, when one of the
-			// sessions ends. This one may live: ask again for who it is.
-			v.session, v.ctx = nil, r.Context()
-			if err = v.admit(who); err == nil && !v.done {
-				err = serve(v)
-			}
-		}
-		if err != nil {
-			v.fail(err)
+		defer req.record()
+		if err := req.serve(route); err != nil {
+			req.fail(err)
 		}
 	})
+}
+
+// request returns a request of nobody yet.
+func (web *web) request(w http.ResponseWriter, r *http.Request) *request {
+	return &request{web: web, services: web.services, w: w, http: r, ctx: r.Context()}
+}
+
+// serve lets a request to its page.
+func (r *request) serve(route route) error {
+	if err := r.admit(route.who); err != nil || r.done {
+		return err
+	}
+	if r.http.Method == http.MethodPost && route.who != everybody {
+		// Whoever leaves before the answer is there has changed something all the
+		// same: it is finished, and in the audit log. Each call has a time limit.
+		r.ctx = context.WithoutCancel(r.ctx)
+	}
+	err := route.serve(r)
+	if fault.Is(err, fault.Unauthenticated) && r.http.Method == http.MethodGet && r.session != nil && !r.done {
+		// An administrator's access tokens are all revoked when one of the sessions
+		// ends. This session may go on: authenticate again.
+		r.session, r.ctx = nil, r.http.Context()
+		if err = r.admit(route.who); err == nil && !r.done {
+			err = route.serve(r)
+		}
+	}
+	return err
 }
 
 // ServeHTTP does what every request needs, in the order of doc.go.
@@ -130,7 +142,7 @@ func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := web.cross.Check(r); err != nil {
-		(&visit{web: web, w: rec, r: r, ctx: r.Context()}).fail(errForgery)
+		web.request(rec, r).fail(errForgery)
 		return
 	}
 	r.Body = http.MaxBytesReader(rec, r.Body, maxForm)
@@ -162,7 +174,7 @@ func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
 			web.log.LogAttrs(r.Context(), slog.LevelError, "page failed", slog.String("request_id", rpc.RequestID(r.Context())), slog.String("error", err.Error()))
 			panic(http.ErrAbortHandler)
 		}
-		(&visit{web: web, w: rec, r: r, ctx: r.Context()}).fail(err)
+		web.request(rec, r).fail(err)
 	}
 	took := web.now().Sub(began)
 	method := r.Method

@@ -1,12 +1,10 @@
 package admin
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/webhookevent"
@@ -72,8 +70,8 @@ type webhooksPage struct {
 
 func (webhooksPage) head() (string, string) { return "Webhooks", "webhooks" }
 
-func (v *visit) webhooks() error {
-	list, err := v.web.services.webhooks.ListEndpoints(v.ctx, &webhookv1.ListEndpointsRequest{})
+func (r *request) webhooks() error {
+	list, err := r.services.webhooks.ListEndpoints(r.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return err
 	}
@@ -82,11 +80,11 @@ func (v *visit) webhooks() error {
 		page.Endpoints = append(page.Endpoints, endpointView{e})
 	}
 	if len(page.Endpoints) > 0 {
-		if page.Charts, err = v.charts("", "/settings/webhooks"); err != nil {
+		if page.Charts, err = r.charts("", "/settings/webhooks"); err != nil {
 			return err
 		}
 	}
-	return v.render("webhooks", page)
+	return r.render("webhooks", page)
 }
 
 // endpointFormPage adds an endpoint.
@@ -97,10 +95,10 @@ type endpointFormPage struct {
 
 func (endpointFormPage) head() (string, string) { return "Add Endpoint", "webhooks" }
 
-func (v *visit) newEndpoint() error {
+func (r *request) newEndpoint() error {
 	f := newForm()
 	f.values["events"] = webhookevent.Names()
-	return v.render("webhook-new", endpointFormPage{f, webhookEvents()})
+	return r.render("webhook-new", endpointFormPage{f, webhookEvents()})
 }
 
 // chosenEvents reads the boxes of a form.
@@ -121,23 +119,18 @@ func endpointURL(f *form) string {
 	return url
 }
 
-func (v *visit) createEndpoint() error {
-	f := v.sent()
+func (r *request) createEndpoint() error {
+	f := r.sent(nil)
 	req := &webhookv1.CreateEndpointRequest{Url: endpointURL(f), Description: f.text("description"), Events: chosenEvents(f)}
-	page := endpointFormPage{f, webhookEvents()}
-	if f.Failed() {
-		return v.again("webhook-new", page)
-	}
-	res, err := v.web.services.webhooks.CreateEndpoint(v.write("create"), req)
+	res, err := submit(r, f, r.services.webhooks.CreateEndpoint, req)
 	if err != nil {
-		if f.refuse(err, nil) {
-			return v.again("webhook-new", page)
-		}
-		return err
+		return r.again(err, "webhook-new", endpointFormPage{f, webhookEvents()})
 	}
 	endpoint := res.GetEndpoint()
-	v.record("webhook_endpoint.create", endpoint.GetId(), detail("url", "", endpoint.GetUrl()), detail("events", "", strings.Join(endpointView{endpoint}.EventNames(), " ")))
-	return v.back("/settings/webhooks/"+endpoint.GetId(), "The endpoint is added. Copy its secret to the receiver, then send a test.")
+	r.target(endpoint.GetId())
+	r.detail("url", "", endpoint.GetUrl())
+	r.detail("events", "", strings.Join(endpointView{endpoint}.EventNames(), " "))
+	return r.back("/settings/webhooks/"+endpoint.GetId(), "The endpoint is added. Copy its secret to the receiver, then send a test.")
 }
 
 // endpointPage is one endpoint.
@@ -161,26 +154,26 @@ type testResult struct {
 	Delivery string
 }
 
-func (v *visit) endpoint() error {
-	page, err := v.findEndpoint()
+func (r *request) endpoint() error {
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
-	if v.query("secret") == "shown" {
-		res, err := v.web.services.webhooks.GetSecret(v.ctx, &webhookv1.GetSecretRequest{EndpointId: page.Endpoint.GetId()})
+	if r.query("secret") == "shown" {
+		res, err := r.services.webhooks.GetSecret(r.ctx, &webhookv1.GetSecretRequest{EndpointId: page.Endpoint.GetId()})
 		if err != nil {
 			return err
 		}
 		page.Secrets = res.GetSecrets()
 	}
-	if page.Charts, err = v.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
+	if page.Charts, err = r.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
 		return err
 	}
-	return v.render("webhook", page)
+	return r.render("webhook", page)
 }
 
-func (v *visit) findEndpoint() (endpointPage, error) {
-	res, err := v.web.services.webhooks.GetEndpoint(v.ctx, &webhookv1.GetEndpointRequest{Id: v.r.PathValue("id")})
+func (r *request) findEndpoint() (endpointPage, error) {
+	res, err := r.services.webhooks.GetEndpoint(r.ctx, &webhookv1.GetEndpointRequest{Id: r.path("id")})
 	if err != nil {
 		return endpointPage{}, err
 	}
@@ -190,142 +183,110 @@ func (v *visit) findEndpoint() (endpointPage, error) {
 	return p, nil
 }
 
-func (v *visit) updateEndpoint() error {
-	page, err := v.findEndpoint()
+func (r *request) updateEndpoint() error {
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
 	before := page.Endpoint
-	page.Form = v.sent()
+	page.Form = r.sent(nil)
 	url, description, events := endpointURL(page.Form), page.Form.text("description"), chosenEvents(page.Form)
-	if page.Form.Failed() {
-		return v.again("webhook", page)
-	}
-	res, err := v.web.services.webhooks.UpdateEndpoint(v.write("update"), &webhookv1.UpdateEndpointRequest{
+	res, err := submit(r, page.Form, r.services.webhooks.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{
 		Id: before.GetId(), Url: &url, Description: &description, Events: &webhookv1.EventTypes{Types: events},
 	})
 	if err != nil {
-		if page.Form.refuse(err, nil) {
-			return v.again("webhook", page)
-		}
-		return err
+		return r.again(err, "webhook", page)
 	}
 	after := endpointView{res.GetEndpoint()}
-	v.record("webhook_endpoint.update", before.GetId(), detail("url", before.GetUrl(), after.GetUrl()),
-		detail("events", strings.Join(before.EventNames(), " "), strings.Join(after.EventNames(), " ")))
-	return v.back("/settings/webhooks/"+before.GetId(), "Saved.")
+	r.detail("url", before.GetUrl(), after.GetUrl())
+	r.detail("events", strings.Join(before.EventNames(), " "), strings.Join(after.EventNames(), " "))
+	return r.back("/settings/webhooks/"+before.GetId(), "Saved.")
 }
 
 // sendTest sends a sample at once and shows what came of it.
-func (v *visit) sendTest() error {
-	page, err := v.findEndpoint()
+func (r *request) sendTest() error {
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
-	page.Sample = v.value("event")
+	page.Sample = r.value("event")
 	event := webhookevent.Type(page.Sample)
 	if event == webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return fault.Missing("page")
 	}
-	res, err := v.web.services.webhooks.SendTest(v.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})
+	// Pressed twice, it sends two tests: it has no key.
+	res, err := r.services.webhooks.SendTest(r.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})
 	if err != nil {
-		return v.refused("/settings/webhooks/"+page.Endpoint.GetId(), err)
+		return r.refused("/settings/webhooks/"+page.Endpoint.GetId(), err)
 	}
+	r.changed()
+	r.detail("event", "", page.Sample)
 	page.Test = &testResult{Attempt: attemptView{res.GetAttempt()}, Body: indented(res.GetBody()), Delivery: res.GetDeliveryId()}
-	v.record("webhook_endpoint.test", page.Endpoint.GetId(), detail("event", "", page.Sample))
-	if page.Charts, err = v.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
+	if page.Charts, err = r.charts(page.Endpoint.GetId(), "/settings/webhooks/"+page.Endpoint.GetId()); err != nil {
 		return err
 	}
-	return v.render("webhook", page)
+	return r.render("webhook", page)
 }
 
-func (v *visit) confirmEndpoint() error {
-	var p confirmPage
-	switch v.r.PathValue("action") {
-	case "rotate":
-		p = confirmPage{Title: "Rotate the signing secret", Button: "Rotate the secret", Danger: true, Effects: []string{
-			"A new secret is made and signs from now on.",
-			"The present one stays valid for 24 hours, in which each request carries a signature of both: put the new one in place at the receiver within that time.",
-			"Rotating again within 24 hours ends the oldest secret at once.",
-		}}
-	case "disable":
-		p = confirmPage{Title: "Disable this endpoint", Button: "Disable", Danger: true, Effects: []string{
-			"Nothing is sent to it any more. What is waiting to be sent fails.",
-			"What failed can be replayed for 30 days, once it is enabled again.",
-		}}
-	case "enable":
-		p = confirmPage{Title: "Enable this endpoint", Button: "Enable", Effects: []string{
-			"It is told of what happens from now on.",
-			"What was missed is not sent by itself: replay it from the log of deliveries.",
-		}}
-	case "delete":
-		p = confirmPage{Title: "Delete this endpoint", Button: "Delete for good", Danger: true, Effects: []string{
-			"Nothing is sent to it any more, and its secrets are deleted. What is waiting to be sent fails and cannot be replayed.",
-			"Its deliveries stay in the log for 30 days.",
-		}}
-	default:
+// endpointActions are what can be done to an endpoint, as the page before it says.
+var endpointActions = map[string]confirmPage{
+	"rotate": {Title: "Rotate the signing secret", Button: "Rotate the secret", Danger: true, Effects: []string{
+		"A new secret is made and signs from now on.",
+		"The present one stays valid for 24 hours, in which each request carries a signature of both: put the new one in place at the receiver within that time.",
+		"Rotating again within 24 hours ends the oldest secret at once.",
+	}},
+	"disable": {Title: "Disable this endpoint", Button: "Disable", Danger: true, Effects: []string{
+		"Nothing is sent to it any more. What is waiting to be sent fails.",
+		"What failed can be replayed for 30 days, once it is enabled again.",
+	}},
+	"enable": {Title: "Enable this endpoint", Button: "Enable", Effects: []string{
+		"It is told of what happens from now on.",
+		"What was missed is not sent by itself: replay it from the log of deliveries.",
+	}},
+	"delete": {Title: "Delete this endpoint", Button: "Delete for good", Danger: true, Effects: []string{
+		"Nothing is sent to it any more, and its secrets are deleted. What is waiting to be sent fails and cannot be replayed.",
+		"Its deliveries stay in the log for 30 days.",
+	}},
+}
+
+func (r *request) confirmEndpoint() error {
+	p, ok := endpointActions[r.path("action")]
+	if !ok {
 		return fault.Missing("page")
 	}
-	page, err := v.findEndpoint()
+	page, err := r.findEndpoint()
 	if err != nil {
 		return err
 	}
-	if reason := page.Endpoint.Reason(); reason != "" && v.r.PathValue("action") == "enable" {
+	if reason := page.Endpoint.Reason(); reason != "" && r.path("action") == "enable" {
 		p.Effects = append([]string{reason}, p.Effects...)
 	}
-	p.Section, p.Subject, p.Action, p.Back = "webhooks", page.Endpoint.GetUrl(), v.r.URL.Path, "/settings/webhooks/"+page.Endpoint.GetId()
-	return v.render("confirm", p)
+	return r.confirm(p, "webhooks", page.Endpoint.GetUrl(), "/settings/webhooks/"+page.Endpoint.GetId())
 }
 
-func (v *visit) changeEndpoint() error {
-	s, endpoint := v.web.services.webhooks, v.r.PathValue("id")
+func (r *request) changeEndpoint() error {
+	s, endpoint := r.services.webhooks, r.path("id")
 	path := "/settings/webhooks/" + endpoint
-	enabled := v.r.PathValue("action") == "enable"
 	var err error
-	switch v.r.PathValue("action") {
+	switch r.path("action") {
 	case "rotate":
-		if _, err = s.RotateSecret(v.write("rotate"), &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
-			v.record("webhook_endpoint.rotate_secret", endpoint)
-			return v.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
+		if _, err = perform(r, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
+			return r.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
 		}
-	case "enable", "disable":
-		if _, err = s.UpdateEndpoint(v.write("enabled"), &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: &enabled}); err == nil {
-			message := "The endpoint is disabled."
-			if enabled {
-				message = "The endpoint is enabled. What was missed can be replayed from the log of deliveries."
-			}
-			v.record("webhook_endpoint."+v.r.PathValue("action"), endpoint)
-			return v.back(path, message)
+	case "enable":
+		if _, err = perform(r, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(true)}); err == nil {
+			return r.back(path, "The endpoint is enabled. What was missed can be replayed from the log of deliveries.")
+		}
+	case "disable":
+		if _, err = perform(r, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(false)}); err == nil {
+			return r.back(path, "The endpoint is disabled.")
 		}
 	case "delete":
-		if _, err = s.DeleteEndpoint(v.write("delete"), &webhookv1.DeleteEndpointRequest{Id: endpoint}); err == nil {
-			v.record("webhook_endpoint.delete", endpoint)
-			return v.back("/settings/webhooks", "The endpoint is deleted.")
+		if _, err = perform(r, s.DeleteEndpoint, &webhookv1.DeleteEndpointRequest{Id: endpoint}); err == nil {
+			return r.back("/settings/webhooks", "The endpoint is deleted.")
 		}
 	default:
 		return fault.Missing("page")
 	}
-	return v.refused(path, err)
-}
-
-// indented prints JSON for people; what is no JSON stays as it is.
-func indented(raw []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-// day reads a date of a filter as its start in the company's zone; nil: none.
-func (v *visit) day(name string, plus int) *timestamppb.Timestamp {
-	return v.dayOf(v.query(name), plus)
-}
-
-func (v *visit) dayOf(text string, plus int) *timestamppb.Timestamp {
-	t, err := dayOf(text, v.session.Clock.Zone)
-	if err != nil {
-		return nil
-	}
-	return timestamppb.New(t.AddDate(0, 0, plus))
+	return r.refused(path, err)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -54,6 +55,19 @@ func (d *demoData) people(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return exchange(stream, req, func(res *customerv1.ImportCustomersResponse) error {
+		for _, r := range res.GetResults() {
+			if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+				return fmt.Errorf("customer %s: %s %s", r.GetReference(), r.GetField(), r.GetMessage())
+			}
+			d.customers = append(d.customers, r.GetId())
+		}
+		return nil
+	})
+}
+
+// exchange sends one batch of an import, and reads what is answered.
+func exchange[Q, R any](stream grpc.BidiStreamingClient[Q, R], req *Q, each func(*R) error) error {
 	if err := errors.Join(stream.Send(req), stream.CloseSend()); err != nil {
 		return err
 	}
@@ -65,11 +79,8 @@ func (d *demoData) people(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range res.GetResults() {
-			if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
-				return fmt.Errorf("customer %s: %s %s", r.GetReference(), r.GetField(), r.GetMessage())
-			}
-			d.customers = append(d.customers, r.GetId())
+		if err := each(res); err != nil {
+			return err
 		}
 	}
 }
@@ -174,24 +185,15 @@ func (d *demoData) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(stream.Send(req), stream.CloseSend()); err != nil {
-		return err
-	}
-	for {
-		res, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return exchange(stream, req, func(res *bookingv1.ImportTransactionsResponse) error {
 		for _, r := range res.GetResults() {
 			// A full class is no fault of the demonstration.
 			if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED && !strings.HasSuffix(r.GetField(), ".spaces") {
 				return fmt.Errorf("purchase %s: %s %s", r.GetReference(), r.GetField(), r.GetMessage())
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // purchase makes the i-th purchase: mostly one space by card, some by credits,

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/zone"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -32,9 +33,6 @@ const (
 	// demoOwner signs in to its dashboard.
 	demoOwner = "owner@riverside.example"
 )
-
-// demoScopes are all scopes of Interface A.
-var demoScopes = []string{"customers:read", "profile:read", "profile:write", "bookings:read"}
 
 // State is what a demonstration company is remembered by: its API client, its API
 // key and its owner. The zero value is one that is not made yet.
@@ -137,7 +135,7 @@ func (p *Platform) makeCompany(ctx context.Context, st *State, save func() error
 	}
 	id := company.GetCompany().GetId()
 	client, err := p.clients.CreateApiClient(p.As(ctx, id), &authv1.CreateApiClientRequest{
-		Name: "Demonstration", Description: "Made with the demonstration company.", Scopes: demoScopes,
+		Name: "Demonstration", Description: "Made with the demonstration company.", Scopes: scopes.InterfaceA(),
 	})
 	if err != nil {
 		return err

@@ -180,12 +180,48 @@ func (a *app) token(ctx context.Context) (string, time.Time, error) {
 	return res.GetAccessToken(), expires, nil
 }
 
-// auth, customers, bookings and passes load the access and open a session.
-func (a *app) auth(ctx context.Context) (*session, error) {
+// open loads the access and opens a session with a service; addr is where the access has
+// its address.
+func (a *app) open(ctx context.Context, name string, addr *string) (*session, error) {
 	if err := a.access.load(); err != nil {
 		return nil, err
 	}
-	return a.dial(ctx, "auth", a.access.GRPC.Auth)
+	return a.dial(ctx, name, *addr)
+}
+
+func (a *app) auth(ctx context.Context) (*session, error) {
+	return a.open(ctx, "auth", &a.access.GRPC.Auth)
+}
+
+func (a *app) customers(ctx context.Context) (*session, error) {
+	return a.open(ctx, "customer", &a.access.GRPC.Customer)
+}
+
+func (a *app) bookings(ctx context.Context) (*session, error) {
+	return a.open(ctx, "booking", &a.access.GRPC.Booking)
+}
+
+func (a *app) passes(ctx context.Context) (*session, error) {
+	return a.open(ctx, "pass", &a.access.GRPC.Pass)
+}
+
+// withBookingsAndPasses runs f with sessions with both services.
+func (a *app) withBookingsAndPasses(ctx context.Context, f func(bookings, passes *session) error) error {
+	bookings, err := a.bookings(ctx)
+	if err != nil {
+		return err
+	}
+	defer bookings.close()
+	passes, err := a.passes(ctx)
+	if err != nil {
+		return err
+	}
+	defer passes.close()
+	return f(bookings, passes)
+}
+
+func (a *app) webhooks(ctx context.Context) (*session, error) {
+	return a.open(ctx, "webhook", &a.access.GRPC.Webhook)
 }
 
 // platform opens a session with auth that names no company: what concerns the
@@ -198,25 +234,17 @@ func (a *app) platform(ctx context.Context) (*session, error) {
 	return a.dial(ctx, "auth", a.access.GRPC.Auth)
 }
 
-func (a *app) customers(ctx context.Context) (*session, error) {
-	if err := a.access.load(); err != nil {
-		return nil, err
+// forCompany returns open for a command that needs a company.
+func (a *app) forCompany(open opener) opener {
+	return func(ctx context.Context) (*session, error) {
+		if err := a.access.load(); err != nil {
+			return nil, err
+		}
+		if _, err := a.company(); err != nil {
+			return nil, err
+		}
+		return open(ctx)
 	}
-	return a.dial(ctx, "customer", a.access.GRPC.Customer)
-}
-
-func (a *app) bookings(ctx context.Context) (*session, error) {
-	if err := a.access.load(); err != nil {
-		return nil, err
-	}
-	return a.dial(ctx, "booking", a.access.GRPC.Booking)
-}
-
-func (a *app) passes(ctx context.Context) (*session, error) {
-	if err := a.access.load(); err != nil {
-		return nil, err
-	}
-	return a.dial(ctx, "pass", a.access.GRPC.Pass)
 }
 
 // company returns the company to act for.

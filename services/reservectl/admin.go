@@ -6,35 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/platform/enum"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// adminRoles are the roles of administrators, as they are typed.
-var adminRoles = []string{"owner", "staff"}
+// administrators are the resource of the commands below.
+type administrators = resource[authv1.AdministratorServiceClient]
 
 func (a *app) adminCommand() *cobra.Command {
-	return group("admin", "Administrators, the people who sign in to the dashboard",
-		a.adminCreate(), a.adminList(), a.adminDisable(), a.adminEnable(), a.adminResetPassword())
+	admins := administrators{a, a.forCompany(a.auth), authv1.NewAdministratorServiceClient, "admin", "ADMINISTRATOR", "ada@example.com --company comp_…"}
+	list := admins.list("List the company's administrators", "no administrators yet; see reservectl admin create --help",
+		func(ctx context.Context, client authv1.AdministratorServiceClient, pageToken string) ([]row, string, error) {
+			all, next, err := adminPage(ctx, client, pageToken)
+			return rowsOf(all, adminRow), next, err
+		})
+	list.Example = `  reservectl admin list --company comp_… --output table`
+	return group("admin", "Administrators, the people who sign in to the dashboard", adminCreate(admins), list,
+		adminSwitch(admins, "disable", "Turn an administrator off; their sessions end at once", proto.Bool(true)),
+		adminSwitch(admins, "enable", "Turn a disabled administrator on again, with their password", proto.Bool(false)),
+		adminResetPassword(admins))
 }
 
-// withAdmins runs f with a client of the administrator service, for a company.
-func (a *app) withAdmins(ctx context.Context, f func(ctx context.Context, admins authv1.AdministratorServiceClient) error) error {
-	s, err := a.auth(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if _, err := a.company(); err != nil {
-		return err
-	}
-	return f(s.ctx, authv1.NewAdministratorServiceClient(s.conn))
-}
-
-func (a *app) adminCreate() *cobra.Command {
+func adminCreate(admins administrators) *cobra.Command {
 	var req authv1.CreateAdministratorRequest
 	var role string
 	var fromInput bool
@@ -46,15 +45,12 @@ func (a *app) adminCreate() *cobra.Command {
 			if req.Role, err = adminRole(role); err != nil {
 				return err
 			}
-			if req.Password, err = a.passwordFrom(fromInput); err != nil {
+			if req.Password, err = admins.app.passwordFrom(fromInput); err != nil {
 				return err
 			}
-			return a.withAdmins(c.Context(), func(ctx context.Context, admins authv1.AdministratorServiceClient) error {
-				res, err := admins.CreateAdministrator(ctx, &req)
-				if err != nil {
-					return err
-				}
-				return a.printOne(passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()))
+			return admins.print(c.Context(), func(ctx context.Context, client authv1.AdministratorServiceClient) (row, error) {
+				res, err := client.CreateAdministrator(ctx, &req)
+				return passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()), err
 			})
 		},
 	}
@@ -62,18 +58,16 @@ func (a *app) adminCreate() *cobra.Command {
 	c.Flags().StringVar(&req.Name, "name", "", "what others call them; without it, the address")
 	c.Flags().StringVar(&role, "role", "owner", "what they may do: owner, everything; staff, the front desk")
 	c.Flags().BoolVar(&fromInput, "password-stdin", false, "read the password from standard input, instead of making one")
-	_ = c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(adminRoles, cobra.ShellCompDirectiveNoFileComp))
+	offer(c, "role", enum.Names[authv1.AdministratorRole]())
 	return required(c, "email")
 }
 
-func adminRole(role string) (authv1.AdministratorRole, error) {
-	switch role {
-	case "owner":
-		return authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER, nil
-	case "staff":
-		return authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF, nil
+func adminRole(name string) (authv1.AdministratorRole, error) {
+	role, ok := enum.Parse[authv1.AdministratorRole](name)
+	if !ok {
+		return 0, usageError{fmt.Errorf("--role must be owner or staff, not %q", name)}
 	}
-	return 0, usageError{fmt.Errorf("--role must be owner or staff, not %q", role)}
+	return role, nil
 }
 
 // longestPassword is more than the service takes, in bytes.
@@ -95,87 +89,44 @@ func (a *app) passwordFrom(input bool) (string, error) {
 	return line, nil
 }
 
-func (a *app) adminList() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the company's administrators", Args: exactly(),
-		Example: `  reservectl admin list --company comp_… --output table`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withAdmins(c.Context(), func(ctx context.Context, admins authv1.AdministratorServiceClient) error {
-				var rows []row
-				err := eachAdmin(ctx, admins, func(m *authv1.Administrator) { rows = append(rows, adminRow(m)) })
-				if err != nil {
-					return err
-				}
-				return a.printAll(rows, "no administrators yet; see reservectl admin create --help")
-			})
-		},
-	}
+// adminPage reads a page of the company's administrators.
+func adminPage(ctx context.Context, client authv1.AdministratorServiceClient, pageToken string) ([]*authv1.Administrator, string, error) {
+	res, err := client.ListAdministrators(ctx, &authv1.ListAdministratorsRequest{PageSize: listSize, PageToken: pageToken})
+	return res.GetAdministrators(), res.GetNextPageToken(), err
 }
 
-// eachAdmin goes through the company's administrators.
-func eachAdmin(ctx context.Context, admins authv1.AdministratorServiceClient, each func(*authv1.Administrator)) error {
-	for req := (&authv1.ListAdministratorsRequest{PageSize: 1000}); ; {
-		res, err := admins.ListAdministrators(ctx, req)
+// adminSwitch makes a command that disables or enables one administrator.
+func adminSwitch(admins administrators, use, short string, disabled *bool) *cobra.Command {
+	return admins.change(use, short, func(ctx context.Context, client authv1.AdministratorServiceClient, idOrEmail string) (row, error) {
+		id, err := adminID(ctx, client, idOrEmail)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, m := range res.GetAdministrators() {
-			each(m)
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
-}
-
-func (a *app) adminDisable() *cobra.Command {
-	return a.adminAble("disable", "Turn an administrator off; their sessions end at once", true)
-}
-
-func (a *app) adminEnable() *cobra.Command {
-	return a.adminAble("enable", "Turn a disabled administrator on again, with their password", false)
-}
-
-// adminAble makes a command that disables or enables one administrator.
-func (a *app) adminAble(use, short string, disabled bool) *cobra.Command {
-	return &cobra.Command{
-		Use: use + " ADMINISTRATOR", Short: short, Args: exactly("ADMINISTRATOR"),
-		Example:           "  reservectl admin " + use + " ada@example.com --company comp_…",
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withAdmins(c.Context(), func(ctx context.Context, admins authv1.AdministratorServiceClient) error {
-				id, err := adminID(ctx, admins, args[0])
-				if err != nil {
-					return err
-				}
-				res, err := admins.UpdateAdministrator(ctx, &authv1.UpdateAdministratorRequest{Id: id, Disabled: &disabled})
-				if err != nil {
-					return err
-				}
-				return a.printOne(adminRow(res.GetAdministrator()))
-			})
-		},
-	}
-}
-
-// adminID returns the identifier of an administrator who is named by it, or by
-// the e-mail address.
-func adminID(ctx context.Context, admins authv1.AdministratorServiceClient, named string) (id string, err error) {
-	if !strings.Contains(named, "@") {
-		return named, nil
-	}
-	err = eachAdmin(ctx, admins, func(m *authv1.Administrator) {
-		if strings.EqualFold(m.GetEmail(), named) {
-			id = m.GetId()
-		}
+		res, err := client.UpdateAdministrator(ctx, &authv1.UpdateAdministratorRequest{Id: id, Disabled: disabled})
+		return adminRow(res.GetAdministrator()), err
 	})
-	if err == nil && id == "" {
-		err = fmt.Errorf("no administrator of the company has the address %s", named)
-	}
-	return id, err
 }
 
-func (a *app) adminResetPassword() *cobra.Command {
+// adminID returns the identifier of the administrator with an identifier or an e-mail
+// address.
+func adminID(ctx context.Context, client authv1.AdministratorServiceClient, idOrEmail string) (string, error) {
+	if !strings.Contains(idOrEmail, "@") {
+		return idOrEmail, nil
+	}
+	all, err := allPages(func(pageToken string) ([]*authv1.Administrator, string, error) {
+		return adminPage(ctx, client, pageToken)
+	})
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(all, func(m *authv1.Administrator) bool { return strings.EqualFold(m.GetEmail(), idOrEmail) })
+	if i < 0 {
+		return "", fmt.Errorf("no administrator of the company has the address %s", idOrEmail)
+	}
+	return all[i].GetId(), nil
+}
+
+func adminResetPassword(admins administrators) *cobra.Command {
 	var req authv1.ResetAdministratorPasswordRequest
 	var fromInput bool
 	c := &cobra.Command{
@@ -185,15 +136,12 @@ func (a *app) adminResetPassword() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			req.Administrator = args[0]
-			if req.Password, err = a.passwordFrom(fromInput); err != nil {
+			if req.Password, err = admins.app.passwordFrom(fromInput); err != nil {
 				return err
 			}
-			return a.withAdmins(c.Context(), func(ctx context.Context, admins authv1.AdministratorServiceClient) error {
-				res, err := admins.ResetAdministratorPassword(ctx, &req)
-				if err != nil {
-					return err
-				}
-				return a.printOne(passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()))
+			return admins.print(c.Context(), func(ctx context.Context, client authv1.AdministratorServiceClient) (row, error) {
+				res, err := client.ResetAdministratorPassword(ctx, &req)
+				return passwordRow(res.GetAdministrator(), res.GetGeneratedPassword()), err
 			})
 		},
 	}
@@ -208,7 +156,7 @@ func adminRow(m *authv1.Administrator) row {
 		state = "disabled"
 	}
 	return row{
-		{"id", m.GetId()}, {"email", m.GetEmail()}, {"name", m.GetName()}, {"role", roleName(m.GetRole())}, {"state", state},
+		{"id", m.GetId()}, {"email", m.GetEmail()}, {"name", m.GetName()}, {"role", enum.Name(m.GetRole())}, {"state", state},
 		{"totp", m.GetTotpEnabled()}, {"last_signed_in_at", when(m.GetLastSignedInAt())},
 	}
 }
@@ -216,14 +164,9 @@ func adminRow(m *authv1.Administrator) row {
 // passwordRow is an administrator with the password that was made; one that was
 // given is not repeated.
 func passwordRow(m *authv1.Administrator, password string) row {
-	r := row{{"id", m.GetId()}, {"email", m.GetEmail()}, {"role", roleName(m.GetRole())}}
+	r := row{{"id", m.GetId()}, {"email", m.GetEmail()}, {"role", enum.Name(m.GetRole())}}
 	if password != "" {
 		r = append(r, member{"password", password})
 	}
 	return r
-}
-
-// roleName is a role for the output.
-func roleName(r authv1.AdministratorRole) string {
-	return strings.ToLower(strings.TrimPrefix(r.String(), "ADMINISTRATOR_ROLE_"))
 }

@@ -255,9 +255,9 @@ func TestExplain(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{whose{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "is the platform running, at this address?", "TLS handshake"}},
+		{labelled{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "is the platform running, at this address?", "TLS handshake"}},
 		{said, []string{"the service is temporarily unavailable", "the service runs, and what it needs does not answer"}},
-		{whose{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
+		{labelled{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
 	} {
 		got := explain(tt.err)
 		for i, want := range tt.want {

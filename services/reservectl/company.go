@@ -1,8 +1,13 @@
 package reservectl
 
 import (
+	"context"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/money"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
@@ -33,10 +38,10 @@ func (a *app) companyCreate() *cobra.Command {
 	}
 	c.Flags().StringVar(&req.Name, "name", "", "the company's name")
 	c.Flags().StringVar(&req.Timezone, "timezone", "", "its IANA time zone, as Europe/London")
-	c.Flags().StringVar(&req.Currency, "currency", "", "its currency: GBP, EUR or USD")
+	c.Flags().StringVar(&req.Currency, "currency", "", currencyUsage())
 	c.Flags().BoolVar(&req.UniqueCustomerEmails, "unique-emails", false, "no two customers may have the same e-mail address")
 	_ = c.RegisterFlagCompletionFunc("timezone", cobra.FixedCompletions(zoneRegions(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	_ = c.RegisterFlagCompletionFunc("currency", cobra.FixedCompletions([]string{"GBP", "EUR", "USD"}, cobra.ShellCompDirectiveNoFileComp))
+	offer(c, "currency", money.Currencies())
 	return required(c, "name", "timezone", "currency")
 }
 
@@ -47,27 +52,15 @@ func (a *app) companyUpdate() *cobra.Command {
 		Use: "update", Short: "Change the company of --company; what is not given stays", Args: exactly(),
 		Example: `  reservectl company update --company comp_… --unique-emails=false`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.auth(c.Context())
+			s, err := a.forCompany(a.auth)(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			company, err := a.company()
-			if err != nil {
-				return err
-			}
-			req := &authv1.UpdateCompanyRequest{Id: company}
-			for flag, set := range map[string]func(){
-				"name":          func() { req.Name = &name },
-				"timezone":      func() { req.Timezone = &timezone },
-				"currency":      func() { req.Currency = &currency },
-				"unique-emails": func() { req.UniqueCustomerEmails = &unique },
-			} {
-				if c.Flags().Changed(flag) {
-					set()
-				}
-			}
-			res, err := authv1.NewCompanyServiceClient(s.conn).UpdateCompany(s.ctx, req)
+			res, err := authv1.NewCompanyServiceClient(s.conn).UpdateCompany(s.ctx, &authv1.UpdateCompanyRequest{
+				Id: a.access.CompanyID, Name: given(c, "name", &name), Timezone: given(c, "timezone", &timezone),
+				Currency: given(c, "currency", &currency), UniqueCustomerEmails: given(c, "unique-emails", &unique),
+			})
 			if err != nil {
 				return err
 			}
@@ -76,36 +69,20 @@ func (a *app) companyUpdate() *cobra.Command {
 	}
 	c.Flags().StringVar(&name, "name", "", "the company's name")
 	c.Flags().StringVar(&timezone, "timezone", "", "its IANA time zone, as Europe/London")
-	c.Flags().StringVar(&currency, "currency", "", "its currency: GBP, EUR or USD")
+	c.Flags().StringVar(&currency, "currency", "", currencyUsage())
 	c.Flags().BoolVar(&unique, "unique-emails", false, "no two customers may have the same e-mail address")
 	return c
 }
 
 func (a *app) companyList() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List all companies", Args: exactly(),
-		Example: `  reservectl company list --output table`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.platform(c.Context())
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			var rows []row
-			for req := (&authv1.ListCompaniesRequest{PageSize: 1000}); ; {
-				res, err := authv1.NewCompanyServiceClient(s.conn).ListCompanies(s.ctx, req)
-				if err != nil {
-					return err
-				}
-				for _, company := range res.GetCompanies() {
-					rows = append(rows, companyRow(company))
-				}
-				if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-					return a.printAll(rows, "no companies yet; see reservectl company create --help")
-				}
-			}
-		},
-	}
+	companies := resource[authv1.CompanyServiceClient]{app: a, open: a.platform, client: authv1.NewCompanyServiceClient}
+	c := companies.list("List all companies", "no companies yet; see reservectl company create --help",
+		func(ctx context.Context, client authv1.CompanyServiceClient, pageToken string) ([]row, string, error) {
+			res, err := client.ListCompanies(ctx, &authv1.ListCompaniesRequest{PageSize: listSize, PageToken: pageToken})
+			return rowsOf(res.GetCompanies(), companyRow), res.GetNextPageToken(), err
+		})
+	c.Example = `  reservectl company list --output table`
+	return c
 }
 
 func companyRow(c *authv1.Company) row {
@@ -113,4 +90,9 @@ func companyRow(c *authv1.Company) row {
 		{"id", c.GetId()}, {"name", c.GetName()}, {"timezone", c.GetTimezone()}, {"currency", c.GetCurrency()},
 		{"unique_customer_emails", c.GetUniqueCustomerEmails()},
 	}
+}
+
+// currencyUsage is what help says of the flag.
+func currencyUsage() string {
+	return "its currency: " + strings.TrimPrefix(fault.OneOf(money.Currencies()), "must be ")
 }

@@ -46,14 +46,11 @@ Columns, or members (also in camelCase or with underscores):
 				return err
 			}
 			defer func() { _ = in.close() }()
-			s, err := a.customers(c.Context())
+			s, err := a.forCompany(a.customers)(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			if _, err := a.company(); err != nil {
-				return err
-			}
 			x, err := customerExchange(s.ctx, customerv1.NewCustomerServiceClient(s.conn))
 			if err != nil {
 				return err
@@ -188,15 +185,7 @@ func customerExchange(ctx context.Context, client customerv1.CustomerServiceClie
 			if err != nil {
 				return nil, err
 			}
-			outcomes := make([]outcome, 0, len(res.GetResults()))
-			for _, r := range res.GetResults() {
-				o := outcome{reference: r.GetReference(), created: r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_CREATED}
-				if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
-					o.refused = &refusal{r.GetField(), r.GetRule(), r.GetMessage()}
-				}
-				outcomes = append(outcomes, o)
-			}
-			return outcomes, nil
+			return outcomesOf(res.GetResults()), nil
 		},
 	}, nil
 }

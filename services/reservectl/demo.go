@@ -78,11 +78,11 @@ func (a *app) demo(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	a.say("listening at %s as %s\n", l.url, l.endpoint)
-	shop, err := openShop(ctx, a.access.InterfaceB.APIBaseURL, a.access.InterfaceB.APIKey, a.access.InterfaceB.APISecret)
+	b, err := openInterfaceB(ctx, a.access.InterfaceB.APIBaseURL, a.access.InterfaceB.APIKey, a.access.InterfaceB.APISecret)
 	if err != nil {
 		return late(ctx, err)
 	}
-	missing, err := a.buy(ctx, shop)
+	missing, err := a.buy(ctx, b)
 	if err != nil {
 		return late(ctx, err)
 	}
@@ -102,34 +102,34 @@ func (a *app) say(format string, args ...any) {
 }
 
 // buy makes the purchases and returns what is to be heard of them.
-func (a *app) buy(ctx context.Context, s *shop) ([]expected, error) {
-	customer, err := s.customer(ctx)
+func (a *app) buy(ctx context.Context, b *interfaceB) ([]expected, error) {
+	customer, err := b.customer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pass, err := s.pass(ctx)
+	pass, err := b.pass(ctx)
 	if err != nil {
 		return nil, err
 	}
-	class, err := s.event(ctx, "class", true)
+	class, err := b.event(ctx, "class", true)
 	if err != nil {
 		return nil, err
 	}
-	workshop, err := s.event(ctx, "workshop", false)
+	workshop, err := b.event(ctx, "workshop", false)
 	if err != nil {
 		return nil, err
 	}
-	bought, err := s.buyPass(ctx, customer, pass)
+	bought, err := b.buyPass(ctx, customer, pass)
 	if err != nil {
 		return nil, err
 	}
 	a.say("%s %s bought %q: %s, %d uses\n", customer.FirstName, customer.LastName, pass.Title, bought.ID, bought.RemainingUses)
-	byPass, err := s.book(ctx, customer, class, map[string]any{"method": "PASS", "customerPassId": bought.ID})
+	byPass, err := b.book(ctx, customer, class, map[string]any{"method": "PASS", "customerPassId": bought.ID})
 	if err != nil {
 		return nil, err
 	}
 	a.say("booked the class %q on %s with it: %s\n", class.Title, byPass.EventDate, byPass.ID)
-	byCard, err := s.book(ctx, customer, workshop, map[string]any{"method": "CARD", "reference": "demo"})
+	byCard, err := b.book(ctx, customer, workshop, map[string]any{"method": "CARD", "reference": "demo"})
 	if err != nil {
 		return nil, err
 	}

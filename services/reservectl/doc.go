@@ -13,4 +13,9 @@
 //     stands with why, and can be corrected and imported itself.
 //  5. Exit status 0: done; 1: failed; 2: wrong usage; 3: done, but lines were refused.
 //  6. A stranger's text reaches a terminal without what a terminal obeys.
+//
+// A file has the commands of one resource. What they share is in resource.go (list,
+// change, print), and credentials.go makes the commands of all three kinds of
+// credentials. access.go opens sessions with the services, output.go prints, and
+// import.go, records.go, csv.go, columns.go and report.go are the way of an import.
 package reservectl

@@ -12,7 +12,7 @@ type importOptions struct{ format, refused string }
 func importFlags(c *cobra.Command, o *importOptions) {
 	c.Flags().StringVar(&o.format, "format", "", "csv or ndjson; without it, by the file's name")
 	c.Flags().StringVar(&o.refused, "refused", "", "where to report refused lines; without it, NAME.refused.csv or .ndjson beside the file")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formatCSV, formatNDJSON}, cobra.ShellCompDirectiveNoFileComp))
+	offer(c, "format", []string{formatCSV, formatNDJSON})
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

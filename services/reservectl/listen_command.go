@@ -50,7 +50,7 @@ terminal (--output says which).`,
 	c.Flags().StringVar(&o.forward, "forward-to", "", "a URL that gets each webhook as it came, and whose answer is the answer")
 	c.Flags().StringSliceVar(&parts, "print", []string{"body"}, "what to print of each: "+strings.Join(printable, ", "))
 	c.Flags().StringVar(&a.access.Webhooks.CAFile, "ca", "", "certificate of the authority that the platform trusts, its key beside it (.key), instead of the file's")
-	_ = c.RegisterFlagCompletionFunc("print", cobra.FixedCompletions(printable, cobra.ShellCompDirectiveNoFileComp))
+	offer(c, "print", printable)
 	return c
 }
 

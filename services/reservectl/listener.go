@@ -64,7 +64,7 @@ type listener struct {
 
 // listen opens a listener. The caller closes it.
 func (a *app) listen(ctx context.Context, o listenerOptions) (*listener, error) {
-	s, err := a.webhooks(ctx)
+	s, err := a.forCompany(a.webhooks)(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,10 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"golang.org/x/term"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // row is one object of the output: its members in order.
@@ -147,4 +149,20 @@ func (a *app) table() (bool, error) {
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// when is an instant for the output; nil for none.
+func when(t *timestamppb.Timestamp) any {
+	if t == nil {
+		return nil
+	}
+	return t.AsTime().Format(time.RFC3339)
+}
+
+// orNull is a text for the output; nil for none.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }

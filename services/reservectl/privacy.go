@@ -43,7 +43,7 @@ complete. docs/PRIVACY.md says what is in it.`,
 			for _, s := range a.stores() {
 				kinds, err := a.stored(c.Context(), s, args[0])
 				if err != nil {
-					return whose{err, s.name}
+					return labelled{err, s.name}
 				}
 				records = append(records, member{s.name, kinds})
 			}
@@ -114,14 +114,11 @@ so what has begun is waited for with reservectl customer erasures.`,
 			if flags.cancelOpen && flags.keepOpen {
 				return usageError{errors.New("--cancel-open and --keep-open exclude each other")}
 			}
-			s, err := a.customers(c.Context())
+			s, err := a.forCompany(a.customers)(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			if _, err := a.company(); err != nil {
-				return err
-			}
 			// One who is refused, or was never there, is no reason to keep the others. All
 			// are begun before any is waited for, as each takes minutes.
 			var last error
@@ -171,7 +168,9 @@ func (a *app) erase(s *session, customer string, flags eraseFlags) (*privacyv1.E
 		return nil, err
 	}
 	if err != nil && !flags.keepOpen {
-		if err := a.settleOpen(s.ctx, customer, flags.cancelOpen); err != nil {
+		if err := a.withBookingsAndPasses(s.ctx, func(bookings, passes *session) error {
+			return settleOutstanding(bookings, passes, customer, flags.cancelOpen)
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -220,35 +219,17 @@ func erasureRow(e *privacyv1.Erasure) row {
 }
 
 func (a *app) customerErasures() *cobra.Command {
-	return &cobra.Command{
-		Use: "erasures", Short: "List the customers who were erased, and how far it is", Args: exactly(),
-		Long: `List the customers who were erased, and how far it is.
+	erasures := resource[privacyv1.ErasureServiceClient]{app: a, open: a.forCompany(a.customers), client: privacyv1.NewErasureServiceClient}
+	c := erasures.list("List the customers who were erased, and how far it is", "nobody was erased",
+		func(ctx context.Context, client privacyv1.ErasureServiceClient, pageToken string) ([]row, string, error) {
+			res, err := client.ListErasures(ctx, &privacyv1.ListErasuresRequest{PageSize: listSize, PageToken: pageToken})
+			return rowsOf(res.GetErasures(), erasureRow), res.GetNextPageToken(), err
+		})
+	c.Use = "erasures"
+	c.Long = c.Short + `.
 
 Keep the list with your backups: after one was restored, erase those again that
-are younger than it (--repeat).`,
-		Example: `  reservectl customer erasures --company comp_… --output json > erasures.json`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.customers(c.Context())
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if _, err := a.company(); err != nil {
-				return err
-			}
-			var rows []row
-			for req := (&privacyv1.ListErasuresRequest{PageSize: 1000}); ; {
-				res, err := privacyv1.NewErasureServiceClient(s.conn).ListErasures(s.ctx, req)
-				if err != nil {
-					return err
-				}
-				for _, e := range res.GetErasures() {
-					rows = append(rows, erasureRow(e))
-				}
-				if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-					return a.printAll(rows, "nobody was erased")
-				}
-			}
-		},
-	}
+are younger than it (--repeat).`
+	c.Example = `  reservectl customer erasures --company comp_… --output json > erasures.json`
+	return c
 }

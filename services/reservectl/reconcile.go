@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -38,15 +38,19 @@ What is under way looks like a difference for a moment, so what differs is looke
 at again after --settle, and counts if it still does. The exit status is 1 where
 differences are left.`,
 		Example: "  reservectl reconcile --company comp_…\n  reservectl reconcile --company comp_… --apply",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.reconcile(c.Context(), apply, settle) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withBookingsAndPasses(c.Context(), func(bookings, passes *session) error {
+				return a.reconcile(c.Context(), bookings, passes, apply, settle)
+			})
+		},
 	}
 	c.Flags().BoolVar(&apply, "apply", false, "mend what differs")
 	c.Flags().DurationVar(&settle, "settle", 40*time.Second, "how long what is under way has to end; purchases by pass are given up after 30s")
 	return c
 }
 
-// discord is one booking of which booking and pass say different things.
-type discord struct {
+// mismatch is one booking of which booking and pass say different things.
+type mismatch struct {
 	transaction, booking, pass string
 	booked, redeemed           int32
 	// unredeemed says that pass knows nothing of it.
@@ -65,24 +69,14 @@ type reconciliation struct {
 	left  int
 }
 
-func (a *app) reconcile(ctx context.Context, apply bool, settle time.Duration) error {
-	booking, err := a.bookings(ctx)
-	if err != nil {
-		return err
-	}
-	defer booking.close()
-	pass, err := a.passes(ctx)
-	if err != nil {
-		return err
-	}
-	defer pass.close()
+func (a *app) reconcile(ctx context.Context, booking, pass *session, apply bool, settle time.Duration) error {
 	r := &reconciliation{
 		bookingCtx: booking.ctx, passCtx: pass.ctx, apply: apply,
 		verifier: bookingv1.NewVerificationServiceClient(booking.conn), bookings: bookingv1.NewBookingServiceClient(booking.conn),
 		passes: passv1.NewPassServiceClient(pass.conn),
 	}
 	fmt.Fprintln(a.errOut, "comparing bookings with passes")
-	differing, err := r.discords()
+	differing, err := r.mismatches()
 	if err != nil {
 		return err
 	}
@@ -109,14 +103,14 @@ func (a *app) reconcile(ctx context.Context, apply bool, settle time.Duration) e
 	return nil
 }
 
-// discords are the bookings that differ, in the order of their transactions.
-func (r *reconciliation) discords() ([]discord, error) {
-	var list []discord
+// mismatches are the bookings that differ, in the order of their transactions.
+func (r *reconciliation) mismatches() ([]mismatch, error) {
+	var list []mismatch
 	err := walkPayments(r.bookingCtx, r.passCtx, r.verifier, r.passes, func(held *bookingv1.BookedCredits, given *passv1.RedeemedCredits) {
 		if held.GetCredits() == given.GetCredits() {
 			return
 		}
-		d := discord{booked: held.GetCredits(), redeemed: given.GetCredits(), unredeemed: given == nil}
+		d := mismatch{booked: held.GetCredits(), redeemed: given.GetCredits(), unredeemed: given == nil}
 		if held != nil {
 			d.transaction, d.booking, d.pass = held.GetTransactionId(), held.GetBookingId(), held.GetCustomerPassId()
 		} else {
@@ -128,21 +122,21 @@ func (r *reconciliation) discords() ([]discord, error) {
 }
 
 // lasting are those that still differ, in the same way, after some time.
-func (r *reconciliation) lasting(ctx context.Context, before []discord, settle time.Duration) ([]discord, error) {
+func (r *reconciliation) lasting(ctx context.Context, before []mismatch, settle time.Duration) ([]mismatch, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-time.After(settle):
 	}
-	now, err := r.discords()
+	now, err := r.mismatches()
 	if err != nil {
 		return nil, err
 	}
-	known := map[discord]bool{}
+	known := map[mismatch]bool{}
 	for _, d := range before {
 		known[d] = true
 	}
-	var both []discord
+	var both []mismatch
 	for _, d := range now {
 		if known[d] {
 			both = append(both, d)
@@ -152,7 +146,7 @@ func (r *reconciliation) lasting(ctx context.Context, before []discord, settle t
 }
 
 // mendAll mends what differs, or says how it would.
-func (r *reconciliation) mendAll(differing []discord) error {
+func (r *reconciliation) mendAll(differing []mismatch) error {
 	redeemed := map[string]error{} // transactions that were paid as a whole
 	for _, d := range differing {
 		remedy, mend, err := r.remedy(d, redeemed)
@@ -187,7 +181,7 @@ func (r *reconciliation) note(what, id string, booking, other int64, remedy, out
 }
 
 // remedy is what makes both services say the same.
-func (r *reconciliation) remedy(d discord, redeemed map[string]error) (what string, mend func() error, err error) {
+func (r *reconciliation) remedy(d mismatch, redeemed map[string]error) (what string, mend func() error, err error) {
 	// A pass is the purchaser's, by whom the purchase is found.
 	pass, err := r.passes.GetCustomerPass(r.passCtx, &passv1.GetCustomerPassRequest{Id: d.pass})
 	if fault.Is(err, fault.NotFound) {
@@ -239,7 +233,7 @@ func (r *reconciliation) redeem(t *bookingv1.Transaction, pass string) error {
 			continue
 		}
 		req.Items = append(req.Items, &passv1.RedemptionItem{
-			ItemId: b.GetId(), EventType: strings.ToLower(strings.TrimPrefix(b.GetEventType().String(), "EVENT_TYPE_")), Credits: paid.GetCreditsUsed(),
+			ItemId: b.GetId(), EventType: enum.Name(b.GetEventType()), Credits: paid.GetCreditsUsed(),
 			Day: zone.Day(b.GetStartsAt().AsTime(), b.GetTimezone()),
 		})
 	}

@@ -120,7 +120,9 @@ func TestReconcile(t *testing.T) {
 				a := &app{out: io.Discard, errOut: io.Discard, output: "json"}
 				addr := tt.restored.serve(t)
 				a.access.GRPC.Booking, a.access.GRPC.Pass, a.access.GRPC.ServiceToken = addr, addr, rawToken
-				return a.reconcile(t.Context(), apply, time.Millisecond)
+				return a.withBookingsAndPasses(t.Context(), func(bookings, passes *session) error {
+					return a.reconcile(t.Context(), bookings, passes, apply, time.Millisecond)
+				})
 			}
 			differs := len(tt.want) > 0 || tt.left || len(tt.restored.copies) > 0
 			if err := run(false); errors.Is(err, errUnreconciled) != differs || err != nil && !errors.Is(err, errUnreconciled) {

@@ -71,25 +71,25 @@ func awayHint(cause error) string {
 	return "; is the platform running, at this address?"
 }
 
-// whose is an error with whose it is: a service, or a step of several.
-type whose struct {
+// labelled is an error with the service or the step that it comes from.
+type labelled struct {
 	error
-	name string
+	label string
 }
 
-func (w whose) Unwrap() error { return w.error }
+func (l labelled) Unwrap() error { return l.error }
 
 // explain says what a service refused, or what went wrong, in one line.
 func explain(err error) string {
 	var h hinted
 	errors.As(err, &h)
-	var w whose
-	if errors.As(err, &w) {
-		w.name += ": "
+	var l labelled
+	if errors.As(err, &l) {
+		l.label += ": "
 	}
 	var f *fault.Error
 	if !errors.As(err, &f) && fault.From(err).Kind == fault.Internal {
-		return w.name + err.Error() + h.hint
+		return l.label + err.Error() + h.hint
 	}
 	f = fault.From(err)
 	message := f.Message
@@ -103,7 +103,7 @@ func explain(err error) string {
 	if f.Kind == fault.Unavailable {
 		h.hint += awayHint(errors.Unwrap(f))
 	}
-	return w.name + message + " (" + f.Reason + ")" + h.hint
+	return l.label + message + " (" + f.Reason + ")" + h.hint
 }
 
 // app is what the commands share.
@@ -155,7 +155,7 @@ Progress and errors go to standard error. The exit status is 0: done, 1: failed,
 	flags.StringVar(&a.access.tls.CAFile, "tls-ca", "", "PEM certificates of the authorities of the platform's parts (default: GRPC_TLS_CA_FILE)")
 	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
 	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"auto", "json", "table"}, cobra.ShellCompDirectiveNoFileComp))
+	offer(root, "output", []string{"auto", "json", "table"})
 	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
 	return root

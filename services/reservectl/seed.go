@@ -52,14 +52,11 @@ other data.`,
 
 func (a *app) seed(c *cobra.Command, s seeding) error {
 	began := time.Now()
-	customers, err := a.customers(c.Context())
+	customers, err := a.forCompany(a.customers)(c.Context())
 	if err != nil {
 		return err
 	}
 	defer customers.close()
-	if _, err := a.company(); err != nil {
-		return err
-	}
 	people, err := customerExchange(customers.ctx, customerv1.NewCustomerServiceClient(customers.conn))
 	if err != nil {
 		return err

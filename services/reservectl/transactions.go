@@ -187,15 +187,7 @@ func transactionExchange(ctx context.Context, client bookingv1.BookingServiceCli
 			if err != nil {
 				return nil, err
 			}
-			outcomes := make([]outcome, 0, len(res.GetResults()))
-			for _, r := range res.GetResults() {
-				o := outcome{reference: r.GetReference(), created: r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED}
-				if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
-					o.refused = &refusal{r.GetField(), r.GetRule(), r.GetMessage()}
-				}
-				outcomes = append(outcomes, o)
-			}
-			return outcomes, nil
+			return outcomesOf(res.GetResults()), nil
 		},
 	}, nil
 }

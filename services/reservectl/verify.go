@@ -27,7 +27,7 @@ passes against what passes gave. It changes nothing.
 A purchase that is under way while it runs may show as a difference that a second
 run does not find. The exit status is 1 where there are differences.`,
 		Example: "  reservectl verify --company comp_…",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.verify(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return a.withBookingsAndPasses(c.Context(), a.verify) },
 	}
 }
 
@@ -41,17 +41,7 @@ func (v *verification) add(what, id string, stored, computed int64) {
 	v.differences = append(v.differences, row{{"what", what}, {"id", id}, {"stored", stored}, {"computed", computed}})
 }
 
-func (a *app) verify(ctx context.Context) error {
-	bookings, err := a.bookings(ctx)
-	if err != nil {
-		return err
-	}
-	defer bookings.close()
-	passes, err := a.passes(ctx)
-	if err != nil {
-		return err
-	}
-	defer passes.close()
+func (a *app) verify(bookings, passes *session) error {
 	var v verification
 	booked, sold := bookingv1.NewVerificationServiceClient(bookings.conn), passv1.NewPassServiceClient(passes.conn)
 	for _, step := range []struct {
@@ -64,7 +54,7 @@ func (a *app) verify(ctx context.Context) error {
 	} {
 		fmt.Fprintln(a.errOut, "verifying "+step.name)
 		if err := step.run(); err != nil {
-			return whose{err, step.name}
+			return labelled{err, step.name}
 		}
 	}
 	fmt.Fprintf(a.errOut, "%d numbers were checked, %d differ\n", v.checked, len(v.differences))

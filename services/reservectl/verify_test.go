@@ -97,7 +97,7 @@ func TestVerify(t *testing.T) {
 			var out strings.Builder
 			a := &app{out: &out, errOut: io.Discard, output: "table"}
 			a.access.GRPC.Booking, a.access.GRPC.Pass, a.access.GRPC.ServiceToken = l.Addr().String(), l.Addr().String(), rawToken
-			err = a.verify(t.Context())
+			err = a.withBookingsAndPasses(t.Context(), a.verify)
 			if errors.Is(err, errDifferences) != (tt.want != "") || err != nil && !errors.Is(err, errDifferences) {
 				t.Fatalf("got %v", err)
 			}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -36,21 +38,9 @@ func eventTypes(names []string) ([]webhookv1.EventType, error) {
 	return types, nil
 }
 
-// enumName is the name of an enum's value for the output; "" for none.
-func enumName(name, prefix string) string {
-	name = strings.ToLower(strings.TrimPrefix(name, prefix))
-	if name == "unspecified" {
-		return ""
-	}
-	return name
-}
-
-// orNull is a text for the output; nil for none.
-func orNull(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
+// endpoints are the resource of the commands below.
+func (a *app) endpoints() resource[webhookv1.WebhookServiceClient] {
+	return resource[webhookv1.WebhookServiceClient]{a, a.forCompany(a.webhooks), webhookv1.NewWebhookServiceClient, "webhook", "ENDPOINT", "whe_… --company comp_…"}
 }
 
 func (a *app) webhookCommand() *cobra.Command {
@@ -59,32 +49,10 @@ func (a *app) webhookCommand() *cobra.Command {
 		a.webhookSecret(), a.webhookRotate(), a.webhookTest(), a.webhookDeliveries(), a.webhookDelivery(), a.webhookReplay())
 }
 
-// webhooks loads the access and opens a session with the webhook service, for a
-// company.
-func (a *app) webhooks(ctx context.Context) (*session, error) {
-	if err := a.access.load(); err != nil {
-		return nil, err
-	}
-	if _, err := a.company(); err != nil {
-		return nil, err
-	}
-	return a.dial(ctx, "webhook", a.access.GRPC.Webhook)
-}
-
-// withWebhooks runs f with a client of the webhook service, for a company.
-func (a *app) withWebhooks(ctx context.Context, f func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error) error {
-	s, err := a.webhooks(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	return f(s.ctx, webhookv1.NewWebhookServiceClient(s.conn))
-}
-
 // eventsFlag adds the flag --events.
 func eventsFlag(c *cobra.Command, events *[]string, byDefault []string, usage string) {
 	c.Flags().StringSliceVar(events, "events", byDefault, usage)
-	_ = c.RegisterFlagCompletionFunc("events", cobra.FixedCompletions(webhookevent.Names(), cobra.ShellCompDirectiveNoFileComp))
+	offer(c, "events", webhookevent.Names())
 }
 
 func (a *app) webhookCreate() *cobra.Command {
@@ -99,12 +67,9 @@ func (a *app) webhookCreate() *cobra.Command {
 			if req.Events, err = eventTypes(events); err != nil {
 				return err
 			}
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+			return a.endpoints().print(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) (row, error) {
 				res, err := webhooks.CreateEndpoint(ctx, &req)
-				if err != nil {
-					return err
-				}
-				return a.printOne(append(endpointRow(res.GetEndpoint()), member{"secret", res.GetSecret()}))
+				return append(endpointRow(res.GetEndpoint()), member{"secret", res.GetSecret()}), err
 			})
 		},
 	}
@@ -116,27 +81,17 @@ func (a *app) webhookCreate() *cobra.Command {
 }
 
 func (a *app) webhookList() *cobra.Command {
-	return &cobra.Command{
-		Use: "list", Short: "List the company's endpoints", Args: exactly(),
-		Example: "  reservectl webhook list --company comp_… --output table",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
-				res, err := webhooks.ListEndpoints(ctx, &webhookv1.ListEndpointsRequest{})
-				if err != nil {
-					return err
-				}
-				var rows []row
-				for _, e := range res.GetEndpoints() {
-					rows = append(rows, endpointRow(e))
-				}
-				return a.printAll(rows, "no endpoints yet; see reservectl webhook create --help")
-			})
-		},
-	}
+	c := a.endpoints().list("List the company's endpoints", "no endpoints yet; see reservectl webhook create --help",
+		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, _ string) ([]row, string, error) {
+			res, err := webhooks.ListEndpoints(ctx, &webhookv1.ListEndpointsRequest{})
+			return rowsOf(res.GetEndpoints(), endpointRow), "", err
+		})
+	c.Example = "  reservectl webhook list --company comp_… --output table"
+	return c
 }
 
 func (a *app) webhookShow() *cobra.Command {
-	return a.webhookChange("show", "Show an endpoint",
+	return a.endpoints().change("show", "Show an endpoint",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
 			res, err := webhooks.GetEndpoint(ctx, &webhookv1.GetEndpointRequest{Id: id})
 			return endpointRow(res.GetEndpoint()), err
@@ -146,17 +101,11 @@ func (a *app) webhookShow() *cobra.Command {
 func (a *app) webhookUpdate() *cobra.Command {
 	var url, description string
 	var events []string
-	var changed func(flag string) bool
-	c := a.webhookChange("update", "Change an endpoint; what is not given stays",
+	var c *cobra.Command
+	c = a.endpoints().change("update", "Change an endpoint; what is not given stays",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
-			req := &webhookv1.UpdateEndpointRequest{Id: id}
-			if changed("url") {
-				req.Url = &url
-			}
-			if changed("description") {
-				req.Description = &description
-			}
-			if changed("events") {
+			req := &webhookv1.UpdateEndpointRequest{Id: id, Url: given(c, "url", &url), Description: given(c, "description", &description)}
+			if c.Flags().Changed("events") {
 				types, err := eventTypes(events)
 				if err != nil {
 					return nil, err
@@ -166,7 +115,6 @@ func (a *app) webhookUpdate() *cobra.Command {
 			res, err := webhooks.UpdateEndpoint(ctx, req)
 			return endpointRow(res.GetEndpoint()), err
 		})
-	changed = c.Flags().Changed
 	c.Example = "  reservectl webhook update whe_… --company comp_… --events pass.purchased"
 	c.Flags().StringVar(&url, "url", "", "the address: https, not a private one")
 	c.Flags().StringVar(&description, "description", "", "notes")
@@ -174,24 +122,24 @@ func (a *app) webhookUpdate() *cobra.Command {
 	return c
 }
 
+func (a *app) webhookDisable() *cobra.Command {
+	return a.webhookSwitch("disable", "Send nothing more to an endpoint; what is queued fails, and can be replayed", proto.Bool(false))
+}
+
+func (a *app) webhookEnable() *cobra.Command {
+	return a.webhookSwitch("enable", "Send to a disabled endpoint again; see webhook replay for what it missed", proto.Bool(true))
+}
+
 // webhookSwitch makes a command that turns an endpoint on or off.
-func (a *app) webhookSwitch(use, short string, enabled bool) *cobra.Command {
-	return a.webhookChange(use, short, func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
-		res, err := webhooks.UpdateEndpoint(ctx, &webhookv1.UpdateEndpointRequest{Id: id, Enabled: &enabled})
+func (a *app) webhookSwitch(use, short string, enabled *bool) *cobra.Command {
+	return a.endpoints().change(use, short, func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
+		res, err := webhooks.UpdateEndpoint(ctx, &webhookv1.UpdateEndpointRequest{Id: id, Enabled: enabled})
 		return endpointRow(res.GetEndpoint()), err
 	})
 }
 
-func (a *app) webhookDisable() *cobra.Command {
-	return a.webhookSwitch("disable", "Send nothing more to an endpoint; what is queued fails, and can be replayed", false)
-}
-
-func (a *app) webhookEnable() *cobra.Command {
-	return a.webhookSwitch("enable", "Send to a disabled endpoint again; see webhook replay for what it missed", true)
-}
-
 func (a *app) webhookDelete() *cobra.Command {
-	return a.webhookChange("delete", "Delete an endpoint and its secrets; its deliveries stay in the log",
+	return a.endpoints().change("delete", "Delete an endpoint and its secrets; its deliveries stay in the log",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
 			_, err := webhooks.DeleteEndpoint(ctx, &webhookv1.DeleteEndpointRequest{Id: id})
 			return row{{"endpoint", id}, {"deleted", true}}, err
@@ -227,7 +175,7 @@ func (a *app) webhookTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+			return a.endpoints().call(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
 				res, err := webhooks.SendTest(ctx, &webhookv1.SendTestRequest{EndpointId: args[0], Event: chosen})
 				if err != nil {
 					return err
@@ -243,25 +191,8 @@ func (a *app) webhookTest() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&event, "event", webhookevent.Names()[0], "one of "+eventList())
-	_ = c.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(webhookevent.Names(), cobra.ShellCompDirectiveNoFileComp))
+	offer(c, "event", webhookevent.Names())
 	return c
-}
-
-// webhookChange makes a command that does one thing to one endpoint.
-func (a *app) webhookChange(use, short string, change func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error)) *cobra.Command {
-	return &cobra.Command{
-		Use: use + " ENDPOINT", Short: short, Args: exactly("ENDPOINT"),
-		Example: "  reservectl webhook " + use + " whe_… --company comp_…",
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
-				changed, err := change(ctx, webhooks, args[0])
-				if err != nil {
-					return err
-				}
-				return a.printOne(changed)
-			})
-		},
-	}
 }
 
 // webhookSecrets makes a command that prints the secrets of one endpoint.
@@ -270,18 +201,12 @@ func (a *app) webhookSecrets(use, short string, get func(ctx context.Context, we
 		Use: use + " ENDPOINT", Short: short, Args: exactly("ENDPOINT"),
 		Example: "  reservectl webhook " + use + " whe_… --company comp_…",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+			return a.endpoints().call(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
 				secrets, err := get(ctx, webhooks, args[0])
 				if err != nil {
 					return err
 				}
-				var rows []row
-				for _, s := range secrets {
-					rows = append(rows, row{
-						{"key_id", s.GetKeyId()}, {"secret", s.GetSecret()}, {"created_at", when(s.GetCreatedAt())}, {"expires_at", when(s.GetExpiresAt())},
-					})
-				}
-				return a.printAll(rows, "no secrets")
+				return a.printAll(rowsOf(secrets, secretRow), "no secrets")
 			})
 		},
 	}
@@ -294,7 +219,11 @@ func endpointRow(e *webhookv1.Endpoint) row {
 	}
 	return row{
 		{"endpoint", e.GetId()}, {"url", e.GetUrl()}, {"events", slices.Clip(events)}, {"enabled", e.GetEnabled()},
-		{"disabled_reason", orNull(enumName(e.GetDisabledReason().String(), "DISABLED_REASON_"))}, {"disabled_at", when(e.GetDisabledAt())},
+		{"disabled_reason", orNull(enum.Name(e.GetDisabledReason()))}, {"disabled_at", when(e.GetDisabledAt())},
 		{"failing_since", when(e.GetFailingSince())}, {"description", e.GetDescription()}, {"created_at", when(e.GetCreatedAt())},
 	}
+}
+
+func secretRow(s *webhookv1.Secret) row {
+	return row{{"key_id", s.GetKeyId()}, {"secret", s.GetSecret()}, {"created_at", when(s.GetCreatedAt())}, {"expires_at", when(s.GetExpiresAt())}}
 }

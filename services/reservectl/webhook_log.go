@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -35,7 +36,7 @@ func (a *app) webhookDeliveries() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+			return a.endpoints().call(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
 				rows, err := deliveries(ctx, webhooks, req, flags.limit)
 				if err != nil {
 					return err
@@ -50,8 +51,8 @@ func (a *app) webhookDeliveries() *cobra.Command {
 	c.Flags().StringVar(&flags.since, "since", "", "what came at or after: a time (2026-03-29T09:30:00Z), or how long ago (90m, 24h)")
 	c.Flags().StringVar(&flags.until, "until", "", "what came before, likewise")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "at most so many; 0: all")
-	_ = c.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(webhookevent.Names(), cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(deliveryStates, cobra.ShellCompDirectiveNoFileComp))
+	offer(c, "event", webhookevent.Names())
+	offer(c, "state", deliveryStates)
 	return c
 }
 
@@ -132,7 +133,7 @@ func (a *app) webhookDelivery() *cobra.Command {
 		Use: "delivery DELIVERY", Short: "Show one delivery with its body and its attempts", Args: exactly("DELIVERY"),
 		Example: "  reservectl webhook delivery whd_… --company comp_… --output json",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+			return a.endpoints().call(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
 				res, err := webhooks.GetDelivery(ctx, &webhookv1.GetDeliveryRequest{Id: args[0]})
 				if err != nil {
 					return err
@@ -188,7 +189,7 @@ func (a *app) webhookReplay() *cobra.Command {
 			if err != nil {
 				return usageError{fmt.Errorf("--failed-since %w", err)}
 			}
-			return a.withWebhooks(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+			return a.endpoints().call(c.Context(), func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
 				res, err := webhooks.ReplayFailed(ctx, &webhookv1.ReplayFailedRequest{EndpointId: endpoint, Since: timestamppb.New(from)})
 				if err != nil {
 					return err
@@ -206,20 +207,17 @@ func (a *app) webhookReplay() *cobra.Command {
 }
 
 func (a *app) replayOne(ctx context.Context, delivery string) error {
-	return a.withWebhooks(ctx, func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) error {
+	return a.endpoints().print(ctx, func(ctx context.Context, webhooks webhookv1.WebhookServiceClient) (row, error) {
 		res, err := webhooks.ReplayDelivery(ctx, &webhookv1.ReplayDeliveryRequest{Id: delivery})
-		if err != nil {
-			return err
-		}
-		return a.printOne(deliveryRow(res.GetDelivery()))
+		return deliveryRow(res.GetDelivery()), err
 	})
 }
 
 func deliveryRow(d *webhookv1.Delivery) row {
 	return row{
 		{"delivery", d.GetId()}, {"message", d.GetMessageId()}, {"endpoint", d.GetEndpointId()}, {"event", webhookevent.Name(d.GetEvent())},
-		{"state", enumName(d.GetState().String(), "DELIVERY_STATE_")}, {"attempts", d.GetAttempts()},
-		{"last_failure", orNull(enumName(d.GetLastFailure().String(), "FAILURE_"))}, {"last_status", status(d.GetLastStatus())},
+		{"state", enum.Name(d.GetState())}, {"attempts", d.GetAttempts()},
+		{"last_failure", orNull(enum.Name(d.GetLastFailure()))}, {"last_status", status(d.GetLastStatus())},
 		{"created_at", when(d.GetCreatedAt())}, {"next_attempt_at", when(d.GetNextAttemptAt())}, {"finished_at", when(d.GetFinishedAt())},
 		{"test", d.GetTest()},
 	}
@@ -228,7 +226,7 @@ func deliveryRow(d *webhookv1.Delivery) row {
 func attemptRow(at *webhookv1.Attempt) row {
 	return row{
 		{"number", at.GetNumber()}, {"started_at", when(at.GetStartedAt())},
-		{"milliseconds", float64(at.GetDurationMicroseconds()) / 1000}, {"failure", orNull(enumName(at.GetFailure().String(), "FAILURE_"))},
+		{"milliseconds", float64(at.GetDurationMicroseconds()) / 1000}, {"failure", orNull(enum.Name(at.GetFailure()))},
 		{"status", status(at.GetStatus())}, {"message", orNull(at.GetMessage())}, {"answer", orNull(string(at.GetResponseBody()))},
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// shop is what the demonstration does at Interface B.
-type shop struct {
+// interfaceB calls Interface B for the demonstration.
+type interfaceB struct {
 	base, token string
 	client      *http.Client
 	now         time.Time
@@ -22,17 +22,17 @@ type shop struct {
 
 // What is read of Interface B's resources.
 type (
-	shopCustomer struct {
+	bCustomer struct {
 		ID        string `json:"id"`
 		FirstName string `json:"firstName"`
 		LastName  string `json:"lastName"`
 	}
-	shopPass struct {
+	bPass struct {
 		ID                 string   `json:"id"`
 		Title              string   `json:"title"`
 		EligibleEventTypes []string `json:"eligibleEventTypes"` // empty: all
 	}
-	shopEvent struct {
+	bEvent struct {
 		ID    string `json:"id"`
 		Title string `json:"title"`
 		Dates []struct {
@@ -49,11 +49,11 @@ type (
 
 		date, option string // the ones to book
 	}
-	shopCustomerPass struct {
+	bCustomerPass struct {
 		ID            string `json:"id"`
 		RemainingUses int    `json:"remainingUses"`
 	}
-	shopRegistration struct {
+	bRegistration struct {
 		ID        string  `json:"id"`
 		EventDate string  `json:"eventDate"`
 		TotalPaid float64 `json:"totalPaid"` // as printed; not calculated with
@@ -61,46 +61,46 @@ type (
 	}
 )
 
-// openShop gets a token of Interface B.
-func openShop(ctx context.Context, base, key, secret string) (*shop, error) {
+// openInterfaceB gets a token of Interface B.
+func openInterfaceB(ctx context.Context, base, key, secret string) (*interfaceB, error) {
 	if base == "" || key == "" {
 		return nil, errors.New("the credentials.json has no interface_b.api_key: the demonstration needs the demonstration company (DEMO=on)")
 	}
-	s := &shop{base: base, client: &http.Client{Timeout: 15 * time.Second}, now: time.Now()}
+	b := &interfaceB{base: base, client: &http.Client{Timeout: 15 * time.Second}, now: time.Now()}
 	var token struct {
 		Token string `json:"token"`
 	}
-	if err := s.post(ctx, "/auth/token", map[string]any{"apiKey": key, "apiSecret": secret}, &token); err != nil {
+	if err := b.post(ctx, "/auth/token", map[string]any{"apiKey": key, "apiSecret": secret}, &token); err != nil {
 		return nil, err
 	}
-	s.token = token.Token
-	return s, nil
+	b.token = token.Token
+	return b, nil
 }
 
-func (s *shop) get(ctx context.Context, path string, query url.Values, answer any) error {
-	return s.do(ctx, http.MethodGet, path+"?"+query.Encode(), nil, answer)
+func (b *interfaceB) get(ctx context.Context, path string, query url.Values, answer any) error {
+	return b.do(ctx, http.MethodGet, path+"?"+query.Encode(), nil, answer)
 }
 
-func (s *shop) post(ctx context.Context, path string, request, answer any) error {
+func (b *interfaceB) post(ctx context.Context, path string, request, answer any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, http.MethodPost, path, body, answer)
+	return b.do(ctx, http.MethodPost, path, body, answer)
 }
 
-func (s *shop) do(ctx context.Context, method, path string, body []byte, answer any) error {
-	req, err := http.NewRequestWithContext(ctx, method, s.base+path, bytes.NewReader(body))
+func (b *interfaceB) do(ctx context.Context, method, path string, body []byte, answer any) error {
+	req, err := http.NewRequestWithContext(ctx, method, b.base+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if s.token != "" {
-		req.Header.Set("Authorization", "Bearer "+s.token)
+	if b.token != "" {
+		req.Header.Set("Authorization", "Bearer "+b.token)
 	}
-	res, err := s.client.Do(req)
+	res, err := b.client.Do(req)
 	if err != nil {
 		return err
 	}
@@ -122,51 +122,51 @@ func (s *shop) do(ctx context.Context, method, path string, body []byte, answer 
 	return nil
 }
 
-func (s *shop) customer(ctx context.Context) (shopCustomer, error) {
+func (b *interfaceB) customer(ctx context.Context) (bCustomer, error) {
 	var page struct {
-		Customers []shopCustomer `json:"customers"`
+		Customers []bCustomer `json:"customers"`
 	}
-	err := s.get(ctx, "/customers", url.Values{"perPage": {"1"}, "archived": {"false"}}, &page)
+	err := b.get(ctx, "/customers", url.Values{"perPage": {"1"}, "archived": {"false"}}, &page)
 	if err != nil || len(page.Customers) == 0 {
-		return shopCustomer{}, orNone(err, "there is no customer")
+		return bCustomer{}, orNone(err, "there is no customer")
 	}
 	return page.Customers[0], nil
 }
 
-func (s *shop) pass(ctx context.Context) (shopPass, error) {
+func (b *interfaceB) pass(ctx context.Context) (bPass, error) {
 	var page struct {
-		Passes []shopPass `json:"passes"`
+		Passes []bPass `json:"passes"`
 	}
-	err := s.get(ctx, "/passes", url.Values{"perPage": {"100"}, "status": {"active"}}, &page)
+	err := b.get(ctx, "/passes", url.Values{"perPage": {"100"}, "status": {"active"}}, &page)
 	for _, p := range page.Passes {
 		if len(p.EligibleEventTypes) == 0 || slices.Contains(p.EligibleEventTypes, "class") {
 			return p, nil
 		}
 	}
-	return shopPass{}, orNone(err, "there is no pass for classes to buy")
+	return bPass{}, orNone(err, "there is no pass for classes to buy")
 }
 
 // event finds an event of a type with a date to come that has room; with credits:
 // one that can be paid with a pass. Where there is none it makes one, which the
 // next demonstration finds.
-func (s *shop) event(ctx context.Context, kind string, credits bool) (shopEvent, error) {
+func (b *interfaceB) event(ctx context.Context, kind string, credits bool) (bEvent, error) {
 	var page struct {
-		Events []shopEvent `json:"events"`
+		Events []bEvent `json:"events"`
 	}
-	soon := s.now.Add(time.Hour)
-	if err := s.get(ctx, "/events", url.Values{
+	soon := b.now.Add(time.Hour)
+	if err := b.get(ctx, "/events", url.Values{
 		"type": {kind}, "status": {"published"}, "startsFrom": {soon.UTC().Format(time.RFC3339)}, "perPage": {"100"},
 	}, &page); err != nil {
-		return shopEvent{}, err
+		return bEvent{}, err
 	}
 	for _, e := range page.Events {
 		if e.choose(soon, credits) {
 			return e, nil
 		}
 	}
-	var made shopEvent
-	err := s.post(ctx, "/events", map[string]any{
-		"title": "Demonstration " + kind, "type": kind, "startsAt": s.now.AddDate(0, 0, 14).UTC().Truncate(time.Hour).Format(time.RFC3339),
+	var made bEvent
+	err := b.post(ctx, "/events", map[string]any{
+		"title": "Demonstration " + kind, "type": kind, "startsAt": b.now.AddDate(0, 0, 14).UTC().Truncate(time.Hour).Format(time.RFC3339),
 		"duration": 90, "capacity": 1000, "pricingOptions": []map[string]any{{"name": "Standard", "price": 35, "credits": 1}},
 	}, &made)
 	if err == nil && !made.choose(soon, credits) {
@@ -176,7 +176,7 @@ func (s *shop) event(ctx context.Context, kind string, credits bool) (shopEvent,
 }
 
 // choose picks the date and the pricing option to book.
-func (e *shopEvent) choose(from time.Time, credits bool) bool {
+func (e *bEvent) choose(from time.Time, credits bool) bool {
 	for _, d := range e.Dates {
 		if d.Status == "scheduled" && d.StartsAt.After(from) && (d.Capacity == nil || d.SpotsTaken < *d.Capacity) {
 			e.date = d.ID
@@ -199,17 +199,17 @@ func orNone(err error, none string) error {
 	return errors.New(none)
 }
 
-func (s *shop) buyPass(ctx context.Context, c shopCustomer, p shopPass) (shopCustomerPass, error) {
-	var bought shopCustomerPass
-	err := s.post(ctx, "/customer-passes", map[string]any{
-		"customerId": c.ID, "passId": p.ID, "startDate": s.now.UTC().Format(time.DateOnly), "payment": map[string]any{"method": "CARD"},
+func (b *interfaceB) buyPass(ctx context.Context, c bCustomer, p bPass) (bCustomerPass, error) {
+	var bought bCustomerPass
+	err := b.post(ctx, "/customer-passes", map[string]any{
+		"customerId": c.ID, "passId": p.ID, "startDate": b.now.UTC().Format(time.DateOnly), "payment": map[string]any{"method": "CARD"},
 	}, &bought)
 	return bought, err
 }
 
-func (s *shop) book(ctx context.Context, c shopCustomer, e shopEvent, payment map[string]any) (shopRegistration, error) {
-	var booked shopRegistration
-	err := s.post(ctx, "/events/"+e.ID+"/registrations", map[string]any{
+func (b *interfaceB) book(ctx context.Context, c bCustomer, e bEvent, payment map[string]any) (bRegistration, error) {
+	var booked bRegistration
+	err := b.post(ctx, "/events/"+e.ID+"/registrations", map[string]any{
 		"customerId": c.ID, "eventDateId": e.date, "pricingOptionId": e.option, "payment": payment,
 	}, &booked)
 	return booked, err

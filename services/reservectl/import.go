@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/bounds"
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 )
 
@@ -32,9 +33,28 @@ type item[T proto.Message] struct {
 
 // outcome is what became of one item.
 type outcome struct {
-	reference string
-	created   bool
-	refused   *refusal
+	created bool
+	refused *refusal
+}
+
+// importResult is what the services answer for one item; O is the enum of outcomes.
+type importResult[O enum.Enum] interface {
+	GetOutcome() O
+	GetField() string
+	GetRule() string
+	GetMessage() string
+}
+
+// outcomesOf returns the outcomes of a batch.
+func outcomesOf[O enum.Enum, R importResult[O]](results []R) []outcome {
+	outcomes := make([]outcome, len(results))
+	for i, r := range results {
+		outcomes[i] = outcome{created: enum.Name(r.GetOutcome()) == "created"}
+		if enum.Name(r.GetOutcome()) == "refused" {
+			outcomes[i].refused = &refusal{r.GetField(), r.GetRule(), r.GetMessage()}
+		}
+	}
+	return outcomes
 }
 
 // exchange is the stream of one import: batches out, their outcomes back.

@@ -10,23 +10,13 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
-	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// noPasses is a company that sells none.
-func noPasses(w *world) {
-	on(w.backend, "ListCustomerPasses", func(*passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
-		return &passv1.ListCustomerPassesResponse{}, nil
-	})
-	on(w.backend, "ListPassTypes", func(*passv1.ListPassTypesRequest) (*passv1.ListPassTypesResponse, error) {
-		return &passv1.ListPassTypesResponse{}, nil
-	})
-}
-
 func TestCalendar(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	t.Run("a day is asked for from midnight to midnight in the company's zone", func(t *testing.T) {
 		w.backend.count()
 		w.get("/?day=2026-03-29").must(t, "Yoga", "2 of 8 places taken", "1 waiting", "Europe/London")
@@ -51,9 +41,10 @@ func TestCalendar(t *testing.T) {
 }
 
 func TestBooking(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	const path = "/events/evt_1/dates/date_1/book"
 	full := true
 	on(w.backend, "CreateTransaction", func(req *bookingv1.CreateTransactionRequest) (*bookingv1.CreateTransactionResponse, error) {
@@ -103,9 +94,10 @@ func TestBooking(t *testing.T) {
 }
 
 func TestCustomers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	_, ann := aDesk(w, "Yoga", "Ann")
+	_, ann := withEvent(w, "Yoga", "Ann")
 	t.Run("the list is a search, in two calls", func(t *testing.T) {
 		w.backend.count()
 		w.get("/customers?q=ann+sm").must(t, "Ann Smith", "1 customer found")
@@ -152,6 +144,7 @@ func TestCustomers(t *testing.T) {
 }
 
 func TestMoney(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]int64{"12.50": 1250, "12": 1200, "12,5": 1250, "0.07": 7, "1000000": 100000000} {
 		f := newForm("price", typed)
 		if got, given := f.money("price", "The price"); !given || got != want || f.Failed() {
@@ -165,7 +158,7 @@ func TestMoney(t *testing.T) {
 		}
 	}
 	for minor, want := range map[int64]string{0: "£0.00", 7: "£0.07", 123456789: "£1,234,567.89", -150: "−£1.50"} {
-		if got := money(minor, "GBP"); got != want {
+		if got := priceText(minor, "GBP"); got != want {
 			t.Errorf("%d is %q", minor, got)
 		}
 	}

@@ -3,6 +3,7 @@ package reservectl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reservation.dev/platform/fault"
@@ -10,14 +11,14 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// open is what a customer still has to come.
-type open struct {
+// outstanding is what a customer still has to come.
+type outstanding struct {
 	bookings []*bookingv1.Booking
 	passes   []*passv1.CustomerPass
 }
 
-// listed says what is open, for a person.
-func (o open) listed() string {
+// list says what is outstanding, for a person.
+func (o outstanding) list() string {
 	var lines []string
 	for _, b := range o.bookings {
 		lines = append(lines, fmt.Sprintf("%s %s on %s", b.GetId(), printableText(b.GetEventTitle()), b.GetStartsAt().AsTime().Format("2006-01-02 15:04")+" UTC"))
@@ -28,21 +29,11 @@ func (o open) listed() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// settleOpen refuses where something is open, or cancels it: bookings first, whose
-// credits go back to the passes.
-func (a *app) settleOpen(ctx context.Context, customer string, cancel bool) error {
-	booking, err := a.bookings(ctx)
-	if err != nil {
-		return err
-	}
-	defer booking.close()
-	pass, err := a.passes(ctx)
-	if err != nil {
-		return err
-	}
-	defer pass.close()
+// settleOutstanding refuses if something is outstanding, or cancels it: bookings first,
+// whose credits go back to the passes.
+func settleOutstanding(booking, pass *session, customer string, cancel bool) (err error) {
 	bookings, passes := bookingv1.NewBookingServiceClient(booking.conn), passv1.NewPassServiceClient(pass.conn)
-	var o open
+	var o outstanding
 	if o.bookings, err = comingBookings(booking.ctx, bookings, customer); err != nil {
 		return err
 	}
@@ -53,7 +44,7 @@ func (a *app) settleOpen(ctx context.Context, customer string, cancel bool) erro
 		return nil
 	}
 	if !cancel {
-		return fmt.Errorf("the customer still has\n  %s\ncancel it (--cancel-open) or leave it without the person (--keep-open)", o.listed())
+		return fmt.Errorf("the customer still has\n  %s\ncancel it (--cancel-open) or leave it without the person (--keep-open)", o.list())
 	}
 	for _, b := range o.bookings {
 		if _, err := bookings.CancelBooking(booking.ctx, &bookingv1.CancelBookingRequest{BookingId: b.GetId()}); err != nil {
@@ -100,21 +91,16 @@ func comingBookings(ctx context.Context, client bookingv1.BookingServiceClient, 
 
 // usablePasses are those with credits that are not over.
 func usablePasses(ctx context.Context, client passv1.PassServiceClient, customer string) ([]*passv1.CustomerPass, error) {
-	var all []*passv1.CustomerPass
-	for req := (&passv1.ListCustomerPassesRequest{CustomerId: customer, PageSize: 200}); ; {
-		res, err := client.ListCustomerPasses(ctx, req)
-		if err != nil {
-			return nil, err
+	passes, err := allPages(func(pageToken string) ([]*passv1.CustomerPass, string, error) {
+		res, err := client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{CustomerId: customer, PageSize: 200, PageToken: pageToken})
+		return res.GetCustomerPasses(), res.GetNextPageToken(), err
+	})
+	return slices.DeleteFunc(passes, func(p *passv1.CustomerPass) bool {
+		switch p.GetStatus() {
+		case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
+			passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
+			return false
 		}
-		for _, p := range res.GetCustomerPasses() {
-			switch p.GetStatus() {
-			case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
-				passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
-				all = append(all, p)
-			}
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return all, nil
-		}
-	}
+		return true
+	}), err
 }

@@ -10,17 +10,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 // The forms of a page have one key. One that is sent twice is one write; another
 // one, sent before the page is made anew, is another.
 func TestFormsOfOnePage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
 	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
@@ -48,9 +52,10 @@ func TestFormsOfOnePage(t *testing.T) {
 
 // Who checks many in is not led back to the top of the list each time.
 func TestCheckingInStaysAtTheRow(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	on(w.backend, "RecordAttendance", func(req *bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
 		if req.GetAttendance() == bookingv1.Attendance_ATTENDANCE_NO_SHOW {
 			return nil, fault.Refuse("ALREADY_CANCELLED", "no")
@@ -88,6 +93,7 @@ func checkIn(ctx context.Context, w *world) (answered *httptest.ResponseRecorder
 
 // Whoever closes the page while a change is made has made it.
 func TestChangesAreFinished(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
@@ -107,8 +113,31 @@ func TestChangesAreFinished(t *testing.T) {
 	}
 }
 
+// What a page does after a change may fail. The change is recorded all the same.
+func TestAChangeIsRecordedIfItsPageFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	on(w.backend, "GetEndpoint", func(*webhookv1.GetEndpointRequest) (*webhookv1.GetEndpointResponse, error) {
+		return &webhookv1.GetEndpointResponse{Endpoint: &webhookv1.Endpoint{Id: "whe_1"}}, nil
+	})
+	on(w.backend, "SendTest", func(*webhookv1.SendTestRequest) (*webhookv1.SendTestResponse, error) {
+		return &webhookv1.SendTestResponse{}, nil
+	})
+	if a := w.post("/settings/webhooks/whe_1/test", "event", "pass.purchased"); a.StatusCode != http.StatusNotFound {
+		t.Error(describe(a))
+	}
+	want := &authv1.RecordAuditEntryRequest{
+		Action: "webhook_endpoint.test", Target: "whe_1", Details: []*authv1.AuditDetail{{Field: "event", After: "pass.purchased"}},
+	}
+	if diff := cmp.Diff(want, last[*authv1.RecordAuditEntryRequest](w, "RecordAuditEntry"), protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // The second time finds the change made, and so another "before".
 func TestWhatIsRecordedTwiceIsNoFault(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
 		return &bookingv1.RecordAttendanceResponse{}, nil
@@ -125,9 +154,10 @@ func TestWhatIsRecordedTwiceIsNoFault(t *testing.T) {
 
 // A search that is refused while somebody types leaves the page as it is.
 func TestNobodyIsLedAwayWhileTyping(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	aDesk(w, "Yoga", "Ann")
+	withEvent(w, "Yoga", "Ann")
 	on(w.backend, "ListCustomers", func(*customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
 		return nil, fault.InvalidParameter("query", "max_items", "must have at most 5 words")
 	})

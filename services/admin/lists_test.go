@@ -1,0 +1,65 @@
+package admin
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reservation.dev/platform/money"
+	"reservation.dev/platform/scopes"
+)
+
+// grantNames are the names of what the boxes of a form offer, sorted.
+func grantNames(grants []grant) []string {
+	var names []string
+	for _, g := range grants {
+		names = append(names, g.Name)
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+func TestEveryScopeIsExplained(t *testing.T) {
+	t.Parallel()
+	for field, c := range map[string]struct {
+		grants []grant
+		want   []string
+	}{
+		"scopes":      {clientScopes, scopes.InterfaceA()},
+		"permissions": {keyPermissions, append(scopes.InterfaceB(), scopes.Everything)},
+	} {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(c.want)), grantNames(c.grants)); diff != "" {
+			t.Errorf("%s: %s", field, diff)
+		}
+	}
+}
+
+func TestEveryCurrencyHasANameAndASymbol(t *testing.T) {
+	t.Parallel()
+	for _, code := range money.Currencies() {
+		if c := currencies[code]; c.name == "" || c.symbol == "" {
+			t.Errorf("%s has neither", code)
+		}
+	}
+}
+
+func TestTheReadmeListsTheFiles(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	everyService := []string{"doc.go", "config.go", "run.go"}
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") && !slices.Contains(everyService, name) && !strings.Contains(string(readme), "`"+name+"`") {
+			t.Errorf("the layout lacks %s", name)
+		}
+	}
+}
