@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/services/webhook/message"
 )
 
 // claimLoop claims whenever a lane has room and may have something due.
@@ -161,13 +162,12 @@ func (e *Engine) jobs(ctx context.Context, claimed []claimedRow, lease id.UUID, 
 	if err != nil {
 		return nil, nil, err
 	}
-	bodies := map[id.WebhookMessage]*signedBody{}
+	bodies := map[id.WebhookMessage]*message.Body{}
 	for i := range claimed {
 		c := &claimed[i]
-		j := &job{delivery: c.ID, target: targets[c.key()], lease: lease, leaseUntil: until, tries: int(c.Tries)}
-		if j.body = bodies[c.MessageID]; j.body == nil && c.Body != nil {
-			j.body = newSignedBody(c.MessageID, c.Event, c.OccurredAt, c.Body)
-			j.body.trace = c.Trace
+		j := &job{delivery: c.ID, target: targets[c.key()], lease: lease, leaseUntil: until, tries: int(c.Tries), trace: c.Trace}
+		if j.body = bodies[c.MessageID]; j.body == nil && c.JSON != nil {
+			j.body = message.NewBody(c.MessageID, c.Event, c.OccurredAt, c.JSON)
 			bodies[c.MessageID] = j.body
 		}
 		switch {

@@ -13,13 +13,14 @@ import (
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/webhook/message"
 )
 
-// Others is what the webhook service asks of other services.
-type Others interface {
+// Services are the other services, as messages need them.
+type Services interface {
 	// Customers returns those of up to 5000 customers that exist or did, by
 	// identifier.
-	Customers(ctx context.Context, company id.Company, customers []string) (map[string]person, error)
+	Customers(ctx context.Context, company id.Company, customers []string) (map[string]message.Person, error)
 	// Currency returns a company's currency.
 	Currency(ctx context.Context, company id.Company) (string, error)
 }
@@ -44,21 +45,21 @@ type currency struct {
 const currencyKept = time.Minute
 
 // NewClients returns the other services over connections, with tokens of source.
-func NewClients(customerConn, authConn grpc.ClientConnInterface, source *token.Source) Others {
+func NewClients(customerConn, authConn grpc.ClientConnInterface, source *token.Source) Services {
 	return &clients{
 		customers: customerv1.NewCustomerServiceClient(customerConn), companies: authv1.NewCompanyServiceClient(authConn),
 		source: source, now: time.Now, currencies: map[id.Company]currency{},
 	}
 }
 
-func (c *clients) Customers(ctx context.Context, company id.Company, customers []string) (map[string]person, error) {
+func (c *clients) Customers(ctx context.Context, company id.Company, customers []string) (map[string]message.Person, error) {
 	resp, err := c.customers.BatchGetCustomers(rpc.As(ctx, c.source, company), &customerv1.BatchGetCustomersRequest{Ids: customers, IncludeDeleted: true})
 	if err != nil {
 		return nil, fmt.Errorf("customer service: %w", err)
 	}
-	out := make(map[string]person, len(resp.GetCustomers()))
+	out := make(map[string]message.Person, len(resp.GetCustomers()))
 	for _, p := range resp.GetCustomers() {
-		out[p.GetId()] = person{id: p.GetId(), firstName: p.GetFirstName(), lastName: p.GetLastName(), email: p.GetEmail()}
+		out[p.GetId()] = message.Person{ID: p.GetId(), FirstName: p.GetFirstName(), LastName: p.GetLastName(), Email: p.GetEmail()}
 	}
 	return out, nil
 }

@@ -1,57 +1,36 @@
 package webhook
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 )
-
-func eventNames() map[webhookv1.EventType]string {
-	return map[webhookv1.EventType]string{
-		webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED: eventRegistrationCreated,
-		webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED:       eventPassPurchased,
-		webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED:      eventEventPurchased,
-	}
-}
-
-func eventTypeOf(name string) webhookv1.EventType {
-	switch name {
-	case eventRegistrationCreated:
-		return webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED
-	case eventPassPurchased:
-		return webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED
-	case eventEventPurchased:
-		return webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED
-	}
-	return webhookv1.EventType_EVENT_TYPE_UNSPECIFIED
-}
 
 // events checks a list of events and returns their names, in their order and
 // each once.
 func (c *checks) events(field string, list []webhookv1.EventType) []string {
-	asked := map[webhookv1.EventType]bool{}
 	for _, t := range list {
-		if eventNames()[t] == "" {
-			c.add(field, "enum", "must be registration.created, pass.purchased or event.purchased")
+		if webhookevent.Name(t) == "" {
+			c.add(field, "enum", fault.OneOf(webhookevent.Names()))
 			return nil
 		}
-		asked[t] = true
 	}
-	var out []string
-	for _, t := range []webhookv1.EventType{
-		webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED,
-		webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED,
-	} {
-		if asked[t] {
-			out = append(out, eventNames()[t])
+	var names []string
+	for _, e := range webhookevent.All() {
+		if slices.Contains(list, e.Type) {
+			names = append(names, e.Name)
 		}
 	}
-	if len(out) == 0 {
+	if len(names) == 0 {
 		c.add(field, "required", "must name at least one event")
 	}
-	return out
+	return names
 }
 
 func instantOf(t *time.Time) *timestamppb.Timestamp {
@@ -67,7 +46,7 @@ func endpointMessage(e Endpoint) *webhookv1.Endpoint {
 		FailingSince: instantOf(e.FailingSince), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt), Version: e.Version,
 	}
 	for _, name := range e.Events {
-		out.Events = append(out.Events, eventTypeOf(name))
+		out.Events = append(out.Events, webhookevent.Type(name))
 	}
 	if e.DisabledReason != nil {
 		out.DisabledReason = map[string]webhookv1.DisabledReason{
@@ -78,7 +57,7 @@ func endpointMessage(e Endpoint) *webhookv1.Endpoint {
 	return out
 }
 
-func secretMessages(secrets []Secret) []*webhookv1.Secret {
+func secretMessages(secrets []message.Secret) []*webhookv1.Secret {
 	out := make([]*webhookv1.Secret, len(secrets))
 	for i := range secrets {
 		s := &secrets[i]
@@ -108,7 +87,7 @@ func stateNames() map[webhookv1.DeliveryState]string {
 
 func deliveryMessage(d *Delivered) *webhookv1.Delivery {
 	out := &webhookv1.Delivery{
-		Id: d.ID.String(), MessageId: d.MessageID.String(), EndpointId: d.EndpointID.String(), Event: eventTypeOf(d.Event), Test: d.Test,
+		Id: d.ID.String(), MessageId: d.MessageID.String(), EndpointId: d.EndpointID.String(), Event: webhookevent.Type(d.Event), Test: d.Test,
 		Attempts: d.Attempts, LastFailure: failureMessage(d.LastFailure), LastStatus: d.LastStatus,
 		CreatedAt: timestamppb.New(d.CreatedAt), NextAttemptAt: instantOf(d.DueAt), FinishedAt: instantOf(d.FinishedAt),
 	}
@@ -120,13 +99,13 @@ func deliveryMessage(d *Delivered) *webhookv1.Delivery {
 	return out
 }
 
-func attemptMessage(a *Attempt, headers []header) *webhookv1.Attempt {
+func attemptMessage(a *Attempt, headers []message.Header) *webhookv1.Attempt {
 	out := &webhookv1.Attempt{
 		Number: a.Number, StartedAt: timestamppb.New(a.At), DurationMicroseconds: a.DurationUS, Failure: failureMessage(a.Failure),
 		Status: a.Status, Message: a.Message, ResponseBody: a.Response, ConnectionReused: a.Reused, Url: a.URL,
 	}
 	for _, h := range headers {
-		out.RequestHeaders = append(out.RequestHeaders, &webhookv1.Header{Name: h.name, Value: h.value})
+		out.RequestHeaders = append(out.RequestHeaders, &webhookv1.Header{Name: h.Name, Value: h.Value})
 	}
 	return out
 }

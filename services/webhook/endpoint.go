@@ -12,13 +12,6 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// What endpoints can be told of.
-const (
-	eventRegistrationCreated = "registration.created"
-	eventPassPurchased       = "pass.purchased"
-	eventEventPurchased      = "event.purchased"
-)
-
 // Why an endpoint gets nothing.
 const (
 	disabledRequested = "requested"

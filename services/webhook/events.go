@@ -6,14 +6,8 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// What is consumed.
-const (
-	// consumer is the name under which events are turned into deliveries.
-	consumer = "webhook-intake"
-
-	subjectBookingConfirmed     = "booking.v1.booking_confirmed"
-	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
-)
+// consumer is the name under which the domain events of the catalogue are consumed.
+const consumer = "webhook-intake"
 
 // What is published.
 const (

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/services/webhook/message"
 )
 
 // endpointKey names an endpoint wherever all companies' are handled together.
@@ -16,10 +17,11 @@ type endpointKey struct {
 type job struct {
 	delivery   id.WebhookDelivery
 	target     *target
-	body       *signedBody
+	body       *message.Body
 	lease      id.UUID
 	leaseUntil time.Time
-	tries      int // attempts since it was made or replayed
+	tries      int               // attempts since it was made or replayed
+	trace      map[string]string // the request and the trace of what happened
 }
 
 // lane is the work of one endpoint in this process.

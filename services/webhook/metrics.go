@@ -52,7 +52,7 @@ func (m *metrics) observe(r *result) {
 		m.conns.WithLabelValues(reused).Inc()
 	}
 	if r.job.tries == 0 {
-		m.lag.Observe(r.at.Add(r.duration).Sub(r.job.body.at).Seconds())
+		m.lag.Observe(r.at.Add(r.duration).Sub(r.job.body.OccurredAt).Seconds())
 	}
 }
 

@@ -165,14 +165,14 @@ func (e *Engine) report(o *outcome) {
 	case outcomeFailed:
 		level = slog.LevelWarn
 	}
-	ctx := bus.Message{Trace: o.job.body.trace}.Context(e.work)
+	ctx := bus.Message{Trace: o.job.trace}.Context(e.work)
 	if !e.log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("request_id", o.job.body.trace[bus.RequestID]), slog.String("company", o.job.target.key.company.String()),
+		slog.String("request_id", o.job.trace[bus.RequestID]), slog.String("company", o.job.target.key.company.String()),
 		slog.String("endpoint", o.job.target.key.endpoint.String()), slog.String("delivery", o.job.delivery.String()),
-		slog.String("message_id", o.job.body.message.String()), slog.String("event", o.job.body.event),
+		slog.String("message_id", o.job.body.Message.String()), slog.String("event", o.job.body.Event),
 		slog.String("outcome", o.outcome), slog.String("failure", o.failure), slog.Int("status", o.status),
 		slog.Int("try", o.job.tries+1), slog.Duration("took", o.duration), slog.Bool("reused", o.reused),
 	}

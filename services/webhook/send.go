@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"reservation.dev/services/webhook/message"
 )
 
 // Classes of failures.
@@ -216,7 +218,7 @@ type result struct {
 	response   []byte
 	reused     bool
 	retryAfter time.Duration
-	signers    []signer
+	signers    []message.Signer
 }
 
 // attempt sends a delivery once.
@@ -266,10 +268,10 @@ func resendable(body []byte) func() (io.ReadCloser, error) {
 func (e *Engine) exchange(ctx context.Context, r *result) error {
 	j := r.job
 	head := make(http.Header, 8)
-	for _, h := range sign(e.settings.Issuer, r.signers, j.body, r.at) {
-		head[h.name] = []string{h.value}
+	for _, h := range message.Sign(e.settings.Issuer, r.signers, j.body, r.at) {
+		head[h.Name] = []string{h.Value}
 	}
-	body := j.body.body
+	body := j.body.JSON
 	req := (&http.Request{
 		Method: http.MethodPost, URL: j.target.url, Host: j.target.url.Host, Header: head,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)),

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/rpc"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 )
 
 // Server answers the RPCs of WebhookService: endpoints here, the log in
@@ -20,12 +21,13 @@ import (
 type Server struct {
 	webhookv1.UnimplementedWebhookServiceServer
 
-	engine  *Engine
-	store   *store
-	guard   *guard
-	resolve resolver
-	now     func() time.Time
-	newID   func() id.UUID
+	engine    *Engine
+	store     *store
+	catalogue message.Catalogue
+	guard     *guard
+	resolve   resolver
+	now       func() time.Time
+	newID     func() id.UUID
 	// batch is how many deliveries one commit replays.
 	batch int
 }
@@ -33,7 +35,7 @@ type Server struct {
 // NewServer returns a server that sends tests and wakes through engine.
 func NewServer(engine *Engine) *Server {
 	return &Server{
-		engine: engine, store: engine.store, guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID, batch: replayBatch,
+		engine: engine, store: engine.store, catalogue: message.NewCatalogue(), guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID, batch: replayBatch,
 	}
 }
 
@@ -129,7 +131,7 @@ func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpoi
 	if req.GetDisabled() {
 		e.disable(disabledRequested, e.CreatedAt)
 	}
-	secret := newSecret(s.newID(), e.CreatedAt)
+	secret := message.NewSecret(s.newID(), e.CreatedAt)
 	var resp *webhookv1.CreateEndpointResponse
 	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		// The secret is not kept with the answer, which is not encrypted.
@@ -288,7 +290,7 @@ func (s *Server) GetSecret(ctx context.Context, req *webhookv1.GetSecretRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &webhookv1.GetSecretResponse{Secrets: secretMessages(validSecrets(all, s.now()))}, nil
+	return &webhookv1.GetSecretResponse{Secrets: secretMessages(message.ValidSecrets(all, s.now()))}, nil
 }
 
 // RotateSecret implements WebhookService. It is not repeated by its idempotency
@@ -304,7 +306,7 @@ func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRe
 			if _, err := s.store.lockEndpoint(ctx, tx, company, endpoint); err != nil {
 				return err
 			}
-			return s.store.rotateSecret(ctx, tx, company, endpoint, newSecret(s.newID(), instant(s.now())))
+			return s.store.rotateSecret(ctx, tx, company, endpoint, message.NewSecret(s.newID(), instant(s.now())))
 		})
 	})
 	if err != nil {
@@ -314,5 +316,5 @@ func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRe
 	if err != nil {
 		return nil, err
 	}
-	return &webhookv1.RotateSecretResponse{Secrets: secretMessages(validSecrets(all, s.now()))}, nil
+	return &webhookv1.RotateSecretResponse{Secrets: secretMessages(message.ValidSecrets(all, s.now()))}, nil
 }

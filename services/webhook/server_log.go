@@ -11,7 +11,9 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 )
 
 // SendTest implements WebhookService.
@@ -20,9 +22,9 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 	if err != nil {
 		return nil, err
 	}
-	event := eventNames()[req.GetEvent()]
+	event := webhookevent.Name(req.GetEvent())
 	if event == "" {
-		return nil, fault.InvalidFields(fault.Field{Field: "event", Rule: "enum", Message: "must be registration.created, pass.purchased or event.purchased"})
+		return nil, fault.InvalidFields(fault.Field{Field: "event", Rule: "enum", Message: fault.OneOf(webhookevent.Names())})
 	}
 	targets, err := s.store.targets(ctx, []endpointKey{{company, endpoint}})
 	if err != nil {
@@ -32,12 +34,12 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 		return nil, fault.Missing("endpoint")
 	}
 	now := instant(s.now())
-	data, err := sampleData(event, now)
+	data, err := s.catalogue.Sample(event, now)
 	if err != nil {
 		return nil, err
 	}
-	message := id.WebhookMessage(s.newID())
-	body := newSignedBody(message, event, now, newEnvelope(message, event, now, true, data))
+	messageID := id.WebhookMessage(s.newID())
+	body := message.NewBody(messageID, event, now, message.TestEnvelope(messageID, event, now, data))
 	// The exchange may take longer than the caller waits: it is logged all the same.
 	r := s.engine.attempt(&job{target: targets[0], body: body, tries: 1})
 	var delivery id.WebhookDelivery
@@ -49,8 +51,8 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 		return nil, err
 	}
 	return &webhookv1.SendTestResponse{
-		DeliveryId: delivery.String(), Body: body.body,
-		Attempt: attemptMessage(attemptOf(r), sign(s.engine.settings.Issuer, r.signers, body, r.at)),
+		DeliveryId: delivery.String(), Body: body.JSON,
+		Attempt: attemptMessage(attemptOf(r), message.Sign(s.engine.settings.Issuer, r.signers, body, r.at)),
 	}, nil
 }
 
@@ -106,7 +108,7 @@ func logQueryOf(req *webhookv1.ListDeliveriesRequest) (logQuery, error) {
 
 // filterOf reads what narrows a list.
 func filterOf(req *webhookv1.DeliveryFilter) (logQuery, error) {
-	q := logQuery{size: 50, event: eventNames()[req.GetEvent()], state: stateNames()[req.GetState()]}
+	q := logQuery{size: 50, event: webhookevent.Name(req.GetEvent()), state: stateNames()[req.GetState()]}
 	q.endpoint = id.Filter[id.WebhookEndpoint](req.GetEndpointId())
 	var err error
 	if q.event == "" && req.GetEvent() != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
@@ -168,11 +170,11 @@ func (s *Server) GetDelivery(ctx context.Context, req *webhookv1.GetDeliveryRequ
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[id.UUID]Secret, len(secrets))
+	byID := make(map[id.UUID]message.Secret, len(secrets))
 	for _, secret := range secrets {
 		byID[secret.ID] = secret
 	}
-	body := newSignedBody(d.MessageID, m.Event, m.OccurredAt, m.Body)
+	body := message.NewBody(d.MessageID, m.Event, m.OccurredAt, m.Body)
 	resp := &webhookv1.GetDeliveryResponse{Delivery: deliveryMessage(&d), Body: m.Body}
 	for i := range attempts {
 		resp.Attempts = append(resp.Attempts, attemptMessage(&attempts[i], s.headersOf(&attempts[i], byID, body)))
@@ -182,16 +184,16 @@ func (s *Server) GetDelivery(ctx context.Context, req *webhookv1.GetDeliveryRequ
 
 // headersOf makes the headers of an attempt once more: they follow from its time,
 // the body and the secrets. Without the secrets there are none.
-func (s *Server) headersOf(a *Attempt, secrets map[id.UUID]Secret, body *signedBody) []header {
-	var signers []signer
+func (s *Server) headersOf(a *Attempt, secrets map[id.UUID]message.Secret, body *message.Body) []message.Header {
+	var signers []message.Signer
 	for _, secretID := range a.SecretIDs {
 		secret, ok := secrets[secretID]
 		if !ok {
 			return nil
 		}
-		signers = append(signers, newSigner(secret))
+		signers = append(signers, message.NewSigner(secret))
 	}
-	return sign(s.engine.settings.Issuer, signers, body, a.At)
+	return message.Sign(s.engine.settings.Issuer, signers, body, a.At)
 }
 
 const (

@@ -20,6 +20,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 	"reservation.dev/services/webhook/migrations"
 )
 
@@ -243,7 +244,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%v %v", again, err)
 		}
 		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from idempotency_keys where position($1::bytea in response) > 0`,
-			[]byte(strings.TrimPrefix(first.GetSecret(), secretPrefix)))
+			[]byte(strings.TrimPrefix(first.GetSecret(), "whsec_")))
 		if err != nil || n != 0 {
 			t.Errorf("it is in %d stored answers, %v", n, err)
 		}
@@ -256,7 +257,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatalf("%v %v", rotated, err)
 		}
 		ends := rotated.GetSecrets()[1].GetExpiresAt().AsTime().Sub(rotated.GetSecrets()[0].GetCreatedAt().AsTime())
-		if ends != rotationOverlap {
+		if ends != message.RotationOverlap {
 			t.Errorf("the old one ends after %s", ends)
 		}
 		res, err := w.client.SendTest(w.as(w.company), &webhookv1.SendTestRequest{EndpointId: e, Event: passPurchase})
@@ -264,7 +265,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatalf("%v %v", res, err)
 		}
 		head := r.at(r.count() - 1).header
-		if len(strings.Fields(head.Get("Webhook-Signature"))) != 2 || head.Get(headerPrevious) == "" {
+		if len(strings.Fields(head.Get("Webhook-Signature"))) != 2 || head.Get("X-Service-Signature-Previous") == "" {
 			t.Errorf("headers %v", head)
 		}
 		if !strings.Contains(string(res.GetBody()), `"test":true`) {

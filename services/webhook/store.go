@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,6 +12,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/seal"
+	"reservation.dev/services/webhook/message"
 )
 
 // store is every SQL statement of the service: those of requests are here, those
@@ -88,7 +90,7 @@ func (s *store) endpoints(ctx context.Context, company id.Company) ([]Endpoint, 
 }
 
 // addEndpoint stores a new endpoint and its first secret.
-func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint, secret Secret) error {
+func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint, secret message.Secret) error {
 	if _, err := tx.Exec(ctx, lockCompanySQL, company); err != nil {
 		return err
 	}
@@ -147,7 +149,7 @@ const (
 	touchEndpointSQL = `update endpoints set version = version + 1, updated_at = $3 where company_id = $1 and id = $2`
 )
 
-func (s *store) addSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret Secret) error {
+func (s *store) addSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret message.Secret) error {
 	_, err := tx.Exec(ctx, addSecretSQL, company, endpoint, secret.ID, sealSecret(s.sealer, company, endpoint, secret), secret.CreatedAt)
 	return err
 }
@@ -160,9 +162,9 @@ type secretRow struct {
 	ExpiresAt *time.Time `db:"expires_at"`
 }
 
-func (s *store) open(company id.Company, endpoint id.WebhookEndpoint, r secretRow) (Secret, error) {
+func (s *store) open(company id.Company, endpoint id.WebhookEndpoint, r secretRow) (message.Secret, error) {
 	key, err := s.sealer.Open(r.Sealed, secretContext(company, endpoint, r.ID))
-	out := Secret{ID: r.ID, Key: key, CreatedAt: r.CreatedAt}
+	out := message.Secret{ID: r.ID, Key: key, CreatedAt: r.CreatedAt}
 	if r.ExpiresAt != nil {
 		out.ExpiresAt = *r.ExpiresAt
 	}
@@ -170,12 +172,12 @@ func (s *store) open(company id.Company, endpoint id.WebhookEndpoint, r secretRo
 }
 
 // secrets returns all secrets of an endpoint that are kept, newest first.
-func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) ([]Secret, error) {
+func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) ([]message.Secret, error) {
 	rows, err := pg.Rows[secretRow](ctx, s.db, pg.For(company), secretsSQL, company, endpoint)
 	if err != nil {
 		return nil, pg.Fault(err, nil)
 	}
-	out := make([]Secret, len(rows))
+	out := make([]message.Secret, len(rows))
 	for i, r := range rows {
 		if out[i], err = s.open(company, endpoint, r); err != nil {
 			return nil, err
@@ -185,9 +187,9 @@ func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.Web
 }
 
 // rotateSecret adds a secret, and gives the one before its time to end.
-func (s *store) rotateSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret Secret) error {
+func (s *store) rotateSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret message.Secret) error {
 	at := secret.CreatedAt
-	if _, err := tx.Exec(ctx, retireSecretsSQL, company, endpoint, at, at.Add(rotationOverlap)); err != nil {
+	if _, err := tx.Exec(ctx, retireSecretsSQL, company, endpoint, at, at.Add(message.RotationOverlap)); err != nil {
 		return err
 	}
 	if err := s.addSecret(ctx, tx, company, endpoint, secret); err != nil {
@@ -195,4 +197,15 @@ func (s *store) rotateSecret(ctx context.Context, tx *pg.Tx, company id.Company,
 	}
 	_, err := tx.Exec(ctx, touchEndpointSQL, company, endpoint, at)
 	return err
+}
+
+// secretContext is what a sealed key is bound to: moved to another row it does
+// not open.
+func secretContext(company id.Company, endpoint id.WebhookEndpoint, secret id.UUID) []byte {
+	return slices.Concat([]byte("webhook secret "), company[:], endpoint[:], secret[:])
+}
+
+// sealSecret encrypts a key for its row.
+func sealSecret(s *seal.Sealer, company id.Company, endpoint id.WebhookEndpoint, secret message.Secret) []byte {
+	return s.Seal(secret.Key, secretContext(company, endpoint, secret.ID))
 }

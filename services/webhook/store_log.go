@@ -232,11 +232,11 @@ const (
 // addTest writes a test delivery, which is over, into the log.
 func (s *store) addTest(ctx context.Context, tx *pg.Tx, r *result) (delivery id.WebhookDelivery, err error) {
 	t, b := r.job.target, r.job.body
-	if _, err := tx.Exec(ctx, addTestMessageSQL, t.key.company, b.message, b.event, b.at, b.body); err != nil {
+	if _, err := tx.Exec(ctx, addTestMessageSQL, t.key.company, b.Message, b.Event, b.OccurredAt, b.JSON); err != nil {
 		return delivery, err
 	}
 	a := attemptOf(r)
-	err = tx.QueryRow(ctx, addTestDeliverySQL, t.key.company, b.message, t.key.endpoint, b.event, a.Failure, a.Status, b.at, r.at.Add(r.duration)).Scan(&delivery)
+	err = tx.QueryRow(ctx, addTestDeliverySQL, t.key.company, b.Message, t.key.endpoint, b.Event, a.Failure, a.Status, b.OccurredAt, r.at.Add(r.duration)).Scan(&delivery)
 	if err != nil {
 		return delivery, err
 	}
@@ -254,7 +254,7 @@ func attemptOf(r *result) *Attempt {
 		a.Failure = &r.failure
 	}
 	for _, s := range r.signers {
-		a.SecretIDs = append(a.SecretIDs, s.secret.ID)
+		a.SecretIDs = append(a.SecretIDs, s.Secret.ID)
 	}
 	return a
 }

@@ -52,7 +52,7 @@ func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 			failures[i] = &o.failure
 		}
 		for k := range o.signers {
-			[][]pgtype.UUID{secrets, previous}[k][i] = uuidOf(o.signers[k].secret.ID)
+			[][]pgtype.UUID{secrets, previous}[k][i] = uuidOf(o.signers[k].Secret.ID)
 		}
 	}
 	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {

@@ -10,6 +10,7 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/webhook/message"
 )
 
 // The engine's statements are about all companies at once: each row says whose
@@ -25,8 +26,8 @@ type claimedRow struct {
 	Version    int64              `db:"version"` // of the endpoint
 	Event      string             `db:"event"`
 	OccurredAt time.Time          `db:"occurred_at"`
-	Body       []byte             `db:"body"`
-	Trace      cause              `db:"trace"`
+	JSON       []byte             `db:"body"`
+	Trace      map[string]string  `db:"trace"`
 }
 
 func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
@@ -100,14 +101,14 @@ type room struct {
 func uuidOf[T ~[16]byte](v T) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: true} }
 
 // queue stores messages and makes their deliveries, in one commit.
-func (s *store) queue(ctx context.Context, msgs []message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
+func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
 	n := len(msgs)
 	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	events, times, bodies, traces := make([]string, n), make([]time.Time, n), make([][]byte, n), make([]*string, n)
 	customers := make([]id.Customer, n)
 	for i, m := range msgs {
 		companies[i], ids[i], events[i], times[i] = uuidOf(m.Company), uuidOf(m.ID), m.Event, m.OccurredAt
-		bodies[i], traces[i], customers[i] = m.Body, m.Trace.text(), m.Customer
+		bodies[i], traces[i], customers[i] = m.JSON, traceText(m.Trace), m.Customer
 	}
 	var queued []queuedRow
 	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -305,7 +306,7 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 		if err != nil {
 			return nil, err
 		}
-		t.signers = append(t.signers, newSigner(secret))
+		t.signers = append(t.signers, message.NewSigner(secret))
 	}
 	return out, nil
 }
