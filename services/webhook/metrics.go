@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/telemetry"
 )
 
@@ -102,23 +101,9 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 	return errors.Join(faults...)
 }
 
-// queueMost bounds what a sample counts.
-const queueMost = 20000
-
-// queueSampleSQL walks the index of what is to be sent, which is as long as there
-// is such, and no longer.
-const queueSampleSQL = `select count(*) as pending,
-		coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest,
-		coalesce(extract(epoch from now() - min(due_at) filter (where endpoint_id <> all ($2::uuid[]))), 0)::float8 as due
-	from (select endpoint_id, created_at, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit $1) q`
-
-// readQueue returns how many deliveries are to be sent, the age of the oldest of
-// them, and for how long the first of them has been due, in seconds.
+// readQueue samples the queue for the gauges: how many deliveries are to be sent, the
+// age of the oldest, and how long the first has been due, in seconds.
 func (e *Engine) readQueue(ctx context.Context) ([]float64, error) {
-	now, err := pg.One[struct {
-		Pending int64
-		Oldest  float64
-		Due     float64
-	}](ctx, e.store.db, pg.AllCompanies(), queueSampleSQL, queueMost, e.leftAlone())
-	return []float64{float64(now.Pending), max(now.Oldest, 0), max(now.Due, 0)}, err
+	s, err := e.store.sampleQueue(ctx, e.leftAlone())
+	return []float64{float64(s.Pending), max(s.Oldest, 0), max(s.Due, 0)}, err
 }

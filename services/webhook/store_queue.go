@@ -310,3 +310,25 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 	}
 	return out, nil
 }
+
+// queueMost bounds how many deliveries a sample counts.
+const queueMost = 20000
+
+// queueSampleSQL walks the index of what is to be sent, which is as long as there
+// is such, and no longer.
+const queueSampleSQL = `select count(*) as pending,
+		coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest,
+		coalesce(extract(epoch from now() - min(due_at) filter (where endpoint_id <> all ($2::uuid[]))), 0)::float8 as due
+	from (select endpoint_id, created_at, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit $1) q`
+
+// queueSample says how much is to be sent.
+type queueSample struct {
+	Pending int64
+	Oldest  float64 // age of the oldest delivery, in seconds
+	Due     float64 // how long the first delivery has been due, in seconds
+}
+
+// sampleQueue returns a sample; what is due leaves out the endpoints in except.
+func (s *store) sampleQueue(ctx context.Context, except []pgtype.UUID) (queueSample, error) {
+	return pg.One[queueSample](ctx, s.db, pg.AllCompanies(), queueSampleSQL, queueMost, except)
+}
