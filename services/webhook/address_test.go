@@ -58,9 +58,9 @@ func FuzzURL(f *testing.F) {
 	}
 	g := &guard{}
 	f.Fuzz(func(t *testing.T, s string) {
-		var c checks
+		var c fields
 		c.url(s, g)
-		if c.err() != nil {
+		if c.Err() != nil {
 			return
 		}
 		if len(s) < len("https://a") || len(s) > maxURL {

@@ -6,31 +6,36 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/services/webhook/message"
 )
 
-// events checks a list of events and returns their names, in their order and
-// each once.
-func (c *checks) events(field string, list []webhookv1.EventType) []string {
-	for _, t := range list {
-		if webhookevent.Name(t) == "" {
-			c.add(field, "enum", fault.OneOf(webhookevent.Names()))
-			return nil
-		}
-	}
-	var names []string
-	for _, e := range webhookevent.All() {
-		if slices.Contains(list, e.Type) {
-			names = append(names, e.Name)
-		}
-	}
-	if len(names) == 0 {
-		c.add(field, "required", "must name at least one event")
+// eventNames returns the names of events; "" for one that does not exist.
+func eventNames(types []webhookv1.EventType) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = webhookevent.Name(t)
 	}
 	return names
+}
+
+// endpointOf reads a new endpoint.
+func endpointOf(req *webhookv1.CreateEndpointRequest) endpointChange {
+	enabled := !req.GetDisabled()
+	return endpointChange{url: &req.Url, description: &req.Description, events: eventNames(req.GetEvents()), enabled: &enabled}
+}
+
+// changeOf reads what a request changes of an endpoint.
+func changeOf(req *webhookv1.UpdateEndpointRequest) endpointChange {
+	c := endpointChange{url: req.Url, description: req.Description, enabled: req.Enabled}
+	if req.GetEvents() != nil {
+		c.events = eventNames(req.GetEvents().GetTypes())
+	}
+	return c
 }
 
 func instantOf(t *time.Time) *timestamppb.Timestamp {
@@ -49,10 +54,15 @@ func endpointMessage(e Endpoint) *webhookv1.Endpoint {
 		out.Events = append(out.Events, webhookevent.Type(name))
 	}
 	if e.DisabledReason != nil {
-		out.DisabledReason = map[string]webhookv1.DisabledReason{
-			disabledRequested: webhookv1.DisabledReason_DISABLED_REASON_REQUESTED, disabledGone: webhookv1.DisabledReason_DISABLED_REASON_GONE,
-			disabledFailing: webhookv1.DisabledReason_DISABLED_REASON_FAILING,
-		}[*e.DisabledReason]
+		out.DisabledReason, _ = enum.Parse[webhookv1.DisabledReason](*e.DisabledReason)
+	}
+	return out
+}
+
+func endpointMessages(list []Endpoint) []*webhookv1.Endpoint {
+	var out []*webhookv1.Endpoint
+	for _, e := range list {
+		out = append(out, endpointMessage(e))
 	}
 	return out
 }
@@ -70,19 +80,8 @@ func failureMessage(failure *string) webhookv1.Failure {
 	if failure == nil {
 		return webhookv1.Failure_FAILURE_UNSPECIFIED
 	}
-	return map[string]webhookv1.Failure{
-		failureDNS: webhookv1.Failure_FAILURE_DNS, failureRefused: webhookv1.Failure_FAILURE_REFUSED, failureTLS: webhookv1.Failure_FAILURE_TLS,
-		failureTimeout: webhookv1.Failure_FAILURE_TIMEOUT, failureBlocked: webhookv1.Failure_FAILURE_BLOCKED,
-		failureStatus: webhookv1.Failure_FAILURE_STATUS, failureReset: webhookv1.Failure_FAILURE_RESET,
-		failureProtocol: webhookv1.Failure_FAILURE_PROTOCOL, failureEndpoint: webhookv1.Failure_FAILURE_ENDPOINT,
-	}[*failure]
-}
-
-func stateNames() map[webhookv1.DeliveryState]string {
-	return map[webhookv1.DeliveryState]string{
-		webhookv1.DeliveryState_DELIVERY_STATE_PENDING: statePending, webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED: stateDelivered,
-		webhookv1.DeliveryState_DELIVERY_STATE_FAILED: stateFailed,
-	}
+	class, _ := enum.Parse[webhookv1.Failure](*failure)
+	return class
 }
 
 func deliveryMessage(d *Delivered) *webhookv1.Delivery {
@@ -91,10 +90,14 @@ func deliveryMessage(d *Delivered) *webhookv1.Delivery {
 		Attempts: d.Attempts, LastFailure: failureMessage(d.LastFailure), LastStatus: d.LastStatus,
 		CreatedAt: timestamppb.New(d.CreatedAt), NextAttemptAt: instantOf(d.DueAt), FinishedAt: instantOf(d.FinishedAt),
 	}
-	for state, name := range stateNames() {
-		if name == d.State {
-			out.State = state
-		}
+	out.State, _ = enum.Parse[webhookv1.DeliveryState](d.State)
+	return out
+}
+
+func deliveryMessages(list []Delivered) []*webhookv1.Delivery {
+	var out []*webhookv1.Delivery
+	for i := range list {
+		out = append(out, deliveryMessage(&list[i]))
 	}
 	return out
 }
@@ -108,4 +111,73 @@ func attemptMessage(a *Attempt, headers []message.Header) *webhookv1.Attempt {
 		out.RequestHeaders = append(out.RequestHeaders, &webhookv1.Header{Name: h.Name, Value: h.Value})
 	}
 	return out
+}
+
+// filterOf reads what narrows a list of deliveries.
+func filterOf(req *webhookv1.DeliveryFilter) (f logFilter, err error) {
+	f = logFilter{event: webhookevent.Name(req.GetEvent()), state: enum.Name(req.GetState()), endpoint: id.Filter[id.WebhookEndpoint](req.GetEndpointId())}
+	if f.event == "" && req.GetEvent() != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		return f, fault.InvalidParameter("event", "enum", "is not an event")
+	}
+	if f.state == "" && req.GetState() != webhookv1.DeliveryState_DELIVERY_STATE_UNSPECIFIED {
+		return f, fault.InvalidParameter("state", "enum", "is not a state")
+	}
+	if f.since, err = boundOf("since", req.GetSince()); err != nil {
+		return f, err
+	}
+	f.until, err = boundOf("until", req.GetUntil())
+	return f, err
+}
+
+// boundOf reads an instant that bounds a list; zero if it is not given. Identifiers,
+// which lists are bounded by, begin with a time from 1970 on.
+func boundOf(parameter string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
+		return time.Time{}, nil
+	}
+	at := t.AsTime()
+	if !t.IsValid() || at.Year() < 1970 || at.Year() > 9999 {
+		return at, fault.InvalidParameter(parameter, "range", "must be in the years 1970 to 9999")
+	}
+	return at, nil
+}
+
+// spanOf reads what a request counts attempts of.
+func spanOf(req *webhookv1.GetStatisticsRequest, now time.Time) (s span, err error) {
+	if s.until, err = boundOf("until", req.GetUntil()); err != nil {
+		return s, err
+	}
+	if s.since, err = boundOf("since", req.GetSince()); err != nil {
+		return s, err
+	}
+	s.bucket = int(req.GetBucketSeconds())
+	return s, s.complete(now)
+}
+
+// bucketMessages returns every bucket of a span, of which rows are those that have
+// attempts.
+func bucketMessages(s span, rows []bucketRow) []*webhookv1.StatisticsBucket {
+	var buckets []*webhookv1.StatisticsBucket
+	for at := s.since; at.Before(s.until); at = at.Add(s.step()) {
+		buckets = append(buckets, &webhookv1.StatisticsBucket{StartsAt: timestamppb.New(at)})
+	}
+	for _, r := range rows {
+		b := buckets[r.Bucket]
+		b.Delivered, b.Retried, b.Failed = r.Delivered, r.Retried, r.Failed
+		b.P50Microseconds, b.P95Microseconds, b.P99Microseconds = r.Percentiles[0], r.Percentiles[1], r.Percentiles[2]
+	}
+	return buckets
+}
+
+// deliveryIDs reads the deliveries that a request lists, each once; text that is not an
+// identifier is that of no delivery.
+func deliveryIDs(texts []string) []id.UUID {
+	var ids []id.UUID
+	for _, text := range texts {
+		delivery, err := id.Parse[id.WebhookDelivery](text)
+		if err == nil && !slices.Contains(ids, delivery.UUID()) {
+			ids = append(ids, delivery.UUID())
+		}
+	}
+	return ids
 }

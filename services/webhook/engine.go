@@ -53,7 +53,7 @@ type Engine struct {
 // NewEngine returns an engine on db that opens secrets with sealer.
 func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Sealer, log *slog.Logger) *Engine {
 	e := &Engine{
-		settings: settings, store: &store{db: db, sealer: sealer}, outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
+		settings: settings, store: newStore(db, sealer), outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
 		now: time.Now, newID: id.NewUUID, tell: func([]endpointKey) {},
 		lanes: map[endpointKey]*lane{}, targets: map[endpointKey]*target{}, rota: rota{groups: map[id.Company]*group{}},
 		claims: make(chan struct{}, 1), outcomes: make(chan *result, 4096),

@@ -12,7 +12,7 @@ import (
 
 // NewParticipant returns what erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
-	s := &store{db: db}
+	s := newStore(db, nil)
 	return &privacy.Participant{Service: "webhook", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
 }
 

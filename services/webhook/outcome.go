@@ -218,7 +218,7 @@ func (e *Engine) health(ctx context.Context, o *outcome) error {
 // failures, one of them was followed by a success.
 func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.Time) error {
 	disabled := false
-	err := e.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := e.store.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		disabled = false
 		endpoint, err := e.store.lockEndpoint(ctx, tx, t.key.company, t.key.endpoint)
 		if err != nil {
@@ -246,7 +246,7 @@ func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.
 // warn tells once that an endpoint will be disabled.
 func (e *Engine) warn(ctx context.Context, t *target, at time.Time) error {
 	warned := false
-	err := e.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := e.store.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		var err error
 		if warned, err = e.store.markWarned(ctx, tx, t.key, at); err != nil || !warned {
 			return err

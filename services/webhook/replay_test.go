@@ -206,7 +206,7 @@ func TestReplayOfASelection(t *testing.T) {
 		}
 	})
 	t.Run("is of 200 at most", func(t *testing.T) {
-		if _, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: make([]string, mostNamed+1)}); !fault.Is(err, fault.Invalid) {
+		if _, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: make([]string, maxIDs+1)}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
 		long, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: []string{strings.Repeat("x", 100), "<script>", "يوجا"}})
@@ -227,8 +227,8 @@ func TestReplayGoesOn(t *testing.T) {
 	f, who := &webhookv1.DeliveryFilter{}, w.as(w.company)
 	counted := w.countReplays(t, f)
 	asOf := counted.GetAsOf().AsTime()
-	err := w.server.store.inTx(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := w.server.store.replayBatch(ctx, tx, w.company, logQuery{}, asOf, time.Now(), 4)
+	err := w.server.store.Write(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := w.server.store.replayBatch(ctx, tx, w.company, filteredReplay{filter: logFilter{}, asOf: asOf, now: time.Now()}, 4)
 		return err
 	})
 	if err != nil {

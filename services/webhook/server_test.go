@@ -147,7 +147,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &store{db: db, sealer: sealer}
+	s := newStore(db, sealer)
 	column := func(sql string) []string {
 		rows, err := owner.Query(t.Context(), sql)
 		if err != nil {
@@ -288,7 +288,7 @@ func TestEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (&store{db: w.db, sealer: both}).reseal(t.Context()); err != nil {
+		if err := newStore(w.db, both).reseal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		only, err := seal.New(fresh)
@@ -299,7 +299,7 @@ func TestEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := (&store{db: w.db, sealer: only}).secrets(t.Context(), w.company, endpoint)
+		got, err := newStore(w.db, only).secrets(t.Context(), w.company, endpoint)
 		if err != nil || len(got) != 1 || got[0].Text() != e.GetSecret() {
 			t.Errorf("%d secrets, %v", len(got), err)
 		}

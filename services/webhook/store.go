@@ -2,10 +2,7 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -14,24 +11,15 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// store is every SQL statement of the service: those of requests are here, those
-// of the log in store_log.go, those of the engine in store_queue.go.
+// store is every SQL statement of the service: those about endpoints are here, those
+// about anything else in the other store files.
 type store struct {
-	db     *pg.DB
+	pg.Store
 	sealer *seal.Sealer
 }
 
-// inTx runs fn in one transaction of the company; fn must be repeatable.
-func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
-	return pg.Fault(s.db.InTx(ctx, pg.For(company), fn), nil)
-}
-
-// missing answers a row that is not there.
-func missing(err error, what string) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.Missing(what)
-	}
-	return pg.Fault(err, nil)
+func newStore(db *pg.DB, sealer *seal.Sealer) *store {
+	return &store{Store: pg.Store{DB: db}, sealer: sealer}
 }
 
 const endpointColumns = `id, url, description, events, enabled, disabled_reason, disabled_at, failing_since, version, created_at, updated_at`
@@ -68,24 +56,18 @@ const (
 
 // endpoint returns one endpoint.
 func (s *store) endpoint(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) (Endpoint, error) {
-	e, err := pg.One[Endpoint](ctx, s.db, pg.For(company), endpointSQL, company, endpoint)
-	return e, missing(err, "endpoint")
+	return pg.Get[Endpoint](ctx, s.Store, company, "endpoint", endpointSQL, company, endpoint)
 }
 
 // lockEndpoint is endpoint for a transaction that changes it.
 func (s *store) lockEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint) (Endpoint, error) {
-	rows, err := tx.Query(ctx, lockEndpointSQL, company, endpoint)
-	if err != nil {
-		return Endpoint{}, err
-	}
-	e, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Endpoint])
-	return e, missing(err, "endpoint")
+	return pg.GetInTx[Endpoint](ctx, tx, "endpoint", lockEndpointSQL, company, endpoint)
 }
 
 // endpoints returns all endpoints of a company, oldest first.
 func (s *store) endpoints(ctx context.Context, company id.Company) ([]Endpoint, error) {
-	list, err := pg.Rows[Endpoint](ctx, s.db, pg.For(company), endpointsSQL, company)
-	return list, pg.Fault(err, nil)
+	list, err := pg.Rows[Endpoint](ctx, s.DB, pg.For(company), endpointsSQL, company)
+	return list, s.Fault(err)
 }
 
 // addEndpoint stores a new endpoint and its first secret.

@@ -31,7 +31,7 @@ const aboutBatch = 5000
 // answered. A delivery that is under way finds no row for its outcome.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	return s.messagesAbout(ctx, e.Company, e.Customer, func(messages []id.WebhookMessage) error {
-		return s.db.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {
+		return s.DB.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {
 			for _, statement := range []string{forgetAttemptsSQL, forgetDeliveriesSQL, forgetMessagesSQL} {
 				if _, err := tx.Exec(ctx, statement, e.Company, messages); err != nil {
 					return err
@@ -50,9 +50,9 @@ func (s *store) messagesAbout(ctx context.Context, company id.Company, customer 
 		About bool              `db:"about"`
 	}
 	for after := (id.WebhookMessage{}); ; {
-		rows, err := pg.Rows[row](ctx, s.db, pg.For(company), aboutSQL, company, [16]byte(after), aboutBatch, customer.String())
+		rows, err := pg.Rows[row](ctx, s.DB, pg.For(company), aboutSQL, company, [16]byte(after), aboutBatch, customer.String())
 		if err != nil || len(rows) == 0 {
-			return pg.Fault(err, nil)
+			return s.Fault(err)
 		}
 		var about []id.WebhookMessage
 		for _, r := range rows {
@@ -62,7 +62,7 @@ func (s *store) messagesAbout(ctx context.Context, company id.Company, customer 
 		}
 		if len(about) > 0 {
 			if err := each(about); err != nil {
-				return pg.Fault(err, nil)
+				return s.Fault(err)
 			}
 		}
 		after = rows[len(rows)-1].ID

@@ -37,9 +37,9 @@ const interestedSQL = `select distinct company_id from endpoints where company_i
 
 // interested returns those of companies that have an enabled endpoint.
 func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id.Company]bool, error) {
-	list, err := pg.Rows[id.Company](ctx, s.db, pg.AllCompanies(), interestedSQL, companies)
+	list, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), interestedSQL, companies)
 	if err != nil {
-		return nil, pg.Fault(err, nil)
+		return nil, s.Fault(err)
 	}
 	out := make(map[id.Company]bool, len(list))
 	for _, c := range list {
@@ -111,7 +111,7 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 		bodies[i], traces[i], customers[i] = m.JSON, traceText(m.Trace), m.Customer
 	}
 	var queued []queuedRow
-	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease, traces, customers)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 		queued, err = pgx.CollectRows(rows, pgx.RowToStructByName[queuedRow])
 		return err
 	})
-	return queued, pg.Fault(err, nil)
+	return queued, s.Fault(err)
 }
 
 // claimSQL leases the oldest due deliveries of each endpoint, as many as its
@@ -164,7 +164,7 @@ func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx
 func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
 	companies, endpoints, most := wishColumns(wishes)
 	var claimed []claimedRow
-	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return sized(ctx, tx, claimSQL, []any{companies, endpoints, most, now, lease, until}, func(rows pgx.Rows) (err error) {
 			claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
 			return err
@@ -198,7 +198,7 @@ const nearestSQL = `select w.company_id, w.endpoint_id, d.due_at
 // nearest returns when each endpoint has something due next, if it has.
 func (s *store) nearest(ctx context.Context, wishes []wish) ([]dueAt, error) {
 	companies, endpoints, _ := wishColumns(wishes)
-	return pg.Rows[dueAt](ctx, s.db, pg.AllCompanies(), nearestSQL, companies, endpoints)
+	return pg.Rows[dueAt](ctx, s.DB, pg.AllCompanies(), nearestSQL, companies, endpoints)
 }
 
 // sweepSQL jumps from endpoint to endpoint in the index, so that it costs by
@@ -214,7 +214,7 @@ const sweepSQL = `with recursive e (company_id, endpoint_id, due_at) as (
 
 // sweep returns when each endpoint that has something queued has it due.
 func (s *store) sweep(ctx context.Context) ([]dueAt, error) {
-	return pg.Rows[dueAt](ctx, s.db, pg.AllCompanies(), sweepSQL)
+	return pg.Rows[dueAt](ctx, s.DB, pg.AllCompanies(), sweepSQL)
 }
 
 // abandonSQL fails what is due for endpoints that are disabled or deleted: a
@@ -235,7 +235,7 @@ func (s *store) abandon(ctx context.Context, due []dueAt, now time.Time) (n int6
 	if len(companies) == 0 {
 		return 0, nil
 	}
-	err = s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err = s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		tag, err := tx.Exec(ctx, abandonSQL, companies, endpoints, now)
 		n = tag.RowsAffected()
 		return err
@@ -255,7 +255,7 @@ func (s *store) release(ctx context.Context, jobs []*job, now time.Time) error {
 	for _, j := range jobs {
 		companies, ids, leases = append(companies, uuidOf(j.target.key.company)), append(ids, uuidOf(j.delivery)), append(leases, uuidOf(j.lease))
 	}
-	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return sized(ctx, tx, releaseSQL, []any{companies, ids, leases, now}, nil)
 	})
 }
@@ -266,6 +266,18 @@ const targetsSQL = `select e.company_id, e.id as endpoint_id, e.url, e.version, 
 	join endpoints e on e.company_id = w.company_id and e.id = w.endpoint_id and e.deleted_at is null
 	join endpoint_secrets s on s.company_id = e.company_id and s.endpoint_id = e.id
 	order by s.created_at desc, s.id desc`
+
+// target returns one endpoint as sending needs it.
+func (s *store) target(ctx context.Context, key endpointKey) (*target, error) {
+	targets, err := s.targets(ctx, []endpointKey{key})
+	if err == nil && len(targets) == 0 {
+		err = pgx.ErrNoRows
+	}
+	if err != nil {
+		return nil, pg.Missing(s.Fault(err), "endpoint")
+	}
+	return targets[0], nil
+}
 
 // targets returns endpoints as sending needs them; deleted ones are missing.
 func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, error) {
@@ -282,7 +294,7 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 	for _, k := range keys {
 		companies, endpoints = append(companies, uuidOf(k.company)), append(endpoints, uuidOf(k.endpoint))
 	}
-	rows, err := pg.Rows[row](ctx, s.db, pg.AllCompanies(), targetsSQL, companies, endpoints)
+	rows, err := pg.Rows[row](ctx, s.DB, pg.AllCompanies(), targetsSQL, companies, endpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -330,5 +342,5 @@ type queueSample struct {
 
 // sampleQueue returns a sample; what is due leaves out the endpoints in except.
 func (s *store) sampleQueue(ctx context.Context, except []pgtype.UUID) (queueSample, error) {
-	return pg.One[queueSample](ctx, s.db, pg.AllCompanies(), queueSampleSQL, queueMost, except)
+	return pg.One[queueSample](ctx, s.DB, pg.AllCompanies(), queueSampleSQL, queueMost, except)
 }

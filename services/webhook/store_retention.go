@@ -28,7 +28,7 @@ const pruneBatch = 5000
 // keepPartitions makes the partitions of the days to come and drops those that the
 // log no longer keeps.
 func (s *store) keepPartitions(ctx context.Context) error {
-	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, keepPartitionsSQL)
 		return err
 	})
@@ -37,13 +37,13 @@ func (s *store) keepPartitions(ctx context.Context) error {
 // prune deletes what happened before an instant and is not in the partition of a day:
 // deliveries, by their identifiers, which begin with their time, and secrets.
 func (s *store) prune(ctx context.Context, before time.Time) error {
-	companies, err := pg.Rows[id.Company](ctx, s.db, pg.AllCompanies(), companiesSQL)
+	companies, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), companiesSQL)
 	if err != nil {
 		return err
 	}
 	for _, company := range companies {
 		for n := int64(pruneBatch); n == pruneBatch; {
-			err := s.db.InTx(ctx, pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+			err := s.DB.InTx(ctx, pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
 				tag, err := tx.Exec(ctx, pruneDeliveriesSQL, company, before, pruneBatch)
 				n = tag.RowsAffected()
 				return err
@@ -53,7 +53,7 @@ func (s *store) prune(ctx context.Context, before time.Time) error {
 			}
 		}
 	}
-	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		for _, statement := range []string{pruneSecretsSQL, pruneMessagesSQL, pruneAttemptsSQL} {
 			if _, err := tx.Exec(ctx, statement, before); err != nil {
 				return err

@@ -48,9 +48,9 @@ func (s *store) open(company id.Company, endpoint id.WebhookEndpoint, r secretRo
 
 // secrets returns all secrets of an endpoint that are kept, newest first.
 func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) ([]message.Secret, error) {
-	rows, err := pg.Rows[secretRow](ctx, s.db, pg.For(company), secretsSQL, company, endpoint)
+	rows, err := pg.Rows[secretRow](ctx, s.DB, pg.For(company), secretsSQL, company, endpoint)
 	if err != nil {
-		return nil, pg.Fault(err, nil)
+		return nil, s.Fault(err)
 	}
 	out := make([]message.Secret, len(rows))
 	for i, r := range rows {
@@ -99,7 +99,7 @@ func (s *store) reseal(ctx context.Context) error {
 		CompanyID  id.Company         `db:"company_id"`
 		EndpointID id.WebhookEndpoint `db:"endpoint_id"`
 	}
-	rows, err := pg.Rows[row](ctx, s.db, pg.AllCompanies(), allSecretsSQL)
+	rows, err := pg.Rows[row](ctx, s.DB, pg.AllCompanies(), allSecretsSQL)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *store) reseal(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = s.db.InTx(ctx, pg.For(r.CompanyID), func(ctx context.Context, tx *pg.Tx) error {
+		err = s.DB.InTx(ctx, pg.For(r.CompanyID), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, resealSQL, r.CompanyID, r.EndpointID, r.ID, r.Sealed, sealSecret(s.sealer, r.CompanyID, r.EndpointID, secret))
 			return err
 		})
