@@ -4,7 +4,7 @@
 //	JetStream ─▶ intake ─▶ messages + deliveries, one commit ─▶ acknowledged
 //	                            │ leased at once where the endpoint has room
 //	                            ▼
-//	   claim (SQL, leases) ─▶ lane of an endpoint ─▶ send ─▶ outcomes, in batches
+//	   claim (SQL, leases) ─▶ queue of an endpoint ─▶ send ─▶ outcomes, in batches
 //	        ▲    a wake-up, or the nearest due_at                │
 //	        └────────────────────────────────────────────────────┘
 //

@@ -14,7 +14,7 @@ import (
 	"reservation.dev/platform/webhookevent"
 )
 
-// Why an endpoint gets nothing.
+// Why an endpoint is disabled.
 const (
 	disabledRequested = "requested"
 	disabledGone      = "gone"
@@ -34,7 +34,7 @@ const (
 	maxEndpoints   = 50
 )
 
-// Endpoint is an address that is told of events.
+// Endpoint is an address that receives events.
 type Endpoint struct {
 	ID             id.WebhookEndpoint `db:"id"`
 	URL            string             `db:"url"`

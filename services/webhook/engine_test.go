@@ -86,7 +86,7 @@ func TestDelivering(t *testing.T) {
 		w.endpoint(s.URL)
 		w.bookings(200)
 		w.settled()
-		if second.Load() != 200 || fresh.Load() > leastInFlight {
+		if second.Load() != 200 || fresh.Load() > minConcurrency {
 			t.Errorf("%d requests over HTTP/2, %d connections", second.Load(), fresh.Load())
 		}
 	})
@@ -446,8 +446,8 @@ func TestEndings(t *testing.T) {
 	t.Run("two engines share the work and send nothing twice (3)", func(t *testing.T) {
 		w := open(t, quick())
 		second := w.newEngine()
-		second.tell = w.engine.wake
-		w.engine.tell = second.wake
+		second.notifyPeers = w.engine.wake
+		w.engine.notifyPeers = second.wake
 		w.run(second)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
 		w.endpoint(r.URL)

@@ -9,7 +9,7 @@ import (
 // consumer is the name under which the domain events of the catalogue are consumed.
 const consumer = "webhook-intake"
 
-// What is published.
+// Events that are published.
 const (
 	subjectEndpointFailing  = "webhook.v1.endpoint_failing"
 	subjectEndpointDisabled = "webhook.v1.endpoint_disabled"

@@ -17,7 +17,7 @@ type Intake struct {
 	catalogue message.Catalogue
 }
 
-// NewIntake returns an intake that gives deliveries to engine.
+// NewIntake returns an intake whose deliveries engine sends.
 func NewIntake(engine *Engine, services Services) *Intake {
 	return &Intake{engine: engine, services: services, catalogue: message.NewCatalogue()}
 }
@@ -33,8 +33,8 @@ func (in *Intake) Run(ctx context.Context, b *bus.Bus) error {
 	})
 }
 
-// handle commits the deliveries of a batch of events. An event that comes again
-// makes the same messages, and those make no second delivery.
+// handle commits the deliveries of a batch of events. A repeated event makes the same
+// messages, which make no second delivery.
 func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
 	companies := make([]pgtype.UUID, 0, len(events))
 	seen := map[id.Company]bool{}
@@ -77,9 +77,9 @@ func (in *Intake) messages(ctx context.Context, events []bus.Message) ([]message
 	}
 	msgs := make([]message.Message, len(drafts))
 	for i, d := range drafts {
-		known := message.Records{Customer: customers[d.Company()][d.Customer()]}
-		if d.NeedsCurrency() {
-			if known.Currency, err = in.services.Currency(ctx, d.Company()); err != nil {
+		known := message.Records{Customer: customers[d.Message.Company][d.Customer]}
+		if d.NeedsCurrency {
+			if known.Currency, err = in.services.Currency(ctx, d.Message.Company); err != nil {
 				return nil, err
 			}
 		}
@@ -92,8 +92,8 @@ func (in *Intake) messages(ctx context.Context, events []bus.Message) ([]message
 func (in *Intake) customers(ctx context.Context, drafts []message.Draft) (map[id.Company]map[string]message.Person, error) {
 	ids := map[id.Company][]string{}
 	for _, d := range drafts {
-		if d.NeedsCustomer() {
-			ids[d.Company()] = append(ids[d.Company()], d.Customer())
+		if d.NeedsCustomer {
+			ids[d.Message.Company] = append(ids[d.Message.Company], d.Customer)
 		}
 	}
 	customers := make(map[id.Company]map[string]message.Person, len(ids))
@@ -106,8 +106,8 @@ func (in *Intake) customers(ctx context.Context, drafts []message.Draft) (map[id
 	return customers, nil
 }
 
-// queue commits deliveries of messages and begins to send those that this
-// process has room for; the others wait in the database for whoever has.
+// queue commits deliveries of messages and begins to send those that this process has
+// room for; the rest wait in the database for a process that has room.
 func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
 	now := e.now()
 	lease, until := e.newID(), now.Add(e.settings.Lease)
@@ -137,18 +137,18 @@ func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
 		keys = append(keys, key)
 	}
 	e.Wake(keys...)
-	// What follows concerns this process alone: the deliveries are committed.
-	jobs, left, err := e.jobs(e.work, mine, lease, until)
+	// The deliveries are committed: what fails from here on delays them, and no more.
+	jobs, left, err := e.newJobs(e.work, mine, lease, until)
 	if err != nil {
 		e.log.Warn("webhook deliveries wait for the end of their lease", "deliveries", len(mine), "error", err)
 		return nil
 	}
-	e.giveBack(append(left, e.enqueue(jobs)...))
+	e.releaseJobs(append(left, e.enqueue(jobs)...))
 	return nil
 }
 
-// room is what this process could take of new deliveries. An endpoint that has
-// older ones waiting in the database gets none: they come first.
+// room is how many new deliveries this process can take. An endpoint that has older ones
+// waiting in the database gets none, because those come first.
 func (e *Engine) room() room {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,10 +157,10 @@ func (e *Engine) room() room {
 	if e.budget() < e.settings.Concurrency {
 		r.usual = 0
 	}
-	for key, l := range e.lanes {
+	for key, q := range e.queues {
 		free := 0
-		if r.usual > 0 && (l.wakeAt.IsZero() || l.wakeAt.After(now)) && l.breaker.closed() {
-			free = max(r.usual-l.held(), 0)
+		if r.usual > 0 && (q.wakeAt.IsZero() || q.wakeAt.After(now)) && q.breaker.closed() {
+			free = max(r.usual-q.held(), 0)
 		}
 		if free != r.usual {
 			r.endpoints, r.free = append(r.endpoints, uuidOf(key.endpoint)), append(r.free, int32(free))

@@ -55,13 +55,13 @@ func (m *metrics) observe(r *result) {
 	}
 }
 
-// leftAlone are the endpoints whose breaker is open.
-func (e *Engine) leftAlone() []pgtype.UUID {
+// pausedEndpoints returns the endpoints whose breaker is open.
+func (e *Engine) pausedEndpoints() []pgtype.UUID {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	alone := []pgtype.UUID{}
-	for key, l := range e.lanes {
-		if !l.breaker.closed() {
+	for key, q := range e.queues {
+		if !q.breaker.closed() {
 			alone = append(alone, uuidOf(key.endpoint))
 		}
 	}
@@ -80,7 +80,7 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "webhook_endpoints_left_alone", Help: "Endpoints that failed so often in a row that they are being left alone.",
 	}, func() float64 {
-		return float64(len(e.leftAlone()))
+		return float64(len(e.pausedEndpoints()))
 	})
 	queued := telemetry.NewSampled(e.readQueue,
 		telemetry.Gauge{Name: "webhook_deliveries_pending", Help: "Deliveries that are to be sent, retries included, counted up to 20000."},
@@ -104,6 +104,6 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 // readQueue samples the queue for the gauges: how many deliveries are to be sent, the
 // age of the oldest, and how long the first has been due, in seconds.
 func (e *Engine) readQueue(ctx context.Context) ([]float64, error) {
-	s, err := e.store.sampleQueue(ctx, e.leftAlone())
+	s, err := e.store.sampleQueue(ctx, e.pausedEndpoints())
 	return []float64{float64(s.Pending), max(s.Oldest, 0), max(s.Due, 0)}, err
 }

@@ -175,7 +175,7 @@ func (s *store) addTestInTx(ctx context.Context, tx *pg.Tx, r *result) (delivery
 func attemptOf(r *result) *Attempt {
 	a := &Attempt{
 		Number: 1, At: r.at, DurationUS: r.duration.Microseconds(), Status: int32(r.status), Message: r.message,
-		Response: append([]byte{}, r.response...), Reused: r.reused, URL: r.job.target.text, SecretIDs: []id.UUID{},
+		Response: append([]byte{}, r.response...), Reused: r.reused, URL: r.job.target.rawURL, SecretIDs: []id.UUID{},
 	}
 	if r.failure != "" {
 		a.Failure = &r.failure

@@ -39,7 +39,7 @@ func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 		o := &outcomes[i]
 		companies[i], ids[i], leases[i] = uuidOf(o.job.target.key.company), uuidOf(o.job.delivery), uuidOf(o.job.lease)
 		what[i], at[i], durations[i], statuses[i], messages[i] = o.outcome, o.at, o.duration.Microseconds(), int32(o.status), o.message
-		reused[i], urls[i], responses[i] = o.reused, o.job.target.text, o.response
+		reused[i], urls[i], responses[i] = o.reused, o.job.target.rawURL, o.response
 		if responses[i] == nil {
 			responses[i] = []byte{}
 		}

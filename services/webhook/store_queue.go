@@ -13,8 +13,8 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// The engine's statements are about all companies at once: each row says whose
-// it is, and every join names the company.
+// The engine's statements are about all companies at once: each row has its company,
+// and every join compares it.
 
 // claimedRow is a delivery that this process has leased.
 type claimedRow struct {
@@ -123,7 +123,7 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 }
 
 // claimSQL leases the oldest due deliveries of each endpoint, as many as its
-// lane has room for, and passes over those that another process is claiming.
+// queue has room for, and passes over those that another process is claiming.
 const claimSQL = `with wanted as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::int[]) as w (company_id, endpoint_id, most)
 	), picked as (
@@ -161,8 +161,8 @@ func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx
 }
 
 // claim leases what is due.
-func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
-	companies, endpoints, most := wishColumns(wishes)
+func (s *store) claim(ctx context.Context, requests []claimRequest, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
+	companies, endpoints, most := claimColumns(requests)
 	var claimed []claimedRow
 	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return sized(ctx, tx, claimSQL, []any{companies, endpoints, most, now, lease, until}, func(rows pgx.Rows) (err error) {
@@ -173,8 +173,8 @@ func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, 
 	return claimed, err
 }
 
-func wishColumns(wishes []wish) (companies, endpoints []pgtype.UUID, most []int32) {
-	for _, w := range wishes {
+func claimColumns(requests []claimRequest) (companies, endpoints []pgtype.UUID, most []int32) {
+	for _, w := range requests {
 		companies, endpoints, most = append(companies, uuidOf(w.key.company)), append(endpoints, uuidOf(w.key.endpoint)), append(most, int32(w.most))
 	}
 	return companies, endpoints, most
@@ -196,8 +196,8 @@ const nearestSQL = `select w.company_id, w.endpoint_id, d.due_at
 	) d`
 
 // nearest returns when each endpoint has something due next, if it has.
-func (s *store) nearest(ctx context.Context, wishes []wish) ([]dueAt, error) {
-	companies, endpoints, _ := wishColumns(wishes)
+func (s *store) nearest(ctx context.Context, requests []claimRequest) ([]dueAt, error) {
+	companies, endpoints, _ := claimColumns(requests)
 	return pg.Rows[dueAt](ctx, s.DB, pg.AllCompanies(), nearestSQL, companies, endpoints)
 }
 
@@ -304,7 +304,7 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 		key := endpointKey{r.CompanyID, r.EndpointID}
 		t := byKey[key]
 		if t == nil {
-			t = &target{key: key, version: r.Version, text: r.URL, warned: r.Warned}
+			t = &target{key: key, version: r.Version, rawURL: r.URL, warned: r.Warned}
 			if t.url, err = url.Parse(r.URL); err != nil {
 				return nil, err
 			}

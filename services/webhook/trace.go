@@ -27,8 +27,8 @@ func traceText(trace map[string]string) *string {
 }
 
 // startAttempt begins the span of a request to an endpoint, in the trace of what
-// it tells of. What belongs to none has none. The endpoint is not told: its traces
-// are not ours, and the message's id, which it gets, finds ours.
+// happened; without that trace there is no span. The request has no traceparent,
+// because the endpoint's traces are not ours; the message's id finds the span.
 func startAttempt(ctx context.Context, j *job) (context.Context, trace.Span) {
 	if j.trace["traceparent"] == "" || !telemetry.IsTracing() {
 		return ctx, trace.SpanFromContext(ctx)
@@ -52,7 +52,7 @@ func portOf(u *url.URL) int {
 	return 443
 }
 
-// endAttempt says what came of it.
+// endAttempt ends the span with the result.
 func endAttempt(span trace.Span, r *result) {
 	if r.status > 0 {
 		span.SetAttributes(attribute.Int("http.response.status_code", r.status))

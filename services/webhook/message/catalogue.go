@@ -28,35 +28,36 @@ type Catalogue []source
 // kind is a webhook event that follows from domain events of type E.
 type kind[E proto.Message] struct {
 	event webhookv1.EventType
-	// read returns what a message shows of e; nil if e makes no such message.
-	read func(e E) (*content, error)
+	// read returns the draft of e's message, without Message; nil if e makes none.
+	read func(e E) (*Draft, error)
 	// sample returns a made-up domain event, which a test delivery is made of.
 	sample func(now time.Time) E
 }
 
-// content is what a message shows of a domain event.
-type content struct {
-	customer      string // identifier of the customer whom it is about
-	needsCustomer bool   // data needs the customer's record
-	needsCurrency bool   // data needs the company's currency
+// Draft is a message that lacks what other services know.
+type Draft struct {
+	Message       Message // without JSON
+	Customer      string  // identifier of the customer whom it is about
+	NeedsCustomer bool    // the record of Customer
+	NeedsCurrency bool    // the company's currency
 	data          func(r Records) []byte
 }
 
-// Records are facts of other services that a domain event lacks.
+// Records are facts of other services that a draft needs.
 type Records struct {
-	Customer Person // if NeedsCustomer
-	Currency string // the company's, if NeedsCurrency
+	Customer Person
+	Currency string
 }
 
 // source is a domain event.
 type source struct {
 	subject string
 	events  []string // webhook events that follow from it
-	// read returns the contents of a domain event's messages, nil for events without
-	// one, in the order of events.
-	read func(payload []byte) ([]*content, error)
-	// sample returns the content of a test delivery.
-	sample func(event string, now time.Time) (*content, error)
+	// read returns the drafts of a domain event's messages in the order of events; nil
+	// for events without one.
+	read func(payload []byte) ([]*Draft, error)
+	// sample returns the draft of a test delivery; nil for events of other sources.
+	sample func(event string, now time.Time) (*Draft, error)
 }
 
 // newSource returns the domain event of a subject.
@@ -68,21 +69,21 @@ func newSource[M any, E interface {
 	for _, k := range kinds {
 		s.events = append(s.events, webhookevent.Name(k.event))
 	}
-	s.read = func(payload []byte) ([]*content, error) {
+	s.read = func(payload []byte) ([]*Draft, error) {
 		e := E(new(M))
 		if err := proto.Unmarshal(payload, e); err != nil {
 			return nil, err
 		}
-		contents := make([]*content, len(kinds))
+		drafts := make([]*Draft, len(kinds))
 		for i, k := range kinds {
 			var err error
-			if contents[i], err = k.read(e); err != nil {
+			if drafts[i], err = k.read(e); err != nil {
 				return nil, err
 			}
 		}
-		return contents, nil
+		return drafts, nil
 	}
-	s.sample = func(event string, now time.Time) (*content, error) {
+	s.sample = func(event string, now time.Time) (*Draft, error) {
 		for i, k := range kinds {
 			if s.events[i] == event {
 				return k.read(k.sample(now))
@@ -102,27 +103,9 @@ func (c Catalogue) Subjects() []string {
 	return subjects
 }
 
-// Draft is a message that lacks what other services know.
-type Draft struct {
-	*content
-	message Message
-}
-
-// Company is the company that the message goes to.
-func (d Draft) Company() id.Company { return d.message.Company }
-
-// Customer identifies the customer whom the message is about.
-func (d Draft) Customer() string { return d.customer }
-
-// NeedsCustomer reports whether Complete needs the record of Customer.
-func (d Draft) NeedsCustomer() bool { return d.needsCustomer }
-
-// NeedsCurrency reports whether Complete needs the company's currency.
-func (d Draft) NeedsCurrency() bool { return d.needsCurrency }
-
 // Complete returns the message with what other services know.
 func (d Draft) Complete(r Records) Message {
-	m := d.message
+	m := d.Message
 	m.JSON = Envelope(m.ID, m.Event, m.OccurredAt, d.data(r))
 	return m
 }
@@ -143,21 +126,21 @@ func (c Catalogue) Drafts(e bus.Message) ([]Draft, error) {
 }
 
 func (s source) drafts(e bus.Message) ([]Draft, error) {
-	contents, err := s.read(e.Payload)
+	read, err := s.read(e.Payload)
 	if err != nil {
 		return nil, err
 	}
-	drafts := make([]Draft, 0, len(contents))
-	for i, c := range contents {
-		if c == nil {
+	drafts := make([]Draft, 0, len(read))
+	for i, d := range read {
+		if d == nil {
 			continue
 		}
-		m := Message{ID: id.WebhookMessage(e.ID), Company: e.Company, Event: s.events[i], OccurredAt: e.OccurredAt, Trace: e.Trace}
+		d.Message = Message{ID: id.WebhookMessage(e.ID), Company: e.Company, Event: s.events[i], OccurredAt: e.OccurredAt, Trace: e.Trace}
 		if i > 0 {
-			m.ID = derivedID(e.ID, m.Event)
+			d.Message.ID = derivedID(e.ID, s.events[i])
 		}
-		m.Customer, _ = id.Parse[id.Customer](c.customer) // nobody, if it is not an identifier
-		drafts = append(drafts, Draft{content: c, message: m})
+		d.Message.Customer, _ = id.Parse[id.Customer](d.Customer) // nobody, if it is not an identifier
+		drafts = append(drafts, *d)
 	}
 	return drafts, nil
 }
@@ -166,12 +149,12 @@ func (s source) drafts(e bus.Message) ([]Draft, error) {
 // domain event at the time now.
 func (c Catalogue) Sample(event string, now time.Time) ([]byte, error) {
 	for _, s := range c {
-		content, err := s.sample(event, now)
+		draft, err := s.sample(event, now)
 		if err != nil {
 			return nil, err
 		}
-		if content != nil {
-			return content.data(Records{Customer: samplePerson(), Currency: "GBP"}), nil
+		if draft != nil {
+			return draft.data(Records{Customer: samplePerson(), Currency: "GBP"}), nil
 		}
 	}
 	return nil, fmt.Errorf("webhook event %q has no sample", event)

@@ -13,14 +13,14 @@ func eventPurchased() kind[*bookingv1.BookingConfirmed] {
 	}
 }
 
-func readEventPurchase(e *bookingv1.BookingConfirmed) (*content, error) {
+func readEventPurchase(e *bookingv1.BookingConfirmed) (*Draft, error) {
 	b := e.GetBooking().GetBooking()
 	oneOff := b.GetEventType() == bookingv1.EventType_EVENT_TYPE_EVENT || b.GetEventType() == bookingv1.EventType_EVENT_TYPE_WORKSHOP
 	if !oneOff || b.GetCard() == nil {
 		return nil, nil
 	}
-	return &content{
-		customer: e.GetBooking().GetPurchaser().GetId(),
+	return &Draft{
+		Customer: e.GetBooking().GetPurchaser().GetId(),
 		data:     func(Records) []byte { return eventPurchaseData(e.GetBooking()) },
 	}, nil
 }

@@ -62,11 +62,11 @@ func messages(t *testing.T, e bus.Message) map[string]string {
 	out := map[string]string{}
 	for _, d := range drafts {
 		var known Records
-		if d.NeedsCurrency() {
+		if d.NeedsCurrency {
 			known.Currency = "EUR"
 		}
-		if d.NeedsCustomer() {
-			known.Customer = Person{ID: d.Customer(), FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com"}
+		if d.NeedsCustomer {
+			known.Customer = Person{ID: d.Customer, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com"}
 		}
 		m := d.Complete(known)
 		validate(t, m.Event, m.JSON)

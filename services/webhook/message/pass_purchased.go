@@ -19,9 +19,9 @@ func passPurchased() kind[*passv1.CustomerPassAssigned] {
 
 // readPassPurchase needs the customer's record, because the pass service knows
 // customers by their identifiers only.
-func readPassPurchase(e *passv1.CustomerPassAssigned) (*content, error) {
+func readPassPurchase(e *passv1.CustomerPassAssigned) (*Draft, error) {
 	customer := e.GetCustomerPass().GetCustomerId()
-	return &content{customer: customer, needsCustomer: true, data: func(r Records) []byte {
+	return &Draft{Customer: customer, NeedsCustomer: true, data: func(r Records) []byte {
 		r.Customer.ID = customer // also if there is no record
 		return passPurchaseData(e.GetCustomerPass(), e.GetPassType(), r.Customer)
 	}}, nil

@@ -18,14 +18,14 @@ func registrationCreated() kind[*bookingv1.BookingConfirmed] {
 	}
 }
 
-func readRegistration(e *bookingv1.BookingConfirmed) (*content, error) {
+func readRegistration(e *bookingv1.BookingConfirmed) (*Draft, error) {
 	snapshot := e.GetBooking()
 	paid, err := paymentOf(snapshot.GetBooking())
 	if err != nil {
 		return nil, err
 	}
-	return &content{
-		customer: snapshot.GetPurchaser().GetId(), needsCurrency: paid.method == money.MethodPass,
+	return &Draft{
+		Customer: snapshot.GetPurchaser().GetId(), NeedsCurrency: paid.method == money.MethodPass,
 		data: func(r Records) []byte {
 			if paid.method == money.MethodPass {
 				paid.currency = r.Currency
