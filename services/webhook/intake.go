@@ -2,8 +2,8 @@ package webhook
 
 import (
 	"context"
-
-	"github.com/jackc/pgx/v5/pgtype"
+	"maps"
+	"slices"
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
@@ -36,15 +36,11 @@ func (in *Intake) Run(ctx context.Context, b *bus.Bus) error {
 // handle commits the deliveries of a batch of events. A repeated event makes the same
 // messages, which make no second delivery.
 func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
-	companies := make([]pgtype.UUID, 0, len(events))
-	seen := map[id.Company]bool{}
+	companies := map[id.Company]bool{}
 	for _, e := range events {
-		if !seen[e.Company] {
-			seen[e.Company] = true
-			companies = append(companies, uuidOf(e.Company))
-		}
+		companies[e.Company] = true
 	}
-	interested, err := in.engine.store.interested(ctx, companies)
+	interested, err := in.engine.store.interested(ctx, slices.Collect(maps.Keys(companies)))
 	if err != nil {
 		return err
 	}
@@ -163,7 +159,7 @@ func (e *Engine) room() room {
 			free = max(r.usual-q.held(), 0)
 		}
 		if free != r.usual {
-			r.endpoints, r.free = append(r.endpoints, uuidOf(key.endpoint)), append(r.free, int32(free))
+			r.endpoints, r.free = append(r.endpoints, key.endpoint), append(r.free, int32(free))
 		}
 	}
 	return r

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/telemetry"
 )
 
@@ -56,16 +56,16 @@ func (m *metrics) observe(r *result) {
 }
 
 // pausedEndpoints returns the endpoints whose breaker is open.
-func (e *Engine) pausedEndpoints() []pgtype.UUID {
+func (e *Engine) pausedEndpoints() []id.WebhookEndpoint {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	alone := []pgtype.UUID{}
+	paused := []id.WebhookEndpoint{}
 	for key, q := range e.queues {
 		if !q.breaker.closed() {
-			alone = append(alone, uuidOf(key.endpoint))
+			paused = append(paused, key.endpoint)
 		}
 	}
-	return alone
+	return paused
 }
 
 // Collect registers the engine's metrics.

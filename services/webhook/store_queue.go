@@ -36,8 +36,8 @@ func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.Endpo
 const interestedSQL = `select distinct company_id from endpoints where company_id = any($1) and enabled`
 
 // interested returns those of companies that have an enabled endpoint.
-func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id.Company]bool, error) {
-	list, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), interestedSQL, companies)
+func (s *store) interested(ctx context.Context, companies []id.Company) (map[id.Company]bool, error) {
+	list, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), interestedSQL, uuidsOf(companies))
 	if err != nil {
 		return nil, s.Fault(err)
 	}
@@ -90,15 +90,25 @@ type queuedRow struct {
 	Version    int64              `db:"version"`
 }
 
-// room is how many deliveries a process can take at once, by endpoint; usual is
-// for those not named.
+// room is how many new deliveries of each endpoint a process can take: free of those in
+// endpoints, usual of any other.
 type room struct {
 	usual     int
-	endpoints []pgtype.UUID
+	endpoints []id.WebhookEndpoint
 	free      []int32
 }
 
+// uuidOf returns an identifier as an argument that is not null, also if it is zero.
 func uuidOf[T ~[16]byte](v T) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: true} }
+
+// uuidsOf returns identifiers as an array that is not null.
+func uuidsOf[T ~[16]byte](list []T) []pgtype.UUID {
+	uuids := make([]pgtype.UUID, len(list))
+	for i, v := range list {
+		uuids[i] = uuidOf(v)
+	}
+	return uuids
+}
 
 // queue stores messages and makes their deliveries, in one commit.
 func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
@@ -112,7 +122,7 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 	}
 	var queued []queuedRow
 	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease, traces, customers)
+		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, uuidsOf(r.endpoints), r.free, until, now, lease, traces, customers)
 		if err != nil {
 			return err
 		}
@@ -341,6 +351,6 @@ type queueSample struct {
 }
 
 // sampleQueue returns a sample; what is due leaves out the endpoints in except.
-func (s *store) sampleQueue(ctx context.Context, except []pgtype.UUID) (queueSample, error) {
-	return pg.One[queueSample](ctx, s.DB, pg.AllCompanies(), queueSampleSQL, queueMost, except)
+func (s *store) sampleQueue(ctx context.Context, except []id.WebhookEndpoint) (queueSample, error) {
+	return pg.One[queueSample](ctx, s.DB, pg.AllCompanies(), queueSampleSQL, queueMost, uuidsOf(except))
 }
