@@ -33,6 +33,7 @@ func (w *world) queueAbout(customer id.Customer) error {
 }
 
 func TestErasure(t *testing.T) { // invariant 11
+	t.Parallel()
 	w := open(t, quick())
 	sending, answered := make(chan struct{}), make(chan struct{})
 	answer := sync.OnceFunc(func() { close(answered) })

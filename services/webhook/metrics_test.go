@@ -12,6 +12,7 @@ import (
 )
 
 func TestReadQueue(t *testing.T) {
+	t.Parallel()
 	w := openStopped(t, quick())
 	read := func() []float64 {
 		t.Helper()

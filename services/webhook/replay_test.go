@@ -46,6 +46,7 @@ func (w *world) all(t *testing.T, endpoint string) []string {
 }
 
 func TestReplayOfAFilter(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	w.server.batch = 4 // many commits
 	who := w.as(w.company)
@@ -128,6 +129,19 @@ func TestReplayOfAFilter(t *testing.T) {
 			t.Errorf("%d of a disabled endpoint", n)
 		}
 	})
+}
+
+func TestFiltersOfAReplay(t *testing.T) {
+	t.Parallel()
+	w := open(t, quick())
+	who := w.as(w.company)
+	r := newReceiver(t, nil)
+	first := w.endpoint(r.URL).GetEndpoint().GetId()
+	if _, err := w.client.SendTest(who, &webhookv1.SendTestRequest{EndpointId: first, Event: webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}); err != nil {
+		t.Fatal(err)
+	}
+	w.bookings(11)
+	w.settled()
 	t.Run("takes the filters of the list", func(t *testing.T) {
 		for _, try := range []struct {
 			f    *webhookv1.DeliveryFilter
@@ -184,6 +198,7 @@ func TestReplayOfAFilter(t *testing.T) {
 }
 
 func TestReplayOfASelection(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	e := w.endpoint(r.URL).GetEndpoint().GetId()
@@ -218,6 +233,7 @@ func TestReplayOfASelection(t *testing.T) {
 
 // What a replay has begun before its process died, it ends when it is asked again.
 func TestReplayGoesOn(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	w.endpoint(r.URL)

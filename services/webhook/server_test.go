@@ -27,6 +27,7 @@ import (
 const passPurchase = webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED
 
 func TestTenancy(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	e := w.endpoint(r.URL).GetEndpoint().GetId()
@@ -136,6 +137,7 @@ func TestTenancy(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestSchema(t *testing.T) {
+	t.Parallel()
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "webhook", FS: migrations.FS, AppRole: testkit.AppRole()})
 	owner, err := pgx.Connect(t.Context(), ownerURL)
 	if err != nil {
@@ -203,6 +205,7 @@ func TestSchema(t *testing.T) {
 }
 
 func TestEndpoints(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	t.Run("one is made, read, changed and deleted", func(t *testing.T) {
@@ -318,6 +321,7 @@ func TestEndpoints(t *testing.T) {
 }
 
 func TestLog(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	good := newReceiver(t, nil)
 	bad := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) })
@@ -412,6 +416,7 @@ func TestLog(t *testing.T) {
 
 // TestBus goes the whole way: an outbox of a producer, JetStream, the intake.
 func TestBus(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	w.endpoint(r.URL)

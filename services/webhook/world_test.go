@@ -26,6 +26,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
+	"reservation.dev/platform/webhookevent"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
@@ -172,10 +173,7 @@ func (w *world) as(company id.Company) context.Context {
 func (w *world) endpoint(url string) *webhookv1.CreateEndpointResponse {
 	w.t.Helper()
 	res, err := w.client.CreateEndpoint(w.as(w.company), &webhookv1.CreateEndpointRequest{
-		Url: url, Events: []webhookv1.EventType{
-			webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED,
-			webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED,
-		},
+		Url: url, Events: webhookevent.Types(),
 	})
 	if err != nil {
 		w.t.Fatal(err)
