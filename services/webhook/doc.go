@@ -5,8 +5,8 @@
 //	                            │ leased at once where the endpoint has room
 //	                            ▼
 //	   claim (SQL, leases) ─▶ queue of an endpoint ─▶ send ─▶ outcomes, in batches
-//	        ▲    a wake-up, or the nearest due_at                │
-//	        └────────────────────────────────────────────────────┘
+//	        ▲    a wake-up, or the nearest due_at                 │
+//	        └─────────────────────────────────────────────────────┘
 //
 //	             ┌── replay ◀──────────────┬───────────┐
 //	             ▼                         │           │
