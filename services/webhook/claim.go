@@ -41,32 +41,13 @@ func (e *Engine) claimOnce(ctx context.Context) (time.Duration, error) {
 	if len(requests) == 0 {
 		return e.untilNext(), nil
 	}
-	now := e.now()
-	lease, until := e.newID(), now.Add(e.settings.Lease)
-	claimed, err := e.store.claim(ctx, requests, lease, until, now)
+	claimed, err := e.claim(ctx, requests)
 	if err != nil {
 		e.claimAgain(requests)
 		return 0, err
 	}
-	jobs, left, err := e.newJobs(ctx, claimed, lease, until)
-	if err != nil {
-		e.claimAgain(requests)
-		return 0, err // their lease ends, and they are claimed again
-	}
-	e.releaseJobs(append(left, e.enqueue(jobs)...))
-	got := make(map[endpointKey]int, len(requests))
-	for i := range claimed {
-		got[claimed[i].key()]++
-	}
-	var short, full []claimRequest
-	for _, w := range requests {
-		if got[w.key] < w.most {
-			short = append(short, w)
-		} else {
-			full = append(full, w)
-		}
-	}
-	e.claimAgain(full)
+	filled, short := divide(requests, claimed)
+	e.claimAgain(filled)
 	if len(short) > 0 {
 		nearest, err := e.store.nearest(ctx, short)
 		if err != nil {
@@ -76,6 +57,40 @@ func (e *Engine) claimOnce(ctx context.Context) (time.Duration, error) {
 		e.wakeAt(nearest)
 	}
 	return e.untilNext(), nil
+}
+
+// claim leases what is due for requests and begins to send it. After an error, what was
+// leased is claimed again when the lease ends.
+func (e *Engine) claim(ctx context.Context, requests []claimRequest) ([]claimedRow, error) {
+	now := e.now()
+	lease, until := e.newID(), now.Add(e.settings.Lease)
+	claimed, err := e.store.claim(ctx, requests, lease, until, now)
+	if err != nil {
+		return nil, err
+	}
+	jobs, left, err := e.newJobs(ctx, claimed, lease, until)
+	if err != nil {
+		return nil, err
+	}
+	e.releaseJobs(append(left, e.enqueue(jobs)...))
+	return claimed, nil
+}
+
+// divide returns the requests that were filled, after which there may be more to claim,
+// and those that were not.
+func divide(requests []claimRequest, claimed []claimedRow) (filled, short []claimRequest) {
+	got := make(map[endpointKey]int, len(requests))
+	for i := range claimed {
+		got[claimed[i].key()]++
+	}
+	for _, r := range requests {
+		if got[r.key] < r.most {
+			short = append(short, r)
+		} else {
+			filled = append(filled, r)
+		}
+	}
+	return filled, short
 }
 
 // claimRequests returns how many deliveries each queue could take. Until the next

@@ -195,28 +195,41 @@ func (s *Server) replayFiltered(
 	if err != nil || answered {
 		return resp, err
 	}
-	if n, err := s.store.countReplays(ctx, company, r.filter, r.asOf, maxReplayed+1); err != nil {
+	n, err := s.store.countReplays(ctx, company, r.filter, r.asOf, maxReplayed+1)
+	if err != nil {
 		return nil, err
-	} else if n > maxReplayed {
+	}
+	if n > maxReplayed {
 		return nil, fault.Refuse(ReasonTooManyDeliveries, "more than 100,000 deliveries fit the filter; narrow it")
 	}
-	for total := int64(0); ; {
-		var owners []id.WebhookEndpoint
-		err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-			if owners, err = s.store.replayBatch(ctx, tx, company, r, s.batch); err != nil || len(owners) == s.batch {
-				return err
-			}
-			resp.Replayed = total + int64(len(owners))
-			return idem.Do(ctx, tx, req, resp, func() error { return nil })
-		})
-		if err != nil {
+	for more := true; more; {
+		if more, err = s.replayNext(ctx, company, r, req, resp); err != nil {
 			return nil, err
 		}
-		s.wake(company, owners)
-		if total += int64(len(owners)); len(owners) < s.batch {
-			return resp, nil
-		}
 	}
+	return resp, nil
+}
+
+// replayNext replays one batch and adds it to resp. It reports whether there may be more.
+func (s *Server) replayNext(
+	ctx context.Context, company id.Company, r filteredReplay, req *webhookv1.ReplayDeliveriesRequest, resp *webhookv1.ReplayDeliveriesResponse,
+) (more bool, err error) {
+	var owners []id.WebhookEndpoint
+	before := resp.GetReplayed()
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		if owners, err = s.store.replayBatch(ctx, tx, company, r, s.batch); err != nil {
+			return err
+		}
+		resp.Replayed = before + int64(len(owners))
+		if len(owners) == s.batch {
+			return nil
+		}
+		return idem.Do(ctx, tx, req, resp, func() error { return nil })
+	})
+	if err == nil {
+		s.wake(company, owners)
+	}
+	return len(owners) == s.batch, err
 }
 
 // wake notifies the engines that the endpoints of deliveries have some due.
