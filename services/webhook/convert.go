@@ -151,7 +151,8 @@ func spanOf(req *webhookv1.GetStatisticsRequest, now time.Time) (s span, err err
 		return s, err
 	}
 	s.bucket = int(req.GetBucketSeconds())
-	return s, s.complete(now)
+	err = s.complete(now)
+	return s, err
 }
 
 // bucketMessages returns every bucket of a span, of which rows are those that have

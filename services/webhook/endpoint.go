@@ -73,7 +73,8 @@ type endpointChange struct {
 // newEndpoint returns an endpoint that a request sets all of.
 func newEndpoint(endpoint id.WebhookEndpoint, c endpointChange, g *guard, now time.Time) (Endpoint, error) {
 	e := Endpoint{ID: endpoint, Enabled: true, CreatedAt: now}
-	return e, e.update(c, g, now)
+	err := e.update(c, g, now)
+	return e, err
 }
 
 // update changes what c sets and checks it.
