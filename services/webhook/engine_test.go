@@ -422,7 +422,8 @@ func TestEndings(t *testing.T) {
 	t.Run("engines that die at any moment lose nothing, and repeat no more than was in flight (2)", func(t *testing.T) {
 		t.Parallel()
 		settings := quick()
-		settings.Lease, settings.Timeout, settings.Concurrency = time.Second+leaseMargin, 900*time.Millisecond, 64
+		// Long enough for a busy machine, where a delivery waits before it is sent.
+		settings.Lease, settings.Timeout, settings.Concurrency = 3500*time.Millisecond+leaseMargin, 2500*time.Millisecond, 64
 		w := openStopped(t, settings)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
 		for range 3 {
