@@ -16,8 +16,10 @@ import (
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
+	"reservation.dev/services/webhook/message"
 )
 
 // The benchmarks send to ten endpoints over TLS in the same process, so that CPU
@@ -87,7 +89,7 @@ func BenchmarkFloor(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	body := newSignedBody(msgs[0].ID, msgs[0].Event, msgs[0].OccurredAt, msgs[0].Body)
+	body := message.NewBody(msgs[0].ID, msgs[0].Event, msgs[0].OccurredAt, msgs[0].JSON)
 	began := cpu(syscall.RUSAGE_SELF)
 	b.ResetTimer()
 	var next atomic.Int64
@@ -209,7 +211,7 @@ func BenchmarkSteady(b *testing.B) {
 	for i := range events {
 		<-ticker.C
 		mu.Lock()
-		sent[messageID(events[i].ID, eventRegistrationCreated).String()] = time.Now()
+		sent[id.WebhookMessage(events[i].ID).String()] = time.Now()
 		mu.Unlock()
 		wg.Go(func() { w.consume(events[i]) })
 	}

@@ -2,7 +2,7 @@ package webhook
 
 import "time"
 
-// breaker leaves an endpoint alone that fails again and again.
+// breaker pauses the requests to an endpoint that keeps failing.
 //
 //	closed ──failures in a row──▶ open ──pause is over──▶ half open: one probe
 //	   ▲                           ▲  longer pause             │ fails │ succeeds
@@ -16,7 +16,7 @@ type breaker struct {
 
 func (b *breaker) closed() bool { return b.pause == 0 }
 
-// room is how many more requests may be held or in flight, of which there are n.
+// room is how many more than n requests may be held or in flight, at most most.
 func (b *breaker) room(most, n int, now time.Time) int {
 	switch {
 	case b.closed():

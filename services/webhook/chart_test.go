@@ -8,6 +8,7 @@ import (
 )
 
 func TestTheChartsNetworkPolicyExcludesTheSameAddresses(t *testing.T) {
+	t.Parallel()
 	text := string(readFile("../../deploy/helm/reservation/templates/_network.tpl"))
 	var listed []netip.Prefix
 	for _, m := range regexp.MustCompile(`(?m)^ +- ([0-9.]+/[0-9]+) `).FindAllStringSubmatch(text, -1) {

@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/services/webhook/message"
 )
 
-// claimLoop claims whenever a lane has room and may have something due.
+// claimLoop claims whenever a queue has room and may have something due.
 func (e *Engine) claimLoop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -27,49 +28,30 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 	}
 }
 
-// wish is how many deliveries a lane could take.
-type wish struct {
+// claimRequest is how many deliveries a queue could take.
+type claimRequest struct {
 	key  endpointKey
 	most int
 }
 
-// claimOnce claims for every lane that has room and may have something due. It
-// returns how long until the next one may have.
+// claimOnce claims for every queue that has room and may have something due. It
+// returns how long until the next queue may have something.
 func (e *Engine) claimOnce(ctx context.Context) (time.Duration, error) {
-	wishes := e.wishes()
-	if len(wishes) == 0 {
+	requests := e.claimRequests()
+	if len(requests) == 0 {
 		return e.untilNext(), nil
 	}
-	now := e.now()
-	lease, until := e.newID(), now.Add(e.settings.Lease)
-	claimed, err := e.store.claim(ctx, wishes, lease, until, now)
+	claimed, err := e.claim(ctx, requests)
 	if err != nil {
-		e.rewish(wishes)
+		e.claimAgain(requests)
 		return 0, err
 	}
-	jobs, left, err := e.jobs(ctx, claimed, lease, until)
-	if err != nil {
-		e.rewish(wishes)
-		return 0, err // their lease ends, and they are claimed again
-	}
-	e.giveBack(append(left, e.enqueue(jobs)...))
-	got := make(map[endpointKey]int, len(wishes))
-	for i := range claimed {
-		got[claimed[i].key()]++
-	}
-	var short, full []wish
-	for _, w := range wishes {
-		if got[w.key] < w.most {
-			short = append(short, w)
-		} else {
-			full = append(full, w)
-		}
-	}
-	e.rewish(full)
+	filled, short := divide(requests, claimed)
+	e.claimAgain(filled)
 	if len(short) > 0 {
 		nearest, err := e.store.nearest(ctx, short)
 		if err != nil {
-			e.rewish(short)
+			e.claimAgain(short)
 			return 0, err
 		}
 		e.wakeAt(nearest)
@@ -77,27 +59,62 @@ func (e *Engine) claimOnce(ctx context.Context) (time.Duration, error) {
 	return e.untilNext(), nil
 }
 
-// wishes returns what the lanes could take, and counts it as asked for.
-func (e *Engine) wishes() []wish {
+// claim leases what is due for requests and begins to send it. After an error, what was
+// leased is claimed again when the lease ends.
+func (e *Engine) claim(ctx context.Context, requests []claimRequest) ([]claimedRow, error) {
+	now := e.now()
+	lease, until := e.newID(), now.Add(e.settings.Lease)
+	claimed, err := e.store.claim(ctx, requests, lease, until, now)
+	if err != nil {
+		return nil, err
+	}
+	jobs, left, err := e.newJobs(ctx, claimed, lease, until)
+	if err != nil {
+		return nil, err
+	}
+	e.releaseJobs(append(left, e.enqueue(jobs)...))
+	return claimed, nil
+}
+
+// divide returns the requests that were filled, after which there may be more to claim,
+// and those that were not.
+func divide(requests []claimRequest, claimed []claimedRow) (filled, short []claimRequest) {
+	got := make(map[endpointKey]int, len(requests))
+	for i := range claimed {
+		got[claimed[i].key()]++
+	}
+	for _, r := range requests {
+		if got[r.key] < r.most {
+			short = append(short, r)
+		} else {
+			filled = append(filled, r)
+		}
+	}
+	return filled, short
+}
+
+// claimRequests returns how many deliveries each queue could take. Until the next
+// wake-up those queues claim no more.
+func (e *Engine) claimRequests() []claimRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
 	budget := e.budget()
-	var wishes []wish
-	for key, l := range e.lanes {
-		most := min(e.wants(l, now), budget)
+	var requests []claimRequest
+	for key, q := range e.queues {
+		most := min(e.wants(q, now), budget)
 		if most == 0 {
 			continue
 		}
-		l.wakeAt = time.Time{}
+		q.wakeAt = time.Time{}
 		budget -= most
-		wishes = append(wishes, wish{key: key, most: most})
+		requests = append(requests, claimRequest{key: key, most: most})
 	}
-	return wishes
+	return requests
 }
 
-// budget is how many deliveries may still be held: what waits for longer than
-// its lease would be claimed for nothing. The caller holds e.mu.
+// budget is how many more deliveries this process may lease: those that wait for longer
+// than their lease are leased in vain. The caller holds e.mu.
 func (e *Engine) budget() int {
 	if e.stopping {
 		return 0
@@ -105,22 +122,23 @@ func (e *Engine) budget() int {
 	return max(4*e.settings.Concurrency-e.waiting, 0)
 }
 
-// wants is how many deliveries a lane would claim now. The caller holds e.mu.
-func (e *Engine) wants(l *lane, now time.Time) int {
-	next := l.nextClaim()
-	if next.IsZero() || next.After(now) || l.held() > e.settings.ahead()/2 {
+// wants is how many deliveries a queue would claim now. The caller holds e.mu.
+func (e *Engine) wants(q *sendQueue, now time.Time) int {
+	next := q.nextClaim()
+	if next.IsZero() || next.After(now) || q.held() > e.settings.ahead()/2 {
 		return 0
 	}
-	return l.breaker.room(e.settings.ahead(), l.held(), now)
+	return q.breaker.room(e.settings.ahead(), q.held(), now)
 }
 
-// rewish takes back wishes that were not, or may not be all that was, fulfilled.
-func (e *Engine) rewish(wishes []wish) {
+// claimAgain lets queues claim again whose requests failed, or were filled and may leave
+// more to claim.
+func (e *Engine) claimAgain(requests []claimRequest) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
-	for _, w := range wishes {
-		e.lane(w.key).wake(now)
+	for _, w := range requests {
+		e.queueOf(w.key).wake(now)
 	}
 }
 
@@ -128,7 +146,7 @@ func (e *Engine) wakeAt(nearest []dueAt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, n := range nearest {
-		e.lane(n.key()).wake(n.DueAt)
+		e.queueOf(n.key()).wake(n.DueAt)
 	}
 }
 
@@ -137,16 +155,16 @@ const (
 	shortestWait = 5 * time.Millisecond
 )
 
-// untilNext is how long until the next lane may claim. One without room is not
-// waited for: the end of its requests is a reminder.
+// untilNext is how long until the next queue may claim. A queue without room is left
+// out: it signals when one of its requests ends.
 func (e *Engine) untilNext() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
 	wait := longestWait
-	for _, l := range e.lanes {
-		next := l.nextClaim()
-		if next.IsZero() || l.held() > e.settings.ahead()/2 || !l.breaker.closed() && l.held() > 0 {
+	for _, q := range e.queues {
+		next := q.nextClaim()
+		if next.IsZero() || q.held() > e.settings.ahead()/2 || !q.breaker.closed() && q.held() > 0 {
 			continue
 		}
 		wait = min(wait, next.Sub(now))
@@ -154,20 +172,19 @@ func (e *Engine) untilNext() time.Duration {
 	return max(wait, shortestWait)
 }
 
-// jobs makes what was claimed or queued into jobs, with the present state of
-// their endpoints. Those of which the endpoint is gone are left.
-func (e *Engine) jobs(ctx context.Context, claimed []claimedRow, lease id.UUID, until time.Time) (jobs, left []*job, err error) {
+// newJobs makes jobs of deliveries that were claimed or queued, with the present state
+// of their endpoints. Those whose endpoint no longer exists are in left.
+func (e *Engine) newJobs(ctx context.Context, claimed []claimedRow, lease id.UUID, until time.Time) (jobs, left []*job, err error) {
 	targets, err := e.targetsOf(ctx, claimed)
 	if err != nil {
 		return nil, nil, err
 	}
-	bodies := map[id.WebhookMessage]*signedBody{}
+	bodies := map[id.WebhookMessage]*message.Body{}
 	for i := range claimed {
 		c := &claimed[i]
-		j := &job{delivery: c.ID, target: targets[c.key()], lease: lease, leaseUntil: until, tries: int(c.Tries)}
-		if j.body = bodies[c.MessageID]; j.body == nil && c.Body != nil {
-			j.body = newSignedBody(c.MessageID, c.Event, c.OccurredAt, c.Body)
-			j.body.trace = c.Trace
+		j := &job{delivery: c.ID, target: targets[c.key()], lease: lease, leaseUntil: until, tries: int(c.Tries), trace: c.Trace}
+		if j.body = bodies[c.MessageID]; j.body == nil && c.JSON != nil {
+			j.body = message.NewBody(c.MessageID, c.Event, c.OccurredAt, c.JSON)
 			bodies[c.MessageID] = j.body
 		}
 		switch {
@@ -219,8 +236,8 @@ func (e *Engine) targetsOf(ctx context.Context, claimed []claimedRow) (map[endpo
 	return found, nil
 }
 
-// sweepOnce looks for work of which no wake-up came: what was queued before this
-// process began, and the leases of processes that died.
+// sweepOnce finds work that no wake-up announced: what was queued before this process
+// started, and the leases of processes that died.
 func (e *Engine) sweepOnce(ctx context.Context) error {
 	nearest, err := e.store.sweep(ctx)
 	if err != nil || len(nearest) == 0 {
@@ -230,6 +247,6 @@ func (e *Engine) sweepOnce(ctx context.Context) error {
 		return err
 	}
 	e.wakeAt(nearest)
-	e.remind()
+	e.signalClaims()
 	return nil
 }

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -10,24 +9,25 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/webhook/message"
 )
 
-// Others is what the webhook service asks of other services.
-type Others interface {
+// Services are the other services, as messages need them.
+type Services interface {
 	// Customers returns those of up to 5000 customers that exist or did, by
 	// identifier.
-	Customers(ctx context.Context, company id.Company, customers []string) (map[string]person, error)
+	Customers(ctx context.Context, company id.Company, customers []string) (map[string]message.Person, error)
 	// Currency returns a company's currency.
 	Currency(ctx context.Context, company id.Company) (string, error)
 }
 
-// clients asks the other services as ourselves.
+// clients calls the other services with our own credential.
 type clients struct {
 	customers customerv1.CustomerServiceClient
-	companies authv1.CompanyServiceClient
+	auth      tenancy.Auth
 	source    *token.Source
 	now       func() time.Time
 
@@ -35,48 +35,48 @@ type clients struct {
 	currencies map[id.Company]currency
 }
 
-// currency is a company's, as it was asked for. It hardly ever changes.
+// currency is the currency of a company, which hardly ever changes.
 type currency struct {
 	code  string
 	until time.Time
 }
 
+// currencyKept is how long a currency is cached.
 const currencyKept = time.Minute
 
 // NewClients returns the other services over connections, with tokens of source.
-func NewClients(customerConn, authConn grpc.ClientConnInterface, source *token.Source) Others {
+func NewClients(customerConn, authConn grpc.ClientConnInterface, source *token.Source) Services {
 	return &clients{
-		customers: customerv1.NewCustomerServiceClient(customerConn), companies: authv1.NewCompanyServiceClient(authConn),
+		customers: customerv1.NewCustomerServiceClient(customerConn), auth: tenancy.NewAuth(authConn, source),
 		source: source, now: time.Now, currencies: map[id.Company]currency{},
 	}
 }
 
-func (c *clients) Customers(ctx context.Context, company id.Company, customers []string) (map[string]person, error) {
+func (c *clients) Customers(ctx context.Context, company id.Company, customers []string) (map[string]message.Person, error) {
 	resp, err := c.customers.BatchGetCustomers(rpc.As(ctx, c.source, company), &customerv1.BatchGetCustomersRequest{Ids: customers, IncludeDeleted: true})
 	if err != nil {
-		return nil, fmt.Errorf("customer service: %w", err)
+		return nil, rpc.OwnError("customer", err)
 	}
-	out := make(map[string]person, len(resp.GetCustomers()))
+	out := make(map[string]message.Person, len(resp.GetCustomers()))
 	for _, p := range resp.GetCustomers() {
-		out[p.GetId()] = person{id: p.GetId(), firstName: p.GetFirstName(), lastName: p.GetLastName(), email: p.GetEmail()}
+		out[p.GetId()] = message.Person{ID: p.GetId(), FirstName: p.GetFirstName(), LastName: p.GetLastName(), Email: p.GetEmail()}
 	}
 	return out, nil
 }
 
 func (c *clients) Currency(ctx context.Context, company id.Company) (string, error) {
 	c.mu.Lock()
-	known := c.currencies[company]
+	cached := c.currencies[company]
 	c.mu.Unlock()
-	if c.now().Before(known.until) {
-		return known.code, nil
+	if c.now().Before(cached.until) {
+		return cached.code, nil
 	}
-	resp, err := c.companies.GetCompany(rpc.As(ctx, c.source, company), &authv1.GetCompanyRequest{Id: company.String()})
+	record, err := c.auth.Company(ctx, company)
 	if err != nil {
-		return "", fmt.Errorf("auth service: %w", err)
+		return "", err
 	}
-	known = currency{code: resp.GetCompany().GetCurrency(), until: c.now().Add(currencyKept)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.currencies[company] = known
-	return known.code, nil
+	c.currencies[company] = currency{code: record.Currency, until: c.now().Add(currencyKept)}
+	return record.Currency, nil
 }

@@ -1,57 +1,41 @@
 package webhook
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 )
 
-func eventNames() map[webhookv1.EventType]string {
-	return map[webhookv1.EventType]string{
-		webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED: eventRegistrationCreated,
-		webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED:       eventPassPurchased,
-		webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED:      eventEventPurchased,
+// eventNames returns the names of events; "" for one that does not exist.
+func eventNames(types []webhookv1.EventType) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = webhookevent.Name(t)
 	}
+	return names
 }
 
-func eventTypeOf(name string) webhookv1.EventType {
-	switch name {
-	case eventRegistrationCreated:
-		return webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED
-	case eventPassPurchased:
-		return webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED
-	case eventEventPurchased:
-		return webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED
-	}
-	return webhookv1.EventType_EVENT_TYPE_UNSPECIFIED
+// endpointOf reads a new endpoint.
+func endpointOf(req *webhookv1.CreateEndpointRequest) endpointChange {
+	enabled := !req.GetDisabled()
+	return endpointChange{url: &req.Url, description: &req.Description, events: eventNames(req.GetEvents()), enabled: &enabled}
 }
 
-// events checks a list of events and returns their names, in their order and
-// each once.
-func (c *checks) events(field string, list []webhookv1.EventType) []string {
-	asked := map[webhookv1.EventType]bool{}
-	for _, t := range list {
-		if eventNames()[t] == "" {
-			c.add(field, "enum", "must be registration.created, pass.purchased or event.purchased")
-			return nil
-		}
-		asked[t] = true
+// changeOf reads what a request changes of an endpoint.
+func changeOf(req *webhookv1.UpdateEndpointRequest) endpointChange {
+	c := endpointChange{url: req.Url, description: req.Description, enabled: req.Enabled}
+	if req.GetEvents() != nil {
+		c.events = eventNames(req.GetEvents().GetTypes())
 	}
-	var out []string
-	for _, t := range []webhookv1.EventType{
-		webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED,
-		webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED,
-	} {
-		if asked[t] {
-			out = append(out, eventNames()[t])
-		}
-	}
-	if len(out) == 0 {
-		c.add(field, "required", "must name at least one event")
-	}
-	return out
+	return c
 }
 
 func instantOf(t *time.Time) *timestamppb.Timestamp {
@@ -67,18 +51,23 @@ func endpointMessage(e Endpoint) *webhookv1.Endpoint {
 		FailingSince: instantOf(e.FailingSince), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt), Version: e.Version,
 	}
 	for _, name := range e.Events {
-		out.Events = append(out.Events, eventTypeOf(name))
+		out.Events = append(out.Events, webhookevent.Type(name))
 	}
 	if e.DisabledReason != nil {
-		out.DisabledReason = map[string]webhookv1.DisabledReason{
-			disabledRequested: webhookv1.DisabledReason_DISABLED_REASON_REQUESTED, disabledGone: webhookv1.DisabledReason_DISABLED_REASON_GONE,
-			disabledFailing: webhookv1.DisabledReason_DISABLED_REASON_FAILING,
-		}[*e.DisabledReason]
+		out.DisabledReason, _ = enum.Parse[webhookv1.DisabledReason](*e.DisabledReason)
 	}
 	return out
 }
 
-func secretMessages(secrets []Secret) []*webhookv1.Secret {
+func endpointMessages(list []Endpoint) []*webhookv1.Endpoint {
+	var out []*webhookv1.Endpoint
+	for _, e := range list {
+		out = append(out, endpointMessage(e))
+	}
+	return out
+}
+
+func secretMessages(secrets []message.Secret) []*webhookv1.Secret {
 	out := make([]*webhookv1.Secret, len(secrets))
 	for i := range secrets {
 		s := &secrets[i]
@@ -91,42 +80,105 @@ func failureMessage(failure *string) webhookv1.Failure {
 	if failure == nil {
 		return webhookv1.Failure_FAILURE_UNSPECIFIED
 	}
-	return map[string]webhookv1.Failure{
-		failureDNS: webhookv1.Failure_FAILURE_DNS, failureRefused: webhookv1.Failure_FAILURE_REFUSED, failureTLS: webhookv1.Failure_FAILURE_TLS,
-		failureTimeout: webhookv1.Failure_FAILURE_TIMEOUT, failureBlocked: webhookv1.Failure_FAILURE_BLOCKED,
-		failureStatus: webhookv1.Failure_FAILURE_STATUS, failureReset: webhookv1.Failure_FAILURE_RESET,
-		failureProtocol: webhookv1.Failure_FAILURE_PROTOCOL, failureEndpoint: webhookv1.Failure_FAILURE_ENDPOINT,
-	}[*failure]
-}
-
-func stateNames() map[webhookv1.DeliveryState]string {
-	return map[webhookv1.DeliveryState]string{
-		webhookv1.DeliveryState_DELIVERY_STATE_PENDING: statePending, webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED: stateDelivered,
-		webhookv1.DeliveryState_DELIVERY_STATE_FAILED: stateFailed,
-	}
+	class, _ := enum.Parse[webhookv1.Failure](*failure)
+	return class
 }
 
 func deliveryMessage(d *Delivered) *webhookv1.Delivery {
 	out := &webhookv1.Delivery{
-		Id: d.ID.String(), MessageId: d.MessageID.String(), EndpointId: d.EndpointID.String(), Event: eventTypeOf(d.Event), Test: d.Test,
+		Id: d.ID.String(), MessageId: d.MessageID.String(), EndpointId: d.EndpointID.String(), Event: webhookevent.Type(d.Event), Test: d.Test,
 		Attempts: d.Attempts, LastFailure: failureMessage(d.LastFailure), LastStatus: d.LastStatus,
 		CreatedAt: timestamppb.New(d.CreatedAt), NextAttemptAt: instantOf(d.DueAt), FinishedAt: instantOf(d.FinishedAt),
 	}
-	for state, name := range stateNames() {
-		if name == d.State {
-			out.State = state
-		}
+	out.State, _ = enum.Parse[webhookv1.DeliveryState](d.State)
+	return out
+}
+
+func deliveryMessages(list []Delivered) []*webhookv1.Delivery {
+	var out []*webhookv1.Delivery
+	for i := range list {
+		out = append(out, deliveryMessage(&list[i]))
 	}
 	return out
 }
 
-func attemptMessage(a *Attempt, headers []header) *webhookv1.Attempt {
+func attemptMessage(a *Attempt, headers []message.Header) *webhookv1.Attempt {
 	out := &webhookv1.Attempt{
 		Number: a.Number, StartedAt: timestamppb.New(a.At), DurationMicroseconds: a.DurationUS, Failure: failureMessage(a.Failure),
 		Status: a.Status, Message: a.Message, ResponseBody: a.Response, ConnectionReused: a.Reused, Url: a.URL,
 	}
 	for _, h := range headers {
-		out.RequestHeaders = append(out.RequestHeaders, &webhookv1.Header{Name: h.name, Value: h.value})
+		out.RequestHeaders = append(out.RequestHeaders, &webhookv1.Header{Name: h.Name, Value: h.Value})
 	}
 	return out
+}
+
+// filterOf reads what narrows a list of deliveries.
+func filterOf(req *webhookv1.DeliveryFilter) (f logFilter, err error) {
+	f = logFilter{event: webhookevent.Name(req.GetEvent()), state: enum.Name(req.GetState()), endpoint: id.Filter[id.WebhookEndpoint](req.GetEndpointId())}
+	if f.event == "" && req.GetEvent() != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		return f, fault.InvalidParameter("event", "enum", "is not an event")
+	}
+	if f.state == "" && req.GetState() != webhookv1.DeliveryState_DELIVERY_STATE_UNSPECIFIED {
+		return f, fault.InvalidParameter("state", "enum", "is not a state")
+	}
+	if f.since, err = boundOf("since", req.GetSince()); err != nil {
+		return f, err
+	}
+	f.until, err = boundOf("until", req.GetUntil())
+	return f, err
+}
+
+// boundOf reads an instant that bounds a list; zero if it is not given. Identifiers,
+// which lists are bounded by, begin with a time from 1970 on.
+func boundOf(parameter string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
+		return time.Time{}, nil
+	}
+	at := t.AsTime()
+	if !t.IsValid() || at.Year() < 1970 || at.Year() > 9999 {
+		return at, fault.InvalidParameter(parameter, "range", "must be in the years 1970 to 9999")
+	}
+	return at, nil
+}
+
+// spanOf reads what a request counts attempts of.
+func spanOf(req *webhookv1.GetStatisticsRequest, now time.Time) (s span, err error) {
+	if s.until, err = boundOf("until", req.GetUntil()); err != nil {
+		return s, err
+	}
+	if s.since, err = boundOf("since", req.GetSince()); err != nil {
+		return s, err
+	}
+	s.bucket = int(req.GetBucketSeconds())
+	err = s.complete(now)
+	return s, err
+}
+
+// bucketMessages returns every bucket of a span, of which rows are those that have
+// attempts.
+func bucketMessages(s span, rows []bucketRow) []*webhookv1.StatisticsBucket {
+	var buckets []*webhookv1.StatisticsBucket
+	for at := s.since; at.Before(s.until); at = at.Add(s.step()) {
+		buckets = append(buckets, &webhookv1.StatisticsBucket{StartsAt: timestamppb.New(at)})
+	}
+	for _, r := range rows {
+		b := buckets[r.Bucket]
+		b.Delivered, b.Retried, b.Failed = r.Delivered, r.Retried, r.Failed
+		b.P50Microseconds, b.P95Microseconds, b.P99Microseconds = r.Percentiles[0], r.Percentiles[1], r.Percentiles[2]
+	}
+	return buckets
+}
+
+// deliveryIDs reads the deliveries that a request lists, each once; text that is not an
+// identifier is that of no delivery.
+func deliveryIDs(texts []string) []id.UUID {
+	var ids []id.UUID
+	for _, text := range texts {
+		delivery, err := id.Parse[id.WebhookDelivery](text)
+		if err == nil && !slices.Contains(ids, delivery.UUID()) {
+			ids = append(ids, delivery.UUID())
+		}
+	}
+	return ids
 }

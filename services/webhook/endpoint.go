@@ -3,23 +3,18 @@ package webhook
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/webhookevent"
 )
 
-// What endpoints can be told of.
-const (
-	eventRegistrationCreated = "registration.created"
-	eventPassPurchased       = "pass.purchased"
-	eventEventPurchased      = "event.purchased"
-)
-
-// Why an endpoint gets nothing.
+// Why an endpoint is disabled.
 const (
 	disabledRequested = "requested"
 	disabledGone      = "gone"
@@ -39,7 +34,7 @@ const (
 	maxEndpoints   = 50
 )
 
-// Endpoint is an address that is told of events.
+// Endpoint is an address that receives events.
 type Endpoint struct {
 	ID             id.WebhookEndpoint `db:"id"`
 	URL            string             `db:"url"`
@@ -61,23 +56,56 @@ func (e *Endpoint) disable(reason string, at time.Time) {
 	}
 }
 
-// enable starts deliveries to e and forgets what it was disabled for.
+// enable starts deliveries to e and forgets why it was disabled.
 func (e *Endpoint) enable() {
 	if !e.Enabled {
 		e.Enabled, e.DisabledReason, e.DisabledAt, e.FailingSince = true, nil, nil, nil
 	}
 }
 
-// checks collects the faults of a request's fields.
-type checks struct{ fault.Checks }
+// endpointChange is what a request sets of an endpoint; nil leaves it as it is.
+type endpointChange struct {
+	url, description *string
+	events           []string
+	enabled          *bool
+}
 
-func (c *checks) add(field, rule, message string) { c.Add(field, rule, message) }
+// newEndpoint returns an endpoint that a request sets all of.
+func newEndpoint(endpoint id.WebhookEndpoint, c endpointChange, g *guard, now time.Time) (Endpoint, error) {
+	e := Endpoint{ID: endpoint, Enabled: true, CreatedAt: now}
+	err := e.update(c, g, now)
+	return e, err
+}
 
-func (c *checks) err() error { return c.Err() }
+// update changes what c sets and checks it.
+func (e *Endpoint) update(c endpointChange, g *guard, now time.Time) error {
+	var f fields
+	if c.url != nil {
+		e.URL = strings.TrimSpace(*c.url)
+		f.url(e.URL, g)
+	}
+	if c.description != nil {
+		e.Description = f.Prose("description", *c.description, 0, maxDescription)
+	}
+	if c.events != nil {
+		e.Events = f.events(c.events)
+	}
+	if c.enabled != nil && *c.enabled {
+		e.enable()
+	} else if c.enabled != nil {
+		e.disable(disabledRequested, now)
+	}
+	e.Version++
+	e.UpdatedAt = now
+	return f.Err()
+}
+
+// fields checks what a request sets of an endpoint.
+type fields struct{ check.Fields }
 
 // url checks the form of an endpoint's address. What its name resolves to is
 // checked by the guard.
-func (c *checks) url(s string, g *guard) {
+func (f *fields) url(s string, g *guard) {
 	const field = "url"
 	u, err := url.Parse(s)
 	host := ""
@@ -86,22 +114,22 @@ func (c *checks) url(s string, g *guard) {
 	}
 	switch {
 	case s == "":
-		c.add(field, "required", "is required")
+		f.Add(field, "required", "is required")
 	case len(s) > maxURL:
-		c.add(field, "max_length", "must have at most 2000 characters")
+		f.Add(field, "max_length", "must be at most 2000 characters")
 	case err != nil || host == "" || u.Opaque != "" || strings.ContainsFunc(s, unprintable):
-		c.add(field, "format", "must be an absolute URL")
+		f.Add(field, "format", "must be an absolute URL")
 	case u.Scheme != "https":
-		c.add(field, "format", "must begin with https://")
+		f.Add(field, "format", "must begin with https://")
 	case u.User != nil:
-		c.add(field, "format", "must not contain a user or password")
+		f.Add(field, "format", "must not contain a user or password")
 	case u.Fragment != "":
-		c.add(field, "format", "must not have a fragment")
+		f.Add(field, "format", "must not have a fragment")
 	case !validPort(u.Port()):
-		c.add(field, "format", "must have a port between 1 and 65535")
+		f.Add(field, "format", "must have a port between 1 and 65535")
 	default:
 		if a, err := netip.ParseAddr(host); err == nil && g.check(a) != nil {
-			c.add(field, "address", "must not be a private, local or reserved address")
+			f.Add(field, "address", "must not be a private, local or reserved address")
 		}
 	}
 }
@@ -122,11 +150,17 @@ func validPort(port string) bool {
 	return n >= 1 && n <= 65535
 }
 
-func (c *checks) description(s string) {
-	switch {
-	case utf8.RuneCountInString(s) > maxDescription:
-		c.add("description", "max_length", "must have at most 500 characters")
-	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
-		c.add("description", "characters", "must not contain control characters")
+// events checks the names of events and returns them in their order and each once.
+func (f *fields) events(names []string) []string {
+	known := webhookevent.Names()
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			f.Add("events", "enum", fault.OneOf(known))
+			return nil
+		}
 	}
+	if len(names) == 0 {
+		f.Add("events", "required", "must name at least one event")
+	}
+	return slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(names, name) })
 }

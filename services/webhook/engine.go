@@ -17,8 +17,8 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// Engine sends deliveries. All of its state but leases is in memory and follows
-// from the database; any number of processes run one each.
+// Engine sends deliveries. Its state is in memory and follows from the database, which
+// has the leases, so that any number of processes can run one each.
 type Engine struct {
 	settings Delivery
 	store    *store
@@ -29,20 +29,20 @@ type Engine struct {
 	periodic *service.Jobs
 	now      func() time.Time
 	newID    func() id.UUID
-	// tell passes a wake-up for endpoints on to the other processes.
-	tell func(keys []endpointKey)
+	// notifyPeers passes a wake-up for endpoints on to the other processes.
+	notifyPeers func(keys []endpointKey)
 
-	// work outlives the context of Run by what ending takes; abort is for tests:
-	// it ends everything at once, as a crash would.
+	// work ends after the context of Run, when the requests in flight have ended. Tests
+	// call abort, which ends everything at once as a crash does.
 	work  context.Context
 	abort context.CancelFunc
 
 	mu       sync.Mutex
-	lanes    map[endpointKey]*lane
+	queues   map[endpointKey]*sendQueue
 	targets  map[endpointKey]*target
-	rota     rota
+	turns    roundRobin
 	inFlight int
-	waiting  int // of all lanes
+	waiting  int // of all queues
 	stopping bool
 	senders  sync.WaitGroup
 
@@ -53,9 +53,9 @@ type Engine struct {
 // NewEngine returns an engine on db that opens secrets with sealer.
 func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Sealer, log *slog.Logger) *Engine {
 	e := &Engine{
-		settings: settings, store: &store{db: db, sealer: sealer}, outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
-		now: time.Now, newID: id.NewUUID, tell: func([]endpointKey) {},
-		lanes: map[endpointKey]*lane{}, targets: map[endpointKey]*target{}, rota: rota{groups: map[id.Company]*group{}},
+		settings: settings, store: newStore(db, sealer), outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
+		now: time.Now, newID: id.NewUUID, notifyPeers: func([]endpointKey) {},
+		queues: map[endpointKey]*sendQueue{}, targets: map[endpointKey]*target{}, turns: roundRobin{groups: map[id.Company]*group{}},
 		claims: make(chan struct{}, 1), outcomes: make(chan *result, 4096),
 	}
 	e.client = newClient(&settings, settings.guard(), nil)
@@ -63,8 +63,8 @@ func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Se
 	return e
 }
 
-// Run sends until ctx ends. It then claims no more, lets what is in flight end,
-// writes its outcomes, and releases what it has not begun.
+// Run sends until ctx ends. Then it claims no more, waits for the requests in flight,
+// writes their outcomes, and releases what it has not begun.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.client.CloseIdleConnections()
 	var g errgroup.Group
@@ -91,37 +91,37 @@ func (e *Engine) Run(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// stop takes away what is not begun and lets nothing more begin.
+// stop returns what is not begun, and lets nothing more begin.
 func (e *Engine) stop() (left []*job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stopping = true
-	for _, l := range e.lanes {
-		left = append(left, e.take(l)...)
+	for _, q := range e.queues {
+		left = append(left, e.removeWaiting(q)...)
 	}
 	return left
 }
 
-// take empties a lane. The caller holds e.mu.
-func (e *Engine) take(l *lane) []*job {
-	left := l.waiting
-	l.waiting = nil
+// removeWaiting empties a queue and returns what waited in it. The caller holds e.mu.
+func (e *Engine) removeWaiting(q *sendQueue) []*job {
+	left := q.waiting
+	q.waiting = nil
 	e.waiting -= len(left)
 	return left
 }
 
-// lane returns the lane of an endpoint. The caller holds e.mu.
-func (e *Engine) lane(key endpointKey) *lane {
-	l := e.lanes[key]
-	if l == nil {
-		l = &lane{key: key}
-		e.lanes[key] = l
+// queueOf returns the queue of an endpoint. The caller holds e.mu.
+func (e *Engine) queueOf(key endpointKey) *sendQueue {
+	q := e.queues[key]
+	if q == nil {
+		q = &sendQueue{key: key}
+		e.queues[key] = q
 	}
-	return l
+	return q
 }
 
-// enqueue gives leased deliveries to their lanes and starts what there is room
-// for. It returns those that came too late: at the end, or at an open breaker.
+// enqueue adds leased deliveries to their queues and starts what there is room for. It
+// returns those that cannot wait here, because the process ends or a breaker is open.
 func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,16 +130,16 @@ func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	}
 	now := e.now()
 	for _, j := range jobs {
-		l := e.lane(j.target.key)
-		// A breaker may have opened since they were claimed. Nothing waits at one.
-		if !l.breaker.closed() && l.breaker.room(1, l.held(), now) == 0 {
-			l.wake(l.breaker.until)
+		q := e.queueOf(j.target.key)
+		// The breaker may have opened since the claim. Nothing waits while it is open.
+		if !q.breaker.closed() && q.breaker.room(1, q.held(), now) == 0 {
+			q.wake(q.breaker.until)
 			left = append(left, j)
 			continue
 		}
-		l.waiting = append(l.waiting, j)
+		q.waiting = append(q.waiting, j)
 		e.waiting++
-		e.rota.add(l)
+		e.turns.add(q)
 	}
 	e.start()
 	return left
@@ -148,44 +148,44 @@ func (e *Engine) enqueue(jobs []*job) (left []*job) {
 // start begins sending, as far as there is room. The caller holds e.mu.
 func (e *Engine) start() {
 	for e.inFlight < e.settings.Concurrency {
-		j, l := e.next()
+		j, q := e.next()
 		if j == nil {
 			return
 		}
 		e.senders.Add(1)
-		go e.send(j, l)
+		go e.send(j, q)
 	}
 }
 
-// next takes the delivery whose turn it is and counts it as in flight; nil:
-// nothing may be begun. The caller holds e.mu.
-func (e *Engine) next() (*job, *lane) {
+// next removes the delivery whose turn it is and counts it as in flight; nil if nothing
+// may be begun. The caller holds e.mu.
+func (e *Engine) next() (*job, *sendQueue) {
 	if e.stopping {
 		return nil, nil
 	}
 	now := e.now()
 	for e.inFlight < e.settings.Concurrency {
-		l := e.rota.next()
-		if l == nil {
+		q := e.turns.next()
+		if q == nil {
 			return nil, nil
 		}
-		if len(l.waiting) == 0 || l.breaker.room(e.share(l), l.inFlight, now) == 0 {
-			continue // it is listed again when one of its requests ends
+		if len(q.waiting) == 0 || q.breaker.room(e.share(q), q.inFlight, now) == 0 {
+			continue // it gets a turn again when one of its requests ends
 		}
-		j := l.waiting[0]
-		l.waiting[0] = nil
-		l.waiting = l.waiting[1:]
+		j := q.waiting[0]
+		q.waiting[0] = nil
+		q.waiting = q.waiting[1:]
 		e.waiting--
-		if len(l.waiting) > 0 {
-			e.rota.add(l)
+		if len(q.waiting) > 0 {
+			e.turns.add(q)
 		}
 		if now.Add(e.settings.Timeout + leaseMargin).After(j.leaseUntil) {
-			l.wake(j.leaseUntil) // it waited too long: its lease would end while it is sent
+			q.wake(j.leaseUntil) // it waited too long: its lease would end while it is sent
 			continue
 		}
-		l.inFlight++
+		q.inFlight++
 		e.inFlight++
-		return j, l
+		return j, q
 	}
 	return nil, nil
 }
@@ -193,17 +193,16 @@ func (e *Engine) next() (*job, *lane) {
 // leaseMargin is what writing an outcome may take.
 const leaseMargin = 2 * time.Second
 
-// share is how many requests an endpoint may have in flight: what its answers'
-// times ask for, and fewer when more than half of all room is taken, so that
-// there is always some for the others.
-func (e *Engine) share(l *lane) int {
-	most := min(e.settings.EndpointConcurrency, l.pace.concurrency())
+// share is how many requests an endpoint may have in flight: what its latency asks for,
+// and less when more than half of all room is taken, so that every endpoint finds some.
+func (e *Engine) share(q *sendQueue) int {
+	most := min(e.settings.EndpointConcurrency, q.latency.concurrency())
 	free := e.settings.Concurrency - e.inFlight
 	return min(most, max(1, 2*most*free/e.settings.Concurrency))
 }
 
 // send sends j and then whatever is next, until there is nothing.
-func (e *Engine) send(j *job, l *lane) {
+func (e *Engine) send(j *job, q *sendQueue) {
 	defer e.senders.Done()
 	for j != nil {
 		r := e.attempt(j)
@@ -211,48 +210,48 @@ func (e *Engine) send(j *job, l *lane) {
 		case e.outcomes <- r:
 		case <-e.work.Done():
 		}
-		j, l = e.done(r, l)
+		j, q = e.done(r, q)
 	}
 }
 
 // done counts the end of a request and returns the next delivery to send.
-func (e *Engine) done(r *result, l *lane) (*job, *lane) {
+func (e *Engine) done(r *result, q *sendQueue) (*job, *sendQueue) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l.inFlight--
+	q.inFlight--
 	e.inFlight--
 	now := e.now()
 	var left []*job
 	if r.failure == "" {
-		l.pace.answered(r)
-		if l.breaker.success() {
-			e.log.Info("webhook endpoint answers again", "endpoint", l.key.endpoint.String(), "company", l.key.company.String())
-			l.wake(now)
+		q.latency.observe(r)
+		if q.breaker.success() {
+			e.log.Info("webhook endpoint answers again", "endpoint", q.key.endpoint.String(), "company", q.key.company.String())
+			q.wake(now)
 		}
-	} else if l.breaker.failure(now, &e.settings) {
-		e.log.Warn("webhook endpoint is left alone", "endpoint", l.key.endpoint.String(), "company", l.key.company.String(),
-			"failures", l.breaker.failures, "until", l.breaker.until)
-		left = e.take(l)
-		l.wake(l.breaker.until)
+	} else if q.breaker.failure(now, &e.settings) {
+		e.log.Warn("webhook endpoint is left alone", "endpoint", q.key.endpoint.String(), "company", q.key.company.String(),
+			"failures", q.breaker.failures, "until", q.breaker.until)
+		left = e.removeWaiting(q)
+		q.wake(q.breaker.until)
 	}
 	if len(left) > 0 {
 		e.senders.Add(1)
 		go func() {
 			defer e.senders.Done()
-			e.giveBack(left)
+			e.releaseJobs(left)
 		}()
 	}
-	if len(l.waiting) > 0 {
-		e.rota.add(l)
+	if len(q.waiting) > 0 {
+		e.turns.add(q)
 	}
-	if !l.wakeAt.IsZero() && l.held() <= e.settings.ahead()/2 {
-		e.remind()
+	if !q.wakeAt.IsZero() && q.held() <= e.settings.ahead()/2 {
+		e.signalClaims()
 	}
 	return e.next()
 }
 
-// giveBack releases deliveries that are not to be sent by this process now.
-func (e *Engine) giveBack(left []*job) {
+// releaseJobs releases deliveries that this process does not send now.
+func (e *Engine) releaseJobs(left []*job) {
 	if len(left) == 0 {
 		return
 	}
@@ -261,27 +260,27 @@ func (e *Engine) giveBack(left []*job) {
 	}
 }
 
-// Wake says that there may be something to send to endpoints, to this process
-// and to the others.
+// Wake notifies this process and the others that there may be something to send to
+// endpoints.
 func (e *Engine) Wake(keys ...endpointKey) {
 	if len(keys) == 0 {
 		return
 	}
 	e.wake(keys)
-	e.tell(keys)
+	e.notifyPeers(keys)
 }
 
 func (e *Engine) wake(keys []endpointKey) {
 	now := e.now()
 	e.mu.Lock()
 	for _, key := range keys {
-		e.lane(key).wake(now)
+		e.queueOf(key).wake(now)
 	}
 	e.mu.Unlock()
-	e.remind()
+	e.signalClaims()
 }
 
-func (e *Engine) remind() {
+func (e *Engine) signalClaims() {
 	select {
 	case e.claims <- struct{}{}:
 	default:

@@ -22,7 +22,9 @@ const (
 )
 
 func TestDelivering(t *testing.T) {
+	t.Parallel()
 	t.Run("a booking reaches an endpoint once, and is in the log as it was sent", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
 		e := w.endpoint(r.URL + "/hook?x=1")
@@ -45,6 +47,7 @@ func TestDelivering(t *testing.T) {
 		}
 	})
 	t.Run("an event that comes again, alone or in one batch, is delivered once (1)", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
 		w.endpoint(r.URL)
@@ -58,6 +61,7 @@ func TestDelivering(t *testing.T) {
 		}
 	})
 	t.Run("a workshop by card is a registration and a purchase", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
 		w.endpoint(r.URL)
@@ -68,6 +72,7 @@ func TestDelivering(t *testing.T) {
 		}
 	})
 	t.Run("over HTTP/2 where an endpoint speaks it, and over connections that stand", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		var fresh, second atomic.Int32
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -86,11 +91,12 @@ func TestDelivering(t *testing.T) {
 		w.endpoint(s.URL)
 		w.bookings(200)
 		w.settled()
-		if second.Load() != 200 || fresh.Load() > leastInFlight {
+		if second.Load() != 200 || fresh.Load() > minConcurrency {
 			t.Errorf("%d requests over HTTP/2, %d connections", second.Load(), fresh.Load())
 		}
 	})
 	t.Run("only what an endpoint wants, and only while it is enabled", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
 		e := w.endpoint(r.URL).GetEndpoint()
@@ -114,7 +120,9 @@ func TestDelivering(t *testing.T) {
 }
 
 func TestRetries(t *testing.T) {
+	t.Parallel()
 	t.Run("three follow the first attempt, at growing delays, and then it is failed", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
 		e := w.endpoint(r.URL)
@@ -133,6 +141,7 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Run("a success ends them", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		var n atomic.Int32
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
@@ -147,6 +156,7 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Run("a redirect is an answer and not followed (6)", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		other := newReceiver(t, nil)
 		r := newReceiver(t, func(rw http.ResponseWriter, req *http.Request) { http.Redirect(rw, req, other.URL, http.StatusFound) })
@@ -158,6 +168,7 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Run("410 disables the endpoint and fails what is queued", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusGone) })
 		e := w.endpoint(r.URL)
@@ -180,6 +191,7 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Run("Retry-After of 429 is waited for when it is later than the schedule", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		var n atomic.Int32
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
@@ -196,6 +208,7 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Run("an endpoint that is deleted gets nothing more, and nothing stays queued", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
 		e := w.endpoint(r.URL)
@@ -215,6 +228,7 @@ func TestRetries(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	var fail atomic.Bool
 	fail.Store(true)
@@ -323,6 +337,7 @@ func TestFairness(t *testing.T) {
 }
 
 func TestBreaker(t *testing.T) {
+	t.Parallel()
 	settings := quick()
 	settings.BreakerFailures = 5
 	settings.EndpointConcurrency = 2
@@ -362,7 +377,9 @@ func TestBreaker(t *testing.T) {
 }
 
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	t.Run("an engine that stops ends what is in flight and releases the rest (2, 3)", func(t *testing.T) {
+		t.Parallel()
 		settings := quick()
 		settings.EndpointConcurrency = 2
 		settings.Lease = time.Hour
@@ -403,8 +420,10 @@ func TestEndings(t *testing.T) {
 		}
 	})
 	t.Run("engines that die at any moment lose nothing, and repeat no more than was in flight (2)", func(t *testing.T) {
+		t.Parallel()
 		settings := quick()
-		settings.Lease, settings.Timeout, settings.Concurrency = time.Second+leaseMargin, 900*time.Millisecond, 64
+		// Long enough for a busy machine, where a delivery waits before it is sent.
+		settings.Lease, settings.Timeout, settings.Concurrency = 3500*time.Millisecond+leaseMargin, 2500*time.Millisecond, 64
 		w := openStopped(t, settings)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
 		for range 3 {
@@ -444,10 +463,11 @@ func TestEndings(t *testing.T) {
 		}
 	})
 	t.Run("two engines share the work and send nothing twice (3)", func(t *testing.T) {
+		t.Parallel()
 		w := open(t, quick())
 		second := w.newEngine()
-		second.tell = w.engine.wake
-		w.engine.tell = second.wake
+		second.notifyPeers = w.engine.wake
+		w.engine.notifyPeers = second.wake
 		w.run(second)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
 		w.endpoint(r.URL)
@@ -464,6 +484,7 @@ func TestEndings(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	settings := quick()
 	settings.WarnAfter, settings.DisableAfter = 150*time.Millisecond, 600*time.Millisecond
 	settings.Retries = []time.Duration{50 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond}

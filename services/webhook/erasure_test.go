@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
+	"reservation.dev/services/webhook/message"
 )
 
 // rows counts what the database has.
@@ -26,12 +27,13 @@ func (w *world) rows(sql string, args ...any) int64 {
 
 // queueAbout queues a registration of a customer.
 func (w *world) queueAbout(customer id.Customer) error {
-	m := message{ID: id.New[id.WebhookMessage](), Company: w.company, Event: eventRegistrationCreated, OccurredAt: time.Now(), Customer: customer}
-	m.Body = newEnvelope(m.ID, m.Event, m.OccurredAt, false, fmt.Appendf(nil, `{"customerId":%q}`, customer))
-	return w.engine.queue(w.t.Context(), []message{m})
+	m := message.Message{ID: id.New[id.WebhookMessage](), Company: w.company, Event: "registration.created", OccurredAt: time.Now(), Customer: customer}
+	m.JSON = message.Envelope(m.ID, m.Event, m.OccurredAt, fmt.Appendf(nil, `{"customerId":%q}`, customer))
+	return w.engine.queue(w.t.Context(), []message.Message{m})
 }
 
 func TestErasure(t *testing.T) { // invariant 11
+	t.Parallel()
 	w := open(t, quick())
 	sending, answered := make(chan struct{}), make(chan struct{})
 	answer := sync.OnceFunc(func() { close(answered) })

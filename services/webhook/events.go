@@ -6,16 +6,10 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// What is consumed.
-const (
-	// consumer is the name under which events are turned into deliveries.
-	consumer = "webhook-intake"
+// consumer is the name under which the domain events of the catalogue are consumed.
+const consumer = "webhook-intake"
 
-	subjectBookingConfirmed     = "booking.v1.booking_confirmed"
-	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
-)
-
-// What is published.
+// Events that are published.
 const (
 	subjectEndpointFailing  = "webhook.v1.endpoint_failing"
 	subjectEndpointDisabled = "webhook.v1.endpoint_disabled"

@@ -50,6 +50,7 @@ func raw(t *testing.T, serve func(net.Conn)) string {
 }
 
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	settings := quick()
 	settings.Timeout = 1500 * time.Millisecond
 	w := open(t, settings)
@@ -142,6 +143,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestBlocking(t *testing.T) {
+	t.Parallel()
 	settings := quick()
 	settings.PrivateAddresses = privateRefused
 	w := openStopped(t, settings)
@@ -225,7 +227,9 @@ func TestBlocking(t *testing.T) {
 // TestBrokenConnections is about endpoints that break connections which had
 // carried requests before.
 func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
 	t.Run("an endpoint that breaks connections is asked once per attempt", func(t *testing.T) {
+		t.Parallel()
 		const answered = 20
 		settings := quick()
 		settings.Retries = nil
@@ -249,6 +253,7 @@ func TestBrokenConnections(t *testing.T) {
 		"HTTP/2":   func(s *httptest.Server) { s.EnableHTTP2 = true },
 	} {
 		t.Run("an endpoint that closes kept connections without an answer gets one request per attempt, and none fails after a pause, over "+name, func(t *testing.T) {
+			t.Parallel()
 			settings := quick()
 			settings.Retries = nil
 			w := open(t, settings)

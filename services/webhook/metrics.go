@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"reservation.dev/platform/pg"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/telemetry"
 )
 
@@ -52,21 +51,21 @@ func (m *metrics) observe(r *result) {
 		m.conns.WithLabelValues(reused).Inc()
 	}
 	if r.job.tries == 0 {
-		m.lag.Observe(r.at.Add(r.duration).Sub(r.job.body.at).Seconds())
+		m.lag.Observe(r.at.Add(r.duration).Sub(r.job.body.OccurredAt).Seconds())
 	}
 }
 
-// leftAlone are the endpoints whose breaker is open.
-func (e *Engine) leftAlone() []pgtype.UUID {
+// pausedEndpoints returns the endpoints whose breaker is open.
+func (e *Engine) pausedEndpoints() []id.WebhookEndpoint {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	alone := []pgtype.UUID{}
-	for key, l := range e.lanes {
-		if !l.breaker.closed() {
-			alone = append(alone, uuidOf(key.endpoint))
+	paused := []id.WebhookEndpoint{}
+	for key, q := range e.queues {
+		if !q.breaker.closed() {
+			paused = append(paused, key.endpoint)
 		}
 	}
-	return alone
+	return paused
 }
 
 // Collect registers the engine's metrics.
@@ -81,7 +80,7 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "webhook_endpoints_left_alone", Help: "Endpoints that failed so often in a row that they are being left alone.",
 	}, func() float64 {
-		return float64(len(e.leftAlone()))
+		return float64(len(e.pausedEndpoints()))
 	})
 	queued := telemetry.NewSampled(e.readQueue,
 		telemetry.Gauge{Name: "webhook_deliveries_pending", Help: "Deliveries that are to be sent, retries included, counted up to 20000."},
@@ -102,23 +101,9 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 	return errors.Join(faults...)
 }
 
-// queueMost bounds what a sample counts.
-const queueMost = 20000
-
-// queueSampleSQL walks the index of what is to be sent, which is as long as there
-// is such, and no longer.
-const queueSampleSQL = `select count(*) as pending,
-		coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest,
-		coalesce(extract(epoch from now() - min(due_at) filter (where endpoint_id <> all ($2::uuid[]))), 0)::float8 as due
-	from (select endpoint_id, created_at, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit $1) q`
-
-// readQueue returns how many deliveries are to be sent, the age of the oldest of
-// them, and for how long the first of them has been due, in seconds.
+// readQueue samples the queue for the gauges: how many deliveries are to be sent, the
+// age of the oldest, and how long the first has been due, in seconds.
 func (e *Engine) readQueue(ctx context.Context) ([]float64, error) {
-	now, err := pg.One[struct {
-		Pending int64
-		Oldest  float64
-		Due     float64
-	}](ctx, e.store.db, pg.AllCompanies(), queueSampleSQL, queueMost, e.leftAlone())
-	return []float64{float64(now.Pending), max(now.Oldest, 0), max(now.Due, 0)}, err
+	s, err := e.store.sampleQueue(ctx, e.pausedEndpoints())
+	return []float64{float64(s.Pending), max(s.Oldest, 0), max(s.Due, 0)}, err
 }

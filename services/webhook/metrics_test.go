@@ -12,6 +12,7 @@ import (
 )
 
 func TestReadQueue(t *testing.T) {
+	t.Parallel()
 	w := openStopped(t, quick())
 	read := func() []float64 {
 		t.Helper()
@@ -41,14 +42,14 @@ func TestReadQueue(t *testing.T) {
 		t.Errorf("overdue ones: %v", got)
 	}
 	w.engine.mu.Lock()
-	lanes := slices.Collect(maps.Values(w.engine.lanes))
-	if len(lanes) != 1 {
+	queues := slices.Collect(maps.Values(w.engine.queues))
+	if len(queues) != 1 {
 		w.engine.mu.Unlock()
-		t.Fatalf("%d lanes", len(lanes))
+		t.Fatalf("%d queues", len(queues))
 	}
-	for _, l := range lanes {
+	for _, q := range queues {
 		for range w.settings.BreakerFailures {
-			l.breaker.failure(time.Now(), &w.settings)
+			q.breaker.failure(time.Now(), &w.settings)
 		}
 	}
 	w.engine.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// What comes of an attempt.
+// Outcomes of an attempt.
 const (
 	outcomeDelivered = "delivered"
 	outcomeRetried   = "retried"
@@ -24,14 +24,14 @@ const (
 	stateFailed    = "failed"
 )
 
-// decision is what is to be done after an attempt.
+// decision is what follows from an attempt.
 type decision struct {
 	outcome string
 	next    time.Time // of a retry
 }
 
-// decide says what follows from the result of the attempt that came after tries
-// others. jitter is from 0 to 1.
+// decide returns what follows from an attempt after tries earlier ones. jitter is from 0
+// to 1.
 func decide(r *result, tries int, d *Delivery, now time.Time, jitter float64) decision {
 	switch {
 	case r.failure == "":
@@ -45,7 +45,7 @@ func decide(r *result, tries int, d *Delivery, now time.Time, jitter float64) de
 	return decision{outcome: outcomeRetried, next: now.Add(delay)}
 }
 
-// outcome is a result and what was decided.
+// outcome is a result and what follows from it.
 type outcome struct {
 	*result
 	decision
@@ -54,7 +54,7 @@ type outcome struct {
 
 const (
 	outcomeBatch = 500
-	// outcomeWait is how long the first outcome of a batch waits for others.
+	// outcomeWait is how long the first outcome of a batch waits for more.
 	outcomeWait = 8 * time.Millisecond
 )
 
@@ -99,8 +99,8 @@ func (e *Engine) gather() (batch []*result, more bool) {
 	return batch, true
 }
 
-// settle writes a batch, again and again while the database is away: results are
-// facts, and until their lease ends nobody else will find out.
+// settle writes a batch, and retries while the database is away, until the leases end:
+// only this process knows the results.
 func (e *Engine) settle(batch []*result) {
 	now := e.now()
 	outcomes := make([]outcome, len(batch))
@@ -129,35 +129,35 @@ func (e *Engine) settle(batch []*result) {
 		case <-e.work.Done():
 		}
 	}
-	e.after(outcomes)
+	e.followUp(outcomes)
 }
 
-// after wakes lanes for their retries and looks after the health of endpoints.
-func (e *Engine) after(outcomes []outcome) {
+// followUp wakes queues for their retries and updates the health of endpoints.
+func (e *Engine) followUp(outcomes []outcome) {
 	retried := false
 	e.mu.Lock()
 	for i := range outcomes {
 		if o := &outcomes[i]; o.outcome == outcomeRetried {
-			e.lane(o.job.target.key).wake(o.next)
+			e.queueOf(o.job.target.key).wake(o.next)
 			retried = true
 		}
 	}
 	e.mu.Unlock()
 	if retried {
-		e.remind()
+		e.signalClaims()
 	}
 	for i := range outcomes {
 		o := &outcomes[i]
-		if err := e.health(e.work, o); err != nil && e.work.Err() == nil {
+		if err := e.updateHealth(e.work, o); err != nil && e.work.Err() == nil {
 			e.log.Warn("the state of a webhook endpoint is not written", "endpoint", o.job.target.key.endpoint.String(), "error", err)
 		}
-		e.report(o)
+		e.logAttempt(o)
 	}
 }
 
-// report writes the line of an attempt. Where an endpoint is, what it was told and
-// what it answered are the company's to see, in its log, and not ours.
-func (e *Engine) report(o *outcome) {
+// logAttempt logs an attempt, without the URL, the body and the answer: only the company
+// sees those, in its log of deliveries.
+func (e *Engine) logAttempt(o *outcome) {
 	level := slog.LevelDebug
 	switch o.outcome {
 	case outcomeRetried:
@@ -165,14 +165,14 @@ func (e *Engine) report(o *outcome) {
 	case outcomeFailed:
 		level = slog.LevelWarn
 	}
-	ctx := bus.Message{Trace: o.job.body.trace}.Context(e.work)
+	ctx := bus.Message{Trace: o.job.trace}.Context(e.work)
 	if !e.log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("request_id", o.job.body.trace[bus.RequestID]), slog.String("company", o.job.target.key.company.String()),
+		slog.String("request_id", o.job.trace[bus.RequestID]), slog.String("company", o.job.target.key.company.String()),
 		slog.String("endpoint", o.job.target.key.endpoint.String()), slog.String("delivery", o.job.delivery.String()),
-		slog.String("message_id", o.job.body.message.String()), slog.String("event", o.job.body.event),
+		slog.String("message_id", o.job.body.Message.String()), slog.String("event", o.job.body.Event),
 		slog.String("outcome", o.outcome), slog.String("failure", o.failure), slog.Int("status", o.status),
 		slog.Int("try", o.job.tries+1), slog.Duration("took", o.duration), slog.Bool("reused", o.reused),
 	}
@@ -182,9 +182,9 @@ func (e *Engine) report(o *outcome) {
 	e.log.LogAttrs(ctx, level, "webhook attempt", attrs...)
 }
 
-// health keeps since when an endpoint has been failing, and acts on it. It writes
-// only where something changes.
-func (e *Engine) health(ctx context.Context, o *outcome) error {
+// updateHealth stores since when an endpoint has been failing, and warns or disables it
+// if that is too long. It writes only what changes.
+func (e *Engine) updateHealth(ctx context.Context, o *outcome) error {
 	t := o.job.target
 	switch {
 	case o.failure == "":
@@ -214,18 +214,18 @@ func (e *Engine) health(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// disable disables an endpoint, unless it has another address by now or, for its
-// failures, one of them was followed by a success.
+// disable disables an endpoint, unless its URL has changed since or, if it is disabled
+// for its failures, an attempt has succeeded since.
 func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.Time) error {
 	disabled := false
-	err := e.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := e.store.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		disabled = false
 		endpoint, err := e.store.lockEndpoint(ctx, tx, t.key.company, t.key.endpoint)
 		if err != nil {
 			return err
 		}
 		stale := reason == disabledFailing && (endpoint.FailingSince == nil || at.Sub(*endpoint.FailingSince) < e.settings.DisableAfter)
-		if !endpoint.Enabled || endpoint.URL != t.text || stale {
+		if !endpoint.Enabled || endpoint.URL != t.rawURL || stale {
 			return nil
 		}
 		endpoint.disable(reason, at)
@@ -243,10 +243,10 @@ func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.
 	return unlessMissing(err)
 }
 
-// warn tells once that an endpoint will be disabled.
+// warn publishes once that an endpoint will be disabled.
 func (e *Engine) warn(ctx context.Context, t *target, at time.Time) error {
 	warned := false
-	err := e.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := e.store.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		var err error
 		if warned, err = e.store.markWarned(ctx, tx, t.key, at); err != nil || !warned {
 			return err

@@ -46,6 +46,7 @@ func (w *world) all(t *testing.T, endpoint string) []string {
 }
 
 func TestReplayOfAFilter(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	w.server.batch = 4 // many commits
 	who := w.as(w.company)
@@ -128,6 +129,19 @@ func TestReplayOfAFilter(t *testing.T) {
 			t.Errorf("%d of a disabled endpoint", n)
 		}
 	})
+}
+
+func TestFiltersOfAReplay(t *testing.T) {
+	t.Parallel()
+	w := open(t, quick())
+	who := w.as(w.company)
+	r := newReceiver(t, nil)
+	first := w.endpoint(r.URL).GetEndpoint().GetId()
+	if _, err := w.client.SendTest(who, &webhookv1.SendTestRequest{EndpointId: first, Event: webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}); err != nil {
+		t.Fatal(err)
+	}
+	w.bookings(11)
+	w.settled()
 	t.Run("takes the filters of the list", func(t *testing.T) {
 		for _, try := range []struct {
 			f    *webhookv1.DeliveryFilter
@@ -184,6 +198,7 @@ func TestReplayOfAFilter(t *testing.T) {
 }
 
 func TestReplayOfASelection(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	e := w.endpoint(r.URL).GetEndpoint().GetId()
@@ -206,7 +221,7 @@ func TestReplayOfASelection(t *testing.T) {
 		}
 	})
 	t.Run("is of 200 at most", func(t *testing.T) {
-		if _, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: make([]string, mostNamed+1)}); !fault.Is(err, fault.Invalid) {
+		if _, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: make([]string, maxIDs+1)}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
 		long, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: []string{strings.Repeat("x", 100), "<script>", "يوجا"}})
@@ -218,6 +233,7 @@ func TestReplayOfASelection(t *testing.T) {
 
 // What a replay has begun before its process died, it ends when it is asked again.
 func TestReplayGoesOn(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	w.endpoint(r.URL)
@@ -227,8 +243,8 @@ func TestReplayGoesOn(t *testing.T) {
 	f, who := &webhookv1.DeliveryFilter{}, w.as(w.company)
 	counted := w.countReplays(t, f)
 	asOf := counted.GetAsOf().AsTime()
-	err := w.server.store.inTx(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := w.server.store.replayBatch(ctx, tx, w.company, logQuery{}, asOf, time.Now(), 4)
+	err := w.server.store.Write(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := w.server.store.replayBatch(ctx, tx, w.company, filteredReplay{filter: logFilter{}, asOf: asOf, now: time.Now()}, 4)
 		return err
 	})
 	if err != nil {

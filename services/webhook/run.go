@@ -89,7 +89,7 @@ func (e *Engine) shareWakeUps(b *bus.Bus) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	e.tell = func(keys []endpointKey) { _ = b.Conn().Publish(subject, appendKeys(nil, keys)) }
+	e.notifyPeers = func(keys []endpointKey) { _ = b.Conn().Publish(subject, appendKeys(nil, keys)) }
 	return func() { _ = sub.Unsubscribe() }, nil
 }
 

@@ -2,10 +2,13 @@ package webhook
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -13,19 +16,21 @@ import (
 	"reservation.dev/platform/rpc"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 )
 
-// Server answers the RPCs of WebhookService: endpoints here, the log in
-// server_log.go.
+// Server implements WebhookService: endpoints here, the log in server_log.go, replays
+// in server_replay.go.
 type Server struct {
 	webhookv1.UnimplementedWebhookServiceServer
 
-	engine  *Engine
-	store   *store
-	guard   *guard
-	resolve resolver
-	now     func() time.Time
-	newID   func() id.UUID
+	engine    *Engine
+	store     *store
+	catalogue message.Catalogue
+	guard     *guard
+	resolve   resolver
+	now       func() time.Time
+	newID     func() id.UUID
 	// batch is how many deliveries one commit replays.
 	batch int
 }
@@ -33,7 +38,7 @@ type Server struct {
 // NewServer returns a server that sends tests and wakes through engine.
 func NewServer(engine *Engine) *Server {
 	return &Server{
-		engine: engine, store: engine.store, guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID, batch: replayBatch,
+		engine: engine, store: engine.store, catalogue: message.NewCatalogue(), guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID, batch: replayBatch,
 	}
 }
 
@@ -61,32 +66,25 @@ func Policy() rpc.Policy {
 	}
 }
 
-// named returns the tenant and the identifier that a request names. What is no
-// identifier is answered like one that does not exist.
-func named[T any, P interface {
+// subjectOf returns the company of a request and what ("endpoint") the request is about.
+func subjectOf[T any, P interface {
 	*T
 	UnmarshalText([]byte) error
-}](ctx context.Context, text, what string) (id.Company, T, error) {
-	var v T
-	company, err := rpc.Tenant(ctx)
-	if err != nil {
-		return company, v, err
+}](ctx context.Context, text, what string) (company id.Company, subject T, err error) {
+	if company, err = rpc.Tenant(ctx); err != nil {
+		return company, subject, err
 	}
-	if text == "" || P(&v).UnmarshalText([]byte(text)) != nil {
-		return company, v, fault.Missing(what)
-	}
-	return company, v, nil
+	subject, err = check.ID[T, P](text, what)
+	return company, subject, err
 }
 
-// instant is t as PostgreSQL keeps it.
-func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-// resolveTime bounds the look at a name while somebody waits for the answer.
+// resolveTime bounds the lookup of a host name, because the caller waits for it.
 const resolveTime = 3 * time.Second
 
-// address checks where the name of a URL leads at this moment. One that does not
-// resolve may yet be set up; every connection is checked again.
-func (s *Server) address(ctx context.Context, text string) error {
+// checkAddress refuses a URL whose host name leads to an address that nothing is sent
+// to. A name that does not resolve is accepted, because it may be set up later; every
+// connection is checked again.
+func (s *Server) checkAddress(ctx context.Context, text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
 		return err
@@ -97,14 +95,11 @@ func (s *Server) address(ctx context.Context, text string) error {
 	if err != nil {
 		return nil
 	}
-	var c checks
-	for _, a := range addrs {
-		if s.guard.check(a) != nil {
-			c.add("url", "address", "must not lead to a private, local or reserved address")
-			break
-		}
+	refused := func(a netip.Addr) bool { return s.guard.check(a) != nil }
+	if slices.ContainsFunc(addrs, refused) {
+		return fault.InvalidFields(fault.Field{Field: "url", Rule: "address", Message: "must not lead to a private, local or reserved address"})
 	}
-	return c.err()
+	return nil
 }
 
 // CreateEndpoint implements WebhookService.
@@ -113,34 +108,20 @@ func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpoi
 	if err != nil {
 		return nil, err
 	}
-	var c checks
-	e := Endpoint{URL: strings.TrimSpace(req.GetUrl()), Description: strings.TrimSpace(req.GetDescription()), Enabled: true, Version: 1}
-	c.url(e.URL, s.guard)
-	c.description(e.Description)
-	e.Events = c.events("events", req.GetEvents())
-	if err := c.err(); err != nil {
+	now := pg.Instant(s.now())
+	e, err := newEndpoint(id.WebhookEndpoint(s.newID()), endpointOf(req), s.guard, now)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.address(ctx, e.URL); err != nil {
+	if err := s.checkAddress(ctx, e.URL); err != nil {
 		return nil, err
 	}
-	e.ID, e.CreatedAt = id.WebhookEndpoint(s.newID()), instant(s.now())
-	e.UpdatedAt = e.CreatedAt
-	if req.GetDisabled() {
-		e.disable(disabledRequested, e.CreatedAt)
-	}
-	secret := newSecret(s.newID(), e.CreatedAt)
-	var resp *webhookv1.CreateEndpointResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		// The secret is not kept with the answer, which is not encrypted.
-		resp = &webhookv1.CreateEndpointResponse{}
-		if err := idem.Do(ctx, tx, req, resp, func() error {
-			resp.Endpoint = endpointMessage(e)
-			return s.store.addEndpoint(ctx, tx, company, e, secret)
-		}); err != nil {
-			return err
-		}
-		return nil
+	secret := message.NewSecret(s.newID(), now)
+	// The stored answer has no secret, because it is not encrypted.
+	resp := &webhookv1.CreateEndpointResponse{}
+	resp, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		resp.Endpoint = endpointMessage(e)
+		return s.store.addEndpoint(ctx, tx, company, e, secret)
 	})
 	if err != nil {
 		return nil, err
@@ -149,11 +130,11 @@ func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpoi
 		resp.Secret = secret.Text()
 		return resp, nil
 	}
-	return resp, s.repeatedSecret(ctx, company, resp)
+	return resp, s.addStoredSecret(ctx, company, resp)
 }
 
-// repeatedSecret completes the answer to a repeated request.
-func (s *Server) repeatedSecret(ctx context.Context, company id.Company, resp *webhookv1.CreateEndpointResponse) error {
+// addStoredSecret completes the answer to a repeated request.
+func (s *Server) addStoredSecret(ctx context.Context, company id.Company, resp *webhookv1.CreateEndpointResponse) error {
 	endpoint, err := id.Parse[id.WebhookEndpoint](resp.GetEndpoint().GetId())
 	if err != nil {
 		return err
@@ -167,7 +148,7 @@ func (s *Server) repeatedSecret(ctx context.Context, company id.Company, resp *w
 
 // GetEndpoint implements WebhookService.
 func (s *Server) GetEndpoint(ctx context.Context, req *webhookv1.GetEndpointRequest) (*webhookv1.GetEndpointResponse, error) {
-	company, endpoint, err := named[id.WebhookEndpoint](ctx, req.GetId(), "endpoint")
+	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetId(), "endpoint")
 	if err != nil {
 		return nil, err
 	}
@@ -188,131 +169,85 @@ func (s *Server) ListEndpoints(ctx context.Context, _ *webhookv1.ListEndpointsRe
 	if err != nil {
 		return nil, err
 	}
-	resp := &webhookv1.ListEndpointsResponse{}
-	for _, e := range list {
-		resp.Endpoints = append(resp.Endpoints, endpointMessage(e))
-	}
-	return resp, nil
+	return &webhookv1.ListEndpointsResponse{Endpoints: endpointMessages(list)}, nil
 }
 
 // UpdateEndpoint implements WebhookService.
 func (s *Server) UpdateEndpoint(ctx context.Context, req *webhookv1.UpdateEndpointRequest) (*webhookv1.UpdateEndpointResponse, error) {
-	company, endpoint, err := named[id.WebhookEndpoint](ctx, req.GetId(), "endpoint")
+	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetId(), "endpoint")
 	if err != nil {
 		return nil, err
 	}
 	if req.Url != nil && len(req.GetUrl()) <= maxURL {
-		if err := s.address(ctx, strings.TrimSpace(req.GetUrl())); err != nil && fault.Is(err, fault.Invalid) {
+		if err := s.checkAddress(ctx, strings.TrimSpace(req.GetUrl())); err != nil && fault.Is(err, fault.Invalid) {
 			return nil, err
 		}
 	}
-	var resp *webhookv1.UpdateEndpointResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		resp = &webhookv1.UpdateEndpointResponse{}
-		return idem.Do(ctx, tx, req, resp, func() error {
-			e, err := s.store.lockEndpoint(ctx, tx, company, endpoint)
-			if err != nil {
-				return err
-			}
-			if req.ExpectedVersion != nil && req.GetExpectedVersion() != e.Version {
-				return fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the endpoint has changed since it was read")
-			}
-			now := instant(s.now())
-			if err := e.update(req, s.guard, now); err != nil {
-				return err
-			}
-			e.Version++
-			e.UpdatedAt = now
-			resp.Endpoint = endpointMessage(e)
-			return s.store.saveEndpoint(ctx, tx, company, e, now)
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-// update changes what a request sets and checks it.
-func (e *Endpoint) update(req *webhookv1.UpdateEndpointRequest, g *guard, now time.Time) error {
-	var c checks
-	if req.Url != nil {
-		e.URL = strings.TrimSpace(req.GetUrl())
-		c.url(e.URL, g)
-	}
-	if req.Description != nil {
-		e.Description = strings.TrimSpace(req.GetDescription())
-		c.description(e.Description)
-	}
-	if req.GetEvents() != nil {
-		e.Events = c.events("events", req.GetEvents().GetTypes())
-	}
-	if req.Enabled != nil {
-		if req.GetEnabled() {
-			e.enable()
-		} else {
-			e.disable(disabledRequested, now)
+	resp := &webhookv1.UpdateEndpointResponse{}
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		e, err := s.store.lockEndpoint(ctx, tx, company, endpoint)
+		if err != nil {
+			return err
 		}
-	}
-	return c.err()
+		if err := check.Version(e.Version, req.ExpectedVersion, "endpoint"); err != nil {
+			return err
+		}
+		now := pg.Instant(s.now())
+		if err := e.update(changeOf(req), s.guard, now); err != nil {
+			return err
+		}
+		resp.Endpoint = endpointMessage(e)
+		return s.store.saveEndpoint(ctx, tx, company, e, now)
+	})
 }
 
 // DeleteEndpoint implements WebhookService.
 func (s *Server) DeleteEndpoint(ctx context.Context, req *webhookv1.DeleteEndpointRequest) (*webhookv1.DeleteEndpointResponse, error) {
-	company, endpoint, err := named[id.WebhookEndpoint](ctx, req.GetId(), "endpoint")
+	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetId(), "endpoint")
 	if err != nil {
 		return nil, err
 	}
-	resp := &webhookv1.DeleteEndpointResponse{}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return idem.Do(ctx, tx, req, resp, func() error {
-			return s.store.deleteEndpoint(ctx, tx, company, endpoint, instant(s.now()))
-		})
+	return idem.Write(ctx, s.store, company, req, &webhookv1.DeleteEndpointResponse{}, func(ctx context.Context, tx *pg.Tx) error {
+		return s.store.deleteEndpoint(ctx, tx, company, endpoint, pg.Instant(s.now()))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // GetSecret implements WebhookService.
 func (s *Server) GetSecret(ctx context.Context, req *webhookv1.GetSecretRequest) (*webhookv1.GetSecretResponse, error) {
-	company, endpoint, err := named[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
+	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
 	if err != nil {
 		return nil, err
 	}
 	if _, err := s.store.endpoint(ctx, company, endpoint); err != nil {
 		return nil, err
 	}
-	all, err := s.store.secrets(ctx, company, endpoint)
-	if err != nil {
-		return nil, err
-	}
-	return &webhookv1.GetSecretResponse{Secrets: secretMessages(validSecrets(all, s.now()))}, nil
+	secrets, err := s.validSecrets(ctx, company, endpoint)
+	return &webhookv1.GetSecretResponse{Secrets: secrets}, err
 }
 
-// RotateSecret implements WebhookService. It is not repeated by its idempotency
-// key beyond what the key of the new secret says: the answer is read anew.
+// RotateSecret implements WebhookService. A repeated request makes no second secret,
+// and is answered with the secrets that are valid then: the stored answer has none,
+// because it is not encrypted.
 func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRequest) (*webhookv1.RotateSecretResponse, error) {
-	company, endpoint, err := named[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
+	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
 	if err != nil {
 		return nil, err
 	}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		// The answer that is kept has no secrets, as it is not encrypted.
-		return idem.Do(ctx, tx, req, &webhookv1.RotateSecretResponse{}, func() error {
-			if _, err := s.store.lockEndpoint(ctx, tx, company, endpoint); err != nil {
-				return err
-			}
-			return s.store.rotateSecret(ctx, tx, company, endpoint, newSecret(s.newID(), instant(s.now())))
-		})
+	resp, err := idem.Write(ctx, s.store, company, req, &webhookv1.RotateSecretResponse{}, func(ctx context.Context, tx *pg.Tx) error {
+		if _, err := s.store.lockEndpoint(ctx, tx, company, endpoint); err != nil {
+			return err
+		}
+		return s.store.rotateSecret(ctx, tx, company, endpoint, message.NewSecret(s.newID(), pg.Instant(s.now())))
 	})
 	if err != nil {
 		return nil, err
 	}
+	resp.Secrets, err = s.validSecrets(ctx, company, endpoint)
+	return resp, err
+}
+
+// validSecrets returns the secrets of an endpoint that are valid now, newest first.
+func (s *Server) validSecrets(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) ([]*webhookv1.Secret, error) {
 	all, err := s.store.secrets(ctx, company, endpoint)
-	if err != nil {
-		return nil, err
-	}
-	return &webhookv1.RotateSecretResponse{Secrets: secretMessages(validSecrets(all, s.now()))}, nil
+	return secretMessages(message.ValidSecrets(all, s.now())), err
 }

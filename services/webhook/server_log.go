@@ -2,56 +2,57 @@ package webhook
 
 import (
 	"context"
-	"encoding/base64"
-	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 )
 
 // SendTest implements WebhookService.
 func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (*webhookv1.SendTestResponse, error) {
-	company, endpoint, err := named[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
+	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
 	if err != nil {
 		return nil, err
 	}
-	event := eventNames()[req.GetEvent()]
+	event := webhookevent.Name(req.GetEvent())
 	if event == "" {
-		return nil, fault.InvalidFields(fault.Field{Field: "event", Rule: "enum", Message: "must be registration.created, pass.purchased or event.purchased"})
+		return nil, fault.InvalidFields(fault.Field{Field: "event", Rule: "enum", Message: fault.OneOf(webhookevent.Names())})
 	}
-	targets, err := s.store.targets(ctx, []endpointKey{{company, endpoint}})
-	if err != nil {
-		return nil, pg.Fault(err, nil)
-	}
-	if len(targets) == 0 {
-		return nil, fault.Missing("endpoint")
-	}
-	now := instant(s.now())
-	data, err := sampleData(event, now)
+	target, err := s.store.target(ctx, endpointKey{company, endpoint})
 	if err != nil {
 		return nil, err
 	}
-	message := id.WebhookMessage(s.newID())
-	body := newSignedBody(message, event, now, newEnvelope(message, event, now, true, data))
-	// The exchange may take longer than the caller waits: it is logged all the same.
-	r := s.engine.attempt(&job{target: targets[0], body: body, tries: 1})
-	var delivery id.WebhookDelivery
-	err = s.store.inTx(context.WithoutCancel(ctx), company, func(ctx context.Context, tx *pg.Tx) error {
-		delivery, err = s.store.addTest(ctx, tx, r)
-		return err
-	})
+	body, err := s.sample(event)
+	if err != nil {
+		return nil, err
+	}
+	r := s.engine.attempt(&job{target: target, body: body, tries: 1})
+	// The log shows the attempt also if the caller did not wait for it.
+	delivery, err := s.store.addTest(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookv1.SendTestResponse{
-		DeliveryId: delivery.String(), Body: body.body,
-		Attempt: attemptMessage(attemptOf(r), sign(s.engine.settings.Issuer, r.signers, body, r.at)),
+		DeliveryId: delivery.String(), Body: body.JSON,
+		Attempt: attemptMessage(attemptOf(r), message.Sign(s.engine.settings.Issuer, r.signers, body, r.at)),
 	}, nil
+}
+
+// sample makes the body of a test delivery.
+func (s *Server) sample(event string) (*message.Body, error) {
+	now := pg.Instant(s.now())
+	data, err := s.catalogue.Sample(event, now)
+	if err != nil {
+		return nil, err
+	}
+	messageID := id.WebhookMessage(s.newID())
+	return message.NewBody(messageID, event, now, message.TestEnvelope(messageID, event, now, data)), nil
 }
 
 // ListDeliveries implements WebhookService.
@@ -60,103 +61,27 @@ func (s *Server) ListDeliveries(ctx context.Context, req *webhookv1.ListDeliveri
 	if err != nil {
 		return nil, err
 	}
-	q, err := logQueryOf(req)
-	if err != nil {
-		return nil, err
-	}
-	page, err := s.store.deliveries(ctx, company, q)
-	if err != nil {
-		return nil, err
-	}
-	resp := &webhookv1.ListDeliveriesResponse{}
-	if len(page) > q.size {
-		page = page[:q.size]
-		last := page[q.size-1].ID.UUID()
-		if q.endpoint != nil {
-			last = page[q.size-1].MessageID.UUID()
-		}
-		resp.NextPageToken = pageToken(q.endpoint, last)
-	}
-	for i := range page {
-		resp.Deliveries = append(resp.Deliveries, deliveryMessage(&page[i]))
-	}
-	return resp, nil
-}
-
-// logQueryOf reads which deliveries a list is to hold.
-func logQueryOf(req *webhookv1.ListDeliveriesRequest) (logQuery, error) {
-	q, err := filterOf(&webhookv1.DeliveryFilter{
+	filter, err := filterOf(&webhookv1.DeliveryFilter{
 		EndpointId: req.GetEndpointId(), Event: req.GetEvent(), State: req.GetState(), Since: req.GetSince(), Until: req.GetUntil(),
 	})
 	if err != nil {
-		return q, err
+		return nil, err
 	}
-	if size := req.GetPageSize(); size < 0 || size > 200 {
-		return q, fault.InvalidParameter("page_size", "range", "must be 1 to 200")
-	} else if size > 0 {
-		q.size = int(size)
+	p, err := page.Read(page.Of(req), filter.order(), page.Sizes{Default: 50, Max: 200})
+	if err != nil {
+		return nil, err
 	}
-	if req.GetPageToken() != "" {
-		if q.after, err = afterToken(req.GetPageToken(), q.endpoint); err != nil {
-			return q, err
-		}
+	list, err := s.store.deliveries(ctx, company, filter, p)
+	if err != nil {
+		return nil, err
 	}
-	return q, nil
-}
-
-// filterOf reads what narrows a list.
-func filterOf(req *webhookv1.DeliveryFilter) (logQuery, error) {
-	q := logQuery{size: 50, event: eventNames()[req.GetEvent()], state: stateNames()[req.GetState()]}
-	q.endpoint = id.Filter[id.WebhookEndpoint](req.GetEndpointId())
-	var err error
-	if q.event == "" && req.GetEvent() != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
-		return q, fault.InvalidParameter("event", "enum", "is not an event")
-	}
-	if q.state == "" && req.GetState() != webhookv1.DeliveryState_DELIVERY_STATE_UNSPECIFIED {
-		return q, fault.InvalidParameter("state", "enum", "is not a state")
-	}
-	if q.since, err = boundOf("since", req.GetSince()); err != nil {
-		return q, err
-	}
-	q.until, err = boundOf("until", req.GetUntil())
-	return q, err
-}
-
-// boundOf reads an instant of years that identifiers can begin with; nil is zero.
-func boundOf(name string, t *timestamppb.Timestamp) (time.Time, error) {
-	if t == nil {
-		return time.Time{}, nil
-	}
-	at := t.AsTime()
-	if !t.IsValid() || at.Year() < 1970 || at.Year() > 9999 {
-		return at, fault.InvalidParameter(name, "range", "must be an instant of the years 1970 to 9999")
-	}
-	return at, nil
-}
-
-// pageToken is the last row of a page, behind the endpoint whose list it is of; nil
-// is the list of all.
-func pageToken(endpoint *id.WebhookEndpoint, last id.UUID) string {
-	if endpoint == nil {
-		endpoint = &id.WebhookEndpoint{}
-	}
-	return base64.RawURLEncoding.EncodeToString(append(append(make([]byte, 0, 32), endpoint[:]...), last[:]...))
-}
-
-func afterToken(token string, endpoint *id.WebhookEndpoint) (id.UUID, error) {
-	if endpoint == nil {
-		endpoint = &id.WebhookEndpoint{}
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(raw) != 32 || id.WebhookEndpoint(raw[:16]) != *endpoint {
-		return id.UUID{}, fault.InvalidParameter("page_token", "format", "is not one that this list returned")
-	}
-	return id.UUID(raw[16:]), nil
+	list, next := page.Cut(p, list, filter.cursor)
+	return &webhookv1.ListDeliveriesResponse{Deliveries: deliveryMessages(list), NextPageToken: next}, nil
 }
 
 // GetDelivery implements WebhookService.
 func (s *Server) GetDelivery(ctx context.Context, req *webhookv1.GetDeliveryRequest) (*webhookv1.GetDeliveryResponse, error) {
-	company, delivery, err := named[id.WebhookDelivery](ctx, req.GetId(), "delivery")
+	company, delivery, err := subjectOf[id.WebhookDelivery](ctx, req.GetId(), "delivery")
 	if err != nil {
 		return nil, err
 	}
@@ -168,38 +93,31 @@ func (s *Server) GetDelivery(ctx context.Context, req *webhookv1.GetDeliveryRequ
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[id.UUID]Secret, len(secrets))
-	for _, secret := range secrets {
-		byID[secret.ID] = secret
-	}
-	body := newSignedBody(d.MessageID, m.Event, m.OccurredAt, m.Body)
-	resp := &webhookv1.GetDeliveryResponse{Delivery: deliveryMessage(&d), Body: m.Body}
+	body := message.NewBody(d.MessageID, m.Event, m.OccurredAt, m.JSON)
+	resp := &webhookv1.GetDeliveryResponse{Delivery: deliveryMessage(&d), Body: m.JSON}
 	for i := range attempts {
-		resp.Attempts = append(resp.Attempts, attemptMessage(&attempts[i], s.headersOf(&attempts[i], byID, body)))
+		resp.Attempts = append(resp.Attempts, attemptMessage(&attempts[i], s.headersOf(&attempts[i], secrets, body)))
 	}
 	return resp, nil
 }
 
-// headersOf makes the headers of an attempt once more: they follow from its time,
-// the body and the secrets. Without the secrets there are none.
-func (s *Server) headersOf(a *Attempt, secrets map[id.UUID]Secret, body *signedBody) []header {
-	var signers []signer
+// headersOf makes the headers of an attempt again, from its time, the body and the
+// secrets; none if a secret is no longer kept.
+func (s *Server) headersOf(a *Attempt, secrets []message.Secret, body *message.Body) []message.Header {
+	byID := make(map[id.UUID]message.Secret, len(secrets))
+	for _, secret := range secrets {
+		byID[secret.ID] = secret
+	}
+	var signers []message.Signer
 	for _, secretID := range a.SecretIDs {
-		secret, ok := secrets[secretID]
+		secret, ok := byID[secretID]
 		if !ok {
 			return nil
 		}
-		signers = append(signers, newSigner(secret))
+		signers = append(signers, message.NewSigner(secret))
 	}
-	return sign(s.engine.settings.Issuer, signers, body, a.At)
+	return message.Sign(s.engine.settings.Issuer, signers, body, a.At)
 }
-
-const (
-	defaultBucket = 3600
-	minBucket     = 60
-	maxBucket     = 86400
-	maxBuckets    = 1000
-)
 
 // GetStatistics implements WebhookService.
 func (s *Server) GetStatistics(ctx context.Context, req *webhookv1.GetStatisticsRequest) (*webhookv1.GetStatisticsResponse, error) {
@@ -207,60 +125,29 @@ func (s *Server) GetStatistics(ctx context.Context, req *webhookv1.GetStatistics
 	if err != nil {
 		return nil, err
 	}
-	var endpoint id.WebhookEndpoint
-	if req.GetEndpointId() != "" {
-		if company, endpoint, err = named[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint"); err != nil {
-			return nil, err
-		}
-		if _, err := s.store.endpoint(ctx, company, endpoint); err != nil {
-			return nil, err
-		}
-	}
-	since, until, bucket, err := s.span(req)
+	endpoint, err := s.chosenEndpoint(ctx, company, req.GetEndpointId())
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.store.statistics(ctx, company, endpoint, since, until, bucket)
+	span, err := spanOf(req, pg.Instant(s.now()))
 	if err != nil {
 		return nil, err
 	}
-	step := time.Duration(bucket) * time.Second
-	resp := &webhookv1.GetStatisticsResponse{}
-	for at := since; at.Before(until); at = at.Add(step) {
-		resp.Buckets = append(resp.Buckets, &webhookv1.StatisticsBucket{StartsAt: timestamppb.New(at)})
+	rows, err := s.store.statistics(ctx, company, endpoint.ID, span)
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range rows {
-		b := resp.GetBuckets()[r.Bucket]
-		b.Delivered, b.Retried, b.Failed = r.Delivered, r.Retried, r.Failed
-		b.P50Microseconds, b.P95Microseconds, b.P99Microseconds = r.Percentiles[0], r.Percentiles[1], r.Percentiles[2]
-	}
-	return resp, nil
+	return &webhookv1.GetStatisticsResponse{Buckets: bucketMessages(span, rows)}, nil
 }
 
-// span reads the time that statistics are about, and the seconds of a bucket.
-func (s *Server) span(req *webhookv1.GetStatisticsRequest) (since, until time.Time, bucket int, err error) {
-	if until, err = boundOf("until", req.GetUntil()); err != nil {
-		return since, until, 0, err
+// chosenEndpoint returns the endpoint that a request is limited to; zero: to none.
+func (s *Server) chosenEndpoint(ctx context.Context, company id.Company, text string) (Endpoint, error) {
+	if text == "" {
+		return Endpoint{}, nil
 	}
-	if until.IsZero() {
-		until = instant(s.now())
+	endpoint, err := check.ID[id.WebhookEndpoint](text, "endpoint")
+	if err != nil {
+		return Endpoint{}, err
 	}
-	if since, err = boundOf("since", req.GetSince()); err != nil {
-		return since, until, 0, err
-	}
-	if since.IsZero() {
-		since = until.Add(-24 * time.Hour)
-	}
-	if bucket = int(req.GetBucketSeconds()); bucket == 0 {
-		bucket = defaultBucket
-	}
-	switch {
-	case bucket < minBucket || bucket > maxBucket:
-		err = fault.InvalidParameter("bucket_seconds", "range", "must be 60 to 86400")
-	case !since.Before(until):
-		err = fault.InvalidParameter("since", "range", "must be before until")
-	case until.Sub(since) > maxBuckets*time.Duration(bucket)*time.Second:
-		err = fault.InvalidParameter("bucket_seconds", "range", "must not make more than 1000 buckets")
-	}
-	return since, until, bucket, err
+	return s.store.endpoint(ctx, company, endpoint)
 }

@@ -14,15 +14,24 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
+const (
+	// maxReplayed is how many deliveries of a filter can be replayed at once, and maxIDs
+	// how many can be listed.
+	maxReplayed = 100_000
+	maxIDs      = 200
+	// countKept is how long after their count the deliveries of a filter can be replayed.
+	countKept = time.Hour
+)
+
 // ReplayDelivery implements WebhookService.
 func (s *Server) ReplayDelivery(ctx context.Context, req *webhookv1.ReplayDeliveryRequest) (*webhookv1.ReplayDeliveryResponse, error) {
-	company, delivery, err := named[id.WebhookDelivery](ctx, req.GetId(), "delivery")
+	company, delivery, err := subjectOf[id.WebhookDelivery](ctx, req.GetId(), "delivery")
 	if err != nil {
 		return nil, err
 	}
 	var d Delivered
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		d, err = s.store.replay(ctx, tx, company, delivery, instant(s.now()))
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		d, err = s.store.replay(ctx, tx, company, delivery, pg.Instant(s.now()))
 		return err
 	})
 	if err != nil {
@@ -38,55 +47,56 @@ func (s *Server) ReplayFailed(ctx context.Context, req *webhookv1.ReplayFailedRe
 	if err != nil {
 		return nil, err
 	}
-	var endpoint id.WebhookEndpoint
-	if req.GetEndpointId() != "" {
-		if company, endpoint, err = named[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint"); err != nil {
-			return nil, err
-		}
-		e, err := s.store.endpoint(ctx, company, endpoint)
-		if err != nil {
-			return nil, err
-		}
-		if !e.Enabled {
-			return nil, fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled")
-		}
-	}
-	now := instant(s.now())
-	since, err := boundOf("since", req.GetSince())
-	switch {
-	case err != nil:
+	endpoint, err := s.chosenEndpoint(ctx, company, req.GetEndpointId())
+	if err != nil {
 		return nil, err
-	case since.IsZero():
-		return nil, fault.InvalidParameter("since", "required", "is required")
-	case since.Before(now.Add(-logKept)):
-		return nil, fault.InvalidParameter("since", "range", "must not be more than 30 days ago")
+	}
+	if !endpoint.ID.IsZero() && !endpoint.Enabled {
+		return nil, fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled")
+	}
+	now := pg.Instant(s.now())
+	since, err := failedSince(req, now)
+	if err != nil {
+		return nil, err
 	}
 	resp := &webhookv1.ReplayFailedResponse{}
-	for {
-		n, whose, err := s.store.replayFailed(ctx, company, endpoint, since, now)
-		if err != nil {
-			return nil, err
-		}
-		s.wake(company, whose)
-		resp.Replayed += int64(n)
-		if n < replayBatch {
-			break
-		}
+	if resp.Replayed, err = s.replayFailed(ctx, company, endpoint.ID, since, now); err != nil {
+		return nil, err
 	}
 	if resp.GetReplayed() == 0 {
-		resp.Tests, err = s.store.countFailedTests(ctx, company, endpoint, since, mostReplayed)
+		resp.Tests, err = s.store.countFailedTests(ctx, company, endpoint.ID, since, maxReplayed)
 	}
 	return resp, err
 }
 
-const (
-	// mostReplayed is how many a filter may hold to be replayed, mostNamed how many
-	// may be named.
-	mostReplayed = 100_000
-	mostNamed    = 200
-	// asOfKept is how long a count can be acted upon.
-	asOfKept = time.Hour
-)
+// failedSince reads since when deliveries have failed that are replayed.
+func failedSince(req *webhookv1.ReplayFailedRequest, now time.Time) (time.Time, error) {
+	since, err := boundOf("since", req.GetSince())
+	switch {
+	case err != nil:
+		return since, err
+	case since.IsZero():
+		return since, fault.InvalidParameter("since", "required", "is required")
+	case since.Before(now.Add(-logKept)):
+		return since, fault.InvalidParameter("since", "range", "must not be more than 30 days ago")
+	}
+	return since, nil
+}
+
+// replayFailed replays what has failed since an instant, in batches, and returns how
+// many deliveries that were.
+func (s *Server) replayFailed(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, now time.Time) (total int64, err error) {
+	for {
+		owners, err := s.store.replayFailed(ctx, company, endpoint, since, now)
+		if err != nil {
+			return total, err
+		}
+		s.wake(company, owners)
+		if total += int64(len(owners)); len(owners) < replayBatch {
+			return total, nil
+		}
+	}
+}
 
 // CountDeliveries implements WebhookService.
 func (s *Server) CountDeliveries(ctx context.Context, req *webhookv1.CountDeliveriesRequest) (*webhookv1.CountDeliveriesResponse, error) {
@@ -94,18 +104,18 @@ func (s *Server) CountDeliveries(ctx context.Context, req *webhookv1.CountDelive
 	if err != nil {
 		return nil, err
 	}
-	q, err := filterOf(req.GetFilter())
+	filter, err := filterOf(req.GetFilter())
 	if err != nil {
 		return nil, err
 	}
-	now := instant(s.now())
-	n, err := s.store.countReplays(ctx, company, q, now, mostReplayed+1)
+	now := pg.Instant(s.now())
+	n, err := s.store.countReplays(ctx, company, filter, now, maxReplayed+1)
 	if err != nil {
 		return nil, err
 	}
-	resp := &webhookv1.CountDeliveriesResponse{Count: min(n, mostReplayed), More: n > mostReplayed, AsOf: timestamppb.New(now)}
+	resp := &webhookv1.CountDeliveriesResponse{Count: min(n, maxReplayed), More: n > maxReplayed, AsOf: timestamppb.New(now)}
 	if n == 0 {
-		resp.Tests, err = s.store.countTests(ctx, company, q, now, mostReplayed)
+		resp.Tests, err = s.store.countTests(ctx, company, filter, now, maxReplayed)
 	}
 	return resp, err
 }
@@ -120,100 +130,117 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "required", Message: "must be given, or a filter, and not both"})
 	}
 	if req.GetFilter() == nil {
-		return s.replayNamed(ctx, company, req)
+		return s.replayListed(ctx, company, req)
 	}
-	q, err := filterOf(req.GetFilter())
-	if err != nil {
+	r := filteredReplay{now: pg.Instant(s.now())}
+	if r.filter, err = filterOf(req.GetFilter()); err != nil {
 		return nil, err
 	}
-	now := instant(s.now())
+	if r.asOf, err = countedAt(req, r.now); err != nil {
+		return nil, err
+	}
+	return s.replayFiltered(ctx, company, r, req)
+}
+
+// countedAt reads when the deliveries of a filter were counted.
+func countedAt(req *webhookv1.ReplayDeliveriesRequest, now time.Time) (time.Time, error) {
 	asOf, err := boundOf("as_of", req.GetAsOf())
 	switch {
 	case err != nil:
-		return nil, err
+		return asOf, err
 	case req.GetAsOf() == nil:
-		return nil, fault.InvalidParameter("as_of", "required", "is required with a filter")
-	case asOf.After(now) || asOf.Before(now.Add(-asOfKept)):
-		return nil, fault.InvalidParameter("as_of", "range", "must not be more than an hour ago, nor to come: count again")
+		return asOf, fault.InvalidParameter("as_of", "required", "is required with a filter")
+	case asOf.After(now) || asOf.Before(now.Add(-countKept)):
+		return asOf, fault.InvalidParameter("as_of", "range", "must not be more than an hour ago, nor in the future: count again")
 	}
-	return s.replayFiltered(ctx, company, q, instant(asOf), now, req)
+	return pg.Instant(asOf), nil
 }
 
-// replayNamed replays those that are named, in one commit.
-func (s *Server) replayNamed(ctx context.Context, company id.Company, req *webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {
-	named := map[id.WebhookDelivery]bool{}
-	for _, text := range req.GetIds() {
-		// What is no identifier is one of nothing.
-		if delivery, err := id.Parse[id.WebhookDelivery](text); err == nil {
-			named[delivery] = true
-		}
-	}
-	ids := make([]id.UUID, 0, len(named))
-	for delivery := range named {
-		ids = append(ids, delivery.UUID())
-	}
+// replayListed replays the deliveries that a request lists, in one commit.
+func (s *Server) replayListed(ctx context.Context, company id.Company, req *webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {
+	ids := deliveryIDs(req.GetIds())
+	var owners []id.WebhookEndpoint
 	resp := &webhookv1.ReplayDeliveriesResponse{}
-	var whose []id.WebhookEndpoint
-	err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		whose = nil
-		return idem.Do(ctx, tx, req, resp, func() error {
-			all, err := s.store.replayNamed(ctx, tx, company, ids, instant(s.now()))
-			resp.Replayed, resp.Skipped = int64(len(all)), int64(len(req.GetIds())-len(all))
-			whose = distinct(all)
-			return err
-		})
+	resp, err := idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) (err error) {
+		owners, err = s.store.replayListed(ctx, tx, company, ids, pg.Instant(s.now()))
+		resp.Replayed, resp.Skipped = int64(len(owners)), int64(len(req.GetIds())-len(owners))
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.wake(company, whose)
+	s.wake(company, owners)
 	return resp, nil
 }
 
-// replayFiltered replays what a filter held at an instant, a batch per commit. The
-// answer is kept with the last one. Whoever comes again before that, after a
-// process that died say, replays the rest: what was taken has the instant on it.
-func (s *Server) replayFiltered(
-	ctx context.Context, company id.Company, q logQuery, asOf, now time.Time, req *webhookv1.ReplayDeliveriesRequest,
-) (*webhookv1.ReplayDeliveriesResponse, error) {
-	resp := &webhookv1.ReplayDeliveriesResponse{}
-	seen := false
-	err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-		seen, err = idem.Seen(ctx, tx, req, resp)
-		return err
-	})
-	if err != nil || seen {
-		return resp, err
-	}
-	if n, err := s.store.countReplays(ctx, company, q, asOf, mostReplayed+1); err != nil {
-		return nil, err
-	} else if n > mostReplayed {
-		return nil, fault.Refuse(ReasonTooManyDeliveries, "more than 100,000 deliveries fit the filter; narrow it")
-	}
-	for total := int64(0); ; {
-		var all []id.WebhookEndpoint
-		err := s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-			if all, err = s.store.replayBatch(ctx, tx, company, q, asOf, now, s.batch); err != nil || len(all) == s.batch {
-				return err
-			}
-			resp.Replayed = total + int64(len(all))
-			return idem.Do(ctx, tx, req, resp, func() error { return nil })
-		})
-		if err != nil {
-			return nil, err
-		}
-		s.wake(company, distinct(all))
-		if total += int64(len(all)); len(all) < s.batch {
-			return resp, nil
-		}
-	}
+// filteredReplay is a replay of the deliveries that a filter held at an instant.
+type filteredReplay struct {
+	filter    logFilter
+	asOf, now time.Time
 }
 
-// wake sends what is due to the endpoints.
-func (s *Server) wake(company id.Company, endpoints []id.WebhookEndpoint) {
-	keys := make([]endpointKey, len(endpoints))
-	for i, e := range endpoints {
-		keys[i] = endpointKey{company, e}
+// replayFiltered replays the deliveries of a filter, one batch in each commit. The
+// answer is stored with the last batch. A request that is repeated before that, after
+// a crash say, replays the rest, because each delivery that was taken has the instant
+// on it.
+func (s *Server) replayFiltered(
+	ctx context.Context, company id.Company, r filteredReplay, req *webhookv1.ReplayDeliveriesRequest,
+) (*webhookv1.ReplayDeliveriesResponse, error) {
+	resp := &webhookv1.ReplayDeliveriesResponse{}
+	answered := false
+	err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		answered, err = idem.Seen(ctx, tx, req, resp)
+		return err
+	})
+	if err != nil || answered {
+		return resp, err
+	}
+	n, err := s.store.countReplays(ctx, company, r.filter, r.asOf, maxReplayed+1)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxReplayed {
+		return nil, fault.Refuse(ReasonTooManyDeliveries, "more than 100,000 deliveries fit the filter; narrow it")
+	}
+	for more := true; more; {
+		if more, err = s.replayNext(ctx, company, r, req, resp); err != nil {
+			return nil, err
+		}
+	}
+	return resp, nil
+}
+
+// replayNext replays one batch and adds it to resp. It reports whether there may be more.
+func (s *Server) replayNext(
+	ctx context.Context, company id.Company, r filteredReplay, req *webhookv1.ReplayDeliveriesRequest, resp *webhookv1.ReplayDeliveriesResponse,
+) (more bool, err error) {
+	var owners []id.WebhookEndpoint
+	before := resp.GetReplayed()
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		if owners, err = s.store.replayBatch(ctx, tx, company, r, s.batch); err != nil {
+			return err
+		}
+		resp.Replayed = before + int64(len(owners))
+		if len(owners) == s.batch {
+			return nil
+		}
+		return idem.Do(ctx, tx, req, resp, func() error { return nil })
+	})
+	if err == nil {
+		s.wake(company, owners)
+	}
+	return len(owners) == s.batch, err
+}
+
+// wake notifies the engines that the endpoints of deliveries have some due.
+func (s *Server) wake(company id.Company, owners []id.WebhookEndpoint) {
+	var keys []endpointKey
+	seen := map[id.WebhookEndpoint]bool{}
+	for _, e := range owners {
+		if !seen[e] {
+			seen[e] = true
+			keys = append(keys, endpointKey{company, e})
+		}
 	}
 	s.engine.Wake(keys...)
 }

@@ -20,12 +20,14 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 	"reservation.dev/services/webhook/migrations"
 )
 
 const passPurchase = webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED
 
 func TestTenancy(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	e := w.endpoint(r.URL).GetEndpoint().GetId()
@@ -135,6 +137,7 @@ func TestTenancy(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestSchema(t *testing.T) {
+	t.Parallel()
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "webhook", FS: migrations.FS, AppRole: testkit.AppRole()})
 	owner, err := pgx.Connect(t.Context(), ownerURL)
 	if err != nil {
@@ -146,7 +149,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &store{db: db, sealer: sealer}
+	s := newStore(db, sealer)
 	column := func(sql string) []string {
 		rows, err := owner.Query(t.Context(), sql)
 		if err != nil {
@@ -202,6 +205,7 @@ func TestSchema(t *testing.T) {
 }
 
 func TestEndpoints(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	t.Run("one is made, read, changed and deleted", func(t *testing.T) {
@@ -243,7 +247,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%v %v", again, err)
 		}
 		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from idempotency_keys where position($1::bytea in response) > 0`,
-			[]byte(strings.TrimPrefix(first.GetSecret(), secretPrefix)))
+			[]byte(strings.TrimPrefix(first.GetSecret(), "whsec_")))
 		if err != nil || n != 0 {
 			t.Errorf("it is in %d stored answers, %v", n, err)
 		}
@@ -256,7 +260,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatalf("%v %v", rotated, err)
 		}
 		ends := rotated.GetSecrets()[1].GetExpiresAt().AsTime().Sub(rotated.GetSecrets()[0].GetCreatedAt().AsTime())
-		if ends != rotationOverlap {
+		if ends != message.RotationOverlap {
 			t.Errorf("the old one ends after %s", ends)
 		}
 		res, err := w.client.SendTest(w.as(w.company), &webhookv1.SendTestRequest{EndpointId: e, Event: passPurchase})
@@ -264,7 +268,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatalf("%v %v", res, err)
 		}
 		head := r.at(r.count() - 1).header
-		if len(strings.Fields(head.Get("Webhook-Signature"))) != 2 || head.Get(headerPrevious) == "" {
+		if len(strings.Fields(head.Get("Webhook-Signature"))) != 2 || head.Get("X-Service-Signature-Previous") == "" {
 			t.Errorf("headers %v", head)
 		}
 		if !strings.Contains(string(res.GetBody()), `"test":true`) {
@@ -287,7 +291,7 @@ func TestEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (&store{db: w.db, sealer: both}).reseal(t.Context()); err != nil {
+		if err := newStore(w.db, both).reseal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		only, err := seal.New(fresh)
@@ -298,7 +302,7 @@ func TestEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := (&store{db: w.db, sealer: only}).secrets(t.Context(), w.company, endpoint)
+		got, err := newStore(w.db, only).secrets(t.Context(), w.company, endpoint)
 		if err != nil || len(got) != 1 || got[0].Text() != e.GetSecret() {
 			t.Errorf("%d secrets, %v", len(got), err)
 		}
@@ -317,6 +321,7 @@ func TestEndpoints(t *testing.T) {
 }
 
 func TestLog(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	good := newReceiver(t, nil)
 	bad := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) })
@@ -411,6 +416,7 @@ func TestLog(t *testing.T) {
 
 // TestBus goes the whole way: an outbox of a producer, JetStream, the intake.
 func TestBus(t *testing.T) {
+	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
 	w.endpoint(r.URL)

@@ -2,35 +2,24 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/seal"
+	"reservation.dev/services/webhook/message"
 )
 
-// store is every SQL statement of the service: those of requests are here, those
-// of the log in store_log.go, those of the engine in store_queue.go.
+// store is every SQL statement of the service: those about endpoints are here, those
+// about anything else in the other store files.
 type store struct {
-	db     *pg.DB
+	pg.Store
 	sealer *seal.Sealer
 }
 
-// inTx runs fn in one transaction of the company; fn must be repeatable.
-func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
-	return pg.Fault(s.db.InTx(ctx, pg.For(company), fn), nil)
-}
-
-// missing answers a row that is not there.
-func missing(err error, what string) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.Missing(what)
-	}
-	return pg.Fault(err, nil)
+func newStore(db *pg.DB, sealer *seal.Sealer) *store {
+	return &store{Store: pg.Store{DB: db}, sealer: sealer}
 }
 
 const endpointColumns = `id, url, description, events, enabled, disabled_reason, disabled_at, failing_since, version, created_at, updated_at`
@@ -67,28 +56,22 @@ const (
 
 // endpoint returns one endpoint.
 func (s *store) endpoint(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) (Endpoint, error) {
-	e, err := pg.One[Endpoint](ctx, s.db, pg.For(company), endpointSQL, company, endpoint)
-	return e, missing(err, "endpoint")
+	return pg.Get[Endpoint](ctx, s.Store, company, "endpoint", endpointSQL, company, endpoint)
 }
 
 // lockEndpoint is endpoint for a transaction that changes it.
 func (s *store) lockEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint) (Endpoint, error) {
-	rows, err := tx.Query(ctx, lockEndpointSQL, company, endpoint)
-	if err != nil {
-		return Endpoint{}, err
-	}
-	e, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Endpoint])
-	return e, missing(err, "endpoint")
+	return pg.GetInTx[Endpoint](ctx, tx, "endpoint", lockEndpointSQL, company, endpoint)
 }
 
 // endpoints returns all endpoints of a company, oldest first.
 func (s *store) endpoints(ctx context.Context, company id.Company) ([]Endpoint, error) {
-	list, err := pg.Rows[Endpoint](ctx, s.db, pg.For(company), endpointsSQL, company)
-	return list, pg.Fault(err, nil)
+	list, err := pg.Rows[Endpoint](ctx, s.DB, pg.For(company), endpointsSQL, company)
+	return list, s.Fault(err)
 }
 
 // addEndpoint stores a new endpoint and its first secret.
-func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint, secret Secret) error {
+func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint, secret message.Secret) error {
 	if _, err := tx.Exec(ctx, lockCompanySQL, company); err != nil {
 		return err
 	}
@@ -131,68 +114,5 @@ func (s *store) deleteEndpoint(ctx context.Context, tx *pg.Tx, company id.Compan
 		return err
 	}
 	_, err = tx.Exec(ctx, failQueuedSQL, company, endpoint, at)
-	return err
-}
-
-const (
-	addSecretSQL = `insert into endpoint_secrets (company_id, endpoint_id, id, sealed, created_at) values ($1, $2, $3, $4, $5)`
-
-	secretsSQL = `select id, sealed, created_at, expires_at from endpoint_secrets where company_id = $1 and endpoint_id = $2
-		order by created_at desc, id desc`
-
-	// Only the newest stays valid for the overlap; an older one ends now.
-	retireSecretsSQL = `update endpoint_secrets set expires_at = case when expires_at is null then $4 else least(expires_at, $3) end
-		where company_id = $1 and endpoint_id = $2 and (expires_at is null or expires_at > $3)`
-
-	touchEndpointSQL = `update endpoints set version = version + 1, updated_at = $3 where company_id = $1 and id = $2`
-)
-
-func (s *store) addSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret Secret) error {
-	_, err := tx.Exec(ctx, addSecretSQL, company, endpoint, secret.ID, sealSecret(s.sealer, company, endpoint, secret), secret.CreatedAt)
-	return err
-}
-
-// secretRow is a secret as it is stored.
-type secretRow struct {
-	ID        id.UUID    `db:"id"`
-	Sealed    []byte     `db:"sealed"`
-	CreatedAt time.Time  `db:"created_at"`
-	ExpiresAt *time.Time `db:"expires_at"`
-}
-
-func (s *store) open(company id.Company, endpoint id.WebhookEndpoint, r secretRow) (Secret, error) {
-	key, err := s.sealer.Open(r.Sealed, secretContext(company, endpoint, r.ID))
-	out := Secret{ID: r.ID, Key: key, CreatedAt: r.CreatedAt}
-	if r.ExpiresAt != nil {
-		out.ExpiresAt = *r.ExpiresAt
-	}
-	return out, err
-}
-
-// secrets returns all secrets of an endpoint that are kept, newest first.
-func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) ([]Secret, error) {
-	rows, err := pg.Rows[secretRow](ctx, s.db, pg.For(company), secretsSQL, company, endpoint)
-	if err != nil {
-		return nil, pg.Fault(err, nil)
-	}
-	out := make([]Secret, len(rows))
-	for i, r := range rows {
-		if out[i], err = s.open(company, endpoint, r); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// rotateSecret adds a secret, and gives the one before its time to end.
-func (s *store) rotateSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret Secret) error {
-	at := secret.CreatedAt
-	if _, err := tx.Exec(ctx, retireSecretsSQL, company, endpoint, at, at.Add(rotationOverlap)); err != nil {
-		return err
-	}
-	if err := s.addSecret(ctx, tx, company, endpoint, secret); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, touchEndpointSQL, company, endpoint, at)
 	return err
 }

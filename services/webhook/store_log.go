@@ -2,18 +2,14 @@ package webhook
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
-// Delivered is a delivery as the log has it.
+// Delivered is a delivery as the log shows it.
 type Delivered struct {
 	ID          id.WebhookDelivery `db:"id"`
 	MessageID   id.WebhookMessage  `db:"message_id"`
@@ -29,7 +25,7 @@ type Delivered struct {
 	FinishedAt  *time.Time         `db:"finished_at"`
 }
 
-// Attempt is a request as the log has it.
+// Attempt is a request as the log shows it.
 type Attempt struct {
 	Number     int32     `db:"number"`
 	At         time.Time `db:"at"`
@@ -59,161 +55,84 @@ const (
 type messageRow struct {
 	Event      string    `db:"event"`
 	OccurredAt time.Time `db:"occurred_at"`
-	Body       []byte    `db:"body"`
+	JSON       []byte    `db:"body"`
 }
 
 // delivery returns one delivery with its message and attempts.
 func (s *store) delivery(ctx context.Context, company id.Company, delivery id.WebhookDelivery) (Delivered, messageRow, []Attempt, error) {
-	d, err := pg.One[Delivered](ctx, s.db, pg.For(company), deliverySQL, company, delivery)
+	d, err := pg.Get[Delivered](ctx, s.Store, company, "delivery", deliverySQL, company, delivery)
 	if err != nil {
-		return d, messageRow{}, nil, missing(err, "delivery")
+		return d, messageRow{}, nil, err
 	}
-	m, err := pg.One[messageRow](ctx, s.db, pg.For(company), messageSQL, company, d.MessageID)
+	m, err := pg.Get[messageRow](ctx, s.Store, company, "delivery", messageSQL, company, d.MessageID)
 	if err != nil {
-		return d, m, nil, missing(err, "delivery")
+		return d, m, nil, err
 	}
-	attempts, err := pg.Rows[Attempt](ctx, s.db, pg.For(company), attemptsSQL, company, delivery, d.CreatedAt.Add(-time.Minute))
-	return d, m, attempts, pg.Fault(err, nil)
+	attempts, err := pg.Rows[Attempt](ctx, s.DB, pg.For(company), attemptsSQL, company, delivery, d.CreatedAt.Add(-time.Minute))
+	return d, m, attempts, s.Fault(err)
 }
 
-// logQuery says which deliveries a list is to hold, newest first.
-type logQuery struct {
+// logFilter narrows lists of deliveries.
+type logFilter struct {
 	endpoint     *id.WebhookEndpoint // nil: of all
 	event, state string              // "": all
 	since, until time.Time           // of the message; zero: no bound
-	after        id.UUID             // the last one of the page before: its message if endpoint is set; zero: none
-	size         int
 }
 
-// key is the column that the list is ordered by.
-func (q logQuery) key() string {
-	if q.endpoint == nil {
+// key is the column that a list is sorted by. Messages and deliveries begin with the
+// time of the message, so that bounds of time are bounds of a key: that of the
+// endpoint's messages, or of the company's deliveries.
+func (f logFilter) key() string {
+	if f.endpoint == nil {
 		return "id"
 	}
 	return "message_id"
 }
 
-// where is the condition of the filter, for a table of that alias ("f."), and its
-// arguments, of which the first is the company.
-func (q logQuery) where(alias string, company id.Company) (condition string, args []any) {
-	args = []any{company}
-	var b strings.Builder
-	b.WriteString(alias + "company_id = $1")
-	add := func(condition string, arg any) {
-		args = append(args, arg)
-		fmt.Fprintf(&b, " and "+alias+condition, len(args))
+// order is newest first; each endpoint's list has tokens of its own.
+func (f logFilter) order() page.Order {
+	if f.endpoint == nil {
+		return page.Order{Code: 1, ID: f.key(), Desc: true}
 	}
-	if q.endpoint != nil {
-		add("endpoint_id = $%d", *q.endpoint)
-	}
-	if q.event != "" {
-		add("event = $%d", q.event)
-	}
-	if q.state != "" {
-		add("state = $%d", q.state)
-	}
-	if !q.since.IsZero() {
-		add(q.key()+" >= first_uuid_at($%d)", q.since)
-	}
-	if !q.until.IsZero() {
-		add(q.key()+" < first_uuid_at($%d)", q.until)
-	}
-	return b.String(), args
+	return page.Order{Code: 2, ID: f.key(), Desc: true, Within: f.endpoint.UUID()}
 }
 
-// deliveries returns a page, one longer than asked for where there is another.
-// Messages and deliveries begin with their time, so that bounds of time are
-// bounds of a key: that of the endpoint's messages, or of the company's deliveries.
-func (s *store) deliveries(ctx context.Context, company id.Company, q logQuery) ([]Delivered, error) {
-	where, args := q.where("", company)
-	key := q.key()
-	if !q.after.IsZero() {
-		args = append(args, q.after)
-		where += fmt.Sprintf(" and %s < $%d", key, len(args))
+// cursor is the place of a delivery in the order.
+func (f logFilter) cursor(d *Delivered) page.Cursor {
+	if f.endpoint == nil {
+		return page.Cursor{ID: d.ID.UUID()}
 	}
-	args = append(args, q.size+1)
-	sql := "select " + deliveryColumns + " from deliveries where " + where + " order by " + key + " desc limit $" + fmt.Sprint(len(args))
-	list, err := pg.Rows[Delivered](ctx, s.db, pg.For(company), sql, args...)
-	return list, pg.Fault(err, nil)
+	return page.Cursor{ID: d.MessageID.UUID()}
 }
 
-const (
-	lockDeliverySQL = deliverySQL + ` for no key update`
-
-	replaySQL = `update deliveries set state = 'pending', due_at = $3, tries = 0, finished_at = null, replayed_at = $3
-		where company_id = $1 and id = $2 and lease is null returning ` + deliveryColumns
-
-	// Materialized as replayManySQL is.
-	replayFailedSQL = `with chosen as materialized (
-			select f.id from deliveries f join endpoints e on e.company_id = f.company_id and e.id = f.endpoint_id and e.enabled
-			where f.company_id = $1 and f.state = 'failed' and not f.test and f.finished_at >= $2 and f.finished_at < $3
-				and ($4::uuid is null or f.endpoint_id = $4)
-			order by f.finished_at, f.id limit $5 for update of f skip locked)
-		update deliveries d set state = 'pending', due_at = $3, tries = 0, finished_at = null, replayed_at = $3
-		from chosen where d.company_id = $1 and d.id = chosen.id
-		returning d.endpoint_id`
-)
-
-// replay makes a delivery due now; one that is being sent stays as it is.
-func (s *store) replay(ctx context.Context, tx *pg.Tx, company id.Company, delivery id.WebhookDelivery, now time.Time) (Delivered, error) {
-	rows, err := tx.Query(ctx, lockDeliverySQL, company, delivery)
-	if err != nil {
-		return Delivered{}, err
+// narrow adds the filter to a statement about deliveries with an alias ("f.").
+func (f logFilter) narrow(s *pg.Statement, alias string) {
+	if f.endpoint != nil {
+		s.And(alias+"endpoint_id = %s", *f.endpoint)
 	}
-	d, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Delivered])
-	if err != nil {
-		return d, missing(err, "delivery")
+	if f.event != "" {
+		s.And(alias+"event = %s", f.event)
 	}
-	rows, err = tx.Query(ctx, endpointSQL, company, d.EndpointID)
-	if err != nil {
-		return d, err
+	if f.state != "" {
+		s.And(alias+"state = %s", f.state)
 	}
-	e, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Endpoint])
-	if err != nil {
-		return d, missing(err, "endpoint")
+	if !f.since.IsZero() {
+		s.And(alias+f.key()+" >= first_uuid_at(%s)", f.since)
 	}
-	if !e.Enabled {
-		return d, fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled")
+	if !f.until.IsZero() {
+		s.And(alias+f.key()+" < first_uuid_at(%s)", f.until)
 	}
-	rows, err = tx.Query(ctx, replaySQL, company, delivery, now)
-	if err != nil {
-		return d, err
-	}
-	again, err := pgx.CollectRows(rows, pgx.RowToStructByName[Delivered])
-	if err != nil || len(again) == 0 {
-		return d, err
-	}
-	return again[0], nil
 }
 
-const replayBatch = 5000
+const deliveriesSQL = `select ` + deliveryColumns + ` from deliveries where company_id = $1`
 
-// replayFailed makes a batch of what failed due now and returns how many that
-// were, and whose. now bounds what is taken, so that what fails again meanwhile is
-// not taken twice.
-func (s *store) replayFailed(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, now time.Time) (n int, whose []id.WebhookEndpoint, err error) {
-	err = s.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, replayFailedSQL, company, since, now, endpoint, replayBatch)
-		if err != nil {
-			return err
-		}
-		list, err := pgx.CollectRows(rows, pgx.RowTo[id.WebhookEndpoint])
-		n, whose = len(list), distinct(list)
-		return err
-	})
-	return n, whose, err
-}
-
-// distinct returns each endpoint once.
-func distinct(list []id.WebhookEndpoint) (once []id.WebhookEndpoint) {
-	seen := map[id.WebhookEndpoint]bool{}
-	for _, e := range list {
-		if !seen[e] {
-			seen[e] = true
-			once = append(once, e)
-		}
-	}
-	return once
+// deliveries returns the rows of a page.
+func (s *store) deliveries(ctx context.Context, company id.Company, f logFilter, p page.Page) ([]Delivered, error) {
+	sql := pg.Statement{SQL: deliveriesSQL, Args: []any{company}}
+	f.narrow(&sql, "")
+	p.Add(&sql)
+	list, err := pg.Rows[Delivered](ctx, s.DB, pg.For(company), sql.SQL, sql.Args...)
+	return list, s.Fault(err)
 }
 
 const (
@@ -229,14 +148,22 @@ const (
 		values ($1, $2, 1, $3, $4, case when $5::text is null then 'delivered' else 'failed' end, $5, $6, $7, $8, $9, $10, $11)`
 )
 
-// addTest writes a test delivery, which is over, into the log.
-func (s *store) addTest(ctx context.Context, tx *pg.Tx, r *result) (delivery id.WebhookDelivery, err error) {
+// addTest adds a test delivery to the log.
+func (s *store) addTest(ctx context.Context, r *result) (delivery id.WebhookDelivery, err error) {
+	err = s.Write(ctx, r.job.target.key.company, func(ctx context.Context, tx *pg.Tx) error {
+		delivery, err = s.addTestInTx(ctx, tx, r)
+		return err
+	})
+	return delivery, err
+}
+
+func (s *store) addTestInTx(ctx context.Context, tx *pg.Tx, r *result) (delivery id.WebhookDelivery, err error) {
 	t, b := r.job.target, r.job.body
-	if _, err := tx.Exec(ctx, addTestMessageSQL, t.key.company, b.message, b.event, b.at, b.body); err != nil {
+	if _, err := tx.Exec(ctx, addTestMessageSQL, t.key.company, b.Message, b.Event, b.OccurredAt, b.JSON); err != nil {
 		return delivery, err
 	}
 	a := attemptOf(r)
-	err = tx.QueryRow(ctx, addTestDeliverySQL, t.key.company, b.message, t.key.endpoint, b.event, a.Failure, a.Status, b.at, r.at.Add(r.duration)).Scan(&delivery)
+	err = tx.QueryRow(ctx, addTestDeliverySQL, t.key.company, b.Message, t.key.endpoint, b.Event, a.Failure, a.Status, b.OccurredAt, r.at.Add(r.duration)).Scan(&delivery)
 	if err != nil {
 		return delivery, err
 	}
@@ -244,17 +171,17 @@ func (s *store) addTest(ctx context.Context, tx *pg.Tx, r *result) (delivery id.
 	return delivery, err
 }
 
-// attemptOf is the first attempt as the log will have it.
+// attemptOf returns the only attempt of a test delivery as the log has it.
 func attemptOf(r *result) *Attempt {
 	a := &Attempt{
 		Number: 1, At: r.at, DurationUS: r.duration.Microseconds(), Status: int32(r.status), Message: r.message,
-		Response: append([]byte{}, r.response...), Reused: r.reused, URL: r.job.target.text, SecretIDs: []id.UUID{},
+		Response: append([]byte{}, r.response...), Reused: r.reused, URL: r.job.target.rawURL, SecretIDs: []id.UUID{},
 	}
 	if r.failure != "" {
 		a.Failure = &r.failure
 	}
 	for _, s := range r.signers {
-		a.SecretIDs = append(a.SecretIDs, s.secret.ID)
+		a.SecretIDs = append(a.SecretIDs, s.Secret.ID)
 	}
 	return a
 }
@@ -279,8 +206,8 @@ type bucketRow struct {
 	Percentiles []int64 `db:"percentiles"` // 50, 95, 99; microseconds
 }
 
-// statistics counts the attempts of a time.
-func (s *store) statistics(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, until time.Time, bucket int) ([]bucketRow, error) {
-	rows, err := pg.Rows[bucketRow](ctx, s.db, pg.For(company), statisticsSQL, company, endpoint, since, until, bucket)
-	return rows, pg.Fault(err, nil)
+// statistics counts the attempts of a span, of one endpoint or, if it is zero, of all.
+func (s *store) statistics(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, t span) ([]bucketRow, error) {
+	rows, err := pg.Rows[bucketRow](ctx, s.DB, pg.For(company), statisticsSQL, company, endpoint, t.since, t.until, t.bucket)
+	return rows, s.Fault(err)
 }

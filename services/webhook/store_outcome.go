@@ -39,7 +39,7 @@ func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 		o := &outcomes[i]
 		companies[i], ids[i], leases[i] = uuidOf(o.job.target.key.company), uuidOf(o.job.delivery), uuidOf(o.job.lease)
 		what[i], at[i], durations[i], statuses[i], messages[i] = o.outcome, o.at, o.duration.Microseconds(), int32(o.status), o.message
-		reused[i], urls[i], responses[i] = o.reused, o.job.target.text, o.response
+		reused[i], urls[i], responses[i] = o.reused, o.job.target.rawURL, o.response
 		if responses[i] == nil {
 			responses[i] = []byte{}
 		}
@@ -52,10 +52,10 @@ func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 			failures[i] = &o.failure
 		}
 		for k := range o.signers {
-			[][]pgtype.UUID{secrets, previous}[k][i] = uuidOf(o.signers[k].secret.ID)
+			[][]pgtype.UUID{secrets, previous}[k][i] = uuidOf(o.signers[k].Secret.ID)
 		}
 	}
-	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return sized(ctx, tx, settleSQL, []any{companies, ids, leases, what, due, finished, at, durations, failures, statuses, messages,
 			responses, reused, urls, secrets, previous}, nil)
 	})
@@ -72,7 +72,7 @@ const (
 
 // failing records that an attempt failed and returns since when all have.
 func (s *store) failing(ctx context.Context, key endpointKey, at time.Time) (since time.Time, err error) {
-	err = s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err = s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return tx.QueryRow(ctx, failingSQL, key.company, key.endpoint, at).Scan(&since)
 	})
 	return since, err
@@ -80,7 +80,7 @@ func (s *store) failing(ctx context.Context, key endpointKey, at time.Time) (sin
 
 // recovered records that an attempt succeeded.
 func (s *store) recovered(ctx context.Context, key endpointKey) error {
-	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, recoveredSQL, key.company, key.endpoint)
 		return err
 	})

@@ -10,10 +10,11 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/webhook/message"
 )
 
-// The engine's statements are about all companies at once: each row says whose
-// it is, and every join names the company.
+// The engine's statements are about all companies at once: each row has its company,
+// and every join compares it.
 
 // claimedRow is a delivery that this process has leased.
 type claimedRow struct {
@@ -25,8 +26,8 @@ type claimedRow struct {
 	Version    int64              `db:"version"` // of the endpoint
 	Event      string             `db:"event"`
 	OccurredAt time.Time          `db:"occurred_at"`
-	Body       []byte             `db:"body"`
-	Trace      cause              `db:"trace"`
+	JSON       []byte             `db:"body"`
+	Trace      map[string]string  `db:"trace"`
 }
 
 func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
@@ -35,10 +36,10 @@ func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.Endpo
 const interestedSQL = `select distinct company_id from endpoints where company_id = any($1) and enabled`
 
 // interested returns those of companies that have an enabled endpoint.
-func (s *store) interested(ctx context.Context, companies []pgtype.UUID) (map[id.Company]bool, error) {
-	list, err := pg.Rows[id.Company](ctx, s.db, pg.AllCompanies(), interestedSQL, companies)
+func (s *store) interested(ctx context.Context, companies []id.Company) (map[id.Company]bool, error) {
+	list, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), interestedSQL, uuidsOf(companies))
 	if err != nil {
-		return nil, pg.Fault(err, nil)
+		return nil, s.Fault(err)
 	}
 	out := make(map[id.Company]bool, len(list))
 	for _, c := range list {
@@ -89,40 +90,50 @@ type queuedRow struct {
 	Version    int64              `db:"version"`
 }
 
-// room is how many deliveries a process can take at once, by endpoint; usual is
-// for those not named.
+// room is how many new deliveries of each endpoint a process can take: free of those in
+// endpoints, usual of any other.
 type room struct {
 	usual     int
-	endpoints []pgtype.UUID
+	endpoints []id.WebhookEndpoint
 	free      []int32
 }
 
+// uuidOf returns an identifier as an argument that is not null, also if it is zero.
 func uuidOf[T ~[16]byte](v T) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: true} }
 
+// uuidsOf returns identifiers as an array that is not null.
+func uuidsOf[T ~[16]byte](list []T) []pgtype.UUID {
+	uuids := make([]pgtype.UUID, len(list))
+	for i, v := range list {
+		uuids[i] = uuidOf(v)
+	}
+	return uuids
+}
+
 // queue stores messages and makes their deliveries, in one commit.
-func (s *store) queue(ctx context.Context, msgs []message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
+func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
 	n := len(msgs)
 	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	events, times, bodies, traces := make([]string, n), make([]time.Time, n), make([][]byte, n), make([]*string, n)
 	customers := make([]id.Customer, n)
 	for i, m := range msgs {
 		companies[i], ids[i], events[i], times[i] = uuidOf(m.Company), uuidOf(m.ID), m.Event, m.OccurredAt
-		bodies[i], traces[i], customers[i] = m.Body, m.Trace.text(), m.Customer
+		bodies[i], traces[i], customers[i] = m.JSON, traceText(m.Trace), m.Customer
 	}
 	var queued []queuedRow
-	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, r.endpoints, r.free, until, now, lease, traces, customers)
+	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, uuidsOf(r.endpoints), r.free, until, now, lease, traces, customers)
 		if err != nil {
 			return err
 		}
 		queued, err = pgx.CollectRows(rows, pgx.RowToStructByName[queuedRow])
 		return err
 	})
-	return queued, pg.Fault(err, nil)
+	return queued, s.Fault(err)
 }
 
 // claimSQL leases the oldest due deliveries of each endpoint, as many as its
-// lane has room for, and passes over those that another process is claiming.
+// queue has room for, and passes over those that another process is claiming.
 const claimSQL = `with wanted as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::int[]) as w (company_id, endpoint_id, most)
 	), picked as (
@@ -160,10 +171,10 @@ func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx
 }
 
 // claim leases what is due.
-func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
-	companies, endpoints, most := wishColumns(wishes)
+func (s *store) claim(ctx context.Context, requests []claimRequest, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
+	companies, endpoints, most := claimColumns(requests)
 	var claimed []claimedRow
-	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return sized(ctx, tx, claimSQL, []any{companies, endpoints, most, now, lease, until}, func(rows pgx.Rows) (err error) {
 			claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
 			return err
@@ -172,8 +183,8 @@ func (s *store) claim(ctx context.Context, wishes []wish, lease id.UUID, until, 
 	return claimed, err
 }
 
-func wishColumns(wishes []wish) (companies, endpoints []pgtype.UUID, most []int32) {
-	for _, w := range wishes {
+func claimColumns(requests []claimRequest) (companies, endpoints []pgtype.UUID, most []int32) {
+	for _, w := range requests {
 		companies, endpoints, most = append(companies, uuidOf(w.key.company)), append(endpoints, uuidOf(w.key.endpoint)), append(most, int32(w.most))
 	}
 	return companies, endpoints, most
@@ -195,9 +206,9 @@ const nearestSQL = `select w.company_id, w.endpoint_id, d.due_at
 	) d`
 
 // nearest returns when each endpoint has something due next, if it has.
-func (s *store) nearest(ctx context.Context, wishes []wish) ([]dueAt, error) {
-	companies, endpoints, _ := wishColumns(wishes)
-	return pg.Rows[dueAt](ctx, s.db, pg.AllCompanies(), nearestSQL, companies, endpoints)
+func (s *store) nearest(ctx context.Context, requests []claimRequest) ([]dueAt, error) {
+	companies, endpoints, _ := claimColumns(requests)
+	return pg.Rows[dueAt](ctx, s.DB, pg.AllCompanies(), nearestSQL, companies, endpoints)
 }
 
 // sweepSQL jumps from endpoint to endpoint in the index, so that it costs by
@@ -213,7 +224,7 @@ const sweepSQL = `with recursive e (company_id, endpoint_id, due_at) as (
 
 // sweep returns when each endpoint that has something queued has it due.
 func (s *store) sweep(ctx context.Context) ([]dueAt, error) {
-	return pg.Rows[dueAt](ctx, s.db, pg.AllCompanies(), sweepSQL)
+	return pg.Rows[dueAt](ctx, s.DB, pg.AllCompanies(), sweepSQL)
 }
 
 // abandonSQL fails what is due for endpoints that are disabled or deleted: a
@@ -234,7 +245,7 @@ func (s *store) abandon(ctx context.Context, due []dueAt, now time.Time) (n int6
 	if len(companies) == 0 {
 		return 0, nil
 	}
-	err = s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err = s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		tag, err := tx.Exec(ctx, abandonSQL, companies, endpoints, now)
 		n = tag.RowsAffected()
 		return err
@@ -254,7 +265,7 @@ func (s *store) release(ctx context.Context, jobs []*job, now time.Time) error {
 	for _, j := range jobs {
 		companies, ids, leases = append(companies, uuidOf(j.target.key.company)), append(ids, uuidOf(j.delivery)), append(leases, uuidOf(j.lease))
 	}
-	return s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return sized(ctx, tx, releaseSQL, []any{companies, ids, leases, now}, nil)
 	})
 }
@@ -265,6 +276,18 @@ const targetsSQL = `select e.company_id, e.id as endpoint_id, e.url, e.version, 
 	join endpoints e on e.company_id = w.company_id and e.id = w.endpoint_id and e.deleted_at is null
 	join endpoint_secrets s on s.company_id = e.company_id and s.endpoint_id = e.id
 	order by s.created_at desc, s.id desc`
+
+// target returns one endpoint as sending needs it.
+func (s *store) target(ctx context.Context, key endpointKey) (*target, error) {
+	targets, err := s.targets(ctx, []endpointKey{key})
+	if err == nil && len(targets) == 0 {
+		err = pgx.ErrNoRows
+	}
+	if err != nil {
+		return nil, pg.Missing(s.Fault(err), "endpoint")
+	}
+	return targets[0], nil
+}
 
 // targets returns endpoints as sending needs them; deleted ones are missing.
 func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, error) {
@@ -281,7 +304,7 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 	for _, k := range keys {
 		companies, endpoints = append(companies, uuidOf(k.company)), append(endpoints, uuidOf(k.endpoint))
 	}
-	rows, err := pg.Rows[row](ctx, s.db, pg.AllCompanies(), targetsSQL, companies, endpoints)
+	rows, err := pg.Rows[row](ctx, s.DB, pg.AllCompanies(), targetsSQL, companies, endpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +314,7 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 		key := endpointKey{r.CompanyID, r.EndpointID}
 		t := byKey[key]
 		if t == nil {
-			t = &target{key: key, version: r.Version, text: r.URL, warned: r.Warned}
+			t = &target{key: key, version: r.Version, rawURL: r.URL, warned: r.Warned}
 			if t.url, err = url.Parse(r.URL); err != nil {
 				return nil, err
 			}
@@ -305,7 +328,29 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 		if err != nil {
 			return nil, err
 		}
-		t.signers = append(t.signers, newSigner(secret))
+		t.signers = append(t.signers, message.NewSigner(secret))
 	}
 	return out, nil
+}
+
+// queueMost bounds how many deliveries a sample counts.
+const queueMost = 20000
+
+// queueSampleSQL walks the index of what is to be sent, which is as long as there
+// is such, and no longer.
+const queueSampleSQL = `select count(*) as pending,
+		coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest,
+		coalesce(extract(epoch from now() - min(due_at) filter (where endpoint_id <> all ($2::uuid[]))), 0)::float8 as due
+	from (select endpoint_id, created_at, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit $1) q`
+
+// queueSample says how much is to be sent.
+type queueSample struct {
+	Pending int64
+	Oldest  float64 // age of the oldest delivery, in seconds
+	Due     float64 // how long the first delivery has been due, in seconds
+}
+
+// sampleQueue returns a sample; what is due leaves out the endpoints in except.
+func (s *store) sampleQueue(ctx context.Context, except []id.WebhookEndpoint) (queueSample, error) {
+	return pg.One[queueSample](ctx, s.DB, pg.AllCompanies(), queueSampleSQL, queueMost, uuidsOf(except))
 }

@@ -2,87 +2,149 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
 
 const (
-	// What is replayed is due now; replayed_at says by which click. A delivery that
-	// is being sent has a lease, and stays as it is. Materialized, because a limit
-	// that is looked at again for each row is none.
-	replayManySQL = `with chosen as materialized (
+	lockDeliverySQL = deliverySQL + ` for no key update`
+
+	replaySQL = `update deliveries set state = 'pending', due_at = $3, tries = 0, finished_at = null, replayed_at = $3
+		where company_id = $1 and id = $2 and lease is null returning ` + deliveryColumns
+
+	// Materialized, as replaysSQL is.
+	replayFailedSQL = `with chosen as materialized (
 			select f.id from deliveries f join endpoints e on e.company_id = f.company_id and e.id = f.endpoint_id and e.enabled
-			where %s and f.lease is null
-			order by f.id limit %s for no key update of f skip locked)
-		update deliveries d set state = 'pending', due_at = %s, tries = 0, finished_at = null, replayed_at = %s
+			where f.company_id = $1 and f.state = 'failed' and not f.test and f.finished_at >= $2 and f.finished_at < $3
+				and ($4::uuid is null or f.endpoint_id = $4)
+			order by f.finished_at, f.id limit $5 for update of f skip locked)
+		update deliveries d set state = 'pending', due_at = $3, tries = 0, finished_at = null, replayed_at = $3
+		from chosen where d.company_id = $1 and d.id = chosen.id
+		returning d.endpoint_id`
+)
+
+// replay makes a delivery due now; one that is being sent stays as it is.
+func (s *store) replay(ctx context.Context, tx *pg.Tx, company id.Company, delivery id.WebhookDelivery, now time.Time) (Delivered, error) {
+	d, err := pg.GetInTx[Delivered](ctx, tx, "delivery", lockDeliverySQL, company, delivery)
+	if err != nil {
+		return d, err
+	}
+	e, err := pg.GetInTx[Endpoint](ctx, tx, "endpoint", endpointSQL, company, d.EndpointID)
+	if err != nil {
+		return d, err
+	}
+	if !e.Enabled {
+		return d, fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled")
+	}
+	rows, err := tx.Query(ctx, replaySQL, company, delivery, now)
+	if err != nil {
+		return d, err
+	}
+	again, err := pgx.CollectRows(rows, pgx.RowToStructByName[Delivered])
+	if err != nil || len(again) == 0 {
+		return d, err
+	}
+	return again[0], nil
+}
+
+// replayBatch is how many deliveries one commit replays.
+const replayBatch = 5000
+
+// replayFailed makes a batch of failed deliveries due now and returns the endpoint of
+// each. Deliveries that fail again after now are not taken a second time.
+func (s *store) replayFailed(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, now time.Time) (owners []id.WebhookEndpoint, err error) {
+	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		owners, err = collectOwners(tx.Query(ctx, replayFailedSQL, company, since, now, endpoint, replayBatch))
+		return err
+	})
+	return owners, err
+}
+
+const (
+	// A delivery that is being sent has a lease, and stays as it is. Materialized,
+	// because PostgreSQL may otherwise evaluate the subquery for each row, where its
+	// limit would mean nothing.
+	replaysSQL = `with chosen as materialized (
+			select f.id from deliveries f join endpoints e on e.company_id = f.company_id and e.id = f.endpoint_id and e.enabled
+			where f.company_id = $1 and f.lease is null`
+
+	makeDueSQL = ` for no key update of f skip locked)
+		update deliveries d set state = 'pending', due_at = $2, tries = 0, finished_at = null, replayed_at = $3
 		from chosen where d.company_id = $1 and d.id = chosen.id
 		returning d.endpoint_id`
 
 	countReplaysSQL = `select count(*) from (
 		select from deliveries f join endpoints e on e.company_id = f.company_id and e.id = f.endpoint_id and e.enabled
-		where %s limit %s) replays`
+		where f.company_id = $1`
 
-	countTestsSQL = `select count(*) from (select from deliveries f where %s limit %s) tests`
-
-	failedTestsCondition = `f.company_id = $1 and f.state = 'failed' and f.test and f.finished_at >= $2
-		and ($3::uuid is null or f.endpoint_id = $3)`
+	countTestsSQL = `select count(*) from (select from deliveries f where f.company_id = $1 and f.test`
 )
 
-// replays is the condition of what a filter held at an instant, and was not
+// narrowReplays adds to a statement what a filter held at an instant, and what was not
 // replayed since.
-func (q logQuery) replays(company id.Company, asOf time.Time) (condition string, args []any) {
-	condition, args = q.where("f.", company)
-	args = append(args, asOf)
-	n := len(args)
-	return condition + fmt.Sprintf(" and not f.test and f.created_at <= $%d and (f.replayed_at is null or f.replayed_at < $%d)", n, n), args
+func (f logFilter) narrowReplays(s *pg.Statement, asOf time.Time) {
+	f.narrow(s, "f.")
+	at := s.Arg(asOf)
+	s.SQL += " and not f.test and f.created_at <= " + at + " and (f.replayed_at is null or f.replayed_at < " + at + ")"
 }
 
 // countReplays counts them, up to a number.
-func (s *store) countReplays(ctx context.Context, company id.Company, q logQuery, asOf time.Time, most int) (int64, error) {
-	condition, args := q.replays(company, asOf)
-	args = append(args, most)
-	n, err := pg.One[int64](ctx, s.db, pg.For(company), fmt.Sprintf(countReplaysSQL, condition, fmt.Sprintf("$%d", len(args))), args...)
-	return n, pg.Fault(err, nil)
+func (s *store) countReplays(ctx context.Context, company id.Company, f logFilter, asOf time.Time, most int) (int64, error) {
+	sql := pg.Statement{SQL: countReplaysSQL, Args: []any{company}}
+	f.narrowReplays(&sql, asOf)
+	return s.count(ctx, company, sql, most)
 }
 
 // countTests counts the test deliveries that a filter held at an instant, up to a
 // number.
-func (s *store) countTests(ctx context.Context, company id.Company, q logQuery, asOf time.Time, most int) (int64, error) {
-	condition, args := q.where("f.", company)
-	args = append(args, asOf, most)
-	condition += fmt.Sprintf(" and f.test and f.created_at <= $%d", len(args)-1)
-	n, err := pg.One[int64](ctx, s.db, pg.For(company), fmt.Sprintf(countTestsSQL, condition, fmt.Sprintf("$%d", len(args))), args...)
-	return n, pg.Fault(err, nil)
+func (s *store) countTests(ctx context.Context, company id.Company, f logFilter, asOf time.Time, most int) (int64, error) {
+	sql := pg.Statement{SQL: countTestsSQL, Args: []any{company}}
+	f.narrow(&sql, "f.")
+	sql.And("f.created_at <= %s", asOf)
+	return s.count(ctx, company, sql, most)
 }
 
-// countFailedTests counts the test deliveries that failed since an instant, of an
+// countFailedTests counts the test deliveries that have failed since an instant, of one
 // endpoint or, if it is zero, of all, up to a number.
 func (s *store) countFailedTests(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since time.Time, most int) (int64, error) {
-	n, err := pg.One[int64](ctx, s.db, pg.For(company), fmt.Sprintf(countTestsSQL, failedTestsCondition, "$4"), company, since, endpoint, most)
-	return n, pg.Fault(err, nil)
+	sql := pg.Statement{SQL: countTestsSQL + ` and f.state = 'failed'`, Args: []any{company}}
+	sql.And("f.finished_at >= %s", since)
+	if !endpoint.IsZero() {
+		sql.And("f.endpoint_id = %s", endpoint)
+	}
+	return s.count(ctx, company, sql, most)
 }
 
-// replayBatch makes some of them due now, and returns the endpoint of each.
-func (s *store) replayBatch(ctx context.Context, tx *pg.Tx, company id.Company, q logQuery, asOf, now time.Time, most int) ([]id.WebhookEndpoint, error) {
-	condition, args := q.replays(company, asOf)
-	n := len(args) // the last one is asOf
-	args = append(args, now, most)
-	sql := fmt.Sprintf(replayManySQL, condition, fmt.Sprintf("$%d", n+2), fmt.Sprintf("$%d", n+1), fmt.Sprintf("$%d", n))
-	return endpoints(tx.Query(ctx, sql, args...))
+// count runs a statement that ends in the where-clause of what it counts.
+func (s *store) count(ctx context.Context, company id.Company, sql pg.Statement, most int) (int64, error) {
+	sql.SQL += " limit " + sql.Arg(most) + ") counted"
+	n, err := pg.One[int64](ctx, s.DB, pg.For(company), sql.SQL, sql.Args...)
+	return n, s.Fault(err)
 }
 
-// replayNamed makes deliveries due now, and returns the endpoint of each that could be.
-func (s *store) replayNamed(ctx context.Context, tx *pg.Tx, company id.Company, ids []id.UUID, now time.Time) ([]id.WebhookEndpoint, error) {
-	sql := fmt.Sprintf(replayManySQL, "f.company_id = $1 and f.id = any($2)", "$4", "$3", "$3")
-	return endpoints(tx.Query(ctx, sql, company, ids, now, mostNamed))
+// replayBatch makes a batch of a filter's deliveries due now and returns the endpoint
+// of each. Their replayed_at is when they were counted.
+func (s *store) replayBatch(ctx context.Context, tx *pg.Tx, company id.Company, r filteredReplay, most int) ([]id.WebhookEndpoint, error) {
+	sql := pg.Statement{SQL: replaysSQL, Args: []any{company, r.now, r.asOf}}
+	r.filter.narrowReplays(&sql, r.asOf)
+	sql.SQL += " order by f.id limit " + sql.Arg(most) + makeDueSQL
+	return collectOwners(tx.Query(ctx, sql.SQL, sql.Args...))
 }
 
-func endpoints(rows pgx.Rows, err error) ([]id.WebhookEndpoint, error) {
+// replayListed makes deliveries due now and returns the endpoint of each that could be.
+func (s *store) replayListed(ctx context.Context, tx *pg.Tx, company id.Company, ids []id.UUID, now time.Time) ([]id.WebhookEndpoint, error) {
+	sql := pg.Statement{SQL: replaysSQL, Args: []any{company, now, now}}
+	sql.And("f.id = any(%s)", ids)
+	sql.SQL += " order by f.id limit " + sql.Arg(maxIDs) + makeDueSQL
+	return collectOwners(tx.Query(ctx, sql.SQL, sql.Args...))
+}
+
+func collectOwners(rows pgx.Rows, err error) ([]id.WebhookEndpoint, error) {
 	if err != nil {
 		return nil, err
 	}

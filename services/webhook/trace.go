@@ -13,16 +13,13 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// cause is the request and the trace in which something happened; nil: not known.
-type cause map[string]string
-
-// text is the cause as JSON; nil: not known.
-func (c cause) text() *string {
-	if len(c) == 0 {
+// traceText returns the trace of a message as JSON; nil: it has none.
+func traceText(trace map[string]string) *string {
+	if len(trace) == 0 {
 		return nil
 	}
-	text, err := json.Marshal(c)
-	if err != nil { // a map of strings has none
+	text, err := json.Marshal(trace)
+	if err != nil { // not of a map of strings
 		return nil
 	}
 	s := string(text)
@@ -30,22 +27,22 @@ func (c cause) text() *string {
 }
 
 // startAttempt begins the span of a request to an endpoint, in the trace of what
-// it tells of. What belongs to none has none. The endpoint is not told: its traces
-// are not ours, and the message's id, which it gets, finds ours.
+// happened; without that trace there is no span. The request has no traceparent,
+// because the endpoint's traces are not ours; the message's id finds the span.
 func startAttempt(ctx context.Context, j *job) (context.Context, trace.Span) {
-	if j.body.trace["traceparent"] == "" || !telemetry.IsTracing() {
+	if j.trace["traceparent"] == "" || !telemetry.IsTracing() {
 		return ctx, trace.SpanFromContext(ctx)
 	}
 	attributes := []attribute.KeyValue{
 		attribute.String("http.request.method", "POST"),
 		attribute.String("server.address", j.target.url.Hostname()), attribute.Int("server.port", portOf(j.target.url)),
-		attribute.String("reservation.webhook.event", j.body.event), attribute.String("reservation.webhook.message_id", j.body.message.String()),
+		attribute.String("reservation.webhook.event", j.body.Event), attribute.String("reservation.webhook.message_id", j.body.Message.String()),
 		attribute.String("reservation.webhook.delivery_id", j.delivery.String()),
 	}
 	if j.tries > 0 {
 		attributes = append(attributes, attribute.Int("http.request.resend_count", j.tries))
 	}
-	return telemetry.Start(bus.Message{Trace: j.body.trace}.Context(ctx), "POST", trace.SpanKindClient, attributes...)
+	return telemetry.Start(bus.Message{Trace: j.trace}.Context(ctx), "POST", trace.SpanKindClient, attributes...)
 }
 
 func portOf(u *url.URL) int {
@@ -55,7 +52,7 @@ func portOf(u *url.URL) int {
 	return 443
 }
 
-// endAttempt says what came of it.
+// endAttempt ends the span with the result.
 func endAttempt(span trace.Span, r *result) {
 	if r.status > 0 {
 		span.SetAttributes(attribute.Int("http.response.status_code", r.status))

@@ -26,9 +26,11 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
+	"reservation.dev/platform/webhookevent"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 	"reservation.dev/services/webhook/migrations"
 )
 
@@ -57,17 +59,18 @@ func quick() Delivery {
 	}
 }
 
-type others struct{}
+// otherServices are stand-ins for the customer service and auth.
+type otherServices struct{}
 
-func (others) Customers(_ context.Context, _ id.Company, customers []string) (map[string]person, error) {
-	out := map[string]person{}
+func (otherServices) Customers(_ context.Context, _ id.Company, customers []string) (map[string]message.Person, error) {
+	out := map[string]message.Person{}
 	for _, c := range customers {
-		out[c] = person{id: c, firstName: "Zoë", lastName: "O'Brien", email: "zoe@example.com"}
+		out[c] = message.Person{ID: c, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com"}
 	}
 	return out, nil
 }
 
-func (others) Currency(context.Context, id.Company) (string, error) { return "EUR", nil }
+func (otherServices) Currency(context.Context, id.Company) (string, error) { return "EUR", nil }
 
 func open(t testing.TB, settings Delivery) *world {
 	t.Helper()
@@ -88,7 +91,7 @@ func openStopped(t testing.TB, settings Delivery) *world {
 	settings.CAFile = testCA(t)
 	w := &world{t: t, db: db, issuer: tokentest.New(t), company: id.New[id.Company](), settings: settings, sealer: sealer}
 	w.engine = w.newEngine()
-	w.intake = NewIntake(w.engine, others{})
+	w.intake = NewIntake(w.engine, otherServices{})
 	w.server = NewServer(w.engine)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	webhookv1.RegisterWebhookServiceServer(srv, w.server)
@@ -170,10 +173,7 @@ func (w *world) as(company id.Company) context.Context {
 func (w *world) endpoint(url string) *webhookv1.CreateEndpointResponse {
 	w.t.Helper()
 	res, err := w.client.CreateEndpoint(w.as(w.company), &webhookv1.CreateEndpointRequest{
-		Url: url, Events: []webhookv1.EventType{
-			webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED,
-			webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED,
-		},
+		Url: url, Events: webhookevent.Types(),
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -201,7 +201,7 @@ func bookingEvent(company id.Company, kind bookingv1.EventType) bus.Message {
 	if err != nil {
 		panic(err)
 	}
-	return bus.Message{ID: id.NewUUID(), Company: company, Subject: subjectBookingConfirmed, Payload: payload, OccurredAt: now}
+	return bus.Message{ID: id.NewUUID(), Company: company, Subject: "booking.v1.booking_confirmed", Payload: payload, OccurredAt: now}
 }
 
 func passEvent(company id.Company, purchase *passv1.PassPurchase) bus.Message {
@@ -215,7 +215,7 @@ func passEvent(company id.Company, purchase *passv1.PassPurchase) bus.Message {
 	if err != nil {
 		panic(err)
 	}
-	return bus.Message{ID: id.NewUUID(), Company: company, Subject: subjectCustomerPassAssigned, Payload: payload, OccurredAt: time.Now()}
+	return bus.Message{ID: id.NewUUID(), Company: company, Subject: "pass.v1.customer_pass_assigned", Payload: payload, OccurredAt: time.Now()}
 }
 
 // consume is what the bus does with events.
@@ -233,7 +233,7 @@ func (w *world) bookings(n int) []string {
 	ids := make([]string, n)
 	for i := range events {
 		events[i] = classBooking(w.company)
-		ids[i] = messageID(events[i].ID, eventRegistrationCreated).String()
+		ids[i] = id.WebhookMessage(events[i].ID).String()
 	}
 	for len(events) > 0 {
 		batch := events[:min(len(events), intakeBatch)]

@@ -1,4 +1,4 @@
-package webhook
+package message
 
 import (
 	"crypto/hmac"
@@ -42,29 +42,39 @@ func verifyJWT(t *testing.T, token string, s Secret) map[string]any {
 	return decode(parts[1])
 }
 
+// signersAt returns the signers of the secrets that are valid at an instant.
+func signersAt(all []Secret, at time.Time) []Signer {
+	var signers []Signer
+	for _, s := range ValidSecrets(all, at) {
+		signers = append(signers, NewSigner(s))
+	}
+	return signers
+}
+
 func TestSigning(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 29, 9, 30, 0, 0, time.UTC)
-	older, newer := newSecret(id.NewUUID(), now.Add(-time.Hour)), newSecret(id.NewUUID(), now)
-	older.ExpiresAt = now.Add(rotationOverlap)
+	older, newer := NewSecret(id.NewUUID(), now.Add(-time.Hour)), NewSecret(id.NewUUID(), now)
+	older.ExpiresAt = now.Add(RotationOverlap)
 	message := id.New[id.WebhookMessage]()
 	// A title that looks like the envelope's member must not be taken for it.
 	data := []byte(`{"eventTitle":"a,\"data\":{}"}`)
-	body := newSignedBody(message, eventRegistrationCreated, now, newEnvelope(message, eventRegistrationCreated, now, true, data))
-	get := func(headers []header, name string) string {
+	body := NewBody(message, "registration.created", now, TestEnvelope(message, "registration.created", now, data))
+	get := func(headers []Header, name string) string {
 		for _, h := range headers {
-			if h.name == name {
-				return h.value
+			if h.Name == name {
+				return h.Value
 			}
 		}
 		return ""
 	}
 	t.Run("the JWT has the claims of the envelope and the digest of the body", func(t *testing.T) {
-		headers := sign("reservation", signersAt([]Secret{newer}, now), body, now)
+		headers := Sign("reservation", signersAt([]Secret{newer}, now), body, now)
 		claims := verifyJWT(t, get(headers, headerSignature), newer)
-		sum := sha256.Sum256(body.body)
+		sum := sha256.Sum256(body.JSON)
 		for name, want := range map[string]any{
 			"iss": "reservation", "iat": float64(now.Unix()), "exp": float64(now.Unix() + 300), "jti": message.String(),
-			"event": eventRegistrationCreated, "timestamp": "2026-03-29T09:30:00Z", "body_sha256": hex.EncodeToString(sum[:]),
+			"event": "registration.created", "timestamp": "2026-03-29T09:30:00Z", "body_sha256": hex.EncodeToString(sum[:]),
 		} {
 			if claims[name] != want {
 				t.Errorf("%s is %v, want %v", name, claims[name], want)
@@ -78,26 +88,26 @@ func TestSigning(t *testing.T) {
 		}
 	})
 	t.Run("the Standard Webhooks signature is of id, timestamp and body", func(t *testing.T) {
-		headers := sign("reservation", signersAt([]Secret{newer}, now), body, now)
+		headers := Sign("reservation", signersAt([]Secret{newer}, now), body, now)
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(newer.Text(), "whsec_"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(get(headers, headerStandardID) + "." + get(headers, headerStandardTimestamp) + "." + string(body.body)))
+		mac.Write([]byte(get(headers, headerStandardID) + "." + get(headers, headerStandardTimestamp) + "." + string(body.JSON)))
 		if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); get(headers, headerStandardSignature) != want {
 			t.Errorf("got %s, want %s", get(headers, headerStandardSignature), want)
 		}
 	})
 	t.Run("during a rotation both secrets sign, and after it the new one (8)", func(t *testing.T) {
-		headers := sign("reservation", signersAt([]Secret{older, newer}, now), body, now)
+		headers := Sign("reservation", signersAt([]Secret{older, newer}, now), body, now)
 		verifyJWT(t, get(headers, headerSignature), newer)
 		verifyJWT(t, get(headers, headerPrevious), older)
 		if n := len(strings.Fields(get(headers, headerStandardSignature))); n != 2 {
 			t.Errorf("%d signatures, want 2", n)
 		}
 		after := signersAt([]Secret{older, newer}, older.ExpiresAt)
-		if len(after) != 1 || after[0].secret.ID != newer.ID {
+		if len(after) != 1 || after[0].Secret.ID != newer.ID {
 			t.Errorf("%d signers after it", len(after))
 		}
 	})

@@ -1,0 +1,161 @@
+package message
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/webhookevent"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+// NewCatalogue returns the domain events, by their subjects, and the webhook events
+// that follow from each. If there are several, the message of the first has the
+// identifier of the domain event, so their order must not change.
+func NewCatalogue() Catalogue {
+	return Catalogue{
+		newSource("booking.v1.booking_confirmed", registrationCreated(), eventPurchased()),
+		newSource("pass.v1.customer_pass_assigned", passPurchased()),
+	}
+}
+
+// Catalogue knows every webhook event.
+type Catalogue []source
+
+// kind is a webhook event that follows from domain events of type E.
+type kind[E proto.Message] struct {
+	event webhookv1.EventType
+	// read returns the draft of e's message, without Message; nil if e makes none.
+	read func(e E) (*Draft, error)
+	// sample returns a made-up domain event, which a test delivery is made of.
+	sample func(now time.Time) E
+}
+
+// Draft is a message that lacks what other services know.
+type Draft struct {
+	Message       Message // without JSON
+	Customer      string  // identifier of the customer whom it is about
+	NeedsCustomer bool    // the record of Customer
+	NeedsCurrency bool    // the company's currency
+	data          func(r Records) []byte
+}
+
+// Records are facts of other services that a draft needs.
+type Records struct {
+	Customer Person
+	Currency string
+}
+
+// source is a domain event.
+type source struct {
+	subject string
+	events  []string // webhook events that follow from it
+	// read returns the drafts of a domain event's messages in the order of events; nil
+	// for events without one.
+	read func(payload []byte) ([]*Draft, error)
+	// sample returns the draft of a test delivery; nil for events of other sources.
+	sample func(event string, now time.Time) (*Draft, error)
+}
+
+// newSource returns the domain event of a subject.
+func newSource[M any, E interface {
+	*M
+	proto.Message
+}](subject string, kinds ...kind[E]) source {
+	s := source{subject: subject}
+	for _, k := range kinds {
+		s.events = append(s.events, webhookevent.Name(k.event))
+	}
+	s.read = func(payload []byte) ([]*Draft, error) {
+		e := E(new(M))
+		if err := proto.Unmarshal(payload, e); err != nil {
+			return nil, err
+		}
+		drafts := make([]*Draft, len(kinds))
+		for i, k := range kinds {
+			var err error
+			if drafts[i], err = k.read(e); err != nil {
+				return nil, err
+			}
+		}
+		return drafts, nil
+	}
+	s.sample = func(event string, now time.Time) (*Draft, error) {
+		for i, k := range kinds {
+			if s.events[i] == event {
+				return k.read(k.sample(now))
+			}
+		}
+		return nil, nil
+	}
+	return s
+}
+
+// Subjects returns the subjects of the domain events.
+func (c Catalogue) Subjects() []string {
+	subjects := make([]string, len(c))
+	for i, s := range c {
+		subjects[i] = s.subject
+	}
+	return subjects
+}
+
+// Complete returns the message with what other services know.
+func (d Draft) Complete(r Records) Message {
+	m := d.Message
+	m.JSON = Envelope(m.ID, m.Event, m.OccurredAt, d.data(r))
+	return m
+}
+
+// Drafts returns the drafts of the messages that a domain event makes: none if its
+// subject is not in the catalogue.
+func (c Catalogue) Drafts(e bus.Message) ([]Draft, error) {
+	for _, s := range c {
+		if s.subject == e.Subject {
+			drafts, err := s.drafts(e)
+			if err != nil {
+				return nil, fmt.Errorf("%s %s: %w", e.Subject, e.ID, err)
+			}
+			return drafts, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s source) drafts(e bus.Message) ([]Draft, error) {
+	read, err := s.read(e.Payload)
+	if err != nil {
+		return nil, err
+	}
+	drafts := make([]Draft, 0, len(read))
+	for i, d := range read {
+		if d == nil {
+			continue
+		}
+		d.Message = Message{ID: id.WebhookMessage(e.ID), Company: e.Company, Event: s.events[i], OccurredAt: e.OccurredAt, Trace: e.Trace}
+		if i > 0 {
+			d.Message.ID = derivedID(e.ID, s.events[i])
+		}
+		d.Message.Customer, _ = id.Parse[id.Customer](d.Customer) // nobody, if it is not an identifier
+		drafts = append(drafts, *d)
+	}
+	return drafts, nil
+}
+
+// Sample returns the data of a test delivery: what a real message shows, of a made-up
+// domain event at the time now.
+func (c Catalogue) Sample(event string, now time.Time) ([]byte, error) {
+	for _, s := range c {
+		draft, err := s.sample(event, now)
+		if err != nil {
+			return nil, err
+		}
+		if draft != nil {
+			return draft.data(Records{Customer: samplePerson(), Currency: "GBP"}), nil
+		}
+	}
+	return nil, fmt.Errorf("webhook event %q has no sample", event)
+}

@@ -1,0 +1,68 @@
+// Package message makes what endpoints receive: the JSON of a message, which follows
+// from one domain event, and its signatures.
+//
+// catalogue.go lists the domain events and the messages that each makes. A webhook
+// event has a file of its own.
+package message
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// Message is what endpoints receive about one domain event.
+type Message struct {
+	ID         id.WebhookMessage
+	Company    id.Company
+	Event      string
+	OccurredAt time.Time
+	JSON       []byte
+	Customer   id.Customer       // whom it is about; zero: nobody
+	Trace      map[string]string // the request and the trace of the domain event
+}
+
+// derivedID returns the identifier of a further message that a domain event makes:
+// always the same one. The first message has the identifier of the domain event.
+func derivedID(event id.UUID, name string) id.WebhookMessage {
+	sum := sha256.Sum256(append([]byte(name), event[:]...))
+	out := event
+	copy(out[6:], sum[:])
+	out[6] = out[6]&0x0f | 0x70 // version 7
+	out[8] = out[8]&0x3f | 0x80
+	return id.WebhookMessage(out)
+}
+
+// Envelope returns the JSON of a message.
+func Envelope(message id.WebhookMessage, event string, at time.Time, data []byte) []byte {
+	return envelope(message, event, at, nil, data)
+}
+
+// TestEnvelope returns the JSON of a test delivery.
+func TestEnvelope(message id.WebhookMessage, event string, at time.Time, data []byte) []byte {
+	return envelope(message, event, at, []byte(`,"test":true`), data)
+}
+
+var dataMember = []byte(`,"data":`)
+
+// envelope writes data last, and behind members that cannot contain its name (see
+// dataOf).
+func envelope(message id.WebhookMessage, event string, at time.Time, mark, data []byte) []byte {
+	b := make([]byte, 0, len(data)+160)
+	b = append(append(b, `{"id":"`...), message.String()...)
+	b = append(append(b, `","event":"`...), event...)
+	b = appendInstant(append(b, `","timestamp":`...), at)
+	b = append(append(append(b, mark...), dataMember...), data...)
+	return append(b, '}')
+}
+
+// dataOf returns the member data of an envelope.
+func dataOf(body []byte) []byte {
+	i := bytes.Index(body, dataMember)
+	if i < 0 || body[len(body)-1] != '}' {
+		return []byte("null")
+	}
+	return body[i+len(dataMember) : len(body)-1]
+}
