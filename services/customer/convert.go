@@ -2,12 +2,16 @@ package customer
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 func message(c Customer) *customerv1.Customer {
@@ -107,4 +111,65 @@ func since(t *timestamppb.Timestamp) (time.Time, error) {
 		return time.Time{}, fault.InvalidParameter("updated_since", "format", "is not an instant")
 	}
 	return t.AsTime(), nil
+}
+
+// imported checks one line and makes a customer of it.
+func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
+	var check checks
+	reference := check.text("reference", line.GetReference(), 1, maxReference)
+	c := check.customer(Customer{
+		FirstName: line.GetFirstName(), LastName: line.GetLastName(), Email: line.GetEmail(), Mobile: line.GetMobile(), Archived: line.GetArchived(),
+	})
+	c.ID, c.Reference, c.Version, c.CreatedAt, c.UpdatedAt = id.Customer(s.newID()), &reference, 1, now, now
+	if line.GetCreatedAt() != nil {
+		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)
+		if line.GetCreatedAt().CheckValid() != nil || c.CreatedAt.After(now) || c.CreatedAt.Year() < 1900 {
+			check.add("created_at", "range", "must be an instant of the past, not before 1900")
+		}
+	}
+	return c, check.err()
+}
+
+func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {
+	r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED
+	if len(f.Fields) > 0 {
+		r.Field, r.Rule, r.Message = f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message
+	}
+}
+
+// storable leaves out what no reference is, and PostgreSQL would not take.
+func storable(references []string) []string {
+	list := make([]string, 0, len(references))
+	for _, r := range references {
+		if r != "" && utf8.ValidString(r) && !strings.ContainsRune(r, 0) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// erasureMessage tells how far an erasure is. A service's progress is that of the
+// rounds since it was last asked for.
+func erasureMessage(e Erasure, answers []erasureAnswer) *privacyv1.Erasure {
+	m := &privacyv1.Erasure{CustomerId: e.Customer.String(), RequestedBy: e.RequestedBy, RequestedAt: timestamppb.New(e.RequestedAt)}
+	if e.EventsRemovedAt != nil {
+		m.EventsRemovedAt = timestamppb.New(*e.EventsRemovedAt)
+	}
+	if e.CompletedAt != nil {
+		m.CompletedAt = timestamppb.New(*e.CompletedAt)
+	}
+	for _, service := range erasers() {
+		p := &privacyv1.ErasureProgress{Service: service}
+		for _, a := range answers {
+			switch {
+			case a.Service != service || a.Round <= e.LastRound-rounds:
+			case a.Round == e.LastRound:
+				p.ConfirmedAt = timestamppb.New(a.ErasedAt)
+			default:
+				p.ErasedAt = timestamppb.New(a.ErasedAt)
+			}
+		}
+		m.Services = append(m.Services, p)
+	}
+	return m
 }

@@ -169,3 +169,13 @@ func (c *Customer) expect(version *int64) error {
 	}
 	return fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the customer has changed since it was read")
 }
+
+// ReasonEmailExists is the reason of a fault about an address that another
+// customer of the company has.
+const ReasonEmailExists = "EMAIL_ALREADY_EXISTS"
+
+func emailExists() *fault.Error {
+	f := fault.Refuse(ReasonEmailExists, "another customer has this e-mail address")
+	f.Fields = []fault.Field{{Field: "email", Rule: "unique", Message: "belongs to another customer"}}
+	return f
+}

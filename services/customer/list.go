@@ -20,14 +20,6 @@ type order struct {
 	desc bool
 }
 
-// direction returns the SQL of the direction, and what is behind a row in it.
-func (o order) direction() (sql, beyond string) {
-	if o.desc {
-		return " desc", "<"
-	}
-	return "", ">"
-}
-
 // at is the instant by which a customer is sorted.
 func (o order) at(c Customer) time.Time {
 	if o.by == byUpdated {
@@ -137,88 +129,4 @@ func (o order) cursor(token string) (cursor, error) {
 		return c, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
 	}
 	return c, nil
-}
-
-// page returns the statement of the page and one customer more, who tells
-// whether there is another page.
-func (l list) page(company id.Company) (sql string, args []any) {
-	after, f := l.after, l.filter
-	if l.order.by == byUpdated && !l.order.desc {
-		// Of two bounds PostgreSQL picks one to begin at: give it the later one.
-		if after.at.Before(f.since) {
-			after = cursor{at: f.since}
-		}
-		f.since = time.Time{}
-	}
-	w := f.where(company)
-	direction, beyond := l.order.direction()
-	keys := "id" + direction
-	if l.order.by == "" {
-		w.add("id "+beyond+" %s", [16]byte(after.id))
-	} else {
-		keys = l.order.by + direction + ", " + keys
-		w.add("("+l.order.by+", id) "+beyond+" (%s, %s)", after.at, [16]byte(after.id))
-	}
-	return "select " + columns + " from customers where " + w.sql + " order by " + keys +
-		" limit " + w.place(l.size+1) + " offset " + w.place(l.offset), w.args
-}
-
-// total returns the statement of how many customers match: the kept counters, or
-// a count that reads an index alone, of a search no further than it is asked for.
-func (l list) total(company id.Company) (sql string, args []any) {
-	f := l.filter
-	kept := f
-	kept.archived = nil
-	if kept.isZero() {
-		switch {
-		case f.archived == nil:
-			return totalSQL, []any{company}
-		case *f.archived:
-			return totalArchivedSQL, []any{company}
-		}
-		return totalCurrentSQL, []any{company}
-	}
-	w := f.where(company)
-	if l.most == 0 {
-		return "select count(*) from customers where " + w.sql, w.args
-	}
-	return "select count(*) from (select 1 from customers where " + w.sql + " limit " + w.place(l.most) + ") few", w.args
-}
-
-func (f filter) where(company id.Company) *conditions {
-	w := &conditions{sql: "company_id = $1 and deleted_at is null", args: []any{company}}
-	if f.archived != nil {
-		w.add("archived = %s", *f.archived)
-	}
-	if f.email != "" {
-		w.add("email_key = lower(%s)", f.email)
-	}
-	if f.match != nil {
-		f.match.where(w)
-	}
-	if !f.since.IsZero() {
-		w.add("updated_at >= %s", f.since)
-	}
-	return w
-}
-
-// conditions is the where clause of a statement, and its arguments.
-type conditions struct {
-	sql  string
-	args []any
-}
-
-// place adds an argument and returns its placeholder.
-func (c *conditions) place(arg any) string {
-	c.args = append(c.args, arg)
-	return fmt.Sprintf("$%d", len(c.args))
-}
-
-// add joins a condition, in which each %s stands for the next argument.
-func (c *conditions) add(sql string, args ...any) {
-	places := make([]any, len(args))
-	for i, arg := range args {
-		places[i] = c.place(arg)
-	}
-	c.sql += " and " + fmt.Sprintf(sql, places...)
 }

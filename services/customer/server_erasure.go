@@ -3,9 +3,6 @@ package customer
 import (
 	"context"
 
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -151,57 +148,4 @@ func (s Erasures) ListErasures(ctx context.Context, req *privacyv1.ListErasuresR
 		resp.Erasures = append(resp.Erasures, erasureMessage(e, answers[e.Customer]))
 	}
 	return resp, nil
-}
-
-// erasureMessage tells how far an erasure is. A service's progress is that of the
-// rounds since it was last asked for.
-func erasureMessage(e Erasure, answers []erasureAnswer) *privacyv1.Erasure {
-	m := &privacyv1.Erasure{CustomerId: e.Customer.String(), RequestedBy: e.RequestedBy, RequestedAt: timestamppb.New(e.RequestedAt)}
-	if e.EventsRemovedAt != nil {
-		m.EventsRemovedAt = timestamppb.New(*e.EventsRemovedAt)
-	}
-	if e.CompletedAt != nil {
-		m.CompletedAt = timestamppb.New(*e.CompletedAt)
-	}
-	for _, service := range erasers() {
-		p := &privacyv1.ErasureProgress{Service: service}
-		for _, a := range answers {
-			switch {
-			case a.Service != service || a.Round <= e.LastRound-rounds:
-			case a.Round == e.LastRound:
-				p.ConfirmedAt = timestamppb.New(a.ErasedAt)
-			default:
-				p.ErasedAt = timestamppb.New(a.ErasedAt)
-			}
-		}
-		m.Services = append(m.Services, p)
-	}
-	return m
-}
-
-// exportCustomerSQL leaves out what is derived from the other columns, and the mark of
-// a deletion.
-const exportCustomerSQL = `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key', 'mobile_digits', 'mobile_key', 'mobile_end',
-		'search', 'deletion_unconfirmed']
-	from customers c where company_id = $1 and id = $2`
-
-// NewExporter serves what is stored about a customer.
-func NewExporter(db *pg.DB) *privacy.Exporter {
-	s := newStore(db)
-	names := map[string]func(id.UUID) string{"id": privacy.Named[id.Customer]}
-	return &privacy.Exporter{
-		Service: "customer", DB: db,
-		Exists: func(stream grpc.ServerStream, company id.Company, customer id.Customer) error {
-			list, err := s.batch(stream.Context(), company, []id.Customer{customer}, nil, true)
-			if err == nil && len(list) == 0 {
-				return missing()
-			}
-			return err
-		},
-		Collections: []privacy.Collection{
-			{Kind: "customer", Names: names, SQL: exportCustomerSQL},
-			{Kind: "erasure", Names: names, SQL: `select customer_id, to_jsonb(e) - array['customer_id', 'reference_digest', 'round', 'last_round']
-				from customer_erasures e where company_id = $1 and customer_id = $2`},
-		},
-	}
 }

@@ -116,93 +116,6 @@ const slots = 16
 
 func slot() int16 { return int16(rand.IntN(slots)) }
 
-const (
-	totalSQL         = `select coalesce(sum(live), 0)::bigint from customer_counts where company_id = $1`
-	totalArchivedSQL = `select coalesce(sum(archived), 0)::bigint from customer_counts where company_id = $1`
-	totalCurrentSQL  = `select coalesce(sum(live) - sum(archived), 0)::bigint from customer_counts where company_id = $1`
-)
-
-// listed is a page of a list.
-type listed struct {
-	customers []Customer
-	tier      tier   // of the last customer
-	next      string // the token of the next page; "": there is none
-	total     int64
-}
-
-// add appends the rows of a statement of a list, which has at most one more row than the
-// page has room for.
-func (p *listed) add(l list, rows []Customer) {
-	fitting := rows[:min(len(rows), l.size)]
-	if len(fitting) > 0 {
-		p.customers, p.tier = append(p.customers, fitting...), l.tier()
-	}
-	if len(rows) > len(fitting) {
-		p.next = l.order.token(p.tier, p.customers[len(p.customers)-1])
-	}
-}
-
-// list returns a page of a list and how many customers match in all.
-func (s *store) list(ctx context.Context, company id.Company, l list) (listed, error) {
-	if len(l.filter.query) > 0 {
-		return s.search(ctx, company, l)
-	}
-	return s.page(ctx, company, l)
-}
-
-// page is list without a query.
-func (s *store) page(ctx context.Context, company id.Company, l list) (out listed, err error) {
-	var rows []Customer
-	err = s.read(ctx, company, l, l.pageQuery(company, &rows), l.totalQuery(company, &out.total))
-	out.add(l, rows)
-	return out, err
-}
-
-// rows returns the customers of a page and one more, if there is one.
-func (s *store) rows(ctx context.Context, company id.Company, l list) (rows []Customer, err error) {
-	err = s.read(ctx, company, l, l.pageQuery(company, &rows))
-	return rows, err
-}
-
-// count returns how many customers match, as far as the list counts them.
-func (s *store) count(ctx context.Context, company id.Company, l list) (total int64, err error) {
-	err = s.read(ctx, company, l, l.totalQuery(company, &total))
-	return total, err
-}
-
-func (s *store) read(ctx context.Context, company id.Company, l list, queries ...pg.Query) error {
-	if l.filter.match != nil {
-		queries = append([]pg.Query{planSearch()}, queries...)
-	}
-	return pg.Fault(s.db.Read(ctx, pg.For(company), queries...), nil)
-}
-
-func (l list) pageQuery(company id.Company, into *[]Customer) pg.Query {
-	sql, args := l.page(company)
-	return pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[Customer])
-		return err
-	}}
-}
-
-func (l list) totalQuery(company id.Company, into *int64) pg.Query {
-	sql, args := l.total(company)
-	return pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
-		rows.Next()
-		return rows.Scan(into)
-	}}
-}
-
-const planSearchSQL = `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
-
-// planSearch makes PostgreSQL plan a search for its words: it walks the list for one
-// letter and uses an index for a rare name. A generic plan would do the same for both.
-// For what most customers have, the planner would read the table from its beginning,
-// where a company may have nobody.
-func planSearch() pg.Query {
-	return pg.Query{SQL: planSearchSQL, Scan: func(pgx.Rows) error { return nil }}
-}
-
 // The columns of an export; the column constants name them by their place.
 const (
 	exportColumns = `id, first_name, last_name, email, mobile, archived, created_at, updated_at`
@@ -284,4 +197,23 @@ func (s *store) byReference(ctx context.Context, tx *pg.Tx, company id.Company, 
 		return nil
 	})
 	return found, err
+}
+
+const (
+	unconfirmedSQL = `select deletion_unconfirmed from customers where company_id = $1 and id = $2`
+
+	confirmedSQL = `update customers set deletion_unconfirmed = false where company_id = $1 and id = $2 and deletion_unconfirmed`
+)
+
+// unconfirmed reports whether the deletion of a customer is to be confirmed.
+func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (is bool, err error) {
+	err = tx.QueryRow(ctx, unconfirmedSQL, company, customer).Scan(&is)
+	return is, err
+}
+
+// confirmed takes the mark off a confirmed deletion, and reports whether it was
+// there: of concurrent requests one does.
+func (s *store) confirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
+	tag, err := tx.Exec(ctx, confirmedSQL, company, customer)
+	return tag.RowsAffected() > 0, err
 }

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
-	"time"
-	"unicode/utf8"
 
 	"google.golang.org/grpc"
 
@@ -129,39 +126,4 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 		}
 	}
 	return results, nil
-}
-
-// imported checks one line and makes a customer of it.
-func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
-	var check checks
-	reference := check.text("reference", line.GetReference(), 1, maxReference)
-	c := check.customer(Customer{
-		FirstName: line.GetFirstName(), LastName: line.GetLastName(), Email: line.GetEmail(), Mobile: line.GetMobile(), Archived: line.GetArchived(),
-	})
-	c.ID, c.Reference, c.Version, c.CreatedAt, c.UpdatedAt = id.Customer(s.newID()), &reference, 1, now, now
-	if line.GetCreatedAt() != nil {
-		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)
-		if line.GetCreatedAt().CheckValid() != nil || c.CreatedAt.After(now) || c.CreatedAt.Year() < 1900 {
-			check.add("created_at", "range", "must be an instant of the past, not before 1900")
-		}
-	}
-	return c, check.err()
-}
-
-func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {
-	r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED
-	if len(f.Fields) > 0 {
-		r.Field, r.Rule, r.Message = f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message
-	}
-}
-
-// storable leaves out what no reference is, and PostgreSQL would not take.
-func storable(references []string) []string {
-	list := make([]string, 0, len(references))
-	for _, r := range references {
-		if r != "" && utf8.ValidString(r) && !strings.ContainsRune(r, 0) {
-			list = append(list, r)
-		}
-	}
-	return list
 }

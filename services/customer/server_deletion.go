@@ -2,8 +2,6 @@ package customer
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -23,13 +21,6 @@ import (
 // If the caller never repeats, the mark stays, and only a deletion reads it. Booking
 // then takes the deletion from the event. Pass does not consume the event: it asks
 // this service before it gives a pass, and it redeems credits for booking alone.
-
-// Confirmer has the services that act in a customer's name confirm a deletion.
-type Confirmer interface {
-	// ConfirmDeletion returns nil once no replica of any of them serves the
-	// customer. It reads the company and the token from ctx.
-	ConfirmDeletion(ctx context.Context, customer id.Customer) error
-}
 
 // confirmationTimeout is less than what callers wait for an answer, and more than
 // an ordinary commit that is under way takes.
@@ -105,40 +96,4 @@ func (s *Server) confirm(ctx context.Context, customer id.Customer) error {
 			With("deletion", "unconfirmed").After(time.Second).Because(err)
 	}
 	return nil
-}
-
-const (
-	unconfirmedSQL = `select deletion_unconfirmed from customers where company_id = $1 and id = $2`
-
-	confirmedSQL = `update customers set deletion_unconfirmed = false where company_id = $1 and id = $2 and deletion_unconfirmed`
-)
-
-// unconfirmed reports whether the deletion of a customer is to be confirmed.
-func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (is bool, err error) {
-	err = tx.QueryRow(ctx, unconfirmedSQL, company, customer).Scan(&is)
-	return is, err
-}
-
-// confirmed takes the mark off a confirmed deletion, and reports whether it was
-// there: of concurrent requests one does.
-func (s *store) confirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
-	tag, err := tx.Exec(ctx, confirmedSQL, company, customer)
-	return tag.RowsAffected() > 0, err
-}
-
-// ConfirmationClient asks services to confirm deletions, with the caller's own
-// token: they read the customer themselves, and so need not trust it.
-type ConfirmationClient []customerv1.CustomerDeletionServiceClient
-
-// ConfirmDeletion implements Confirmer: it asks all services at once.
-func (c ConfirmationClient) ConfirmDeletion(ctx context.Context, customer id.Customer) error {
-	faults := make([]error, len(c))
-	var all sync.WaitGroup
-	for i, client := range c {
-		all.Go(func() {
-			_, faults[i] = client.ConfirmCustomerDeletion(ctx, &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer.String()})
-		})
-	}
-	all.Wait()
-	return errors.Join(faults...)
 }
