@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -15,19 +17,57 @@ import (
 )
 
 func message(c Customer) *customerv1.Customer {
-	return &customerv1.Customer{
-		Id: c.ID.String(), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Mobile: c.Mobile,
-		Archived: c.Archived, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
-		Version: c.Version, DeletedAt: optional(c.DeletedAt), Reference: referenceOf(c),
+	m := &customerv1.Customer{
+		Id: c.ID.String(), Reference: referenceOf(c), Archived: c.Archived, Version: c.Version,
+		CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt), DeletedAt: timestamp(c.DeletedAt),
 	}
+	writeFields(m, c)
+	return m
 }
 
 func snapshot(c Customer) *customerv1.CustomerSnapshot {
-	return &customerv1.CustomerSnapshot{
-		Id: c.ID.String(), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Mobile: c.Mobile,
-		Archived: c.Archived, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
-		DeletedAt: optional(c.DeletedAt), Version: c.Version, Reference: referenceOf(c),
+	m := &customerv1.CustomerSnapshot{
+		Id: c.ID.String(), Reference: referenceOf(c), Archived: c.Archived, Version: c.Version,
+		CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt), DeletedAt: timestamp(c.DeletedAt),
 	}
+	writeFields(m, c)
+	return m
+}
+
+// writeFields sets the fields of a customer in a message that has them.
+func writeFields(m proto.Message, c Customer) {
+	message := m.ProtoReflect()
+	all := message.Descriptor().Fields()
+	for _, f := range Fields() {
+		message.Set(all.ByName(protoreflect.Name(f.Name)), protoreflect.ValueOfString(*f.Value(&c)))
+	}
+}
+
+// readFields returns the fields that a message sets, by name.
+func readFields(m proto.Message) map[string]string {
+	message := m.ProtoReflect()
+	all := message.Descriptor().Fields()
+	set := map[string]string{}
+	for _, f := range Fields() {
+		if d := all.ByName(protoreflect.Name(f.Name)); message.Has(d) {
+			set[f.Name] = message.Get(d).String()
+		}
+	}
+	return set
+}
+
+// described returns the customer that a request describes, without what the service
+// adds.
+func described(m interface {
+	proto.Message
+	GetArchived() bool
+}) Customer {
+	c := Customer{Archived: m.GetArchived()}
+	set := readFields(m)
+	for _, f := range Fields() {
+		*f.Value(&c) = set[f.Name]
+	}
+	return c
 }
 
 func referenceOf(c Customer) string {
@@ -37,7 +77,7 @@ func referenceOf(c Customer) string {
 	return *c.Reference
 }
 
-func optional(t *time.Time) *timestamppb.Timestamp {
+func timestamp(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil
 	}
@@ -45,7 +85,7 @@ func optional(t *time.Time) *timestamppb.Timestamp {
 }
 
 func changeOf(req *customerv1.UpdateCustomerRequest) Change {
-	return Change{FirstName: req.FirstName, LastName: req.LastName, Email: req.Email, Mobile: req.Mobile, Archived: req.Archived}
+	return Change{Fields: readFields(req), Archived: req.Archived}
 }
 
 // orderOf gives each order its columns.
@@ -117,9 +157,8 @@ func since(t *timestamppb.Timestamp) (time.Time, error) {
 func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
 	var check checks
 	reference := check.text("reference", line.GetReference(), 1, maxReference)
-	c := check.customer(Customer{
-		FirstName: line.GetFirstName(), LastName: line.GetLastName(), Email: line.GetEmail(), Mobile: line.GetMobile(), Archived: line.GetArchived(),
-	})
+	c := described(line)
+	check.customer(&c)
 	c.ID, c.Reference, c.Version, c.CreatedAt, c.UpdatedAt = id.Customer(s.newID()), &reference, 1, now, now
 	if line.GetCreatedAt() != nil {
 		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -12,39 +15,19 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// The columns of exportSQL, by their place.
-const (
-	columnID = iota
-	columnFirstName
-	columnLastName
-	columnEmail
-	columnMobile
-	columnArchived
-	columnCreatedAt
-	columnUpdatedAt
-)
+// column is a column of an export, and how its binary values are written as JSON.
+type column struct {
+	name   string
+	append func(b, value []byte) ([]byte, error)
+}
 
-// columnOf gives each field its column.
-func columnOf(f customerv1.CustomerField) (int, bool) {
-	switch f {
-	case customerv1.CustomerField_CUSTOMER_FIELD_ID:
-		return columnID, true
-	case customerv1.CustomerField_CUSTOMER_FIELD_FIRST_NAME:
-		return columnFirstName, true
-	case customerv1.CustomerField_CUSTOMER_FIELD_LAST_NAME:
-		return columnLastName, true
-	case customerv1.CustomerField_CUSTOMER_FIELD_EMAIL:
-		return columnEmail, true
-	case customerv1.CustomerField_CUSTOMER_FIELD_MOBILE:
-		return columnMobile, true
-	case customerv1.CustomerField_CUSTOMER_FIELD_ARCHIVED:
-		return columnArchived, true
-	case customerv1.CustomerField_CUSTOMER_FIELD_CREATED_AT:
-		return columnCreatedAt, true
-	case customerv1.CustomerField_CUSTOMER_FIELD_UPDATED_AT:
-		return columnUpdatedAt, true
+// exportColumns are the columns of exportSQL, in order.
+func exportColumns() []column {
+	all := []column{{"id", appendID}}
+	for _, f := range Fields() {
+		all = append(all, column{f.Name, appendText})
 	}
-	return 0, false
+	return append(all, column{"archived", appendBool}, column{"created_at", appendTime}, column{"updated_at", appendTime})
 }
 
 // shape is an object as the caller wants it: literal text, with columns between.
@@ -53,9 +36,11 @@ type shape struct {
 	end   []byte
 }
 
+// part is a column with the text before it; place is the column's in a row.
 type part struct {
 	before []byte
-	column int
+	place  int
+	column
 }
 
 func shapeOf(members []*customerv1.ExportMember) (shape, error) {
@@ -63,6 +48,7 @@ func shapeOf(members []*customerv1.ExportMember) (shape, error) {
 		return shape{}, fault.InvalidFields(fault.Field{Field: "members", Rule: "items", Message: "must have at least 1"})
 	}
 	var s shape
+	columns := exportColumns()
 	text := []byte{'{'}
 	for i, m := range members {
 		if i > 0 {
@@ -73,60 +59,64 @@ func shapeOf(members []*customerv1.ExportMember) (shape, error) {
 			text = jsontext.AppendString(text, constant.Constant)
 			continue
 		}
-		column, ok := columnOf(m.GetField())
-		if !ok {
+		place := slices.IndexFunc(columns, func(c column) bool { return c.name == columnOf(m.GetField()) })
+		if place < 0 {
 			return shape{}, fault.InvalidFields(fault.Field{
 				Field: fmt.Sprintf("members[%d].field", i), Rule: "enum", Message: "must be a field of a customer",
 			})
 		}
-		s.parts = append(s.parts, part{before: text, column: column})
+		s.parts = append(s.parts, part{before: text, place: place, column: columns[place]})
 		text = nil
 	}
 	s.end = append(text, '}')
 	return s, nil
 }
 
+// columnOf returns the column of CUSTOMER_FIELD_<COLUMN>.
+func columnOf(f customerv1.CustomerField) string {
+	return strings.ToLower(strings.TrimPrefix(f.String(), "CUSTOMER_FIELD_"))
+}
+
 var errColumn = errors.New("a column of the export has an unexpected form")
 
 // append writes one customer, given as PostgreSQL's binary values.
-func (s *shape) append(b []byte, values [][]byte) ([]byte, error) {
+func (s *shape) append(b []byte, values [][]byte) (_ []byte, err error) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		b = append(b, p.before...)
-		v := values[p.column]
-		switch p.column {
-		case columnID:
-			if len(v) != 16 {
-				return b, errColumn
-			}
-			b = append(b, '"')
-			b = id.Customer(v).Append(b)
-			b = append(b, '"')
-		case columnArchived:
-			if len(v) != 1 {
-				return b, errColumn
-			}
-			if v[0] == 1 {
-				b = append(b, "true"...)
-			} else {
-				b = append(b, "false"...)
-			}
-		case columnCreatedAt, columnUpdatedAt:
-			if len(v) != 8 {
-				return b, errColumn
-			}
-			b = append(b, '"')
-			b = timestamp(v).AppendFormat(b, "2006-01-02T15:04:05Z")
-			b = append(b, '"')
-		default:
-			b = jsontext.AppendString(b, v)
+		if b, err = p.append(b, values[p.place]); err != nil {
+			return b, err
 		}
 	}
 	return append(b, s.end...), nil
 }
 
-// timestamp reads PostgreSQL's binary timestamptz: microseconds since 2000.
-func timestamp(v []byte) time.Time {
+func appendText(b, value []byte) ([]byte, error) { return jsontext.AppendString(b, value), nil }
+
+func appendID(b, value []byte) ([]byte, error) {
+	if len(value) != len(id.Customer{}) {
+		return b, errColumn
+	}
+	b = append(b, '"')
+	b = id.Customer(value).Append(b)
+	return append(b, '"'), nil
+}
+
+func appendBool(b, value []byte) ([]byte, error) {
+	if len(value) != 1 {
+		return b, errColumn
+	}
+	return strconv.AppendBool(b, value[0] == 1), nil
+}
+
+// appendTime writes PostgreSQL's binary timestamptz, microseconds since 2000.
+func appendTime(b, value []byte) ([]byte, error) {
 	const year2000 = 946684800_000_000
-	return time.UnixMicro(int64(binary.BigEndian.Uint64(v)) + year2000).UTC()
+	if len(value) != 8 {
+		return b, errColumn
+	}
+	at := time.UnixMicro(int64(binary.BigEndian.Uint64(value)) + year2000).UTC()
+	b = append(b, '"')
+	b = at.AppendFormat(b, "2006-01-02T15:04:05Z")
+	return append(b, '"'), nil
 }

@@ -27,18 +27,11 @@ type Customer struct {
 	DeletedAt *time.Time  `db:"deleted_at"`
 }
 
-// Change is what an update sets; nil stays.
+// Change is what an update sets; what it does not have stays.
 type Change struct {
-	FirstName, LastName, Email, Mobile *string
-	Archived                           *bool
+	Fields   map[string]string // by name
+	Archived *bool
 }
-
-const (
-	maxName      = 100
-	maxEmail     = 254
-	maxMobile    = 40
-	maxReference = 200
-)
 
 // checks collects the faults of a request, in the order in which they are found.
 type checks struct{ fault.Checks }
@@ -97,48 +90,35 @@ func domainLike(domain string) bool {
 	return len(labels) > 1
 }
 
-// customer trims and checks everything that a person gives of a customer.
-func (c *checks) customer(in Customer) Customer {
-	in.FirstName = c.text("first_name", in.FirstName, 1, maxName)
-	in.LastName = c.text("last_name", in.LastName, 1, maxName)
-	in.Email = c.email("email", in.Email)
-	in.Mobile = c.text("mobile", in.Mobile, 0, maxMobile)
-	return in
+// customer trims and checks everything that people give of a customer.
+func (c *checks) customer(in *Customer) {
+	for _, f := range Fields() {
+		value := f.Value(in)
+		*value = f.check(c, f.Name, *value)
+	}
 }
 
 // change trims and checks what an update sets.
-func (c *checks) change(in Change) Change {
-	set := func(p *string, check func(s string) string) *string {
-		if p == nil {
-			return nil
+func (c *checks) change(in Change) {
+	for _, f := range Fields() {
+		if value, ok := in.Fields[f.Name]; ok {
+			in.Fields[f.Name] = f.check(c, f.Name, value)
 		}
-		s := check(*p)
-		return &s
-	}
-	return Change{
-		FirstName: set(in.FirstName, func(s string) string { return c.text("first_name", s, 1, maxName) }),
-		LastName:  set(in.LastName, func(s string) string { return c.text("last_name", s, 1, maxName) }),
-		Email:     set(in.Email, func(s string) string { return c.email("email", s) }),
-		Mobile:    set(in.Mobile, func(s string) string { return c.text("mobile", s, 0, maxMobile) }),
-		Archived:  in.Archived,
 	}
 }
 
 // Apply makes a change at an instant and reports whether it changed anything.
 func (c *Customer) Apply(in Change, now time.Time) bool {
 	before := *c
-	for _, f := range []struct{ to, from *string }{
-		{&c.FirstName, in.FirstName}, {&c.LastName, in.LastName}, {&c.Email, in.Email}, {&c.Mobile, in.Mobile},
-	} {
-		if f.from != nil {
-			*f.to = *f.from
+	for _, f := range Fields() {
+		if value, ok := in.Fields[f.Name]; ok {
+			*f.Value(c) = value
 		}
 	}
 	if in.Archived != nil {
 		c.Archived = *in.Archived
 	}
-	if c.FirstName == before.FirstName && c.LastName == before.LastName && c.Email == before.Email &&
-		c.Mobile == before.Mobile && c.Archived == before.Archived {
+	if *c == before {
 		return false
 	}
 	c.touch(now)

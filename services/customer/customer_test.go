@@ -58,7 +58,13 @@ func TestText(t *testing.T) {
 
 func TestApply(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	str := func(s string) *string { return &s }
+	fields := func(pairs ...string) Change {
+		c := Change{Fields: map[string]string{}}
+		for i := 0; i < len(pairs); i += 2 {
+			c.Fields[pairs[i]] = pairs[i+1]
+		}
+		return c
+	}
 	yes := true
 	base := Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Mobile: "1", Version: 4}
 	tests := map[string]struct {
@@ -67,9 +73,9 @@ func TestApply(t *testing.T) {
 		changed bool
 	}{
 		"nothing set changes nothing":    {Change{}, base, false},
-		"the same values change nothing": {Change{FirstName: str("A"), Mobile: str("1")}, base, false},
-		"only what is set changes":       {Change{Email: str("d@example.com")}, Customer{FirstName: "A", LastName: "B", Email: "d@example.com", Mobile: "1", Version: 5, UpdatedAt: now}, true},
-		"an empty mobile clears":         {Change{Mobile: str("")}, Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Version: 5, UpdatedAt: now}, true},
+		"the same values change nothing": {fields("first_name", "A", "mobile", "1"), base, false},
+		"only what is set changes":       {fields("email", "d@example.com"), Customer{FirstName: "A", LastName: "B", Email: "d@example.com", Mobile: "1", Version: 5, UpdatedAt: now}, true},
+		"an empty mobile clears":         {fields("mobile", ""), Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Version: 5, UpdatedAt: now}, true},
 		"archiving is a change":          {Change{Archived: &yes}, Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Mobile: "1", Archived: true, Version: 5, UpdatedAt: now}, true},
 	}
 	for name, tt := range tests {

@@ -7,19 +7,18 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// What an erased customer is called wherever a booking needs a name. The domain
-// is one that no mail is ever delivered to (RFC 2606).
-const (
-	erasedFirstName = "Erased"
-	erasedLastName  = "customer"
-	erasedEmail     = "erased@customer.invalid"
-)
+// erasedEmail is the address of erased customers. No mail is ever delivered to its
+// domain (RFC 2606).
+const erasedEmail = "erased@customer.invalid"
 
-// Erase overwrites everything personal and deletes the customer. Who was deleted
-// before stays deleted since then.
+// Erase overwrites everything personal and deletes the customer. A customer who was
+// deleted before keeps the time of that deletion.
 func (c *Customer) Erase(now time.Time) {
 	c.touch(now)
-	c.FirstName, c.LastName, c.Email, c.Mobile, c.Reference = erasedFirstName, erasedLastName, erasedEmail, "", nil
+	c.Reference = nil
+	for _, f := range Fields() {
+		*f.Value(c) = f.Erased
+	}
 	if c.DeletedAt == nil {
 		c.DeletedAt = &c.UpdatedAt
 	}

@@ -192,7 +192,7 @@ func TestListPlans(t *testing.T) { // invariant 7
 					var blocks [2]float64
 					for i, company := range []id.Company{small, large} {
 						sql, args := s.list.page(company)
-						p := explain(t, db, company, mode, sql, args)
+						p := explain(t, db, company, mode, newStore(db).sql(sql), args)
 						p.walk(func(n plan) {
 							if n.Type == "Seq Scan" && n.Table == "customers" {
 								t.Error("reads the whole table")

@@ -75,9 +75,8 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 		return nil, err
 	}
 	var check checks
-	c := check.customer(Customer{
-		FirstName: req.GetFirstName(), LastName: req.GetLastName(), Email: req.GetEmail(), Mobile: req.GetMobile(), Archived: req.GetArchived(),
-	})
+	c := described(req)
+	check.customer(&c)
 	if err := check.err(); err != nil {
 		return nil, err
 	}
@@ -153,7 +152,8 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 		return nil, err
 	}
 	var check checks
-	change := check.change(changeOf(req))
+	change := changeOf(req)
+	check.change(change)
 	if err := check.err(); err != nil {
 		// A customer that does not exist is the greater fault.
 		if _, missing := s.store.get(ctx, company, customer); missing != nil {

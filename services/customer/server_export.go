@@ -126,7 +126,7 @@ func (e *export) chunk(ctx context.Context, after id.Customer, rows int) (c chun
 			return err
 		}
 		c.count++
-		copy(c.last[:], values[columnID])
+		copy(c.last[:], values[0])
 		return nil
 	})
 	return c

@@ -18,9 +18,9 @@ const (
 	// Deleted ones too: their names are still there.
 	lockAnySQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 for update`
 
-	eraseSQL = `update customers set first_name = $3, last_name = $4, email = $5, mobile = $6, reference = null,
-		version = $7, updated_at = $8, deleted_at = $9, deletion_unconfirmed = deletion_unconfirmed or $10
-		where company_id = $1 and id = $2`
+	eraseSQL = `update customers set ({fields}, reference, version, updated_at, deleted_at, deletion_unconfirmed)
+			= ({values}, null, @version, @updated_at, @deleted_at, deletion_unconfirmed or @unconfirmed)
+		where company_id = @company and id = @id`
 
 	erasureSQL = `select ` + erasureColumns + ` from customer_erasures where company_id = $1 and customer_id = $2`
 
@@ -30,7 +30,8 @@ const (
 	answersSQL = `select customer_id, service, round, erased_at from customer_erasure_answers
 		where company_id = $1 and customer_id = any ($2) order by customer_id, service, round`
 
-	saveErasureSQL = `insert into customer_erasures (` + erasureColumns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	saveErasureSQL = `insert into customer_erasures (` + erasureColumns + `)
+		values (@company, @customer, @requested_by, @requested_at, @digest, @round, @last_round, @announced_at, @events_removed_at, @completed_at)
 		on conflict (company_id, customer_id) do update set round = excluded.round, last_round = excluded.last_round,
 			announced_at = excluded.announced_at, events_removed_at = excluded.events_removed_at, completed_at = excluded.completed_at`
 
@@ -65,7 +66,7 @@ const (
 
 // lockAny is lock for a customer who may be deleted.
 func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
-	rows, err := tx.Query(ctx, lockAnySQL, company, customer)
+	rows, err := tx.Query(ctx, s.sql(lockAnySQL), company, customer)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -85,7 +86,9 @@ type erasureChange struct {
 // erase stores an erased customer.
 func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Customer, e erasureChange) error {
 	batch := &pgx.Batch{}
-	batch.Queue(eraseSQL, company, c.ID, c.FirstName, c.LastName, c.Email, c.Mobile, c.Version, c.UpdatedAt, c.DeletedAt, e.unconfirmed)
+	row := rowOf(company, c)
+	row["unconfirmed"] = e.unconfirmed
+	batch.Queue(s.sql(eraseSQL), row)
 	if e.counted {
 		batch.Queue(countSQL, company, slot(), -1)
 	}
@@ -94,8 +97,11 @@ func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Cust
 
 // saveErasure stores a new erasure, or how far one is.
 func (s *store) saveErasure(ctx context.Context, tx *pg.Tx, e Erasure) error {
-	_, err := tx.Exec(ctx, saveErasureSQL, e.Company, e.Customer, e.RequestedBy, e.RequestedAt, e.ReferenceDigest, e.Round, e.LastRound,
-		e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt)
+	_, err := tx.Exec(ctx, saveErasureSQL, pgx.NamedArgs{
+		"company": e.Company, "customer": e.Customer, "requested_by": e.RequestedBy, "requested_at": e.RequestedAt,
+		"digest": e.ReferenceDigest, "round": e.Round, "last_round": e.LastRound, "announced_at": e.AnnouncedAt,
+		"events_removed_at": e.EventsRemovedAt, "completed_at": e.CompletedAt,
+	})
 	return err
 }
 

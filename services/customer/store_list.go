@@ -140,20 +140,20 @@ func (s *store) list(ctx context.Context, company id.Company, l list) (listed, e
 // page is list without a query.
 func (s *store) page(ctx context.Context, company id.Company, l list) (out listed, err error) {
 	var rows []Customer
-	err = s.read(ctx, company, l, l.pageQuery(company, &rows), l.totalQuery(company, &out.total))
+	err = s.read(ctx, company, l, s.pageQuery(l, company, &rows), s.totalQuery(l, company, &out.total))
 	out.add(l, rows)
 	return out, err
 }
 
 // rows returns the customers of a page and one more, if there is one.
 func (s *store) rows(ctx context.Context, company id.Company, l list) (rows []Customer, err error) {
-	err = s.read(ctx, company, l, l.pageQuery(company, &rows))
+	err = s.read(ctx, company, l, s.pageQuery(l, company, &rows))
 	return rows, err
 }
 
 // count returns how many customers match, as far as the list counts them.
 func (s *store) count(ctx context.Context, company id.Company, l list) (total int64, err error) {
-	err = s.read(ctx, company, l, l.totalQuery(company, &total))
+	err = s.read(ctx, company, l, s.totalQuery(l, company, &total))
 	return total, err
 }
 
@@ -164,15 +164,15 @@ func (s *store) read(ctx context.Context, company id.Company, l list, queries ..
 	return pg.Fault(s.db.Read(ctx, pg.For(company), queries...), nil)
 }
 
-func (l list) pageQuery(company id.Company, into *[]Customer) pg.Query {
+func (s *store) pageQuery(l list, company id.Company, into *[]Customer) pg.Query {
 	sql, args := l.page(company)
-	return pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
+	return pg.Query{SQL: s.sql(sql), Args: args, Scan: func(rows pgx.Rows) (err error) {
 		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[Customer])
 		return err
 	}}
 }
 
-func (l list) totalQuery(company id.Company, into *int64) pg.Query {
+func (s *store) totalQuery(l list, company id.Company, into *int64) pg.Query {
 	sql, args := l.total(company)
 	return pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
 		rows.Next()

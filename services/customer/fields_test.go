@@ -1,0 +1,30 @@
+package customer
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+func TestEveryMessageHasEveryField(t *testing.T) {
+	for _, m := range []proto.Message{
+		&customerv1.Customer{}, &customerv1.CustomerSnapshot{}, &customerv1.CreateCustomerRequest{},
+		&customerv1.UpdateCustomerRequest{}, &customerv1.ImportedCustomer{},
+	} {
+		message := m.ProtoReflect().Descriptor()
+		for _, f := range Fields() {
+			if d := message.Fields().ByName(protoreflect.Name(f.Name)); d == nil || d.Kind() != protoreflect.StringKind {
+				t.Errorf("%s has no text %s", message.Name(), f.Name)
+			}
+		}
+	}
+	for _, f := range Fields() {
+		if _, ok := customerv1.CustomerField_value["CUSTOMER_FIELD_"+strings.ToUpper(f.Name)]; !ok {
+			t.Errorf("CustomerField has no value for %s", f.Name)
+		}
+	}
+}
