@@ -28,7 +28,7 @@ func (d *desk) deletes(customer string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.others.deletes(c)
+	d.customers.deletes(c)
 }
 
 func (d *desk) assignTo(customer, passType string) error {
@@ -56,9 +56,9 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 8
 		wantMissing(t, err)
 		// The customer service may have been asked before the deletion.
 		c, _ := id.Parse[id.Customer](customer)
-		d.others.mu.Lock()
-		d.others.customers[c] = d.company
-		d.others.mu.Unlock()
+		d.customers.mu.Lock()
+		d.customers.customers[c] = d.company
+		d.customers.mu.Unlock()
 		wantMissing(t, d.assignTo(customer, d.passType().GetId()))
 	})
 	t.Run("takes nobody's word for it but the customer service's", func(t *testing.T) {

@@ -446,7 +446,7 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 	}
 	servers := []*Server{d.server}
 	for range 2 {
-		servers = append(servers, NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.others))
+		servers = append(servers, NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), NewCompanies(d.db, d.auth), d.customers))
 	}
 	claims, err := d.issuer.Verifier.Verify(t.Context(), d.issuer.Client(d.company, "redemptions:write", "customer-passes:write"))
 	if err != nil {

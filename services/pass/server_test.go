@@ -24,6 +24,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -33,24 +34,22 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// fakeOthers knows the customers that a test names.
-type fakeOthers struct {
+// fakeCustomers knows the customers that a test adds.
+type fakeCustomers struct {
 	mu        sync.Mutex
 	customers map[id.Customer]id.Company
 	deleted   map[id.Customer]id.Company
 	err       error
-	down      error // of auth, which knows companies
-	moved     *companyRecord
 }
 
-func (f *fakeOthers) CustomerExists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
+func (f *fakeCustomers) Exists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	owner, ok := f.customers[customer]
 	return ok && owner == company, f.err
 }
 
-func (f *fakeOthers) CustomerDeleted(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
+func (f *fakeCustomers) Deleted(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.deleted[customer] == company {
@@ -63,25 +62,27 @@ func (f *fakeOthers) CustomerDeleted(_ context.Context, company id.Company, cust
 }
 
 // deletes deletes a customer of the customer service.
-func (f *fakeOthers) deletes(customer id.Customer) {
+func (f *fakeCustomers) deletes(customer id.Customer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.deleted[customer] = f.customers[customer]
 	delete(f.customers, customer)
 }
 
-func (f *fakeOthers) Company(_ context.Context, company id.Company) (companyRecord, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// fakeAuth knows every company.
+type fakeAuth struct {
+	down  error
+	moved *tenancy.Company
+}
+
+func (f *fakeAuth) Company(_ context.Context, company id.Company) (tenancy.Company, error) {
 	if f.down != nil {
-		return companyRecord{}, ours("auth", fault.Away(f.down))
+		return tenancy.Company{}, rpc.OwnError("auth", fault.Away(f.down))
 	}
 	if f.moved != nil {
-		moved := *f.moved
-		moved.CompanyID = company
-		return moved, nil
+		return *f.moved, nil
 	}
-	return companyRecord{CompanyID: company, Timezone: "America/New_York", Currency: "USD", Version: 1}, nil
+	return tenancy.Company{ID: company, Timezone: "America/New_York", Currency: "USD", Version: 1}, nil
 }
 
 // desk is the service on gRPC and PostgreSQL, for one company.
@@ -93,7 +94,8 @@ type desk struct {
 	copies    authv1.CompanyCopyServiceClient
 	deletions customerv1.CustomerDeletionServiceClient
 	issuer    *tokentest.Issuer
-	others    *fakeOthers
+	customers *fakeCustomers
+	auth      *fakeAuth
 	company   id.Company
 }
 
@@ -101,12 +103,13 @@ func open(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "pass", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), others: &fakeOthers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}}, company: id.New[id.Company](),
+		issuer: tokentest.New(t), auth: &fakeAuth{}, customers: &fakeCustomers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}}, company: id.New[id.Company](),
 	}
-	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.others)
+	companies := NewCompanies(d.db, d.auth)
+	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), companies, d.customers)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	passv1.RegisterPassServiceServer(srv, d.server)
-	authv1.RegisterCompanyCopyServiceServer(srv, d.server)
+	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, d.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -142,9 +145,9 @@ func (d *desk) with(raw string) context.Context {
 
 func (d *desk) customer() string {
 	customer := id.New[id.Customer]()
-	d.others.mu.Lock()
-	defer d.others.mu.Unlock()
-	d.others.customers[customer] = d.company
+	d.customers.mu.Lock()
+	defer d.customers.mu.Unlock()
+	d.customers.customers[customer] = d.company
 	return customer.String()
 }
 
@@ -304,8 +307,8 @@ func TestAssign(t *testing.T) {
 		}
 	})
 	t.Run("says that it is temporary when the customer service is away", func(t *testing.T) {
-		d.others.err = fault.Away(errors.New("down"))
-		defer func() { d.others.err = nil }()
+		d.customers.err = fault.Away(errors.New("down"))
+		defer func() { d.customers.err = nil }()
 		_, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: d.passType().GetId()})
 		if !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
@@ -464,7 +467,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 2
 		return id.UUID{0x01, 0x9c, 15: next}
 	}
 	customer := id.Customer{0x01, 0x9c, 15: 0xcc}
-	d.others.customers[customer] = d.company
+	d.customers.customers[customer] = d.company
 	passType := d.passType()
 	assigned, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
 		CustomerId: customer.String(), PassTypeId: passType.GetId(), Purchase: &passv1.PassPurchase{Reference: "pi_1"},

@@ -14,77 +14,39 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-func companyEvent(t *testing.T, subject string, company id.Company, zone string, version int64) bus.Message {
-	t.Helper()
-	snapshot := &authv1.CompanySnapshot{Id: company.String(), Timezone: zone, Currency: "EUR", Version: version}
-	var event proto.Message = &authv1.CompanyUpdated{Company: snapshot}
-	if subject == subjectCompanyCreated {
-		event = &authv1.CompanyCreated{Company: snapshot}
-	}
-	payload, err := proto.Marshal(event)
+func TestCopyOfCompanies(t *testing.T) {
+	d := open(t)
+	b := testkit.Bus(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- d.server.companies.Follow(ctx, b, consumer) }()
+	payload, err := proto.Marshal(&authv1.CompanyCreated{Company: &authv1.CompanySnapshot{
+		Id: d.company.String(), Timezone: "Asia/Tokyo", Currency: "EUR", Version: 1,
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bus.Message{ID: id.NewUUID(), Company: company, Subject: subject, Payload: payload, OccurredAt: time.Now()}
-}
-
-func TestCopies(t *testing.T) {
-	t.Run("the newest word on a company stays, in whatever order it comes", func(t *testing.T) {
-		d := open(t)
-		copies := NewCopies(d.db)
-		created := companyEvent(t, subjectCompanyCreated, d.company, "Europe/London", 1)
-		for _, batch := range [][]bus.Message{
-			{companyEvent(t, subjectCompanyUpdated, d.company, "Europe/Berlin", 3), companyEvent(t, subjectCompanyUpdated, d.company, "Europe/Paris", 2)},
-			{created},
-			{created, companyEvent(t, subjectCompanyCreated, id.New[id.Company](), "Asia/Tokyo", 1)},
-		} {
-			if err := copies.handle(t.Context(), batch); err != nil {
-				t.Fatal(err)
-			}
+	event := bus.Message{ID: id.NewUUID(), Company: d.company, Subject: tenancy.SubjectCompanyCreated, Payload: payload, OccurredAt: time.Now()}
+	if _, err := b.Publish(t.Context(), []bus.Message{event}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, 20*time.Second, func() error {
+		got, err := d.server.companies.Of(d.as(d.company))
+		if err == nil && (got.Timezone != "Asia/Tokyo" || got.Currency != "EUR") {
+			err = fmt.Errorf("the copy is %v", got)
 		}
-		got, _, err := d.server.store.companies.Get(t.Context(), d.company, d.company)
-		if err != nil || got.Timezone != "Europe/Berlin" || got.Currency != "EUR" || got.Version != 3 {
-			t.Errorf("the copy is %v, %v", got, err)
-		}
+		return err
 	})
-	t.Run("what cannot be read is not taken for read", func(t *testing.T) {
-		d := open(t)
-		bad := companyEvent(t, subjectCompanyUpdated, d.company, "Europe/Berlin", 3)
-		bad.Payload = []byte{0xff}
-		good := companyEvent(t, subjectCompanyCreated, d.company, "Europe/London", 1)
-		if err := NewCopies(d.db).handle(t.Context(), []bus.Message{good, bad}); err == nil {
-			t.Error("it was taken")
-		}
-		if _, kept, err := d.server.store.companies.Get(t.Context(), d.company, d.company); kept || err != nil {
-			t.Error("half of the batch was kept")
-		}
-	})
-	t.Run("events reach the copy over the bus", func(t *testing.T) {
-		d := open(t)
-		b := testkit.Bus(t)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- NewCopies(d.db).Run(ctx, b) }()
-		if _, err := b.Publish(t.Context(), []bus.Message{companyEvent(t, subjectCompanyCreated, d.company, "Asia/Tokyo", 1)}); err != nil {
-			t.Fatal(err)
-		}
-		testkit.Eventually(t, 20*time.Second, func() error {
-			got, _, err := d.server.store.companies.Get(t.Context(), d.company, d.company)
-			if err == nil && got.Timezone != "Asia/Tokyo" {
-				err = fmt.Errorf("the copy is %v", got)
-			}
-			return err
-		})
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // signed is a context of a caller whose token says a zone, as of a version of the
@@ -123,7 +85,7 @@ func TestCompanyMoves(t *testing.T) {
 	}
 	refresh := func(t *testing.T, zone string, version int64) {
 		t.Helper()
-		d.others.moved = &companyRecord{Timezone: zone, Currency: "EUR", Version: version}
+		d.auth.moved = &tenancy.Company{ID: d.company, Timezone: zone, Currency: "EUR", Version: version}
 		res, err := d.copies.RefreshCompany(d.signed("UTC", 1, "company:write"), &authv1.RefreshCompanyRequest{})
 		if err != nil || res.GetVersion() != version {
 			t.Fatalf("got %v, %v", res, err)
@@ -142,8 +104,8 @@ func TestCompanyMoves(t *testing.T) {
 	})
 	t.Run("a repeated refresh changes nothing, and while auth is away it is refused", func(t *testing.T) {
 		refresh(t, "Asia/Tokyo", 3)
-		d.others.down = fault.Away(errors.New("auth is away"))
-		defer func() { d.others.down = nil }()
+		d.auth.down = fault.Away(errors.New("auth is away"))
+		defer func() { d.auth.down = nil }()
 		if _, err := d.copies.RefreshCompany(d.signed("UTC", 1, "company:write"), &authv1.RefreshCompanyRequest{}); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
 		}
@@ -163,15 +125,15 @@ func TestPlatformCredentials(t *testing.T) {
 		})
 		return res.GetCustomerPass(), err
 	}
-	d.others.down = errors.New("auth is away")
+	d.auth.down = errors.New("auth is away")
 	if _, err := assign(); !fault.Is(err, fault.Unavailable) {
 		t.Fatalf("while auth is away, a company that is new here gives %v", err)
 	}
-	d.others.down = nil
+	d.auth.down = nil
 	if _, err := assign(); err != nil {
 		t.Fatal(err)
 	}
-	d.others.down = errors.New("auth is away")
+	d.auth.down = errors.New("auth is away")
 	if _, err := assign(); err != nil {
 		t.Errorf("while auth is away, a company that is known gives %v", err)
 	}
