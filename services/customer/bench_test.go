@@ -103,7 +103,7 @@ func BenchmarkCreate(b *testing.B) {
 	for _, unique := range []bool{false, true} {
 		b.Run(fmt.Sprintf("unique %t", unique), func(b *testing.B) {
 			d := open(b)
-			d.companies.unique = unique
+			d.auth.unique = unique
 			d.fill(100_000)
 			ctx := d.ctx()
 			n := 0

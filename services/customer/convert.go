@@ -1,7 +1,6 @@
 package customer
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,8 +9,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -88,85 +89,82 @@ func changeOf(req *customerv1.UpdateCustomerRequest) Change {
 	return Change{Fields: readFields(req), Archived: req.Archived}
 }
 
-// orderOf gives each order its columns.
-func orderOf(o customerv1.CustomerOrder) (order, bool) {
+// orderOf gives each order its column.
+func orderOf(o customerv1.CustomerOrder) (page.Order, error) {
+	order := page.Order{Code: byte(o)}
 	switch o {
 	case customerv1.CustomerOrder_CUSTOMER_ORDER_UNSPECIFIED:
-		return order{code: 0}, true
 	case customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED:
-		return order{code: 1, by: byCreated}, true
+		order.Column = byCreated
 	case customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC:
-		return order{code: 2, by: byCreated, desc: true}, true
+		order.Column, order.Desc = byCreated, true
 	case customerv1.CustomerOrder_CUSTOMER_ORDER_UPDATED:
-		return order{code: 3, by: byUpdated}, true
+		order.Column = byUpdated
 	case customerv1.CustomerOrder_CUSTOMER_ORDER_UPDATED_DESC:
-		return order{code: 4, by: byUpdated, desc: true}, true
+		order.Column, order.Desc = byUpdated, true
+	default:
+		return order, fault.InvalidParameter("order", "enum", "is not an order")
 	}
-	return order{}, false
+	return order, nil
 }
 
 // listOf checks a request for a page.
-func listOf(req *customerv1.ListCustomersRequest) (list, error) {
-	l := list{offset: req.GetOffset(), size: int(req.GetPageSize()), filter: filter{archived: req.Archived, email: req.GetEmail()}}
-	switch {
-	case l.size == 0:
-		l.size = defaultPage
-	case l.size < 0 || l.size > maxPage:
-		return l, fault.InvalidParameter("page_size", "range", fmt.Sprintf("must be 1 to %d", maxPage))
-	}
-	if l.offset < 0 {
-		return l, fault.InvalidParameter("offset", "range", "must be 0 or more")
+func listOf(req *customerv1.ListCustomersRequest) (l list, err error) {
+	if l.Page, l.tier, err = pageOf(req); err != nil {
+		return l, err
 	}
 	if l.most = req.GetTotalLimit(); l.most < 0 {
 		return l, fault.InvalidParameter("total_limit", "range", "must be 0 or more")
 	}
-	var err error
+	l.filter = filter{archived: req.Archived, email: req.GetEmail()}
 	if l.filter.query, err = parseQuery(req.GetQuery()); err != nil {
 		return l, err
 	}
-	var known bool
-	if l.order, known = orderOf(req.GetOrder()); !known {
-		return l, fault.InvalidParameter("order", "enum", "is not an order")
-	}
-	l.after = l.order.start()
 	if err := l.filter.check(); err != nil {
 		return l, err
 	}
-	if l.filter.since, err = since(req.GetUpdatedSince()); err != nil || req.GetPageToken() == "" {
-		return l, err
-	}
-	if l.offset != 0 {
-		return l, fault.InvalidParameter("offset", "exclusive", "does not go with page_token")
-	}
-	l.after, err = l.order.cursor(req.GetPageToken())
+	l.filter.since, err = check.Bound("updated_since", req.GetUpdatedSince())
 	return l, err
 }
 
-// since returns the instant of an optional timestamp; zero: none.
-func since(t *timestamppb.Timestamp) (time.Time, error) {
-	if t == nil {
-		return time.Time{}, nil
+// pageOf reads the page that a request asks for. A token is for the order and the tier
+// of the page before.
+func pageOf(req *customerv1.ListCustomersRequest) (page.Page, tier, error) {
+	order, err := orderOf(req.GetOrder())
+	if err != nil {
+		return page.Page{}, noTier, err
 	}
-	if !t.IsValid() {
-		return time.Time{}, fault.InvalidParameter("updated_since", "format", "is not an instant")
+	t, err := tierOf(req.GetPageToken())
+	if err != nil {
+		return page.Page{}, noTier, err
 	}
-	return t.AsTime(), nil
+	code := order.Code
+	order.Code |= byte(t) << tierBits
+	p, err := page.Read(page.Of(req), order, pageSizes())
+	p.Order.Code = code
+	if p.After == nil {
+		p.After = new(p.Order.Start())
+	}
+	return p, t, err
 }
+
+// pageSizes are those of every list of the service.
+func pageSizes() page.Sizes { return page.Sizes{Default: 100, Max: 1000} }
 
 // imported checks one line and makes a customer of it.
 func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
-	var check checks
-	reference := check.text("reference", line.GetReference(), 1, maxReference)
+	var f check.Fields
+	reference := f.Line("reference", line.GetReference(), 1, maxReference)
 	c := described(line)
-	check.customer(&c)
+	c.check(&f)
 	c.ID, c.Reference, c.Version, c.CreatedAt, c.UpdatedAt = id.Customer(s.newID()), &reference, 1, now, now
 	if line.GetCreatedAt() != nil {
 		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)
 		if line.GetCreatedAt().CheckValid() != nil || c.CreatedAt.After(now) || c.CreatedAt.Year() < 1900 {
-			check.add("created_at", "range", "must be an instant of the past, not before 1900")
+			f.Add("created_at", "range", "must be an instant of the past, not before 1900")
 		}
 	}
-	return c, check.err()
+	return c, f.Err()
 }
 
 func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {

@@ -1,13 +1,9 @@
 package customer
 
 import (
-	"fmt"
-	"net/mail"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 )
@@ -33,76 +29,19 @@ type Change struct {
 	Archived *bool
 }
 
-// checks collects the faults of a request, in the order in which they are found.
-type checks struct{ fault.Checks }
-
-func (c *checks) add(field, rule, phrase string) { c.Add(field, rule, phrase) }
-
-// err is a VALIDATION_ERROR with all faults, or nil.
-func (c *checks) err() error { return c.Err() }
-
-// text trims a line of text and checks it.
-func (c *checks) text(field, s string, least, most int) string {
-	s = strings.TrimSpace(s)
-	n := utf8.RuneCountInString(s)
-	switch {
-	case n == 0 && least > 0:
-		c.add(field, "required", "is required")
-	case n > most:
-		c.add(field, "max_length", fmt.Sprintf("must be at most %d characters", most))
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
-		c.add(field, "characters", "must not contain control characters")
-	}
-	return s
-}
-
-// email trims an address and checks that it is one address and nothing else.
-func (c *checks) email(field, s string) string {
-	before := c.Len()
-	s = c.text(field, s, 1, maxEmail)
-	if c.Len() > before {
-		return s
-	}
-	if len(s) > maxEmail {
-		c.add(field, "max_length", fmt.Sprintf("must be at most %d bytes", maxEmail))
-		return s
-	}
-	parsed, err := mail.ParseAddress(s)
-	if err != nil || parsed.Address != s || parsed.Name != "" || !domainLike(s[strings.LastIndexByte(s, '@')+1:]) {
-		c.add(field, "email", "must be an e-mail address")
-	}
-	return s
-}
-
-// domainLike reports whether mail could be delivered to a domain of this form.
-func domainLike(domain string) bool {
-	labels := strings.Split(domain, ".")
-	for _, label := range labels {
-		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
-			return false
-		}
-		if strings.ContainsFunc(label, func(r rune) bool {
-			return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-		}) {
-			return false
-		}
-	}
-	return len(labels) > 1
-}
-
-// customer trims and checks everything that people give of a customer.
-func (c *checks) customer(in *Customer) {
-	for _, f := range Fields() {
-		value := f.Value(in)
-		*value = f.check(c, f.Name, *value)
+// check trims and checks everything that people give of a customer.
+func (c *Customer) check(f *check.Fields) {
+	for _, field := range Fields() {
+		value := field.Value(c)
+		*value = field.check(f, field.Name, *value)
 	}
 }
 
-// change trims and checks what an update sets.
-func (c *checks) change(in Change) {
-	for _, f := range Fields() {
-		if value, ok := in.Fields[f.Name]; ok {
-			in.Fields[f.Name] = f.check(c, f.Name, value)
+// check trims and checks what an update sets.
+func (c Change) check(f *check.Fields) {
+	for _, field := range Fields() {
+		if value, ok := c.Fields[field.Name]; ok {
+			c.Fields[field.Name] = field.check(f, field.Name, value)
 		}
 	}
 }
@@ -140,14 +79,6 @@ func (c *Customer) touch(now time.Time) {
 		now = c.UpdatedAt.Add(time.Microsecond)
 	}
 	c.UpdatedAt = now
-}
-
-// expect refuses a version that the caller has not seen.
-func (c *Customer) expect(version *int64) error {
-	if version == nil || *version == c.Version {
-		return nil
-	}
-	return fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the customer has changed since it was read")
 }
 
 // ReasonEmailExists is the reason of a fault about an address that another

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reservation.dev/platform/check"
 )
 
 func TestEmail(t *testing.T) {
@@ -12,16 +14,16 @@ func TestEmail(t *testing.T) {
 		"a@@example.com", "a@example..com", "a@.example.com", "a@-x.example", "a@example.com\x00", "a@[127.0.0.1]", "a@ex_ample.com", "\"a\"@", strings.Repeat("a", 250) + "@example.com"}
 	for _, s := range good {
 		t.Run("takes "+s, func(t *testing.T) {
-			var c checks
-			if got := c.email("email", "  "+s+"\t"); got != s || c.err() != nil {
-				t.Errorf("got %q, %v", got, c.err())
+			var f check.Fields
+			if got := f.Email("email", "  "+s+"\t"); got != s || f.Err() != nil {
+				t.Errorf("got %q, %v", got, f.Err())
 			}
 		})
 	}
 	for _, s := range bad {
 		t.Run("refuses "+s, func(t *testing.T) {
-			var c checks
-			if c.email("email", s); c.err() == nil {
+			var f check.Fields
+			if f.Email("email", s); f.Err() == nil {
 				t.Error("it was taken")
 			}
 		})
@@ -43,11 +45,11 @@ func TestText(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var c checks
-			c.text("first_name", tt.in, 1, maxName)
+			var f check.Fields
+			f.Line("first_name", tt.in, 1, maxName)
 			got := ""
-			if c.Len() > 0 {
-				got = c.List()[0].Rule
+			if f.Len() > 0 {
+				got = f.List()[0].Rule
 			}
 			if got != tt.rule {
 				t.Errorf("got the rule %q, want %q", got, tt.rule)

@@ -20,8 +20,8 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// fakeOthers are the services that confirm deletions.
-type fakeOthers struct {
+// fakeConfirmer are the services that confirm deletions.
+type fakeConfirmer struct {
 	mu    sync.Mutex
 	asked []string
 	err   error
@@ -29,7 +29,7 @@ type fakeOthers struct {
 	then func(customer string)
 }
 
-func (f *fakeOthers) ConfirmDeletion(_ context.Context, customer id.Customer) error {
+func (f *fakeConfirmer) ConfirmDeletion(_ context.Context, customer id.Customer) error {
 	f.mu.Lock()
 	f.asked = append(f.asked, customer.String())
 	err, then := f.err, f.then
@@ -41,19 +41,19 @@ func (f *fakeOthers) ConfirmDeletion(_ context.Context, customer id.Customer) er
 }
 
 // fails has confirmations fail with err; nil: they are given.
-func (f *fakeOthers) fails(err error) {
+func (f *fakeConfirmer) fails(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 }
 
-func (f *fakeOthers) calls() int {
+func (f *fakeConfirmer) calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.asked)
 }
 
-var errOthersAway = errors.New("pass is away")
+var errServicesAway = errors.New("pass is away")
 
 func (d *desk) delete(ctx context.Context, customer string, version *int64) error {
 	_, err := d.client.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: customer, ExpectedVersion: version})
@@ -82,7 +82,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 	t.Run("after its commit and before the answer", func(t *testing.T) {
 		d := open(t)
 		made := d.create("Ann")
-		d.others.then = func(customer string) {
+		d.confirmer.then = func(customer string) {
 			if _, err := d.client.GetCustomer(d.ctx(), &customerv1.GetCustomerRequest{Id: customer}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("while it is confirmed a reader gets %v", err)
 			}
@@ -90,18 +90,18 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 				t.Error("the mark is not committed")
 			}
 		}
-		if err := d.delete(d.ctx(), made.GetId(), nil); err != nil || d.others.calls() != 1 || d.unconfirmed() != 0 {
-			t.Errorf("got %v, %d confirmations, %d marks", err, d.others.calls(), d.unconfirmed())
+		if err := d.delete(d.ctx(), made.GetId(), nil); err != nil || d.confirmer.calls() != 1 || d.unconfirmed() != 0 {
+			t.Errorf("got %v, %d confirmations, %d marks", err, d.confirmer.calls(), d.unconfirmed())
 		}
 		wantFault(t, d.delete(d.ctx(), made.GetId(), nil), fault.NotFound)
-		if d.others.calls() != 1 {
-			t.Errorf("%d confirmations", d.others.calls())
+		if d.confirmer.calls() != 1 {
+			t.Errorf("%d confirmations", d.confirmer.calls())
 		}
 	})
 	t.Run("by a repeat if a service was away, whatever the version", func(t *testing.T) {
 		d := open(t)
 		made := d.create("Ann")
-		d.others.fails(errOthersAway)
+		d.confirmer.fails(errServicesAway)
 		for range 2 {
 			f := wantFault(t, d.delete(d.ctx(), made.GetId(), ptr(int64(1))), fault.Unavailable)
 			if f.RetryAfter == 0 || !strings.Contains(f.Message, "repeat the request") {
@@ -113,7 +113,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 				}
 			}
 		}
-		d.others.fails(nil)
+		d.confirmer.fails(nil)
 		if err := d.delete(d.ctx(), made.GetId(), ptr(int64(1))); err != nil {
 			t.Fatal(err)
 		}
@@ -126,12 +126,12 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 		d := open(t)
 		made := d.create("Ann")
 		ctx, cancel := context.WithCancel(d.ctx())
-		d.others.then = func(string) { cancel() }
+		d.confirmer.then = func(string) { cancel() }
 		_, err := d.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
 		if err == nil || d.unconfirmed() != 1 {
 			t.Fatalf("got %v, %d marks", err, d.unconfirmed())
 		}
-		d.others.then = nil
+		d.confirmer.then = nil
 		if err := d.delete(d.ctx(), made.GetId(), nil); err != nil || d.unconfirmed() != 0 {
 			t.Errorf("got %v, %d marks", err, d.unconfirmed())
 		}
@@ -144,18 +144,18 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			_, err := d.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
 			return err
 		}
-		d.others.fails(errOthersAway)
+		d.confirmer.fails(errServicesAway)
 		for range 2 {
 			wantFault(t, remove(), fault.Unavailable)
 		}
-		d.others.fails(nil)
+		d.confirmer.fails(nil)
 		for range 2 {
 			if err := remove(); err != nil {
 				t.Error(err)
 			}
 		}
-		if d.others.calls() != 3 {
-			t.Errorf("%d confirmations", d.others.calls())
+		if d.confirmer.calls() != 3 {
+			t.Errorf("%d confirmations", d.confirmer.calls())
 		}
 		wantFault(t, d.delete(d.ctx(), made.GetId(), nil), fault.NotFound)
 	})
@@ -190,21 +190,21 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 	}
 	t.Run("by a repeat if a service was away, and begins nevertheless", func(t *testing.T) {
 		made := e.create("Ann")
-		e.others.fails(errOthersAway)
+		e.confirmer.fails(errServicesAway)
 		_, err := erase(made.GetId())
 		wantFault(t, err, fault.Unavailable)
 		if e.events(subjectErased) != 1 {
 			t.Errorf("%d events", e.events(subjectErased))
 		}
-		e.others.fails(nil)
-		asked := e.others.calls()
+		e.confirmer.fails(nil)
+		asked := e.confirmer.calls()
 		for range 2 {
 			if _, err := erase(made.GetId()); err != nil {
 				t.Error(err)
 			}
 		}
-		if e.others.calls() != asked+1 || e.events(subjectErased) != 1 {
-			t.Errorf("%d confirmations, %d events", e.others.calls()-asked, e.events(subjectErased))
+		if e.confirmer.calls() != asked+1 || e.events(subjectErased) != 1 {
+			t.Errorf("%d confirmations, %d events", e.confirmer.calls()-asked, e.events(subjectErased))
 		}
 		wantFault(t, e.delete(e.ctx(), made.GetId(), nil), fault.NotFound)
 	})
@@ -213,13 +213,13 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 		if err := e.delete(e.ctx(), made.GetId(), nil); err != nil {
 			t.Fatal(err)
 		}
-		asked := e.others.calls()
+		asked := e.confirmer.calls()
 		e.erase(made.GetId(), false)
-		if e.others.calls() != asked {
+		if e.confirmer.calls() != asked {
 			t.Error("a confirmed deletion is confirmed again")
 		}
 		e.erase(made.GetId(), true)
-		if e.others.calls() != asked+1 {
+		if e.confirmer.calls() != asked+1 {
 			t.Error("the repetition is not confirmed")
 		}
 	})

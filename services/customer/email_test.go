@@ -16,43 +16,40 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// fakeCompanies stands for the auth service.
-type fakeCompanies struct {
+// fakeAuth stands for the auth service.
+type fakeAuth struct {
 	mu     sync.Mutex
 	unique bool  // what every company asks for
 	err    error // what it answers instead
 	calls  int
 }
 
-func (f *fakeCompanies) Company(_ context.Context, company id.Company) (Company, error) {
+func (f *fakeAuth) Company(_ context.Context, company id.Company) (tenancy.Company, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
-	return Company{ID: company, UniqueEmails: f.unique, Version: 1}, f.err
+	return tenancy.Company{ID: company, UniqueEmails: f.unique, Version: 1}, f.err
 }
 
-// companyEvent is news about the company.
-func (d *desk) companyEvent(version int64, unique bool) bus.Message {
+// keep stores states of the company in the copy.
+func (d *desk) keep(states ...tenancy.Company) {
 	d.t.Helper()
-	payload, err := proto.Marshal(&authv1.CompanyUpdated{Company: &authv1.CompanySnapshot{
-		Id: d.company.String(), Version: version, UniqueCustomerEmails: unique,
-	}})
+	err := d.db.InTx(d.t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+		return d.server.companies.Keep(ctx, tx, states)
+	})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return bus.Message{ID: id.NewUUID(), Company: d.company, Subject: subjectCompanyUpdated, Payload: payload, OccurredAt: time.Now()}
 }
 
-// hear lets the service hear of the company.
-func (d *desk) hear(msgs ...bus.Message) {
-	d.t.Helper()
-	if err := NewCopies(d.db).handle(d.t.Context(), msgs); err != nil {
-		d.t.Fatal(err)
-	}
+// state is the company as of a version.
+func (d *desk) state(version int64, unique bool) tenancy.Company {
+	return tenancy.Company{ID: d.company, UniqueEmails: unique, Version: version}
 }
 
 // uniqueNow is whether the copy says that the company asks for unique addresses.
@@ -107,7 +104,7 @@ func (d *desk) doubles() int64 {
 // openUnique is the service for a company that asks for unique addresses.
 func openUnique(t testing.TB) *desk {
 	d := open(t)
-	d.companies.unique = true
+	d.auth.unique = true
 	return d
 }
 
@@ -173,7 +170,7 @@ func TestUniqueEmails(t *testing.T) { // invariant 8
 func TestDoublesFromBefore(t *testing.T) { // invariant 8
 	d := open(t)
 	one, two := d.mustCreateWith("same@example.com"), d.mustCreateWith("Same@example.com")
-	d.hear(d.companyEvent(2, true))
+	d.keep(d.state(2, true))
 	t.Run("stay, and are changed as before", func(t *testing.T) {
 		d.change(&customerv1.UpdateCustomerRequest{Id: one.GetId(), Mobile: ptr("1"), Email: ptr("SAME@example.com")})
 		d.change(&customerv1.UpdateCustomerRequest{Id: two.GetId(), Archived: ptr(true)})
@@ -193,7 +190,7 @@ func TestDoublesFromBefore(t *testing.T) { // invariant 8
 		wantTaken(t, d.setEmail(one, "same@example.com"))
 	})
 	t.Run("are allowed again when the company no longer asks", func(t *testing.T) {
-		d.hear(d.companyEvent(3, false))
+		d.keep(d.state(3, false))
 		d.mustCreateWith("same@example.com")
 	})
 }
@@ -316,13 +313,13 @@ func TestCompanies(t *testing.T) { // invariant 9
 		d.mustCreateWith("a@example.com")
 		_, err := d.createWith(d.ctx(), "a@example.com")
 		wantTaken(t, err)
-		if d.companies.calls != 1 {
-			t.Errorf("auth was asked %d times", d.companies.calls)
+		if d.auth.calls != 1 {
+			t.Errorf("auth was asked %d times", d.auth.calls)
 		}
 	})
 	t.Run("one that does not exist has no customers", func(t *testing.T) {
 		d := open(t)
-		d.companies.err = fault.Missing("company")
+		d.auth.err = fault.Missing("company")
 		if _, err := d.createWith(d.ctx(), "a@example.com"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)
 		}
@@ -332,36 +329,28 @@ func TestCompanies(t *testing.T) { // invariant 9
 	})
 	t.Run("while auth is away, only a company that is not known waits", func(t *testing.T) {
 		d := open(t)
-		d.companies.err = fault.Away(errors.New("down"))
+		d.auth.err = fault.Away(errors.New("down"))
 		if _, err := d.createWith(d.ctx(), "a@example.com"); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
 		}
-		d.hear(d.companyEvent(1, true))
+		d.keep(d.state(1, true))
 		d.mustCreateWith("a@example.com")
 	})
 	t.Run("events keep the copy, in whatever order and however often they come", func(t *testing.T) {
 		d := open(t)
-		second := d.companyEvent(2, true)
+		second := d.state(2, true)
 		for i, step := range []struct {
-			msgs []bus.Message
-			want bool
+			states []tenancy.Company
+			want   bool
 		}{
-			{[]bus.Message{second, d.companyEvent(1, false)}, true},
-			{[]bus.Message{d.companyEvent(1, false)}, true},
-			{[]bus.Message{d.companyEvent(4, false), d.companyEvent(3, true)}, false},
-			{[]bus.Message{second}, false},
+			{[]tenancy.Company{second, d.state(1, false)}, true},
+			{[]tenancy.Company{d.state(1, false)}, true},
+			{[]tenancy.Company{d.state(4, false), d.state(3, true)}, false},
+			{[]tenancy.Company{second}, false},
 		} {
-			if d.hear(step.msgs...); d.uniqueNow() != step.want {
+			if d.keep(step.states...); d.uniqueNow() != step.want {
 				t.Errorf("step %d: the copy says %t", i, d.uniqueNow())
 			}
-		}
-	})
-	t.Run("what cannot be read is not taken for read", func(t *testing.T) {
-		d := open(t)
-		bad := d.companyEvent(1, true)
-		bad.Payload = []byte{0xff}
-		if err := NewCopies(d.db).handle(t.Context(), []bus.Message{bad}); err == nil {
-			t.Error("no error")
 		}
 	})
 	t.Run("events reach the copy over the bus", func(t *testing.T) {
@@ -369,12 +358,12 @@ func TestCompanies(t *testing.T) { // invariant 9
 		b := testkit.Bus(t)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- NewCopies(d.db).Run(ctx, b) }()
+		go func() { done <- d.server.companies.Follow(ctx, b, companyConsumer) }()
 		created, err := proto.Marshal(&authv1.CompanyCreated{Company: &authv1.CompanySnapshot{Id: d.company.String(), Version: 1, UniqueCustomerEmails: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := bus.Message{ID: id.NewUUID(), Company: d.company, Subject: subjectCompanyCreated, Payload: created, OccurredAt: time.Now()}
+		m := bus.Message{ID: id.NewUUID(), Company: d.company, Subject: tenancy.SubjectCompanyCreated, Payload: created, OccurredAt: time.Now()}
 		if _, err := b.Publish(t.Context(), []bus.Message{m}); err != nil {
 			t.Fatal(err)
 		}

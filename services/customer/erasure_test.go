@@ -30,7 +30,7 @@ import (
 type erasing struct {
 	*desk
 	erasures Erasures
-	job      *Forgetting
+	job      *ErasureJobs
 	now      time.Time
 	stream   []bus.Message
 	removed  []string
@@ -42,7 +42,7 @@ func openErasing(t *testing.T) *erasing {
 	e := &erasing{desk: d, erasures: Erasures{Server: d.server}, now: time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)}
 	clock := func() time.Time { return e.now }
 	d.server.now = clock
-	e.job = &Forgetting{store: d.server.store, outbox: outbox.New(d.db, nil, testkit.Log(t), clock), settle: 2 * time.Minute, now: clock, log: testkit.Log(t)}
+	e.job = &ErasureJobs{store: d.server.store, outbox: outbox.New(d.db, nil, testkit.Log(t), clock), settle: 2 * time.Minute, now: clock, log: testkit.Log(t)}
 	e.job.remove = func(_ context.Context, remove func(bus.Message) bool) (int, error) {
 		for _, m := range e.stream {
 			if remove(m) {
@@ -109,7 +109,7 @@ func (e *erasing) answer(customer string, round int32, services ...string) {
 			e.t.Fatal(err)
 		}
 		m := bus.Message{Company: e.company, Subject: s + dataErased, Payload: body}
-		if err := e.job.heard(e.t.Context(), []bus.Message{m, m}); err != nil {
+		if err := e.job.handle(e.t.Context(), []bus.Message{m, m}); err != nil {
 			e.t.Fatal(err)
 		}
 	}

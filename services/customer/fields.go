@@ -1,5 +1,7 @@
 package customer
 
+import "reservation.dev/platform/check"
+
 // Field is a text that people give of a customer. Columns, messages, checks, changes,
 // imports, exports and erasures follow the list of fields: a new field is one more
 // entry, a member of Customer, a column and a member of the protos, which all have the
@@ -9,14 +11,13 @@ type Field struct {
 	Name  string
 	Value func(*Customer) *string
 	// check trims a value and checks it.
-	check func(c *checks, field, value string) string
+	check func(f *check.Fields, field, value string) string
 	// Erased is what an erasure leaves.
 	Erased string
 }
 
 const (
 	maxName      = 100
-	maxEmail     = 254
 	maxMobile    = 40
 	maxReference = 200
 )
@@ -26,17 +27,17 @@ func Fields() []Field {
 	return []Field{
 		{"first_name", func(c *Customer) *string { return &c.FirstName }, required(maxName), "Erased"},
 		{"last_name", func(c *Customer) *string { return &c.LastName }, required(maxName), "customer"},
-		{"email", func(c *Customer) *string { return &c.Email }, (*checks).email, erasedEmail},
+		{"email", func(c *Customer) *string { return &c.Email }, (*check.Fields).Email, erasedEmail},
 		{"mobile", func(c *Customer) *string { return &c.Mobile }, optional(maxMobile), ""},
 	}
 }
 
 // required checks a line of text of 1 to so many characters.
-func required(most int) func(c *checks, field, value string) string {
-	return func(c *checks, field, value string) string { return c.text(field, value, 1, most) }
+func required(most int) func(f *check.Fields, field, value string) string {
+	return func(f *check.Fields, field, value string) string { return f.Line(field, value, 1, most) }
 }
 
 // optional checks a line of text that may be empty.
-func optional(most int) func(c *checks, field, value string) string {
-	return func(c *checks, field, value string) string { return c.text(field, value, 0, most) }
+func optional(most int) func(f *check.Fields, field, value string) string {
+	return func(f *check.Fields, field, value string) string { return f.Line(field, value, 0, most) }
 }

@@ -210,7 +210,7 @@ func TestListRefusals(t *testing.T) {
 		{"order", "enum", &customerv1.ListCustomersRequest{Order: 99}},
 		{"order", "enum", &customerv1.ListCustomersRequest{Order: -1}},
 		{"email", "characters", &customerv1.ListCustomersRequest{Email: "a\x00b"}},
-		{"updated_since", "format", &customerv1.ListCustomersRequest{UpdatedSince: &timestamppb.Timestamp{Seconds: math.MaxInt64}}},
+		{"updated_since", "range", &customerv1.ListCustomersRequest{UpdatedSince: &timestamppb.Timestamp{Seconds: math.MaxInt64}}},
 		{"page_token", "format", &customerv1.ListCustomersRequest{PageToken: "x"}},
 		{"page_token", "format", &customerv1.ListCustomersRequest{PageToken: id.NewUUID().String()}},
 		{"page_token", "format", &customerv1.ListCustomersRequest{PageToken: tokens[byID] + "A"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -28,13 +29,13 @@ const confirmationTimeout = 4 * time.Second
 
 // DeleteCustomer implements CustomerService.
 func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetId())
+	company, customer, err := customerOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	resp := &customerv1.DeleteCustomerResponse{}
 	answered := false
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		if answered, err = idem.Seen(ctx, tx, req, resp); err != nil || answered {
 			return err
 		}
@@ -46,20 +47,14 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 	if err := s.confirm(ctx, customer); err != nil {
 		return nil, err
 	}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		// The answer is stored with the confirmation: a replay never comes before it.
-		return idem.Do(ctx, tx, req, resp, func() error {
-			first, err := s.store.confirmed(ctx, tx, company, customer)
-			if err == nil && !first {
-				return missing() // a concurrent request has had the answer
-			}
-			return err
-		})
+	// The answer is stored with the confirmation: a replay never comes before it.
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		first, err := s.store.confirmed(ctx, tx, company, customer)
+		if err == nil && !first {
+			err = missing() // a concurrent request has had the answer
+		}
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // delete deletes a customer, or finds that this was done and not confirmed.
@@ -75,10 +70,10 @@ func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, cust
 		}
 		return err
 	}
-	if err := c.expect(expected); err != nil {
+	if err := check.Version(c.Version, expected, "customer"); err != nil {
 		return err
 	}
-	c.Delete(s.instant())
+	c.Delete(pg.Instant(s.now()))
 	if err := s.store.save(ctx, tx, company, c); err != nil {
 		return err
 	}

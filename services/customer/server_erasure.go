@@ -3,9 +3,9 @@ package customer
 import (
 	"context"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
@@ -20,12 +20,12 @@ type Erasures struct {
 
 // EraseCustomer implements ErasureService.
 func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetCustomerId())
+	company, customer, err := customerOf(ctx, req.GetCustomerId())
 	if err != nil {
 		return nil, err
 	}
 	unconfirmed := false
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp := &privacyv1.EraseCustomerResponse{}
 		// Not the answer, which says how far it is, but the effect is once per key.
 		err := idem.Do(ctx, tx, req, resp, func() error { return s.erase(ctx, tx, company, customer, req.GetRepeat()) })
@@ -55,7 +55,7 @@ func (s *Server) confirmErasure(ctx context.Context, company id.Company, custome
 	if err := s.confirm(ctx, customer); err != nil {
 		return err
 	}
-	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := s.store.confirmed(ctx, tx, company, customer)
 		return err
 	})
@@ -67,7 +67,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 	if err != nil {
 		return err
 	}
-	now := s.instant()
+	now := pg.Instant(s.now())
 	e, err := s.store.erasureIn(ctx, tx, company, customer)
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 
 // GetErasure implements ErasureService.
 func (s Erasures) GetErasure(ctx context.Context, req *privacyv1.GetErasureRequest) (*privacyv1.GetErasureResponse, error) {
-	company, customer, err := named(ctx, req.GetCustomerId())
+	company, customer, err := customerOf(ctx, req.GetCustomerId())
 	if err != nil {
 		return nil, err
 	}
@@ -116,34 +116,25 @@ func (s Erasures) GetErasure(ctx context.Context, req *privacyv1.GetErasureReque
 	return &privacyv1.GetErasureResponse{Erasure: erasureMessage(e, answers)}, nil
 }
 
+// erasureOrder is the code of the order of erasures in page tokens.
+const erasureOrder = 5
+
 // ListErasures implements ErasureService.
 func (s Erasures) ListErasures(ctx context.Context, req *privacyv1.ListErasuresRequest) (*privacyv1.ListErasuresResponse, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
-	size := int(req.GetPageSize())
-	switch {
-	case size == 0:
-		size = defaultPage
-	case size < 0 || size > maxPage:
-		return nil, fault.InvalidParameter("page_size", "range", "must be 1 to 1000")
+	p, err := page.Read(page.Of(req), page.Order{Code: erasureOrder}, pageSizes())
+	if err != nil {
+		return nil, err
 	}
-	var after id.Customer
-	if req.GetPageToken() != "" {
-		if after, err = id.Parse[id.Customer](req.GetPageToken()); err != nil {
-			return nil, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-		}
-	}
-	list, answers, err := s.store.erasures(ctx, company, after, size+1)
+	list, answers, err := s.store.erasures(ctx, company, p)
 	if err != nil {
 		return nil, err
 	}
 	resp := &privacyv1.ListErasuresResponse{}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].Customer.String()
-	}
+	list, resp.NextPageToken = page.Cut(p, list, func(e *Erasure) page.Cursor { return page.Cursor{ID: e.Customer.UUID()} })
 	for _, e := range list {
 		resp.Erasures = append(resp.Erasures, erasureMessage(e, answers[e.Customer]))
 	}

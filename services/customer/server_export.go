@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -35,7 +36,7 @@ func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grp
 	}
 	ctx, cancel := context.WithCancel(out.Context())
 	defer cancel()
-	from, err := since(req.GetUpdatedSince())
+	from, err := check.Bound("updated_since", req.GetUpdatedSince())
 	if err != nil {
 		return err
 	}

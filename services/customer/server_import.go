@@ -45,7 +45,7 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 }
 
 func (s *Server) importBatch(ctx context.Context, company id.Company, in []*customerv1.ImportedCustomer) ([]*customerv1.ImportCustomerResult, error) {
-	now := s.instant()
+	now := pg.Instant(s.now())
 	results := make([]*customerv1.ImportCustomerResult, len(in))
 	var list []Customer
 	var references []string
@@ -76,7 +76,7 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 		return nil, err
 	}
 	defer release()
-	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err = s.companyStore().Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
 		isNew, known, taken, gone = nil, nil, nil, nil
 		if len(list) == 0 {
 			return nil

@@ -44,8 +44,8 @@ type desk struct {
 	server    *Server
 	client    customerv1.CustomerServiceClient
 	issuer    *tokentest.Issuer
-	companies *fakeCompanies
-	others    *fakeOthers
+	auth      *fakeAuth
+	confirmer *fakeConfirmer
 	company   id.Company
 }
 
@@ -53,12 +53,13 @@ func open(t testing.TB) *desk {
 	t.Helper()
 	d := &desk{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), companies: &fakeCompanies{}, others: &fakeOthers{}, company: id.New[id.Company](),
+		issuer: tokentest.New(t), auth: &fakeAuth{}, confirmer: &fakeConfirmer{}, company: id.New[id.Company](),
 	}
-	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.companies, d.others)
+	companies := NewCompanies(d.db, d.auth)
+	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), companies, d.confirmer)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	customerv1.RegisterCustomerServiceServer(srv, d.server)
-	authv1.RegisterCompanyCopyServiceServer(srv, d.server)
+	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

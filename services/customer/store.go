@@ -2,7 +2,6 @@ package customer
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -18,7 +17,7 @@ import (
 // store is every SQL statement of the service. Its methods with a tx run in the
 // caller's transaction; the others make one round trip of their own.
 type store struct {
-	db *pg.DB
+	pg.Store
 	// customers reads single customers and batches concurrent reads into one round trip.
 	customers *combine.Reads[id.Customer, Customer]
 	// fields fills in the marks of statements; see sql.
@@ -30,7 +29,7 @@ func newStore(db *pg.DB) *store {
 	for _, f := range Fields() {
 		names, values, arrays = append(names, f.Name), append(values, "@"+f.Name), append(arrays, "@"+f.Name+"::text[]")
 	}
-	s := &store{db: db, fields: strings.NewReplacer(
+	s := &store{Store: pg.Store{DB: db}, fields: strings.NewReplacer(
 		"{fields}", strings.Join(names, ", "), "{values}", strings.Join(values, ", "), "{arrays}", strings.Join(arrays, ", "))}
 	s.customers = combine.New(s.some)
 	return s
@@ -39,11 +38,6 @@ func newStore(db *pg.DB) *store {
 // sql returns a statement with the names of the customer's fields in the place of
 // {fields}, their arguments in that of {values}, and arrays of them in that of {arrays}.
 func (s *store) sql(statement string) string { return s.fields.Replace(statement) }
-
-// inTx runs fn in one transaction of the company; fn must be repeatable.
-func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
-	return pg.Fault(s.db.InTx(ctx, pg.For(company), fn), nil)
-}
 
 const columns = `id, reference, {fields}, archived, version, created_at, updated_at, deleted_at`
 
@@ -78,7 +72,7 @@ func (s *store) get(ctx context.Context, company id.Company, customer id.Custome
 }
 
 func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer) (map[id.Customer]Customer, error) {
-	rows, err := pg.Rows[Customer](ctx, s.db, pg.For(company), s.sql(getSQL), company, ids)
+	rows, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSQL), company, ids)
 	found := make(map[id.Customer]Customer, len(rows))
 	for _, c := range rows {
 		found[c.ID] = c
@@ -88,22 +82,14 @@ func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer)
 
 // batch returns those that exist, each once.
 func (s *store) batch(ctx context.Context, company id.Company, ids []id.Customer, references []string, withDeleted bool) ([]Customer, error) {
-	list, err := pg.Rows[Customer](ctx, s.db, pg.For(company), s.sql(batchSQL), company, ids, references, withDeleted)
+	list, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(batchSQL), company, ids, references, withDeleted)
 	return list, pg.Fault(err, nil)
 }
 
 // lock returns one customer that is not deleted, and keeps it from changing
 // until tx ends.
 func (s *store) lock(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
-	rows, err := tx.Query(ctx, s.sql(lockSQL), company, customer)
-	if err != nil {
-		return Customer{}, err
-	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Customer])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, missing()
-	}
-	return c, err
+	return pg.GetInTx[Customer](ctx, tx, "customer", s.sql(lockSQL), company, customer)
 }
 
 // rowOf returns a customer's row as arguments, by column.
@@ -152,19 +138,13 @@ const (
 // export calls each with the raw values of up to so many customers behind one,
 // by id.
 func (s *store) export(ctx context.Context, company id.Company, after id.Customer, rows int, since time.Time, each func(values [][]byte) error) error {
-	query := pg.Query{SQL: exportSQL, Args: []any{company, [16]byte(after), rows}, Scan: func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := each(rows.RawValues()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
+	query := pg.Query{SQL: exportSQL, Args: []any{company, [16]byte(after), rows},
+		Scan: pg.Each(func(rows pgx.Rows) error { return each(rows.RawValues()) })}
 	if !since.IsZero() {
 		query.SQL, query.Args = exportSinceSQL, append(query.Args, since)
 	}
 	query.SQL = s.sql(query.SQL)
-	return pg.Fault(s.db.Read(ctx, pg.For(company), query), nil)
+	return s.ReadOf(ctx, company, query)
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
@@ -66,15 +67,7 @@ const (
 
 // lockAny is lock for a customer who may be deleted.
 func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
-	rows, err := tx.Query(ctx, s.sql(lockAnySQL), company, customer)
-	if err != nil {
-		return Customer{}, err
-	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Customer])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, missing()
-	}
-	return c, err
+	return pg.GetInTx[Customer](ctx, tx, "customer", s.sql(lockAnySQL), company, customer)
 }
 
 // erasureChange says what an erasure changes in addition to the customer.
@@ -121,7 +114,7 @@ func (s *store) erasureIn(ctx context.Context, tx *pg.Tx, company id.Company, cu
 
 // erasure returns a customer's erasure and what the services have answered.
 func (s *store) erasure(ctx context.Context, company id.Company, customer id.Customer) (Erasure, []erasureAnswer, error) {
-	list, err := pg.Rows[Erasure](ctx, s.db, pg.For(company), erasureSQL, company, customer)
+	list, err := pg.Rows[Erasure](ctx, s.DB, pg.For(company), erasureSQL, company, customer)
 	if err != nil {
 		return Erasure{}, nil, pg.Fault(err, nil)
 	}
@@ -132,9 +125,13 @@ func (s *store) erasure(ctx context.Context, company id.Company, customer id.Cus
 	return list[0], answers[customer], err
 }
 
-// erasures returns up to limit erasures behind a customer.
-func (s *store) erasures(ctx context.Context, company id.Company, after id.Customer, limit int) ([]Erasure, map[id.Customer][]erasureAnswer, error) {
-	list, err := pg.Rows[Erasure](ctx, s.db, pg.For(company), erasuresSQL, company, [16]byte(after), limit)
+// erasures returns the rows of a page of erasures, and what the services have answered.
+func (s *store) erasures(ctx context.Context, company id.Company, p page.Page) ([]Erasure, map[id.Customer][]erasureAnswer, error) {
+	var after [16]byte
+	if p.After != nil {
+		after = p.After.ID
+	}
+	list, err := pg.Rows[Erasure](ctx, s.DB, pg.For(company), erasuresSQL, company, after, p.Size+1)
 	if err != nil {
 		return nil, nil, pg.Fault(err, nil)
 	}
@@ -147,7 +144,7 @@ func (s *store) answers(ctx context.Context, company id.Company, list []Erasure)
 	for i, e := range list {
 		customers[i] = e.Customer
 	}
-	rows, err := pg.Rows[erasureAnswer](ctx, s.db, pg.For(company), answersSQL, company, customers)
+	rows, err := pg.Rows[erasureAnswer](ctx, s.DB, pg.For(company), answersSQL, company, customers)
 	if err != nil {
 		return nil, pg.Fault(err, nil)
 	}
@@ -186,7 +183,7 @@ func (s *store) complete(ctx context.Context, list []Erasure, now time.Time) (in
 		companies[i], customers[i], rounds[i] = e.Company, e.Customer, e.Round
 	}
 	var completed int64
-	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		tag, err := tx.Exec(ctx, completeErasuresSQL, now, companies, customers, rounds)
 		completed = tag.RowsAffected()
 		return err
@@ -213,4 +210,17 @@ func (s *store) forgotten(ctx context.Context, tx *pg.Tx, company id.Company, re
 		return nil
 	})
 	return found, err
+}
+
+// saveAnswer stores a service's answer; a repeated one changes nothing.
+func (s *store) saveAnswer(ctx context.Context, tx *pg.Tx, company id.Company, a erasureAnswer) error {
+	_, err := tx.Exec(ctx, answerSQL, company, a.Customer, a.Service, a.Round, a.ErasedAt)
+	return err
+}
+
+// openErasures returns how many erasures are not complete, counted up to most, and for
+// how many seconds the oldest of their present rounds has been waiting.
+func (s *store) openErasures(ctx context.Context, now time.Time, most int) (open int64, age float64, err error) {
+	err = s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: openErasuresSQL, Args: []any{now, most}, Scan: pg.First(&open, &age)})
+	return open, age, err
 }

@@ -2,105 +2,72 @@ package customer
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
-// direction returns the SQL of the direction, and what is behind a row in it.
-func (o order) direction() (sql, beyond string) {
-	if o.desc {
-		return " desc", "<"
-	}
-	return "", ">"
-}
-
-// page returns the statement of the page and one customer more, who tells
-// whether there is another page.
-func (l list) page(company id.Company) (sql string, args []any) {
-	after, f := l.after, l.filter
-	if l.order.by == byUpdated && !l.order.desc {
-		// Of two bounds PostgreSQL picks one to begin at: give it the later one.
-		if after.at.Before(f.since) {
-			after = cursor{at: f.since}
+// page returns the statement of the page and one customer more, which tells whether
+// there is another page.
+func (l list) page(company id.Company) *pg.Statement {
+	p, f := l.Page, l.filter
+	if p.Order.Column == byUpdated && !p.Order.Desc {
+		// PostgreSQL begins at one of two bounds: give it the later one alone.
+		if p.After.Time().Before(f.since) {
+			p.After = new(page.At(f.since, id.UUID{}))
 		}
 		f.since = time.Time{}
 	}
-	w := f.where(company)
-	direction, beyond := l.order.direction()
-	keys := "id" + direction
-	if l.order.by == "" {
-		w.add("id "+beyond+" %s", [16]byte(after.id))
-	} else {
-		keys = l.order.by + direction + ", " + keys
-		w.add("("+l.order.by+", id) "+beyond+" (%s, %s)", after.at, [16]byte(after.id))
-	}
-	return "select " + columns + " from customers where " + w.sql + " order by " + keys +
-		" limit " + w.place(l.size+1) + " offset " + w.place(l.offset), w.args
+	s := f.where(company)
+	s.SQL = "select " + columns + " from customers where " + s.SQL
+	p.Add(s)
+	return s
 }
 
 // total returns the statement of how many customers match: the kept counters, or
 // a count that reads an index alone, of a search no further than it is asked for.
-func (l list) total(company id.Company) (sql string, args []any) {
+func (l list) total(company id.Company) *pg.Statement {
 	f := l.filter
 	kept := f
 	kept.archived = nil
 	if kept.isZero() {
 		switch {
 		case f.archived == nil:
-			return totalSQL, []any{company}
+			return &pg.Statement{SQL: totalSQL, Args: []any{company}}
 		case *f.archived:
-			return totalArchivedSQL, []any{company}
+			return &pg.Statement{SQL: totalArchivedSQL, Args: []any{company}}
 		}
-		return totalCurrentSQL, []any{company}
+		return &pg.Statement{SQL: totalCurrentSQL, Args: []any{company}}
 	}
-	w := f.where(company)
+	s := f.where(company)
 	if l.most == 0 {
-		return "select count(*) from customers where " + w.sql, w.args
+		s.SQL = "select count(*) from customers where " + s.SQL
+		return s
 	}
-	return "select count(*) from (select 1 from customers where " + w.sql + " limit " + w.place(l.most) + ") few", w.args
+	s.SQL = "select count(*) from (select 1 from customers where " + s.SQL + " limit " + s.Arg(l.most) + ") few"
+	return s
 }
 
-func (f filter) where(company id.Company) *conditions {
-	w := &conditions{sql: "company_id = $1 and deleted_at is null", args: []any{company}}
+// where returns the where-clause of the filter.
+func (f filter) where(company id.Company) *pg.Statement {
+	s := &pg.Statement{SQL: "company_id = $1 and deleted_at is null", Args: []any{company}}
 	if f.archived != nil {
-		w.add("archived = %s", *f.archived)
+		s.And("archived = %s", *f.archived)
 	}
 	if f.email != "" {
-		w.add("email_key = lower(%s)", f.email)
+		s.And("email_key = lower(%s)", f.email)
 	}
 	if f.match != nil {
-		f.match.where(w)
+		f.match.where(s)
 	}
 	if !f.since.IsZero() {
-		w.add("updated_at >= %s", f.since)
+		s.And("updated_at >= %s", f.since)
 	}
-	return w
-}
-
-// conditions is the where clause of a statement, and its arguments.
-type conditions struct {
-	sql  string
-	args []any
-}
-
-// place adds an argument and returns its placeholder.
-func (c *conditions) place(arg any) string {
-	c.args = append(c.args, arg)
-	return fmt.Sprintf("$%d", len(c.args))
-}
-
-// add joins a condition, in which each %s stands for the next argument.
-func (c *conditions) add(sql string, args ...any) {
-	places := make([]any, len(args))
-	for i, arg := range args {
-		places[i] = c.place(arg)
-	}
-	c.sql += " and " + fmt.Sprintf(sql, places...)
+	return s
 }
 
 const (
@@ -120,12 +87,12 @@ type listed struct {
 // add appends the rows of a statement of a list, which has at most one more row than the
 // page has room for.
 func (p *listed) add(l list, rows []Customer) {
-	fitting := rows[:min(len(rows), l.size)]
+	fitting := rows[:min(len(rows), l.Size)]
 	if len(fitting) > 0 {
-		p.customers, p.tier = append(p.customers, fitting...), l.tier()
+		p.customers, p.tier = append(p.customers, fitting...), l.matchTier()
 	}
 	if len(rows) > len(fitting) {
-		p.next = l.order.token(p.tier, p.customers[len(p.customers)-1])
+		p.next = l.token(p.tier, p.customers[len(p.customers)-1])
 	}
 }
 
@@ -161,23 +128,17 @@ func (s *store) read(ctx context.Context, company id.Company, l list, queries ..
 	if l.filter.match != nil {
 		queries = append([]pg.Query{planSearch()}, queries...)
 	}
-	return pg.Fault(s.db.Read(ctx, pg.For(company), queries...), nil)
+	return s.ReadOf(ctx, company, queries...)
 }
 
 func (s *store) pageQuery(l list, company id.Company, into *[]Customer) pg.Query {
-	sql, args := l.page(company)
-	return pg.Query{SQL: s.sql(sql), Args: args, Scan: func(rows pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[Customer])
-		return err
-	}}
+	q := l.page(company).Query(pg.Collect(into))
+	q.SQL = s.sql(q.SQL)
+	return q
 }
 
 func (s *store) totalQuery(l list, company id.Company, into *int64) pg.Query {
-	sql, args := l.total(company)
-	return pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
-		rows.Next()
-		return rows.Scan(into)
-	}}
+	return l.total(company).Query(pg.First(into))
 }
 
 const planSearchSQL = `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
