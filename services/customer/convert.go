@@ -1,9 +1,7 @@
 package customer
 
 import (
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -11,7 +9,6 @@ import (
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -39,7 +36,7 @@ func snapshot(c Customer) *customerv1.CustomerSnapshot {
 func writeFields(m proto.Message, c Customer) {
 	message := m.ProtoReflect()
 	all := message.Descriptor().Fields()
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		message.Set(all.ByName(protoreflect.Name(f.Name)), protoreflect.ValueOfString(*f.Value(&c)))
 	}
 }
@@ -49,7 +46,7 @@ func readFields(m proto.Message) map[string]string {
 	message := m.ProtoReflect()
 	all := message.Descriptor().Fields()
 	set := map[string]string{}
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		if d := all.ByName(protoreflect.Name(f.Name)); message.Has(d) {
 			set[f.Name] = message.Get(d).String()
 		}
@@ -65,7 +62,7 @@ func described(m interface {
 }) Customer {
 	c := Customer{Archived: m.GetArchived()}
 	set := readFields(m)
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		*f.Value(&c) = set[f.Name]
 	}
 	return c
@@ -150,40 +147,6 @@ func pageOf(req *customerv1.ListCustomersRequest) (page.Page, tier, error) {
 
 // pageSizes are those of every list of the service.
 func pageSizes() page.Sizes { return page.Sizes{Default: 100, Max: 1000} }
-
-// imported checks one line and makes a customer of it.
-func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
-	var f check.Fields
-	reference := f.Line("reference", line.GetReference(), 1, maxReference)
-	c := described(line)
-	c.check(&f)
-	c.ID, c.Reference, c.Version, c.CreatedAt, c.UpdatedAt = id.Customer(s.newID()), &reference, 1, now, now
-	if line.GetCreatedAt() != nil {
-		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)
-		if line.GetCreatedAt().CheckValid() != nil || c.CreatedAt.After(now) || c.CreatedAt.Year() < 1900 {
-			f.Add("created_at", "range", "must be an instant of the past, not before 1900")
-		}
-	}
-	return c, f.Err()
-}
-
-func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {
-	r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED
-	if len(f.Fields) > 0 {
-		r.Field, r.Rule, r.Message = f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message
-	}
-}
-
-// storable leaves out what no reference is, and PostgreSQL would not take.
-func storable(references []string) []string {
-	list := make([]string, 0, len(references))
-	for _, r := range references {
-		if r != "" && utf8.ValidString(r) && !strings.ContainsRune(r, 0) {
-			list = append(list, r)
-		}
-	}
-	return list
-}
 
 // erasureMessage tells how far an erasure is. A service's progress is that of the
 // rounds since it was last asked for.

@@ -24,7 +24,7 @@ type column struct {
 // exportColumns are the columns of exportSQL, in order.
 func exportColumns() []column {
 	all := []column{{"id", appendID}}
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		all = append(all, column{f.Name, appendText})
 	}
 	return append(all, column{"archived", appendBool}, column{"created_at", appendTime}, column{"updated_at", appendTime})

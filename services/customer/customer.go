@@ -30,18 +30,18 @@ type Change struct {
 }
 
 // check trims and checks everything that people give of a customer.
-func (c *Customer) check(f *check.Fields) {
-	for _, field := range Fields() {
-		value := field.Value(c)
-		*value = field.check(f, field.Name, *value)
+func (c *Customer) check(failed *check.Fields) {
+	for _, f := range fields() {
+		value := f.Value(c)
+		*value = f.check(failed, f.Name, *value)
 	}
 }
 
 // check trims and checks what an update sets.
-func (c Change) check(f *check.Fields) {
-	for _, field := range Fields() {
-		if value, ok := c.Fields[field.Name]; ok {
-			c.Fields[field.Name] = field.check(f, field.Name, value)
+func (c Change) check(failed *check.Fields) {
+	for _, f := range fields() {
+		if value, ok := c.Fields[f.Name]; ok {
+			c.Fields[f.Name] = f.check(failed, f.Name, value)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func (c Change) check(f *check.Fields) {
 // Apply makes a change at an instant and reports whether it changed anything.
 func (c *Customer) Apply(in Change, now time.Time) bool {
 	before := *c
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		if value, ok := in.Fields[f.Name]; ok {
 			*f.Value(c) = value
 		}

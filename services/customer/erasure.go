@@ -16,7 +16,7 @@ const erasedEmail = "erased@customer.invalid"
 func (c *Customer) Erase(now time.Time) {
 	c.touch(now)
 	c.Reference = nil
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		*f.Value(c) = f.Erased
 	}
 	if c.DeletedAt == nil {

@@ -2,11 +2,11 @@ package customer
 
 import "reservation.dev/platform/check"
 
-// Field is a text that people give of a customer. Columns, messages, checks, changes,
+// field is a text that people give of a customer. Columns, messages, checks, changes,
 // imports, exports and erasures follow the list of fields: a new field is one more
 // entry, a member of Customer, a column and a member of the protos, which all have the
 // same name.
-type Field struct {
+type field struct {
 	// Name is that of the column, of the protos' fields and of faults.
 	Name  string
 	Value func(*Customer) *string
@@ -22,9 +22,9 @@ const (
 	maxReference = 200
 )
 
-// Fields are the fields of a customer, in the order in which faults are listed.
-func Fields() []Field {
-	return []Field{
+// fields are the fields of a customer, in the order in which faults are listed.
+func fields() []field {
+	return []field{
 		{"first_name", func(c *Customer) *string { return &c.FirstName }, required(maxName), "Erased"},
 		{"last_name", func(c *Customer) *string { return &c.LastName }, required(maxName), "customer"},
 		{"email", func(c *Customer) *string { return &c.Email }, (*check.Fields).Email, erasedEmail},

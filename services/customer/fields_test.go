@@ -16,13 +16,13 @@ func TestEveryMessageHasEveryField(t *testing.T) {
 		&customerv1.UpdateCustomerRequest{}, &customerv1.ImportedCustomer{},
 	} {
 		message := m.ProtoReflect().Descriptor()
-		for _, f := range Fields() {
+		for _, f := range fields() {
 			if d := message.Fields().ByName(protoreflect.Name(f.Name)); d == nil || d.Kind() != protoreflect.StringKind {
 				t.Errorf("%s has no text %s", message.Name(), f.Name)
 			}
 		}
 	}
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		if _, ok := customerv1.CustomerField_value["CUSTOMER_FIELD_"+strings.ToUpper(f.Name)]; !ok {
 			t.Errorf("CustomerField has no value for %s", f.Name)
 		}

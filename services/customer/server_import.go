@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -44,86 +45,93 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 	}
 }
 
+// importBatch stores a batch and returns the result of each line.
 func (s *Server) importBatch(ctx context.Context, company id.Company, in []*customerv1.ImportedCustomer) ([]*customerv1.ImportCustomerResult, error) {
 	now := pg.Instant(s.now())
-	results := make([]*customerv1.ImportCustomerResult, len(in))
-	var list []Customer
-	var references []string
-	seen := map[string]bool{}
-	for i, line := range in {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		results[i] = &customerv1.ImportCustomerResult{Reference: line.GetReference()}
-		c, err := s.imported(line, now)
-		if err != nil {
-			refuse(results[i], fault.From(err))
-			continue
-		}
-		results[i].Reference = *c.Reference
-		if seen[*c.Reference] { // the first line of a reference stands
-			continue
-		}
-		seen[*c.Reference] = true
-		list, references = append(list, c), append(references, *c.Reference)
+	b, err := s.readBatch(ctx, in, now)
+	if err != nil {
+		return nil, err
 	}
-	var isNew map[id.Customer]bool
-	var known map[string]id.Customer
-	var taken map[string]bool // references of customers whose address somebody has
-	var gone map[string]bool  // references of customers who were erased
 	release, err := s.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	var o importOutcome
 	err = s.companyStore().Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-		isNew, known, taken, gone = nil, nil, nil, nil
-		if len(list) == 0 {
-			return nil
-		}
-		if gone, err = s.store.forgotten(ctx, tx, company, references); err != nil {
-			return err
-		}
-		list := slices.DeleteFunc(slices.Clone(list), func(c Customer) bool { return gone[*c.Reference] })
-		if taken, err = s.store.takeEmails(ctx, tx, company, list); err != nil {
-			return err
-		}
-		free := slices.DeleteFunc(slices.Clone(list), func(c Customer) bool { return taken[*c.Reference] })
-		if isNew, err = s.store.importNew(ctx, tx, company, free, now); err != nil {
-			return err
-		}
-		if known, err = s.store.byReference(ctx, tx, company, references); err != nil {
-			return err
-		}
-		var events []outbox.Event
-		for _, c := range free {
-			if isNew[c.ID] {
-				events = append(events, created(company, c))
-			}
-		}
-		return s.outbox.AppendAll(ctx, tx, events)
+		o, err = s.storeBatch(ctx, tx, company, b, now)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range results {
-		if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED {
+	for _, r := range b.results {
+		o.write(r)
+	}
+	return b.results, nil
+}
+
+// importedBatch is a batch of an import: a result for each line, and a customer for
+// each reference of the lines that are not refused.
+type importedBatch struct {
+	results    []*customerv1.ImportCustomerResult
+	customers  []Customer
+	references []string
+}
+
+// readBatch checks the lines of a batch. If several lines have one reference, the first
+// one counts.
+func (s *Server) readBatch(ctx context.Context, in []*customerv1.ImportedCustomer, now time.Time) (importedBatch, error) {
+	b := importedBatch{results: make([]*customerv1.ImportCustomerResult, len(in))}
+	seen := map[string]bool{}
+	for i, line := range in {
+		if ctx.Err() != nil {
+			return b, ctx.Err()
+		}
+		b.results[i] = &customerv1.ImportCustomerResult{Reference: line.GetReference()}
+		c, err := s.imported(line, now)
+		if err != nil {
+			refuse(b.results[i], fault.From(err))
 			continue
 		}
-		if gone[r.GetReference()] {
-			refuse(r, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "is that of a customer who was erased"}))
-			continue
-		}
-		if taken[r.GetReference()] {
-			refuse(r, emailExists())
-			continue
-		}
-		customer := known[r.GetReference()]
-		r.Id, r.Outcome = customer.String(), customerv1.ImportOutcome_IMPORT_OUTCOME_EXISTED
-		if isNew[customer] { // the first line of the reference
-			r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_CREATED
-			delete(isNew, customer)
+		b.results[i].Reference = *c.Reference
+		if !seen[*c.Reference] {
+			seen[*c.Reference] = true
+			b.customers, b.references = append(b.customers, c), append(b.references, *c.Reference)
 		}
 	}
-	return results, nil
+	return b, nil
+}
+
+// storeBatch stores the customers of a batch that are new and announces them.
+func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company id.Company, b importedBatch, now time.Time) (o importOutcome, err error) {
+	if len(b.customers) == 0 {
+		return o, nil
+	}
+	if o.erased, err = s.store.forgotten(ctx, tx, company, b.references); err != nil {
+		return o, err
+	}
+	customers := without(b.customers, o.erased)
+	if o.taken, err = s.store.takeEmails(ctx, tx, company, customers); err != nil {
+		return o, err
+	}
+	customers = without(customers, o.taken)
+	if o.isNew, err = s.store.importNew(ctx, tx, company, customers, now); err != nil {
+		return o, err
+	}
+	if o.stored, err = s.store.byReference(ctx, tx, company, b.references); err != nil {
+		return o, err
+	}
+	var events []outbox.Event
+	for _, c := range customers {
+		if o.isNew[c.ID] {
+			events = append(events, created(company, c))
+		}
+	}
+	return o, s.outbox.AppendAll(ctx, tx, events)
+}
+
+// without returns the customers whose references are not in a set.
+func without(list []Customer, references map[string]bool) []Customer {
+	return slices.DeleteFunc(slices.Clone(list), func(c Customer) bool { return references[*c.Reference] })
 }

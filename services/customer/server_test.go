@@ -421,6 +421,9 @@ func (d *desk) importN(prefix string, n int) []*customerv1.ImportCustomerResult 
 func (d *desk) widen() {
 	d.t.Helper()
 	err := d.db.InTx(d.t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+		if _, err := tx.Exec(ctx, `set local statement_timeout = 0`); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, `update customers set first_name = repeat('🎪', 100), last_name = repeat('🎻', 100)`)
 		return err
 	})

@@ -20,16 +20,16 @@ type store struct {
 	pg.Store
 	// customers reads single customers and batches concurrent reads into one round trip.
 	customers *combine.Reads[id.Customer, Customer]
-	// fields fills in the marks of statements; see sql.
-	fields *strings.Replacer
+	// marks fills in the marks of statements; see sql.
+	marks *strings.Replacer
 }
 
 func newStore(db *pg.DB) *store {
 	var names, values, arrays []string
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		names, values, arrays = append(names, f.Name), append(values, "@"+f.Name), append(arrays, "@"+f.Name+"::text[]")
 	}
-	s := &store{Store: pg.Store{DB: db}, fields: strings.NewReplacer(
+	s := &store{Store: pg.Store{DB: db}, marks: strings.NewReplacer(
 		"{fields}", strings.Join(names, ", "), "{values}", strings.Join(values, ", "), "{arrays}", strings.Join(arrays, ", "))}
 	s.customers = combine.New(s.some)
 	return s
@@ -37,7 +37,7 @@ func newStore(db *pg.DB) *store {
 
 // sql returns a statement with the names of the customer's fields in the place of
 // {fields}, their arguments in that of {values}, and arrays of them in that of {arrays}.
-func (s *store) sql(statement string) string { return s.fields.Replace(statement) }
+func (s *store) sql(statement string) string { return s.marks.Replace(statement) }
 
 const columns = `id, reference, {fields}, archived, version, created_at, updated_at, deleted_at`
 
@@ -98,7 +98,7 @@ func rowOf(company id.Company, c Customer) pgx.NamedArgs {
 		"company": company, "id": c.ID, "reference": c.Reference, "archived": c.Archived, "version": c.Version,
 		"created_at": c.CreatedAt, "updated_at": c.UpdatedAt, "deleted_at": c.DeletedAt,
 	}
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		row[f.Name] = *f.Value(&c)
 	}
 	return row
@@ -186,7 +186,7 @@ func rowsOf(company id.Company, list []Customer, now time.Time) pgx.NamedArgs {
 		"archived":   each(list, func(c *Customer) bool { return c.Archived }),
 		"created_at": each(list, func(c *Customer) time.Time { return c.CreatedAt }),
 	}
-	for _, f := range Fields() {
+	for _, f := range fields() {
 		rows[f.Name] = each(list, f.Value)
 	}
 	return rows
