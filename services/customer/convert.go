@@ -14,30 +14,21 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
+// message and snapshot name the fields, because lists and events cannot wait for
+// reflection; a test finds a missing one.
 func message(c Customer) *customerv1.Customer {
-	m := &customerv1.Customer{
-		Id: c.ID.String(), Reference: referenceOf(c), Archived: c.Archived, Version: c.Version,
-		CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt), DeletedAt: timestamp(c.DeletedAt),
+	return &customerv1.Customer{
+		Id: c.ID.String(), Reference: referenceOf(c), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Mobile: c.Mobile,
+		Archived: c.Archived, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
+		DeletedAt: timestamp(c.DeletedAt), Version: c.Version,
 	}
-	writeFields(m, c)
-	return m
 }
 
 func snapshot(c Customer) *customerv1.CustomerSnapshot {
-	m := &customerv1.CustomerSnapshot{
-		Id: c.ID.String(), Reference: referenceOf(c), Archived: c.Archived, Version: c.Version,
-		CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt), DeletedAt: timestamp(c.DeletedAt),
-	}
-	writeFields(m, c)
-	return m
-}
-
-// writeFields sets the fields of a customer in a message that has them.
-func writeFields(m proto.Message, c Customer) {
-	message := m.ProtoReflect()
-	all := message.Descriptor().Fields()
-	for _, f := range fields() {
-		message.Set(all.ByName(protoreflect.Name(f.Name)), protoreflect.ValueOfString(*f.Value(&c)))
+	return &customerv1.CustomerSnapshot{
+		Id: c.ID.String(), Reference: referenceOf(c), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Mobile: c.Mobile,
+		Archived: c.Archived, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
+		DeletedAt: timestamp(c.DeletedAt), Version: c.Version,
 	}
 }
 
@@ -47,8 +38,8 @@ func readFields(m proto.Message) map[string]string {
 	all := message.Descriptor().Fields()
 	set := map[string]string{}
 	for _, f := range fields() {
-		if d := all.ByName(protoreflect.Name(f.Name)); message.Has(d) {
-			set[f.Name] = message.Get(d).String()
+		if d := all.ByName(protoreflect.Name(f.name)); message.Has(d) {
+			set[f.name] = message.Get(d).String()
 		}
 	}
 	return set
@@ -63,7 +54,7 @@ func described(m interface {
 	c := Customer{Archived: m.GetArchived()}
 	set := readFields(m)
 	for _, f := range fields() {
-		*f.Value(&c) = set[f.Name]
+		*f.value(&c) = set[f.name]
 	}
 	return c
 }

@@ -15,19 +15,29 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// column is a column of an export, and how its binary values are written as JSON.
+// column is a column of an export.
 type column struct {
-	name   string
-	append func(b, value []byte) ([]byte, error)
+	name string
+	kind kind
 }
+
+// kind is how the binary values of a column are written as JSON.
+type kind int
+
+const (
+	text kind = iota
+	identifier
+	boolean
+	timestamptz
+)
 
 // exportColumns are the columns of exportSQL, in order.
 func exportColumns() []column {
-	all := []column{{"id", appendID}}
+	all := []column{{"id", identifier}}
 	for _, f := range fields() {
-		all = append(all, column{f.Name, appendText})
+		all = append(all, column{f.name, text})
 	}
-	return append(all, column{"archived", appendBool}, column{"created_at", appendTime}, column{"updated_at", appendTime})
+	return append(all, column{"archived", boolean}, column{"created_at", timestamptz}, column{"updated_at", timestamptz})
 }
 
 // shape is an object as the caller wants it: literal text, with columns between.
@@ -40,7 +50,7 @@ type shape struct {
 type part struct {
 	before []byte
 	place  int
-	column
+	kind   kind
 }
 
 func shapeOf(members []*customerv1.ExportMember) (shape, error) {
@@ -49,14 +59,14 @@ func shapeOf(members []*customerv1.ExportMember) (shape, error) {
 	}
 	var s shape
 	columns := exportColumns()
-	text := []byte{'{'}
+	literal := []byte{'{'}
 	for i, m := range members {
 		if i > 0 {
-			text = append(text, ',')
+			literal = append(literal, ',')
 		}
-		text = append(jsontext.AppendString(text, m.GetName()), ':')
+		literal = append(jsontext.AppendString(literal, m.GetName()), ':')
 		if constant, ok := m.GetValue().(*customerv1.ExportMember_Constant); ok {
-			text = jsontext.AppendString(text, constant.Constant)
+			literal = jsontext.AppendString(literal, constant.Constant)
 			continue
 		}
 		place := slices.IndexFunc(columns, func(c column) bool { return c.name == columnOf(m.GetField()) })
@@ -65,10 +75,10 @@ func shapeOf(members []*customerv1.ExportMember) (shape, error) {
 				Field: fmt.Sprintf("members[%d].field", i), Rule: "enum", Message: "must be a field of a customer",
 			})
 		}
-		s.parts = append(s.parts, part{before: text, place: place, column: columns[place]})
-		text = nil
+		s.parts = append(s.parts, part{before: literal, place: place, kind: columns[place].kind})
+		literal = nil
 	}
-	s.end = append(text, '}')
+	s.end = append(literal, '}')
 	return s, nil
 }
 
@@ -80,43 +90,40 @@ func columnOf(f customerv1.CustomerField) string {
 var errColumn = errors.New("a column of the export has an unexpected form")
 
 // append writes one customer, given as PostgreSQL's binary values.
-func (s *shape) append(b []byte, values [][]byte) (_ []byte, err error) {
+func (s *shape) append(b []byte, values [][]byte) ([]byte, error) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		b = append(b, p.before...)
-		if b, err = p.append(b, values[p.place]); err != nil {
-			return b, err
+		v := values[p.place]
+		switch p.kind {
+		case identifier:
+			if len(v) != 16 {
+				return b, errColumn
+			}
+			b = append(b, '"')
+			b = id.Customer(v).Append(b)
+			b = append(b, '"')
+		case boolean:
+			if len(v) != 1 {
+				return b, errColumn
+			}
+			b = strconv.AppendBool(b, v[0] == 1)
+		case timestamptz:
+			if len(v) != 8 {
+				return b, errColumn
+			}
+			b = append(b, '"')
+			b = instant(v).AppendFormat(b, "2006-01-02T15:04:05Z")
+			b = append(b, '"')
+		case text:
+			b = jsontext.AppendString(b, v)
 		}
 	}
 	return append(b, s.end...), nil
 }
 
-func appendText(b, value []byte) ([]byte, error) { return jsontext.AppendString(b, value), nil }
-
-func appendID(b, value []byte) ([]byte, error) {
-	if len(value) != len(id.Customer{}) {
-		return b, errColumn
-	}
-	b = append(b, '"')
-	b = id.Customer(value).Append(b)
-	return append(b, '"'), nil
-}
-
-func appendBool(b, value []byte) ([]byte, error) {
-	if len(value) != 1 {
-		return b, errColumn
-	}
-	return strconv.AppendBool(b, value[0] == 1), nil
-}
-
-// appendTime writes PostgreSQL's binary timestamptz, microseconds since 2000.
-func appendTime(b, value []byte) ([]byte, error) {
+// instant reads PostgreSQL's binary timestamptz: microseconds since 2000.
+func instant(v []byte) time.Time {
 	const year2000 = 946684800_000_000
-	if len(value) != 8 {
-		return b, errColumn
-	}
-	at := time.UnixMicro(int64(binary.BigEndian.Uint64(value)) + year2000).UTC()
-	b = append(b, '"')
-	b = at.AppendFormat(b, "2006-01-02T15:04:05Z")
-	return append(b, '"'), nil
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(v)) + year2000).UTC()
 }

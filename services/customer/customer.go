@@ -32,16 +32,16 @@ type Change struct {
 // check trims and checks everything that people give of a customer.
 func (c *Customer) check(failed *check.Fields) {
 	for _, f := range fields() {
-		value := f.Value(c)
-		*value = f.check(failed, f.Name, *value)
+		value := f.value(c)
+		*value = f.check(failed, f.name, *value, f.minimum, f.maximum)
 	}
 }
 
 // check trims and checks what an update sets.
 func (c Change) check(failed *check.Fields) {
 	for _, f := range fields() {
-		if value, ok := c.Fields[f.Name]; ok {
-			c.Fields[f.Name] = f.check(failed, f.Name, value)
+		if value, ok := c.Fields[f.name]; ok {
+			c.Fields[f.name] = f.check(failed, f.name, value, f.minimum, f.maximum)
 		}
 	}
 }
@@ -50,8 +50,8 @@ func (c Change) check(failed *check.Fields) {
 func (c *Customer) Apply(in Change, now time.Time) bool {
 	before := *c
 	for _, f := range fields() {
-		if value, ok := in.Fields[f.Name]; ok {
-			*f.Value(c) = value
+		if value, ok := in.Fields[f.name]; ok {
+			*f.value(c) = value
 		}
 	}
 	if in.Archived != nil {

@@ -17,7 +17,7 @@ func (c *Customer) Erase(now time.Time) {
 	c.touch(now)
 	c.Reference = nil
 	for _, f := range fields() {
-		*f.Value(c) = f.Erased
+		*f.value(c) = f.erased
 	}
 	if c.DeletedAt == nil {
 		c.DeletedAt = &c.UpdatedAt

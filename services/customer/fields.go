@@ -7,13 +7,14 @@ import "reservation.dev/platform/check"
 // entry, a member of Customer, a column and a member of the protos, which all have the
 // same name.
 type field struct {
-	// Name is that of the column, of the protos' fields and of faults.
-	Name  string
-	Value func(*Customer) *string
+	// name is that of the column, of the protos' fields and of faults.
+	name  string
+	value func(*Customer) *string
 	// check trims a value and checks it.
-	check func(f *check.Fields, field, value string) string
-	// Erased is what an erasure leaves.
-	Erased string
+	check            func(f *check.Fields, field, value string, minimum, maximum int) string
+	minimum, maximum int // characters
+	// erased is what an erasure leaves.
+	erased string
 }
 
 const (
@@ -25,19 +26,11 @@ const (
 // fields are the fields of a customer, in the order in which faults are listed.
 func fields() []field {
 	return []field{
-		{"first_name", func(c *Customer) *string { return &c.FirstName }, required(maxName), "Erased"},
-		{"last_name", func(c *Customer) *string { return &c.LastName }, required(maxName), "customer"},
-		{"email", func(c *Customer) *string { return &c.Email }, (*check.Fields).Email, erasedEmail},
-		{"mobile", func(c *Customer) *string { return &c.Mobile }, optional(maxMobile), ""},
+		{"first_name", func(c *Customer) *string { return &c.FirstName }, (*check.Fields).Line, 1, maxName, "Erased"},
+		{"last_name", func(c *Customer) *string { return &c.LastName }, (*check.Fields).Line, 1, maxName, "customer"},
+		{"email", func(c *Customer) *string { return &c.Email }, email, 1, check.MaxEmail, erasedEmail},
+		{"mobile", func(c *Customer) *string { return &c.Mobile }, (*check.Fields).Line, 0, maxMobile, ""},
 	}
 }
 
-// required checks a line of text of 1 to so many characters.
-func required(most int) func(f *check.Fields, field, value string) string {
-	return func(f *check.Fields, field, value string) string { return f.Line(field, value, 1, most) }
-}
-
-// optional checks a line of text that may be empty.
-func optional(most int) func(f *check.Fields, field, value string) string {
-	return func(f *check.Fields, field, value string) string { return f.Line(field, value, 0, most) }
-}
+func email(f *check.Fields, field, value string, _, _ int) string { return f.Email(field, value) }

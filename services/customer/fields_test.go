@@ -17,14 +17,23 @@ func TestEveryMessageHasEveryField(t *testing.T) {
 	} {
 		message := m.ProtoReflect().Descriptor()
 		for _, f := range fields() {
-			if d := message.Fields().ByName(protoreflect.Name(f.Name)); d == nil || d.Kind() != protoreflect.StringKind {
-				t.Errorf("%s has no text %s", message.Name(), f.Name)
+			if d := message.Fields().ByName(protoreflect.Name(f.name)); d == nil || d.Kind() != protoreflect.StringKind {
+				t.Errorf("%s has no text %s", message.Name(), f.name)
 			}
 		}
 	}
+	c := Customer{}
 	for _, f := range fields() {
-		if _, ok := customerv1.CustomerField_value["CUSTOMER_FIELD_"+strings.ToUpper(f.Name)]; !ok {
-			t.Errorf("CustomerField has no value for %s", f.Name)
+		*f.value(&c) = f.name
+	}
+	for _, m := range []proto.Message{message(c), snapshot(c)} {
+		if got := readFields(m); len(got) != len(fields()) {
+			t.Errorf("%T has only %v", m, got)
+		}
+	}
+	for _, f := range fields() {
+		if _, ok := customerv1.CustomerField_value["CUSTOMER_FIELD_"+strings.ToUpper(f.name)]; !ok {
+			t.Errorf("CustomerField has no value for %s", f.name)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type store struct {
 func newStore(db *pg.DB) *store {
 	var names, values, arrays []string
 	for _, f := range fields() {
-		names, values, arrays = append(names, f.Name), append(values, "@"+f.Name), append(arrays, "@"+f.Name+"::text[]")
+		names, values, arrays = append(names, f.name), append(values, "@"+f.name), append(arrays, "@"+f.name+"::text[]")
 	}
 	s := &store{Store: pg.Store{DB: db}, marks: strings.NewReplacer(
 		"{fields}", strings.Join(names, ", "), "{values}", strings.Join(values, ", "), "{arrays}", strings.Join(arrays, ", "))}
@@ -99,7 +99,7 @@ func rowOf(company id.Company, c Customer) pgx.NamedArgs {
 		"created_at": c.CreatedAt, "updated_at": c.UpdatedAt, "deleted_at": c.DeletedAt,
 	}
 	for _, f := range fields() {
-		row[f.Name] = *f.Value(&c)
+		row[f.name] = *f.value(&c)
 	}
 	return row
 }
@@ -187,7 +187,7 @@ func rowsOf(company id.Company, list []Customer, now time.Time) pgx.NamedArgs {
 		"created_at": each(list, func(c *Customer) time.Time { return c.CreatedAt }),
 	}
 	for _, f := range fields() {
-		rows[f.Name] = each(list, f.Value)
+		rows[f.name] = each(list, f.value)
 	}
 	return rows
 }
