@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
 )
 
@@ -86,6 +87,15 @@ func (f *Fields) Timezone(field, name string) {
 	} else if _, err := zone.Load(name); err != nil {
 		f.Add(field, "timezone", "must be an IANA time zone, for example Europe/London")
 	}
+}
+
+// Currency checks the ISO 4217 code of a currency that prices can be in.
+func (f *Fields) Currency(field, code string) {
+	if code == "" {
+		f.Add(field, "required", "is required")
+		return
+	}
+	f.OneOf(field, code, money.Currencies())
 }
 
 // Instant checks an instant that must be given.
