@@ -17,7 +17,7 @@ func TestEveryMessageHasEveryField(t *testing.T) {
 	} {
 		message := m.ProtoReflect().Descriptor()
 		for _, f := range fields() {
-			if d := message.Fields().ByName(protoreflect.Name(f.name)); d == nil || d.Kind() != protoreflect.StringKind {
+			if w := message.Fields().ByName(protoreflect.Name(f.name)); w == nil || w.Kind() != protoreflect.StringKind {
 				t.Errorf("%s has no text %s", message.Name(), f.name)
 			}
 		}

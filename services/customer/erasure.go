@@ -53,10 +53,10 @@ type erasureAnswer struct {
 	ErasedAt time.Time   `db:"erased_at"`
 }
 
-// again begins an erasure anew, for databases that were restored. One that was under
-// way at the moment of the backup may wait for what nobody tells any more, and may
-// have answers of databases that are older than these.
-func (e *Erasure) again(now time.Time) {
+// restart begins an erasure again after databases were restored from a backup. One that
+// was under way then may wait for an announcement that is lost, and may have answers of
+// databases that have the data again.
+func (e *Erasure) restart(now time.Time) {
 	e.Round++
 	e.LastRound = e.Round + rounds - 1
 	e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt = now, nil, nil

@@ -54,19 +54,19 @@ func (j *ErasureJobs) handle(ctx context.Context, msgs []bus.Message) error {
 }
 
 const (
-	goOnEvery = time.Second
-	// goOnBatch is how many erasures share one reading of the event stream.
-	goOnBatch = 100
+	advanceEvery = time.Second
+	// advanceBatch is how many erasures share one reading of the event stream.
+	advanceBatch = 100
 )
 
 // Run takes erasures on until ctx ends, in any replica.
 func (j *ErasureJobs) Run(ctx context.Context, jobs *service.Jobs) error {
-	return jobs.Every(ctx, "advance_erasures", goOnEvery, j.runOnce)
+	return jobs.Every(ctx, "advance_erasures", advanceEvery, j.runOnce)
 }
 
 const (
-	// remindEvery is long beside what a round takes, and short beside the 7 days
-	// after which the stream has an announcement no more.
+	// remindEvery is much longer than a round takes, and much shorter than the 7 days
+	// for which the stream keeps an announcement.
 	remindEvery = time.Hour
 	remindBatch = 1000
 )
@@ -111,7 +111,7 @@ func (j *ErasureJobs) runOnce(ctx context.Context) error {
 	var last []Erasure
 	err := j.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		last = nil
-		list, err := j.store.answered(ctx, tx, j.now().Add(-j.settle), goOnBatch)
+		list, err := j.store.answered(ctx, tx, j.now().Add(-j.settle), advanceBatch)
 		if err != nil {
 			return err
 		}
@@ -132,8 +132,8 @@ func (j *ErasureJobs) runOnce(ctx context.Context) error {
 	return j.finish(ctx, last)
 }
 
-// announce begins the next round. What requests have stored in this service's own
-// database meanwhile goes in the same commit.
+// announce begins the next round. The same commit deletes what requests have stored in
+// this service's own database since the round before.
 func (j *ErasureJobs) announce(ctx context.Context, tx *pg.Tx, e Erasure) error {
 	c, err := j.store.lockAny(ctx, tx, e.Company, e.Customer)
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 	case !repeat:
 		return nil
 	default:
-		e.again(now)
+		e.restart(now)
 	}
 	counted := c.DeletedAt == nil
 	c.Erase(now)

@@ -108,7 +108,7 @@ func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if len(b.customers) == 0 {
 		return o, nil
 	}
-	if o.erased, err = s.store.forgotten(ctx, tx, company, b.references); err != nil {
+	if o.erased, err = s.store.erasedReferences(ctx, tx, company, b.references); err != nil {
 		return o, err
 	}
 	customers := without(b.customers, o.erased)

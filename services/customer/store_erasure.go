@@ -191,8 +191,8 @@ func (s *store) complete(ctx context.Context, list []Erasure, now time.Time) (in
 	return completed, err
 }
 
-// forgotten returns those of references that erased customers had.
-func (s *store) forgotten(ctx context.Context, tx *pg.Tx, company id.Company, references []string) (map[string]bool, error) {
+// erasedReferences returns the references that belonged to erased customers.
+func (s *store) erasedReferences(ctx context.Context, tx *pg.Tx, company id.Company, references []string) (map[string]bool, error) {
 	digests := make([][]byte, len(references))
 	byDigest := make(map[string]string, len(references))
 	for i, r := range references {

@@ -39,7 +39,7 @@ const (
 		where company_id = $1 order by redemption_id, item_id`
 )
 
-// comparison is a stored number beside the one that its rows give.
+// comparison is a stored number and the one that its rows give.
 type comparison struct {
 	what, id         string
 	stored, computed int64
