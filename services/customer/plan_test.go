@@ -113,6 +113,25 @@ func vacuum(t *testing.T, owner *pgx.Conn) {
 	})
 }
 
+// fillPlanned stores n customers, of which the older half is archived, as in an old
+// business.
+func fillPlanned(t *testing.T, db *pg.DB, company id.Company, n int) {
+	t.Helper()
+	const lot = 5_000
+	for from := 1; from <= n; from += lot {
+		err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+			return execUnlimited(ctx, tx, `insert into customers (company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
+				select $1, gen_random_uuid(), 'Zoë', 'O''Brien', 'zoe.' || g || '@example.com',
+					'+44 7700 ' || to_char(g, 'FM000000'), g <= $2::int / 2, 1,
+					to_timestamp(1700000000 + g), to_timestamp(1710000000 + g * 7919 % 1000003)
+				from generate_series($3::int, $4::int) g`, company, n, from, min(n, from+lot-1))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestListPlans(t *testing.T) { // invariant 7
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()})
 	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
@@ -127,24 +146,8 @@ func TestListPlans(t *testing.T) { // invariant 7
 	t.Cleanup(func() { owner.Close(context.Background()) })
 	small, large := id.New[id.Company](), id.New[id.Company]()
 
-	// The oldest half is archived, as it is in an old business.
-	fill := func(company id.Company, n int) {
-		const lot = 5_000
-		for from := 1; from <= n; from += lot {
-			err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
-				return execUnlimited(ctx, tx, `insert into customers (company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
-					select $1, gen_random_uuid(), 'Zoë', 'O''Brien', 'zoe.' || g || '@example.com',
-						'+44 7700 ' || to_char(g, 'FM000000'), g <= $2::int / 2, 1,
-						to_timestamp(1700000000 + g), to_timestamp(1710000000 + g * 7919 % 1000003)
-					from generate_series($3::int, $4::int) g`, company, n, from, min(n, from+lot-1))
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	fill(small, 2_000)
-	fill(large, 60_000)
+	fillPlanned(t, db, small, 2_000)
+	fillPlanned(t, db, large, 60_000)
 
 	type statement struct {
 		name string
