@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reservation.dev/platform/check"
 )
 
 func TestEmail(t *testing.T) {
@@ -12,16 +14,16 @@ func TestEmail(t *testing.T) {
 		"a@@example.com", "a@example..com", "a@.example.com", "a@-x.example", "a@example.com\x00", "a@[127.0.0.1]", "a@ex_ample.com", "\"a\"@", strings.Repeat("a", 250) + "@example.com"}
 	for _, s := range good {
 		t.Run("takes "+s, func(t *testing.T) {
-			var c checks
-			if got := c.email("email", "  "+s+"\t"); got != s || c.err() != nil {
-				t.Errorf("got %q, %v", got, c.err())
+			var f check.Fields
+			if got := f.Email("email", "  "+s+"\t"); got != s || f.Err() != nil {
+				t.Errorf("got %q, %v", got, f.Err())
 			}
 		})
 	}
 	for _, s := range bad {
 		t.Run("refuses "+s, func(t *testing.T) {
-			var c checks
-			if c.email("email", s); c.err() == nil {
+			var f check.Fields
+			if f.Email("email", s); f.Err() == nil {
 				t.Error("it was taken")
 			}
 		})
@@ -43,11 +45,11 @@ func TestText(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var c checks
-			c.text("first_name", tt.in, 1, maxName)
+			var f check.Fields
+			f.Line("first_name", tt.in, 1, maxName)
 			got := ""
-			if c.Len() > 0 {
-				got = c.List()[0].Rule
+			if f.Len() > 0 {
+				got = f.List()[0].Rule
 			}
 			if got != tt.rule {
 				t.Errorf("got the rule %q, want %q", got, tt.rule)
@@ -58,7 +60,13 @@ func TestText(t *testing.T) {
 
 func TestApply(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	str := func(s string) *string { return &s }
+	fields := func(pairs ...string) Change {
+		c := Change{Fields: map[string]string{}}
+		for i := 0; i < len(pairs); i += 2 {
+			c.Fields[pairs[i]] = pairs[i+1]
+		}
+		return c
+	}
 	yes := true
 	base := Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Mobile: "1", Version: 4}
 	tests := map[string]struct {
@@ -67,9 +75,9 @@ func TestApply(t *testing.T) {
 		changed bool
 	}{
 		"nothing set changes nothing":    {Change{}, base, false},
-		"the same values change nothing": {Change{FirstName: str("A"), Mobile: str("1")}, base, false},
-		"only what is set changes":       {Change{Email: str("d@example.com")}, Customer{FirstName: "A", LastName: "B", Email: "d@example.com", Mobile: "1", Version: 5, UpdatedAt: now}, true},
-		"an empty mobile clears":         {Change{Mobile: str("")}, Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Version: 5, UpdatedAt: now}, true},
+		"the same values change nothing": {fields("first_name", "A", "mobile", "1"), base, false},
+		"only what is set changes":       {fields("email", "d@example.com"), Customer{FirstName: "A", LastName: "B", Email: "d@example.com", Mobile: "1", Version: 5, UpdatedAt: now}, true},
+		"an empty mobile clears":         {fields("mobile", ""), Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Version: 5, UpdatedAt: now}, true},
 		"archiving is a change":          {Change{Archived: &yes}, Customer{FirstName: "A", LastName: "B", Email: "c@example.com", Mobile: "1", Archived: true, Version: 5, UpdatedAt: now}, true},
 	}
 	for name, tt := range tests {

@@ -20,8 +20,8 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// fakeOthers are the services that confirm deletions.
-type fakeOthers struct {
+// fakeConfirmer are the services that confirm deletions.
+type fakeConfirmer struct {
 	mu    sync.Mutex
 	asked []string
 	err   error
@@ -29,7 +29,7 @@ type fakeOthers struct {
 	then func(customer string)
 }
 
-func (f *fakeOthers) ConfirmDeletion(_ context.Context, customer id.Customer) error {
+func (f *fakeConfirmer) ConfirmDeletion(_ context.Context, customer id.Customer) error {
 	f.mu.Lock()
 	f.asked = append(f.asked, customer.String())
 	err, then := f.err, f.then
@@ -41,31 +41,31 @@ func (f *fakeOthers) ConfirmDeletion(_ context.Context, customer id.Customer) er
 }
 
 // fails has confirmations fail with err; nil: they are given.
-func (f *fakeOthers) fails(err error) {
+func (f *fakeConfirmer) fails(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
 }
 
-func (f *fakeOthers) calls() int {
+func (f *fakeConfirmer) calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.asked)
 }
 
-var errOthersAway = errors.New("pass is away")
+var errServicesAway = errors.New("pass is away")
 
-func (d *desk) delete(ctx context.Context, customer string, version *int64) error {
-	_, err := d.client.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: customer, ExpectedVersion: version})
+func (w *world) delete(ctx context.Context, customer string, version *int64) error {
+	_, err := w.client.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: customer, ExpectedVersion: version})
 	return err
 }
 
 // unconfirmed counts the customers whose deletion is not confirmed.
-func (d *desk) unconfirmed() int64 {
-	d.t.Helper()
-	n, err := pg.One[int64](d.t.Context(), d.db, pg.AllCompanies(), `select count(*) from customers where deletion_unconfirmed`)
+func (w *world) unconfirmed() int64 {
+	w.t.Helper()
+	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from customers where deletion_unconfirmed`)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return n
 }
@@ -80,93 +80,93 @@ func wantFault(t *testing.T, err error, kind fault.Kind) *fault.Error {
 
 func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 	t.Run("after its commit and before the answer", func(t *testing.T) {
-		d := open(t)
-		made := d.create("Ann")
-		d.others.then = func(customer string) {
-			if _, err := d.client.GetCustomer(d.ctx(), &customerv1.GetCustomerRequest{Id: customer}); !fault.Is(err, fault.NotFound) {
+		w := open(t)
+		made := w.create("Ann")
+		w.confirmer.then = func(customer string) {
+			if _, err := w.client.GetCustomer(w.ctx(), &customerv1.GetCustomerRequest{Id: customer}); !fault.Is(err, fault.NotFound) {
 				t.Errorf("while it is confirmed a reader gets %v", err)
 			}
-			if d.unconfirmed() != 1 {
+			if w.unconfirmed() != 1 {
 				t.Error("the mark is not committed")
 			}
 		}
-		if err := d.delete(d.ctx(), made.GetId(), nil); err != nil || d.others.calls() != 1 || d.unconfirmed() != 0 {
-			t.Errorf("got %v, %d confirmations, %d marks", err, d.others.calls(), d.unconfirmed())
+		if err := w.delete(w.ctx(), made.GetId(), nil); err != nil || w.confirmer.calls() != 1 || w.unconfirmed() != 0 {
+			t.Errorf("got %v, %d confirmations, %d marks", err, w.confirmer.calls(), w.unconfirmed())
 		}
-		wantFault(t, d.delete(d.ctx(), made.GetId(), nil), fault.NotFound)
-		if d.others.calls() != 1 {
-			t.Errorf("%d confirmations", d.others.calls())
+		wantFault(t, w.delete(w.ctx(), made.GetId(), nil), fault.NotFound)
+		if w.confirmer.calls() != 1 {
+			t.Errorf("%d confirmations", w.confirmer.calls())
 		}
 	})
 	t.Run("by a repeat if a service was away, whatever the version", func(t *testing.T) {
-		d := open(t)
-		made := d.create("Ann")
-		d.others.fails(errOthersAway)
+		w := open(t)
+		made := w.create("Ann")
+		w.confirmer.fails(errServicesAway)
 		for range 2 {
-			f := wantFault(t, d.delete(d.ctx(), made.GetId(), ptr(int64(1))), fault.Unavailable)
+			f := wantFault(t, w.delete(w.ctx(), made.GetId(), ptr(int64(1))), fault.Unavailable)
 			if f.RetryAfter == 0 || !strings.Contains(f.Message, "repeat the request") {
 				t.Errorf("got %q, after %v", f.Message, f.RetryAfter)
 			}
-			for name, call := range d.calls(d.ctx(), made.GetId()) {
+			for name, call := range w.calls(w.ctx(), made.GetId()) {
 				if err := call(); name != "DeleteCustomer" && !fault.Is(err, fault.NotFound) {
 					t.Errorf("%s: got %v", name, err)
 				}
 			}
 		}
-		d.others.fails(nil)
-		if err := d.delete(d.ctx(), made.GetId(), ptr(int64(1))); err != nil {
+		w.confirmer.fails(nil)
+		if err := w.delete(w.ctx(), made.GetId(), ptr(int64(1))); err != nil {
 			t.Fatal(err)
 		}
-		wantFault(t, d.delete(d.ctx(), made.GetId(), ptr(int64(1))), fault.NotFound)
-		if d.total() != 0 || d.events(subjectDeleted) != 1 {
-			t.Errorf("total %d, events %d", d.total(), d.events(subjectDeleted))
+		wantFault(t, w.delete(w.ctx(), made.GetId(), ptr(int64(1))), fault.NotFound)
+		if w.total() != 0 || w.events(subjectDeleted) != 1 {
+			t.Errorf("total %d, events %d", w.total(), w.events(subjectDeleted))
 		}
 	})
 	t.Run("by a repeat if the process dies after the confirmation", func(t *testing.T) {
-		d := open(t)
-		made := d.create("Ann")
-		ctx, cancel := context.WithCancel(d.ctx())
-		d.others.then = func(string) { cancel() }
-		_, err := d.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
-		if err == nil || d.unconfirmed() != 1 {
-			t.Fatalf("got %v, %d marks", err, d.unconfirmed())
+		w := open(t)
+		made := w.create("Ann")
+		ctx, cancel := context.WithCancel(w.ctx())
+		w.confirmer.then = func(string) { cancel() }
+		_, err := w.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
+		if err == nil || w.unconfirmed() != 1 {
+			t.Fatalf("got %v, %d marks", err, w.unconfirmed())
 		}
-		d.others.then = nil
-		if err := d.delete(d.ctx(), made.GetId(), nil); err != nil || d.unconfirmed() != 0 {
-			t.Errorf("got %v, %d marks", err, d.unconfirmed())
+		w.confirmer.then = nil
+		if err := w.delete(w.ctx(), made.GetId(), nil); err != nil || w.unconfirmed() != 0 {
+			t.Errorf("got %v, %d marks", err, w.unconfirmed())
 		}
 	})
 	t.Run("before an answer is replayed", func(t *testing.T) {
-		d := open(t)
-		made := d.create("Ann")
-		ctx := idem.WithKey(d.ctx(), "k", "caller")
+		w := open(t)
+		made := w.create("Ann")
+		ctx := idem.WithKey(w.ctx(), "k", "caller")
 		remove := func() error {
-			_, err := d.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
+			_, err := w.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
 			return err
 		}
-		d.others.fails(errOthersAway)
+		w.confirmer.fails(errServicesAway)
 		for range 2 {
 			wantFault(t, remove(), fault.Unavailable)
 		}
-		d.others.fails(nil)
+		w.confirmer.fails(nil)
 		for range 2 {
 			if err := remove(); err != nil {
 				t.Error(err)
 			}
 		}
-		if d.others.calls() != 3 {
-			t.Errorf("%d confirmations", d.others.calls())
+		if w.confirmer.calls() != 3 {
+			t.Errorf("%d confirmations", w.confirmer.calls())
 		}
-		wantFault(t, d.delete(d.ctx(), made.GetId(), nil), fault.NotFound)
+		wantFault(t, w.delete(w.ctx(), made.GetId(), nil), fault.NotFound)
 	})
 	t.Run("and one of many requests is answered OK", func(t *testing.T) {
-		d := open(t)
-		made := d.create("Ann")
+		w := open(t)
+		made := w.create("Ann")
 		var deleted, missing atomic.Int64
 		var all sync.WaitGroup
 		for range 40 {
 			all.Go(func() {
-				switch err := d.delete(d.ctx(), made.GetId(), nil); {
+				switch err := w.delete(w.ctx(), made.GetId(), nil); {
 				case err == nil:
 					deleted.Add(1)
 				case fault.Is(err, fault.NotFound):
@@ -177,8 +177,8 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			})
 		}
 		all.Wait()
-		if deleted.Load() != 1 || missing.Load() != 39 || d.events(subjectDeleted) != 1 || d.total() != 0 {
-			t.Errorf("%d are told that they deleted it, %d that it is missing; %d events", deleted.Load(), missing.Load(), d.events(subjectDeleted))
+		if deleted.Load() != 1 || missing.Load() != 39 || w.events(subjectDeleted) != 1 || w.total() != 0 {
+			t.Errorf("%d are told that they deleted it, %d that it is missing; %d events", deleted.Load(), missing.Load(), w.events(subjectDeleted))
 		}
 	})
 }
@@ -190,21 +190,21 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 	}
 	t.Run("by a repeat if a service was away, and begins nevertheless", func(t *testing.T) {
 		made := e.create("Ann")
-		e.others.fails(errOthersAway)
+		e.confirmer.fails(errServicesAway)
 		_, err := erase(made.GetId())
 		wantFault(t, err, fault.Unavailable)
 		if e.events(subjectErased) != 1 {
 			t.Errorf("%d events", e.events(subjectErased))
 		}
-		e.others.fails(nil)
-		asked := e.others.calls()
+		e.confirmer.fails(nil)
+		asked := e.confirmer.calls()
 		for range 2 {
 			if _, err := erase(made.GetId()); err != nil {
 				t.Error(err)
 			}
 		}
-		if e.others.calls() != asked+1 || e.events(subjectErased) != 1 {
-			t.Errorf("%d confirmations, %d events", e.others.calls()-asked, e.events(subjectErased))
+		if e.confirmer.calls() != asked+1 || e.events(subjectErased) != 1 {
+			t.Errorf("%d confirmations, %d events", e.confirmer.calls()-asked, e.events(subjectErased))
 		}
 		wantFault(t, e.delete(e.ctx(), made.GetId(), nil), fault.NotFound)
 	})
@@ -213,13 +213,13 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 		if err := e.delete(e.ctx(), made.GetId(), nil); err != nil {
 			t.Fatal(err)
 		}
-		asked := e.others.calls()
+		asked := e.confirmer.calls()
 		e.erase(made.GetId(), false)
-		if e.others.calls() != asked {
+		if e.confirmer.calls() != asked {
 			t.Error("a confirmed deletion is confirmed again")
 		}
 		e.erase(made.GetId(), true)
-		if e.others.calls() != asked+1 {
+		if e.confirmer.calls() != asked+1 {
 			t.Error("the repetition is not confirmed")
 		}
 	})

@@ -7,19 +7,18 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// What an erased customer is called wherever a booking needs a name. The domain
-// is one that no mail is ever delivered to (RFC 2606).
-const (
-	erasedFirstName = "Erased"
-	erasedLastName  = "customer"
-	erasedEmail     = "erased@customer.invalid"
-)
+// erasedEmail is the address of erased customers. No mail is ever delivered to its
+// domain (RFC 2606).
+const erasedEmail = "erased@customer.invalid"
 
-// Erase overwrites everything personal and deletes the customer. Who was deleted
-// before stays deleted since then.
+// Erase overwrites everything personal and deletes the customer. A customer who was
+// deleted before keeps the time of that deletion.
 func (c *Customer) Erase(now time.Time) {
 	c.touch(now)
-	c.FirstName, c.LastName, c.Email, c.Mobile, c.Reference = erasedFirstName, erasedLastName, erasedEmail, "", nil
+	c.Reference = nil
+	for _, f := range fields() {
+		*f.value(c) = f.erased
+	}
 	if c.DeletedAt == nil {
 		c.DeletedAt = &c.UpdatedAt
 	}
@@ -54,10 +53,10 @@ type erasureAnswer struct {
 	ErasedAt time.Time   `db:"erased_at"`
 }
 
-// again begins an erasure anew, for databases that were restored. One that was under
-// way at the moment of the backup may wait for what nobody tells any more, and may
-// have answers of databases that are older than these.
-func (e *Erasure) again(now time.Time) {
+// restart begins an erasure again after databases were restored from a backup. One that
+// was under way then may wait for an announcement that is lost, and may have answers of
+// databases that have the data again.
+func (e *Erasure) restart(now time.Time) {
 	e.Round++
 	e.LastRound = e.Round + rounds - 1
 	e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt = now, nil, nil

@@ -2,14 +2,12 @@ package customer
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -25,12 +23,12 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// erasing is a desk with the job that takes erasures on, and the event stream in
+// erasing is a world with the job that takes erasures on, and the event stream in
 // memory.
 type erasing struct {
-	*desk
+	*world
 	erasures Erasures
-	job      *Forgetting
+	job      *ErasureJobs
 	now      time.Time
 	stream   []bus.Message
 	removed  []string
@@ -38,11 +36,11 @@ type erasing struct {
 }
 
 func openErasing(t *testing.T) *erasing {
-	d := open(t)
-	e := &erasing{desk: d, erasures: Erasures{Server: d.server}, now: time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)}
+	w := open(t)
+	e := &erasing{world: w, erasures: Erasures{Server: w.server}, now: time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)}
 	clock := func() time.Time { return e.now }
-	d.server.now = clock
-	e.job = &Forgetting{store: d.server.store, outbox: outbox.New(d.db, nil, testkit.Log(t), clock), settle: 2 * time.Minute, now: clock, log: testkit.Log(t)}
+	w.server.now = clock
+	e.job = &ErasureJobs{store: w.server.store, outbox: outbox.New(w.db, nil, testkit.Log(t), clock), settle: 2 * time.Minute, now: clock, log: testkit.Log(t)}
 	e.job.remove = func(_ context.Context, remove func(bus.Message) bool) (int, error) {
 		for _, m := range e.stream {
 			if remove(m) {
@@ -109,14 +107,14 @@ func (e *erasing) answer(customer string, round int32, services ...string) {
 			e.t.Fatal(err)
 		}
 		m := bus.Message{Company: e.company, Subject: s + dataErased, Payload: body}
-		if err := e.job.heard(e.t.Context(), []bus.Message{m, m}); err != nil {
+		if err := e.job.handle(e.t.Context(), []bus.Message{m, m}); err != nil {
 			e.t.Fatal(err)
 		}
 	}
 }
 
-// goOn lets the job run, and returns the rounds it has announced.
-func (e *erasing) goOn() []int32 {
+// advance lets the job run, and returns the rounds it has announced.
+func (e *erasing) advance() []int32 {
 	e.t.Helper()
 	if err := e.job.runOnce(e.t.Context()); err != nil {
 		e.t.Fatal(err)
@@ -162,7 +160,7 @@ func TestErase(t *testing.T) { // invariant 10
 		}
 		events := map[string]int{}
 		for _, told := range e.publish() {
-			if c := told.GetCustomer(); c.GetFirstName() != erasedFirstName || c.GetEmail() != erasedEmail || c.GetReference() != "" || c.GetVersion() != 2 {
+			if c := told.GetCustomer(); c.GetFirstName() != "Erased" || c.GetEmail() != erasedEmail || c.GetReference() != "" || c.GetVersion() != 2 {
 				t.Errorf("told %v", told)
 			}
 		}
@@ -248,252 +246,6 @@ func (e *erasing) total3() []string {
 		ids = append(ids, c.GetId())
 	}
 	return ids
-}
-
-func TestRounds(t *testing.T) { // invariant 11
-	all := erasers()
-	t.Run("the second round begins when all have answered the first and the time is over, and its answers end it", func(t *testing.T) {
-		e := openErasing(t)
-		c := e.create("Ann").GetId()
-		e.erase(c, false)
-		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 1 {
-			t.Fatalf("told %v", told)
-		}
-		e.answer(c, 1, all[:3]...)
-		e.now = e.now.Add(time.Hour)
-		if rounds := e.goOn(); len(rounds) != 0 {
-			t.Errorf("%v without the last service", rounds)
-		}
-		e.answer(c, 1, all[3])
-		if rounds := e.goOn(); !slices.Equal(rounds, []int32{2}) {
-			t.Errorf("announced %v", rounds)
-		}
-		if rounds := e.goOn(); len(rounds) != 0 || len(e.removed) != 0 {
-			t.Errorf("announced %v again", rounds)
-		}
-		e.answer(c, 2, all...)
-		e.stream = append(e.stream,
-			bus.Message{Company: e.company, Subject: "booking.v1.booking_confirmed", Payload: []byte("\x0a" + c)},
-			bus.Message{Company: id.New[id.Company](), Subject: "booking.v1.booking_confirmed", Payload: []byte("\x0a" + c)},
-			bus.Message{Company: e.company, Subject: "booking.v1.booking_confirmed", Payload: []byte("\x0acust_01jb4x9m3vf6ksn8w2d7pq5r0t")},
-			bus.Message{Company: e.company, Subject: "pass" + dataErased, Payload: []byte("\x0a" + c)})
-		e.goOn()
-		if p := e.progress(c); p.GetCompletedAt() == nil || p.GetEventsRemovedAt() == nil || p.GetServices()[0].GetConfirmedAt() == nil {
-			t.Errorf("got %v", p)
-		}
-		if want := []string{subjectCreated, "booking.v1.booking_confirmed"}; !slices.Equal(e.removed, want) {
-			t.Errorf("removed %v, want %v", e.removed, want)
-		}
-	})
-	t.Run("before the time is over it does not begin", func(t *testing.T) {
-		e := openErasing(t)
-		c := e.create("Ann").GetId()
-		e.erase(c, false)
-		e.publish()
-		e.answer(c, 1, all...)
-		e.now = e.now.Add(2*time.Minute - time.Second)
-		if rounds := e.goOn(); len(rounds) != 0 {
-			t.Errorf("announced %v", rounds)
-		}
-		e.now = e.now.Add(2 * time.Second)
-		if rounds := e.goOn(); len(rounds) != 1 {
-			t.Errorf("announced %v", rounds)
-		}
-	})
-	t.Run("an event that waits in the outbox, and a stream that is away, hold the end up", func(t *testing.T) {
-		e := openErasing(t)
-		c := e.create("Ann").GetId()
-		e.erase(c, false)
-		e.answer(c, 1, all...)
-		e.now = e.now.Add(time.Hour)
-		if err := e.job.runOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		e.answer(c, 2, all...)
-		if err := e.job.runOnce(t.Context()); err != nil || e.progress(c).GetCompletedAt() != nil {
-			t.Errorf("ended while customer_created waits: %v", err)
-		}
-		e.publish()
-		e.away = errors.New("away")
-		if err := e.job.runOnce(t.Context()); !errors.Is(err, e.away) || e.progress(c).GetCompletedAt() != nil {
-			t.Errorf("ended without the stream: %v", err)
-		}
-		e.away = nil
-		if e.goOn(); e.progress(c).GetCompletedAt() == nil {
-			t.Error("not ended")
-		}
-	})
-	t.Run("a repeat begins two more rounds, and old answers do not count for them", func(t *testing.T) {
-		e := openErasing(t)
-		c := e.create("Ann").GetId()
-		e.erase(c, false)
-		e.publish()
-		for round := int32(1); round <= 2; round++ {
-			e.answer(c, round, all...)
-			e.now = e.now.Add(time.Hour)
-			e.goOn()
-		}
-		if p := e.erase(c, true); p.GetCompletedAt() != nil || p.GetServices()[0].GetErasedAt() != nil || p.GetServices()[0].GetConfirmedAt() != nil {
-			t.Errorf("got %v", p)
-		}
-		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 3 {
-			t.Errorf("told %v", told)
-		}
-		e.now = e.now.Add(time.Hour)
-		if rounds := e.goOn(); len(rounds) != 0 {
-			t.Errorf("announced %v", rounds)
-		}
-		e.answer(c, 3, all...)
-		if rounds := e.goOn(); !slices.Equal(rounds, []int32{4}) {
-			t.Errorf("announced %v", rounds)
-		}
-		e.answer(c, 4, all...)
-		if e.goOn(); e.progress(c).GetCompletedAt() == nil {
-			t.Error("not ended")
-		}
-	})
-	t.Run("a repeat of one that is under way begins anew, and what was answered before does not count", func(t *testing.T) {
-		e := openErasing(t)
-		c := e.create("Ann").GetId()
-		e.erase(c, false)
-		e.publish()
-		e.answer(c, 1, all[:2]...)
-		e.erase(c, true)
-		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 2 {
-			t.Errorf("told %v", told)
-		}
-		e.now = e.now.Add(time.Hour)
-		e.answer(c, 1, all...)
-		e.answer(c, 2, all[2:]...)
-		if rounds := e.goOn(); len(rounds) != 0 {
-			t.Errorf("announced %v by answers of before", rounds)
-		}
-		e.answer(c, 2, all[:2]...)
-		e.goOn()
-		e.answer(c, 3, all...)
-		if e.goOn(); e.progress(c).GetCompletedAt() == nil {
-			t.Error("not ended")
-		}
-	})
-	t.Run("a round that a service has not answered for an hour is announced again, by nobody else's wish", func(t *testing.T) {
-		e := openErasing(t)
-		late, done := e.create("Ann").GetId(), e.create("Bea").GetId()
-		e.erase(late, false)
-		e.erase(done, false)
-		e.publish()
-		e.answer(late, 1, all[1:]...)
-		e.answer(done, 1, all...)
-		remind := func() (told []*customerv1.CustomerErased) {
-			t.Helper()
-			if err := e.job.remindOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			return e.publish()
-		}
-		e.now = e.now.Add(time.Hour - time.Second)
-		if told := remind(); len(told) != 0 {
-			t.Errorf("told %v too early", told)
-		}
-		e.now = e.now.Add(time.Second)
-		if told := remind(); len(told) != 1 || told[0].GetRound() != 1 || told[0].GetCustomer().GetId() != late {
-			t.Errorf("told %v", told)
-		}
-		e.answer(late, 1, all...)
-		if told := remind(); len(told) != 0 {
-			t.Errorf("told %v, who has answered", told)
-		}
-		if rounds := e.goOn(); !slices.Equal(rounds, []int32{2, 2}) {
-			t.Errorf("announced %v", rounds)
-		}
-	})
-	t.Run("a repeat that comes while the stream is read is not lost", func(t *testing.T) {
-		e := openErasing(t)
-		c := e.create("Ann").GetId()
-		e.erase(c, false)
-		e.publish()
-		e.answer(c, 1, all...)
-		e.now = e.now.Add(time.Hour)
-		e.goOn()
-		e.answer(c, 2, all...)
-		read := e.job.remove
-		e.job.remove = func(ctx context.Context, remove func(bus.Message) bool) (int, error) {
-			e.erase(c, true)
-			return read(ctx, remove)
-		}
-		e.goOn()
-		if e.progress(c).GetCompletedAt() != nil {
-			t.Error("the erasure that was begun anew is called complete")
-		}
-		e.job.remove = read
-		for round := int32(3); round <= 4; round++ {
-			e.answer(c, round, all...)
-			e.now = e.now.Add(time.Hour)
-			e.goOn()
-		}
-		if e.progress(c).GetCompletedAt() == nil {
-			t.Error("not ended")
-		}
-	})
-	t.Run("what is open, and for how long, is told until it is complete", func(t *testing.T) {
-		e := openErasing(t)
-		told := func(open, age float64) {
-			t.Helper()
-			got, err := e.job.readOpen(t.Context())
-			if err != nil || !slices.Equal(got, []float64{open, age}) {
-				t.Errorf("got %v, %v, want %v and %v", got, err, open, age)
-			}
-		}
-		told(0, 0)
-		c := e.create("Ann").GetId()
-		e.erase(c, false)
-		e.publish()
-		e.now = e.now.Add(time.Hour)
-		told(1, 3600)
-		e.answer(c, 1, all...)
-		e.goOn()
-		told(1, 0) // the second round has just begun
-		e.answer(c, 2, all...)
-		e.goOn()
-		told(0, 0)
-		registry := prometheus.NewRegistry()
-		if err := e.job.Collect(registry); err != nil {
-			t.Fatal(err)
-		}
-		if families, err := registry.Gather(); err != nil || len(families) != 2 {
-			t.Errorf("got %v, %v", families, err)
-		}
-	})
-	t.Run("the list has all, by pages", func(t *testing.T) {
-		e := openErasing(t)
-		var want []string
-		for range 5 {
-			c := e.create("Ann").GetId()
-			e.erase(c, false)
-			want = append(want, c)
-		}
-		slices.Sort(want)
-		var got []string
-		for req := (&privacyv1.ListErasuresRequest{PageSize: 2}); ; {
-			res, err := e.erasures.ListErasures(e.ctx(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, erasure := range res.GetErasures() {
-				got = append(got, erasure.GetCustomerId())
-			}
-			if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-				break
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-		for _, req := range []*privacyv1.ListErasuresRequest{{PageSize: -1}, {PageSize: 1001}, {PageToken: "x"}} {
-			if _, err := e.erasures.ListErasures(e.ctx(), req); !fault.Is(err, fault.Invalid) {
-				t.Errorf("%v: got %v", req, err)
-			}
-		}
-	})
 }
 
 func TestImportAfterErasure(t *testing.T) { // invariant 12

@@ -1,19 +1,15 @@
 package customer
 
 import (
-	"context"
-	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/inbox"
 	"reservation.dev/platform/outbox"
-	"reservation.dev/platform/pg"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // What the customer service publishes.
@@ -45,78 +41,26 @@ func event(company id.Company, subject string, c Customer, payload proto.Message
 	return outbox.Event{Company: company, Subject: subject, Payload: payload, OccurredAt: c.UpdatedAt}
 }
 
-// What is consumed.
+// companyConsumer is the name under which the service follows the events of companies.
+const companyConsumer = "customer-copies"
 
-// consumer is the name under which the copy of companies is kept up to date.
-const consumer = "customer-copies"
-
-const (
-	subjectCompanyCreated = "auth.v1.company_created"
-	subjectCompanyUpdated = "auth.v1.company_updated"
-)
-
-// What the other services answer to an erasure, <service>.v1.customer_data_erased.
+// The other services' answers to an erasure are <service>.v1.customer_data_erased.
 const (
 	erasureConsumer = "customer-erasures"
 	dataErased      = ".v1.customer_data_erased"
 )
 
-// answersOfAll has the answers of all services.
-func answersOfAll() string { return "*" + dataErased }
+// allAnswers is the subject of the answers of all services.
+func allAnswers() string { return "*" + dataErased }
 
 func isAnswer(subject string) bool { return strings.HasSuffix(subject, dataErased) }
 
-// Copies keeps the copy of companies up to date with their events.
-type Copies struct{ store *store }
-
-// NewCopies returns the keeper of the copy in db.
-func NewCopies(db *pg.DB) *Copies { return &Copies{store: newStore(db)} }
-
-// Run consumes events until ctx ends.
-func (c *Copies) Run(ctx context.Context, b *bus.Bus) error {
-	return b.Consume(ctx, bus.Consumer{
-		Name: consumer, Handle: c.handle, Subjects: []string{subjectCompanyCreated, subjectCompanyUpdated},
-	})
-}
-
-// handle stores what a batch of events says, each event once, in one commit.
-func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
-	return pg.Fault(c.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		unseen, err := inbox.Once(ctx, tx, consumer, msgs)
-		if err != nil {
-			return err
-		}
-		var news []Company
-		for _, m := range unseen {
-			company, err := newsOf(m)
-			if err != nil {
-				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
-			}
-			news = append(news, company)
-		}
-		return c.store.keepCompanies(ctx, tx, news)
-	}), nil)
-}
-
-// newsOf is what an event says of its company.
-func newsOf(m bus.Message) (Company, error) {
-	var snapshot *authv1.CompanySnapshot
-	switch m.Subject {
-	case subjectCompanyCreated:
-		var e authv1.CompanyCreated
-		if err := proto.Unmarshal(m.Payload, &e); err != nil {
-			return Company{}, err
-		}
-		snapshot = e.GetCompany()
-	case subjectCompanyUpdated:
-		var e authv1.CompanyUpdated
-		if err := proto.Unmarshal(m.Payload, &e); err != nil {
-			return Company{}, err
-		}
-		snapshot = e.GetCompany()
-	default:
-		return Company{}, fmt.Errorf("an event that was not asked for")
+// answerOf reads a service's answer.
+func answerOf(m bus.Message) (erasureAnswer, error) {
+	var e privacyv1.CustomerDataErased
+	if err := proto.Unmarshal(m.Payload, &e); err != nil {
+		return erasureAnswer{}, err
 	}
-	company, err := id.Parse[id.Company](snapshot.GetId())
-	return Company{ID: company, UniqueEmails: snapshot.GetUniqueCustomerEmails(), Version: snapshot.GetVersion()}, err
+	customer, err := id.Parse[id.Customer](e.GetCustomerId())
+	return erasureAnswer{Customer: customer, Service: e.GetService(), Round: e.GetRound(), ErasedAt: e.GetErasedAt().AsTime()}, err
 }

@@ -13,13 +13,13 @@ import (
 )
 
 func TestImport(t *testing.T) { // invariant 5
-	d := open(t)
+	w := open(t)
 	t.Run("stores new ones, leaves known ones, refuses bad ones, in the order of the lines", func(t *testing.T) {
 		past := time.Date(2019, 5, 1, 10, 0, 0, 0, time.UTC)
 		line := func(ref, email string) *customerv1.ImportedCustomer {
 			return &customerv1.ImportedCustomer{Reference: ref, FirstName: "A", LastName: "B", Email: email, CreatedAt: timestamppb.New(past)}
 		}
-		stream, err := d.client.ImportCustomers(d.ctx())
+		stream, err := w.client.ImportCustomers(w.ctx())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,24 +51,24 @@ func TestImport(t *testing.T) { // invariant 5
 		if again[0].GetOutcome() != customerv1.ImportOutcome_IMPORT_OUTCOME_EXISTED || again[0].GetId() != got[0].GetId() || again[1].GetOutcome() != customerv1.ImportOutcome_IMPORT_OUTCOME_CREATED {
 			t.Errorf("got %v", again)
 		}
-		batch, err := d.client.BatchGetCustomers(d.ctx(), &customerv1.BatchGetCustomersRequest{References: []string{"a"}, Ids: []string{got[0].GetId()}})
+		batch, err := w.client.BatchGetCustomers(w.ctx(), &customerv1.BatchGetCustomersRequest{References: []string{"a"}, Ids: []string{got[0].GetId()}})
 		if err != nil || len(batch.GetCustomers()) != 1 {
 			t.Fatalf("got %v, %v", batch, err)
 		}
 		if c := batch.GetCustomers()[0]; c.GetEmail() != "a@example.com" || !c.GetCreatedAt().AsTime().Equal(past) || c.GetReference() != "a" {
 			t.Errorf("got %v", c)
 		}
-		if d.total() != 3 || d.events(subjectCreated) != 3 {
-			t.Errorf("total %d, events %d", d.total(), d.events(subjectCreated))
+		if w.total() != 3 || w.events(subjectCreated) != 3 {
+			t.Errorf("total %d, events %d", w.total(), w.events(subjectCreated))
 		}
 	})
 	t.Run("of the same file by two at once makes each customer once", func(t *testing.T) {
-		before := d.total()
+		before := w.total()
 		var wg sync.WaitGroup
 		created := make([]int, 2)
 		for i := range created {
 			wg.Go(func() {
-				for _, r := range d.importN("twice", 3000) {
+				for _, r := range w.importN("twice", 3000) {
 					if r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_CREATED {
 						created[i]++
 					}
@@ -76,12 +76,12 @@ func TestImport(t *testing.T) { // invariant 5
 			})
 		}
 		wg.Wait()
-		if created[0]+created[1] != 3000 || d.total() != before+3000 {
-			t.Errorf("created %v, total %d", created, d.total()-before)
+		if created[0]+created[1] != 3000 || w.total() != before+3000 {
+			t.Errorf("created %v, total %d", created, w.total()-before)
 		}
 	})
 	t.Run("refuses a batch of a wrong size", func(t *testing.T) {
-		stream, err := d.client.ImportCustomers(d.ctx())
+		stream, err := w.client.ImportCustomers(w.ctx())
 		if err != nil {
 			t.Fatal(err)
 		}

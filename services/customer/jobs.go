@@ -7,19 +7,16 @@ import (
 	"log/slog"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/service"
-	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// Forgetting takes erasures from round to round and to their end.
-type Forgetting struct {
+// ErasureJobs takes erasures from round to round and to their end.
+type ErasureJobs struct {
 	store  *store
 	outbox *outbox.Outbox
 	// remove is the bus's Remove.
@@ -29,51 +26,47 @@ type Forgetting struct {
 	log    *slog.Logger
 }
 
-// NewForgetting returns the job on db; settle is how long a request that is under
+// NewErasureJobs returns the job on db; settle is how long a request that is under
 // way may take at most.
-func NewForgetting(db *pg.DB, box *outbox.Outbox, b *bus.Bus, settle time.Duration, log *slog.Logger) *Forgetting {
-	return &Forgetting{store: newStore(db), outbox: box, remove: b.Remove, settle: settle, now: time.Now, log: log}
+func NewErasureJobs(db *pg.DB, box *outbox.Outbox, b *bus.Bus, settle time.Duration, log *slog.Logger) *ErasureJobs {
+	return &ErasureJobs{store: newStore(db), outbox: box, remove: b.Remove, settle: settle, now: time.Now, log: log}
 }
 
 // Listen takes the other services' answers until ctx ends.
-func (f *Forgetting) Listen(ctx context.Context, b *bus.Bus) error {
-	return b.Consume(ctx, bus.Consumer{Name: erasureConsumer, Subjects: []string{answersOfAll()}, Handle: f.heard})
+func (j *ErasureJobs) Listen(ctx context.Context, b *bus.Bus) error {
+	return b.Consume(ctx, bus.Consumer{Name: erasureConsumer, Subjects: []string{allAnswers()}, Handle: j.handle})
 }
 
-// heard stores answers. One that comes again changes nothing.
-func (f *Forgetting) heard(ctx context.Context, msgs []bus.Message) error {
-	return pg.Fault(f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+// handle stores answers. A repeated one changes nothing.
+func (j *ErasureJobs) handle(ctx context.Context, msgs []bus.Message) error {
+	return j.store.Fault(j.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		for _, m := range msgs {
-			var e privacyv1.CustomerDataErased
-			if err := proto.Unmarshal(m.Payload, &e); err != nil {
-				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
-			}
-			customer, err := id.Parse[id.Customer](e.GetCustomerId())
+			answer, err := answerOf(m)
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
 			}
-			if _, err := tx.Exec(ctx, answerSQL, m.Company, customer, e.GetService(), e.GetRound(), e.GetErasedAt().AsTime()); err != nil {
+			if err := j.store.saveAnswer(ctx, tx, m.Company, answer); err != nil {
 				return err
 			}
 		}
 		return nil
-	}), nil)
+	}))
 }
 
 const (
-	goOnEvery = time.Second
-	// goOnBatch is how many erasures share one reading of the event stream.
-	goOnBatch = 100
+	advanceEvery = time.Second
+	// advanceBatch is how many erasures share one reading of the event stream.
+	advanceBatch = 100
 )
 
 // Run takes erasures on until ctx ends, in any replica.
-func (f *Forgetting) Run(ctx context.Context, jobs *service.Jobs) error {
-	return jobs.Every(ctx, "advance_erasures", goOnEvery, f.runOnce)
+func (j *ErasureJobs) Run(ctx context.Context, jobs *service.Jobs) error {
+	return jobs.Every(ctx, "advance_erasures", advanceEvery, j.runOnce)
 }
 
 const (
-	// remindEvery is long beside what a round takes, and short beside the 7 days
-	// after which the stream has an announcement no more.
+	// remindEvery is much longer than a round takes, and much shorter than the 7 days
+	// for which the stream keeps an announcement.
 	remindEvery = time.Hour
 	remindBatch = 1000
 )
@@ -81,44 +74,44 @@ const (
 // Remind asks services again that have not answered, until ctx ends. What was
 // announced is lost with the event stream, or with the database of a service that
 // was restored; without this the erasure would wait for ever.
-func (f *Forgetting) Remind(ctx context.Context, jobs *service.Jobs) error {
-	return jobs.Every(ctx, "remind_erasures", remindEvery, f.remindOnce)
+func (j *ErasureJobs) Remind(ctx context.Context, jobs *service.Jobs) error {
+	return jobs.Every(ctx, "remind_erasures", remindEvery, j.remindOnce)
 }
 
 // remindOnce announces once more the rounds that wait for an answer. Several
 // replicas may each do it; who has answered does it again and changes nothing.
-func (f *Forgetting) remindOnce(ctx context.Context) error {
+func (j *ErasureJobs) remindOnce(ctx context.Context) error {
 	reminded := 0
-	err := f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		list, err := f.store.unanswered(ctx, tx, f.now().Add(-remindEvery), remindBatch)
+	err := j.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		list, err := j.store.unanswered(ctx, tx, j.now().Add(-remindEvery), remindBatch)
 		if err != nil {
 			return err
 		}
 		reminded = len(list)
 		for _, e := range list {
-			c, err := f.store.lockAny(ctx, tx, e.Company, e.Customer)
+			c, err := j.store.lockAny(ctx, tx, e.Company, e.Customer)
 			if err != nil {
 				return err
 			}
-			if err := f.outbox.Append(ctx, tx, erased(e.Company, c, e.Round)); err != nil {
+			if err := j.outbox.Append(ctx, tx, erased(e.Company, c, e.Round)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err == nil && reminded > 0 {
-		f.log.Warn("erasures wait for a service, and are announced again", "erasures", reminded)
+		j.log.Warn("erasures wait for a service, and are announced again", "erasures", reminded)
 	}
-	return pg.Fault(err, nil)
+	return j.store.Fault(err)
 }
 
 // runOnce begins the next round of erasures that have all answers, and ends those
 // of which it was the last one.
-func (f *Forgetting) runOnce(ctx context.Context) error {
+func (j *ErasureJobs) runOnce(ctx context.Context) error {
 	var last []Erasure
-	err := f.store.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := j.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		last = nil
-		list, err := f.store.answered(ctx, tx, f.now().Add(-f.settle), goOnBatch)
+		list, err := j.store.answered(ctx, tx, j.now().Add(-j.settle), advanceBatch)
 		if err != nil {
 			return err
 		}
@@ -127,41 +120,41 @@ func (f *Forgetting) runOnce(ctx context.Context) error {
 				last = append(last, e)
 				continue
 			}
-			if err := f.announce(ctx, tx, e); err != nil {
+			if err := j.announce(ctx, tx, e); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil || len(last) == 0 {
-		return pg.Fault(err, nil)
+		return j.store.Fault(err)
 	}
-	return f.finish(ctx, last)
+	return j.finish(ctx, last)
 }
 
-// announce begins the next round. What requests have stored in this service's own
-// database meanwhile goes in the same commit.
-func (f *Forgetting) announce(ctx context.Context, tx *pg.Tx, e Erasure) error {
-	c, err := f.store.lockAny(ctx, tx, e.Company, e.Customer)
+// announce begins the next round. The same commit deletes what requests have stored in
+// this service's own database since the round before.
+func (j *ErasureJobs) announce(ctx context.Context, tx *pg.Tx, e Erasure) error {
+	c, err := j.store.lockAny(ctx, tx, e.Company, e.Customer)
 	if err != nil {
 		return err
 	}
 	if err := privacy.ForgetAnswers(ctx, tx, e.Company, e.Customer); err != nil {
 		return err
 	}
-	e.Round, e.AnnouncedAt = e.Round+1, f.now()
-	if err := f.store.saveErasure(ctx, tx, e); err != nil {
+	e.Round, e.AnnouncedAt = e.Round+1, j.now()
+	if err := j.store.saveErasure(ctx, tx, e); err != nil {
 		return err
 	}
-	return f.outbox.Append(ctx, tx, erased(e.Company, c, e.Round))
+	return j.outbox.Append(ctx, tx, erased(e.Company, c, e.Round))
 }
 
 // finish removes what the event stream still has, in one reading for all, and
 // ends the erasures. Two replicas may both do it.
-func (f *Forgetting) finish(ctx context.Context, list []Erasure) error {
+func (j *ErasureJobs) finish(ctx context.Context, list []Erasure) error {
 	var ready []Erasure
 	for _, e := range list {
-		waiting, err := privacy.Waiting(ctx, f.store.db, e.Company, e.Customer, subjectErased)
+		waiting, err := privacy.Waiting(ctx, j.store.DB, e.Company, e.Customer, subjectErased)
 		if err != nil {
 			return err
 		}
@@ -172,13 +165,13 @@ func (f *Forgetting) finish(ctx context.Context, list []Erasure) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	removed, err := f.remove(ctx, aboutAny(ready))
+	removed, err := j.remove(ctx, aboutAny(ready))
 	if err != nil {
 		return err
 	}
-	completed, err := f.store.complete(ctx, ready, f.now())
+	completed, err := j.store.complete(ctx, ready, j.now())
 	if err == nil {
-		f.log.Info("customers are erased", "customers", completed, "events_removed", removed)
+		j.log.Info("customers are erased", "customers", completed, "events_removed", removed)
 	}
 	return err
 }

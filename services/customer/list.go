@@ -1,41 +1,18 @@
 package customer
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 )
 
-// order is how a list is sorted. Customers that compare equal are sorted by id.
-type order struct {
-	code byte   // of the order in a cursor
-	by   string // the column before the id; "": none
-	desc bool
-}
-
-// direction returns the SQL of the direction, and what is behind a row in it.
-func (o order) direction() (sql, beyond string) {
-	if o.desc {
-		return " desc", "<"
-	}
-	return "", ">"
-}
-
-// at is the instant by which a customer is sorted.
-func (o order) at(c Customer) time.Time {
-	if o.by == byUpdated {
-		return c.UpdatedAt
-	}
-	return c.CreatedAt
-}
-
+// The columns by which lists are sorted.
 const (
 	byCreated = "created_at"
 	byUpdated = "updated_at"
@@ -59,8 +36,8 @@ func (f filter) isZero() bool {
 func (f *filter) check() error {
 	f.email = strings.TrimSpace(f.email)
 	switch {
-	case utf8.RuneCountInString(f.email) > maxEmail:
-		return fault.InvalidParameter("email", "max_length", fmt.Sprintf("must be at most %d characters", maxEmail))
+	case utf8.RuneCountInString(f.email) > check.MaxEmail:
+		return fault.InvalidParameter("email", "max_length", fmt.Sprintf("must be at most %d characters", check.MaxEmail))
 	case !utf8.ValidString(f.email) || strings.ContainsFunc(f.email, unicode.IsControl):
 		return fault.InvalidParameter("email", "characters", "must not contain control characters")
 	}
@@ -69,156 +46,43 @@ func (f *filter) check() error {
 
 // list is one page of a list.
 type list struct {
-	order  order
+	page.Page
 	filter filter
-	after  cursor
-	offset int64
-	size   int
+	tier   tier  // of the customer behind whom the page begins; noTier at the start
 	most   int64 // to which a total is counted; 0: to the end
 }
 
-// tier returns the tier of the customers in the list.
-func (l list) tier() tier {
+// matchTier returns the tier of the customers in the list.
+func (l list) matchTier() tier {
 	if l.filter.match == nil {
 		return noTier
 	}
 	return l.filter.match.tier
 }
 
-// cursor is where a page ends: the list goes on behind it. It is a place in the
-// order, not a customer, so that it stays good when the customer goes.
-type cursor struct {
-	tier tier
-	at   time.Time
-	id   id.UUID
-}
-
-// cursorLen is that of a tier and an order, microseconds since 1970 and an identifier.
-const cursorLen = 1 + 8 + 16
-
-// tierBits is the number of low bits that hold the code of an order in the first byte
-// of a cursor. The tier is in the bits above them.
+// tierBits is the number of low bits that hold the code of an order in the code of a
+// cursor. The tier is in the bits above them.
 const tierBits = 4
 
-// token writes the cursor behind a customer of a tier.
-func (o order) token(t tier, c Customer) string {
-	raw := append(make([]byte, 0, cursorLen), byte(t)<<tierBits|o.code)
-	raw = binary.BigEndian.AppendUint64(raw, uint64(o.at(c).UnixMicro()))
-	customer := c.ID.UUID()
-	return base64.RawURLEncoding.EncodeToString(append(raw, customer[:]...))
+// token returns the token of the page behind a customer of a tier.
+func (l list) token(t tier, c Customer) string {
+	at := c.CreatedAt
+	if l.Order.Column == byUpdated {
+		at = c.UpdatedAt
+	}
+	cursor := page.At(at, c.ID.UUID())
+	cursor.Code = byte(t)<<tierBits | l.Order.Code
+	return cursor.Token()
 }
 
-// start is the cursor before all customers. A list has it for want of another:
-// a bound in every statement leads the planner to the index of the order, also
-// before the table has statistics.
-func (o order) start() cursor {
-	if !o.desc {
-		return cursor{}
+// tierOf returns the tier in a page token.
+func tierOf(token string) (tier, error) {
+	if token == "" {
+		return noTier, nil
 	}
-	c := cursor{at: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
-	for i := range c.id {
-		c.id[i] = 0xff
+	c, err := page.Decode(token)
+	if err != nil {
+		return noTier, err
 	}
-	return c
-}
-
-// cursor reads a token, which another order does not take.
-func (o order) cursor(token string) (cursor, error) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) != cursorLen {
-		return cursor{}, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-	}
-	t := tier(raw[0] >> tierBits)
-	if raw[0]&(1<<tierBits-1) != o.code || t > oneTypo {
-		return cursor{}, fault.InvalidParameter("page_token", "order", "is of a list in another order")
-	}
-	c := cursor{tier: t, at: time.UnixMicro(int64(binary.BigEndian.Uint64(raw[1:9]))), id: id.UUID(raw[9:])}
-	if year := c.at.UTC().Year(); year < 1 || year > 9999 {
-		return c, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-	}
-	return c, nil
-}
-
-// page returns the statement of the page and one customer more, who tells
-// whether there is another page.
-func (l list) page(company id.Company) (sql string, args []any) {
-	after, f := l.after, l.filter
-	if l.order.by == byUpdated && !l.order.desc {
-		// Of two bounds PostgreSQL picks one to begin at: give it the later one.
-		if after.at.Before(f.since) {
-			after = cursor{at: f.since}
-		}
-		f.since = time.Time{}
-	}
-	w := f.where(company)
-	direction, beyond := l.order.direction()
-	keys := "id" + direction
-	if l.order.by == "" {
-		w.add("id "+beyond+" %s", [16]byte(after.id))
-	} else {
-		keys = l.order.by + direction + ", " + keys
-		w.add("("+l.order.by+", id) "+beyond+" (%s, %s)", after.at, [16]byte(after.id))
-	}
-	return "select " + columns + " from customers where " + w.sql + " order by " + keys +
-		" limit " + w.place(l.size+1) + " offset " + w.place(l.offset), w.args
-}
-
-// total returns the statement of how many customers match: the kept counters, or
-// a count that reads an index alone, of a search no further than it is asked for.
-func (l list) total(company id.Company) (sql string, args []any) {
-	f := l.filter
-	kept := f
-	kept.archived = nil
-	if kept.isZero() {
-		switch {
-		case f.archived == nil:
-			return totalSQL, []any{company}
-		case *f.archived:
-			return totalArchivedSQL, []any{company}
-		}
-		return totalCurrentSQL, []any{company}
-	}
-	w := f.where(company)
-	if l.most == 0 {
-		return "select count(*) from customers where " + w.sql, w.args
-	}
-	return "select count(*) from (select 1 from customers where " + w.sql + " limit " + w.place(l.most) + ") few", w.args
-}
-
-func (f filter) where(company id.Company) *conditions {
-	w := &conditions{sql: "company_id = $1 and deleted_at is null", args: []any{company}}
-	if f.archived != nil {
-		w.add("archived = %s", *f.archived)
-	}
-	if f.email != "" {
-		w.add("email_key = lower(%s)", f.email)
-	}
-	if f.match != nil {
-		f.match.where(w)
-	}
-	if !f.since.IsZero() {
-		w.add("updated_at >= %s", f.since)
-	}
-	return w
-}
-
-// conditions is the where clause of a statement, and its arguments.
-type conditions struct {
-	sql  string
-	args []any
-}
-
-// place adds an argument and returns its placeholder.
-func (c *conditions) place(arg any) string {
-	c.args = append(c.args, arg)
-	return fmt.Sprintf("$%d", len(c.args))
-}
-
-// add joins a condition, in which each %s stands for the next argument.
-func (c *conditions) add(sql string, args ...any) {
-	places := make([]any, len(args))
-	for i, arg := range args {
-		places[i] = c.place(arg)
-	}
-	c.sql += " and " + fmt.Sprintf(sql, places...)
+	return min(tier(c.Code>>tierBits), lastTier), nil
 }

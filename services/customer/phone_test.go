@@ -9,8 +9,8 @@ import (
 )
 
 func TestSearchByNumber(t *testing.T) {
-	d := open(t)
-	d.addCustomers(
+	w := open(t)
+	w.addCustomers(
 		[]string{"Ann", "Smith", "ann@example.com", "+44 (0)7700 900123"}, []string{"Ben", "Jones", "770@example.com", "07700 900456"},
 		[]string{"Cleo", "Diaz", "cleo@example.com", "+1 (212) 555-0123"}, []string{"Dora", "Kiss", "dora@example.com", "0036 30 123 4567"},
 		[]string{"Eve", "None", "eve@example.com", ""}, []string{"Finn", "Odd", "finn@example.com", "ask reception"},
@@ -23,17 +23,17 @@ func TestSearchByNumber(t *testing.T) {
 		"770": "Ann Ben", "ann 07700": "Ann", "07700 smith": "Ann", "ben 900123": "", "900": "Ann Ben", "12": "Cleo Ann Dora", "7009001": "Ann", "555": "Cleo", "007": "", "+44 7701": "",
 	} {
 		t.Run("a search for "+query+" finds the right customers", func(t *testing.T) {
-			d.t = t
-			if got := d.found(&customerv1.ListCustomersRequest{Query: query}); got != want {
+			w.t = t
+			if got := w.found(&customerv1.ListCustomersRequest{Query: query}); got != want {
 				t.Errorf("found %q, want %q", got, want)
 			}
 		})
 	}
-	d.t = t
+	w.t = t
 	t.Run("a number is written alike here and in the database", func(t *testing.T) {
 		for _, number := range []string{"+44 (0)7700 900123", "07700 900456", "+1 (212) 555-0123", "0036 30 123 4567", "+353 87 123 4567", "+7 912 345 67 89", "00000", "123"} {
 			var digits, key string
-			err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+			err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 				return tx.QueryRow(ctx, `select coalesce(written_number($1), ''), coalesce(national_number($1), '')`, number).Scan(&digits, &key)
 			})
 			if err != nil {
@@ -45,7 +45,7 @@ func TestSearchByNumber(t *testing.T) {
 		}
 	})
 	t.Run("a total is counted no further than it is asked for", func(t *testing.T) {
-		res, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{Query: "770", TotalLimit: 1})
+		res, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: "770", TotalLimit: 1})
 		if err != nil || res.GetTotal() != 1 || len(res.GetCustomers()) != 2 {
 			t.Errorf("%v, %v", res, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/services/customer/migrations"
 )
@@ -112,6 +113,25 @@ func vacuum(t *testing.T, owner *pgx.Conn) {
 	})
 }
 
+// fillPlanned stores n customers, of which the older half is archived, as in an old
+// business.
+func fillPlanned(t *testing.T, db *pg.DB, company id.Company, n int) {
+	t.Helper()
+	const lot = 5_000
+	for from := 1; from <= n; from += lot {
+		err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+			return execUnlimited(ctx, tx, `insert into customers (company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
+				select $1, gen_random_uuid(), 'Zoë', 'O''Brien', 'zoe.' || g || '@example.com',
+					'+44 7700 ' || to_char(g, 'FM000000'), g <= $2::int / 2, 1,
+					to_timestamp(1700000000 + g), to_timestamp(1710000000 + g * 7919 % 1000003)
+				from generate_series($3::int, $4::int) g`, company, n, from, min(n, from+lot-1))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestListPlans(t *testing.T) { // invariant 7
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()})
 	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
@@ -126,25 +146,8 @@ func TestListPlans(t *testing.T) { // invariant 7
 	t.Cleanup(func() { owner.Close(context.Background()) })
 	small, large := id.New[id.Company](), id.New[id.Company]()
 
-	// The oldest half is archived, as it is in an old business.
-	fill := func(company id.Company, n int) {
-		const lot = 5_000 // a statement has its time
-		for from := 1; from <= n; from += lot {
-			err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
-				_, err := tx.Exec(ctx, `insert into customers (company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
-					select $1, gen_random_uuid(), 'Zoë', 'O''Brien', 'zoe.' || g || '@example.com',
-						'+44 7700 ' || to_char(g, 'FM000000'), g <= $2::int / 2, 1,
-						to_timestamp(1700000000 + g), to_timestamp(1710000000 + g * 7919 % 1000003)
-					from generate_series($3::int, $4::int) g`, company, n, from, min(n, from+lot-1))
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	fill(small, 2_000)
-	fill(large, 60_000)
+	fillPlanned(t, db, small, 2_000)
+	fillPlanned(t, db, large, 60_000)
 
 	type statement struct {
 		name string
@@ -154,28 +157,31 @@ func TestListPlans(t *testing.T) { // invariant 7
 	var statements []statement
 	const size = 100
 	for code := range int32(len(orders())) {
-		o, _ := orderOf(orders()[code])
+		o, err := orderOf(orders()[code])
+		if err != nil {
+			t.Fatal(err)
+		}
 		filters := map[string]filter{"all": {}, "archived": {archived: ptr(true)}, "not archived": {archived: ptr(false)}}
-		if o.by == byUpdated {
+		if o.Column == byUpdated {
 			filters["changed since"] = filter{since: time.Unix(1_710_100_000, 0)}
 			filters["archived and changed since"] = filter{archived: ptr(true), since: time.Unix(1_710_100_000, 0)}
 		}
 		for name, f := range filters {
-			l := list{order: o, filter: f, after: o.start(), size: size}
-			statements = append(statements, statement{fmt.Sprintf("the first page of %s by %s, desc %t", name, o.by, o.desc), l, size + 1})
+			l := list{Page: page.Page{Order: o, Size: size, After: new(o.Start())}, filter: f}
+			statements = append(statements, statement{fmt.Sprintf("the first page of %s by %s, desc %t", name, o.Column, o.Desc), l, size + 1})
 			middle := l
-			middle.after = cursor{at: time.Unix(1_700_001_100, 0)}
-			if !o.desc { // a full page of either kind follows in both companies
-				middle.after.at = time.Unix(1_700_000_500, 0)
+			at := time.Unix(1_700_001_100, 0)
+			if !o.Desc { // a full page of either kind follows in both companies
+				at = time.Unix(1_700_000_500, 0)
 			}
-			middle.after.id[0] = 0x01
-			if o.by == byUpdated {
-				middle.after.at = time.Unix(1_710_500_000, 0)
+			if o.Column == byUpdated {
+				at = time.Unix(1_710_500_000, 0)
 			}
-			statements = append(statements, statement{fmt.Sprintf("a page of %s by %s, desc %t, from within", name, o.by, o.desc), middle, size + 1})
+			middle.After = new(page.At(at, id.UUID{0x01}))
+			statements = append(statements, statement{fmt.Sprintf("a page of %s by %s, desc %t, from within", name, o.Column, o.Desc), middle, size + 1})
 		}
-		l := list{order: o, filter: filter{email: "zoe.77@EXAMPLE.com"}, after: o.start(), size: size}
-		statements = append(statements, statement{fmt.Sprintf("those with an address by %s, desc %t", o.by, o.desc), l, 1})
+		l := list{Page: page.Page{Order: o, Size: size, After: new(o.Start())}, filter: filter{email: "zoe.77@EXAMPLE.com"}}
+		statements = append(statements, statement{fmt.Sprintf("those with an address by %s, desc %t", o.Column, o.Desc), l, 1})
 	}
 	for _, analyzed := range []bool{false, true} {
 		if analyzed {
@@ -191,8 +197,9 @@ func TestListPlans(t *testing.T) { // invariant 7
 				t.Run(fmt.Sprintf("%s, %s, analyzed %t, goes through the page alone", s.name, mode, analyzed), func(t *testing.T) {
 					var blocks [2]float64
 					for i, company := range []id.Company{small, large} {
-						sql, args := s.list.page(company)
-						p := explain(t, db, company, mode, sql, args)
+						statement := s.list.page(company)
+						sql := newStore(db).sql(statement.SQL)
+						p := explain(t, db, company, mode, sql, statement.Args)
 						p.walk(func(n plan) {
 							if n.Type == "Seq Scan" && n.Table == "customers" {
 								t.Error("reads the whole table")
@@ -215,21 +222,21 @@ func TestListPlans(t *testing.T) { // invariant 7
 	}
 	t.Run("a count of what matches in one of many companies reads an index alone", func(t *testing.T) {
 		for _, f := range []filter{{since: time.Unix(1_710_500_000, 0)}, {email: "zoe.77@example.com"}} {
-			sql, args := list{filter: f}.total(small)
-			p := explain(t, db, small, "force_custom_plan", sql, args)
+			count := list{filter: f}.total(small)
+			p := explain(t, db, small, "force_custom_plan", count.SQL, count.Args)
 			only := false
 			p.walk(func(n plan) { only = only || n.Type == "Index Only Scan" })
 			if !only {
-				t.Errorf("%s: %s", sql, p)
+				t.Errorf("%s: %s", count.SQL, p)
 			}
 		}
 	})
 	t.Run("the total of all, of the archived and of the others is read from the counters", func(t *testing.T) {
 		for _, f := range []filter{{}, {archived: ptr(false)}, {archived: ptr(true)}} {
-			sql, args := list{filter: f}.total(large)
-			explain(t, db, large, "force_generic_plan", sql, args).walk(func(n plan) {
+			count := list{filter: f}.total(large)
+			explain(t, db, large, "force_generic_plan", count.SQL, count.Args).walk(func(n plan) {
 				if n.Table == "customers" || n.Rows > 2*slots {
-					t.Errorf("%s: %s on %s goes through %.0f rows", sql, n.Type, n.Table, n.Rows)
+					t.Errorf("%s: %s on %s goes through %.0f rows", count.SQL, n.Type, n.Table, n.Rows)
 				}
 			})
 		}

@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -53,21 +54,21 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer passConn.Close()
 
 	srv := kit.GRPC(Policy())
-	companies := NewCompanyClient(authConn, cfg.Credential.Source(authConn))
+	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, cfg.Credential.Source(authConn)))
 	confirmations := ConfirmationClient{customerv1.NewCustomerDeletionServiceClient(bookingConn), customerv1.NewCustomerDeletionServiceClient(passConn)}
 	server := NewServer(kit.DB, kit.Outbox, companies, confirmations)
 	customerv1.RegisterCustomerServiceServer(srv, server)
-	authv1.RegisterCompanyCopyServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
-	forgetting := NewForgetting(kit.DB, kit.Outbox, kit.Bus, cfg.Settle, h.Log)
+	forgetting := NewErasureJobs(kit.DB, kit.Outbox, kit.Bus, cfg.Settle, h.Log)
 	if err := forgetting.Collect(h.Metrics); err != nil {
 		return err
 	}
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
-	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("copies", func(ctx context.Context) error { return companies.Follow(ctx, kit.Bus, companyConsumer) })
 	g.Go("erasures", func(ctx context.Context) error { return forgetting.Run(ctx, kit.Jobs) })
 	g.Go("reminders of erasures", func(ctx context.Context) error { return forgetting.Remind(ctx, kit.Jobs) })
 	g.Go("answers to erasures", func(ctx context.Context) error { return forgetting.Listen(ctx, kit.Bus) })

@@ -42,6 +42,8 @@ const (
 	anywhere
 	// oneTypo: as anywhere, with one typo. Only if nobody is in the other tiers.
 	oneTypo
+
+	lastTier = oneTypo
 )
 
 // patterns returns what the search text of a customer of the tier, or of an earlier

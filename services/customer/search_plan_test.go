@@ -12,6 +12,7 @@ import (
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/services/customer/migrations"
 )
@@ -50,11 +51,10 @@ const fillSQL = `insert into customers (company_id, id, first_name, last_name, e
 
 func (s *searched) fill(t *testing.T, company id.Company, n int) {
 	t.Helper()
-	const lot = 2_500 // a statement has its time
+	const lot = 2_500
 	for from := 1; from <= n; from += lot {
 		err := s.db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
-			_, err := tx.Exec(ctx, fillSQL, company, from, min(n, from+lot-1))
-			return err
+			return execUnlimited(ctx, tx, fillSQL, company, from, min(n, from+lot-1))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -139,8 +139,7 @@ func TestSearchTextOfOtherReleases(t *testing.T) { // invariant 13
 	insert := func(from int) {
 		t.Helper()
 		err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
-			_, err := tx.Exec(ctx, fillSQL, company, from, from+lot-1)
-			return err
+			return execUnlimited(ctx, tx, fillSQL, company, from, from+lot-1)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -153,9 +152,9 @@ func TestSearchTextOfOtherReleases(t *testing.T) { // invariant 13
 		t.Fatal(err)
 	}
 	insert(1 + lot)
-	page, err := newStore(db).list(t.Context(), company, list{filter: filter{query: terms("example.com")}, size: 1})
-	if err != nil || page.total != 2*lot {
-		t.Errorf("%d customers are found, want %d: %v", page.total, 2*lot, err)
+	found, err := newStore(db).list(t.Context(), company, list{Page: page.Page{Size: 1}, filter: filter{query: terms("example.com")}})
+	if err != nil || found.total != 2*lot {
+		t.Errorf("%d customers are found, want %d: %v", found.total, 2*lot, err)
 	}
 }
 
@@ -197,9 +196,9 @@ func TestSearchPlans(t *testing.T) { // invariant 13
 		"quxely": 5_000, "nobody at all": 5_000, "anna nobodi": 20_000, "quxely anna": 20_000, // perhaps a typo
 	} {
 		for company, name := range map[id.Company]string{large: "100,000 customers", small: "1,000 customers"} {
-			for _, o := range []order{{}, {code: 2, by: byCreated, desc: true}} {
-				t.Run(fmt.Sprintf("%s in a company with %s, by %q", query, name, o.by), func(t *testing.T) {
-					l := list{order: o, filter: filter{archived: ptr(false), query: terms(query)}, after: o.start(), size: 50, most: 1000}
+			for _, o := range []page.Order{{}, {Code: 2, Column: byCreated, Desc: true}} {
+				t.Run(fmt.Sprintf("%s in a company with %s, by %q", query, name, o.Column), func(t *testing.T) {
+					l := list{Page: page.Page{Order: o, Size: 50, After: new(o.Start())}, filter: filter{archived: ptr(false), query: terms(query)}, most: 1000}
 					before, scans := s.touched(t)
 					page, err := s.store.list(t.Context(), company, l)
 					if err != nil {

@@ -16,40 +16,40 @@ import (
 
 // addCustomers creates customers of a first name, a last name, an address and
 // perhaps a telephone number.
-func (d *desk) addCustomers(list ...[]string) {
-	d.t.Helper()
+func (w *world) addCustomers(list ...[]string) {
+	w.t.Helper()
 	for _, p := range list {
 		req := &customerv1.CreateCustomerRequest{FirstName: p[0], LastName: p[1], Email: p[2]}
 		if len(p) > 3 {
 			req.Mobile = p[3]
 		}
-		if _, err := d.client.CreateCustomer(d.ctx(), req); err != nil {
-			d.t.Fatal(err)
+		if _, err := w.client.CreateCustomer(w.ctx(), req); err != nil {
+			w.t.Fatal(err)
 		}
 	}
 }
 
 // found returns the first names of the customers whom a query finds, by id, and fails
 // if the total is another number.
-func (d *desk) found(req *customerv1.ListCustomersRequest) string {
-	d.t.Helper()
-	res, err := d.client.ListCustomers(d.ctx(), req)
+func (w *world) found(req *customerv1.ListCustomersRequest) string {
+	w.t.Helper()
+	res, err := w.client.ListCustomers(w.ctx(), req)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	var names []string
 	for _, c := range res.GetCustomers() {
 		names = append(names, c.GetFirstName())
 	}
 	if int(res.GetTotal()) != len(names) {
-		d.t.Errorf("the total is %d, and %q are found", res.GetTotal(), names)
+		w.t.Errorf("the total is %d, and %q are found", res.GetTotal(), names)
 	}
 	return strings.Join(names, " ")
 }
 
 func TestSearch(t *testing.T) {
-	d := open(t)
-	d.addCustomers(
+	w := open(t)
+	w.addCustomers(
 		[]string{"Ann", "Smith", "ann@example.com"}, []string{"Anna", "O'Neil", "oneil@example.com"},
 		[]string{"Ben", "Annan", "ben_50%@example.com"}, []string{"Þóra", "Jónsdóttir", "thora@example.is"},
 		[]string{"李", "小龍", "li@example.com"}, []string{"Jack", "de Vries", "jdv@example.com"},
@@ -76,16 +76,16 @@ func TestSearch(t *testing.T) {
 		"nunes": "María", "jonsdotir": "Þóra", "jnosd": "", "smxxth": "", "bne": "", "soern": "Søren", "gina@exmaple.com": "Gina", "dangello": "Gina",
 	} {
 		t.Run("a search for "+query+" finds the right customers", func(t *testing.T) {
-			d.t = t
-			if got := d.found(&customerv1.ListCustomersRequest{Query: query}); got != want {
+			w.t = t
+			if got := w.found(&customerv1.ListCustomersRequest{Query: query}); got != want {
 				t.Errorf("found %q, want %q", got, want)
 			}
 		})
 	}
-	d.t = t
+	w.t = t
 	t.Run("a query of too many words is refused", func(t *testing.T) {
 		for _, query := range []string{"a b c d e f g h i j k", "a\x00"} {
-			_, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{Query: query})
+			_, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: query})
 			if f := fault.From(err); f.Reason != fault.ReasonInvalidParameter {
 				t.Errorf("%q: %v", query, err)
 			}
@@ -93,44 +93,44 @@ func TestSearch(t *testing.T) {
 	})
 	t.Run("another company's customers are not found", func(t *testing.T) {
 		for _, query := range []string{"ann", "a", "smyth", "李"} {
-			res, err := d.client.ListCustomers(d.as(id.New[id.Company]()), &customerv1.ListCustomersRequest{Query: query})
+			res, err := w.client.ListCustomers(w.as(id.New[id.Company]()), &customerv1.ListCustomersRequest{Query: query})
 			if err != nil || len(res.GetCustomers()) > 0 || res.GetTotal() != 0 {
 				t.Errorf("%q: %v, %v", query, res, err)
 			}
 		}
 	})
 	t.Run("a changed customer is found by the new name, and a deleted one is not found", func(t *testing.T) {
-		d := open(t)
-		d.addCustomers([]string{"Eva", "Brandt", "eva@example.com"})
-		found, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{Query: "brandt"})
+		w := open(t)
+		w.addCustomers([]string{"Eva", "Brandt", "eva@example.com"})
+		found, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: "brandt"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		eva := found.GetCustomers()[0].GetId()
-		if _, err := d.client.UpdateCustomer(d.ctx(), &customerv1.UpdateCustomerRequest{Id: eva, LastName: ptr("Øster")}); err != nil {
+		if _, err := w.client.UpdateCustomer(w.ctx(), &customerv1.UpdateCustomerRequest{Id: eva, LastName: ptr("Øster")}); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.found(&customerv1.ListCustomersRequest{Query: "oster"}) + d.found(&customerv1.ListCustomersRequest{Query: "brandt"}); got != "Eva" {
+		if got := w.found(&customerv1.ListCustomersRequest{Query: "oster"}) + w.found(&customerv1.ListCustomersRequest{Query: "brandt"}); got != "Eva" {
 			t.Errorf("found %q", got)
 		}
-		if _, err := d.client.DeleteCustomer(d.ctx(), &customerv1.DeleteCustomerRequest{Id: eva}); err != nil {
+		if _, err := w.client.DeleteCustomer(w.ctx(), &customerv1.DeleteCustomerRequest{Id: eva}); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.found(&customerv1.ListCustomersRequest{Query: "oster"}); got != "" {
+		if got := w.found(&customerv1.ListCustomersRequest{Query: "oster"}); got != "" {
 			t.Errorf("found %q", got)
 		}
 	})
 	t.Run("a typo is looked for if nobody in the list matches without it", func(t *testing.T) {
-		d := open(t)
-		d.addCustomers([]string{"Jon", "Smyth", "jon@example.com"}, []string{"Will", "Smith", "will@example.com"})
-		found, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{Query: "smyth"})
+		w := open(t)
+		w.addCustomers([]string{"Jon", "Smyth", "jon@example.com"}, []string{"Will", "Smith", "will@example.com"})
+		found, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: "smyth"})
 		if err != nil || len(found.GetCustomers()) != 1 {
 			t.Fatalf("%v, %v", found, err)
 		}
-		if _, err := d.client.ArchiveCustomer(d.ctx(), &customerv1.ArchiveCustomerRequest{Id: found.GetCustomers()[0].GetId(), Archived: true}); err != nil {
+		if _, err := w.client.ArchiveCustomer(w.ctx(), &customerv1.ArchiveCustomerRequest{Id: found.GetCustomers()[0].GetId(), Archived: true}); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.found(&customerv1.ListCustomersRequest{Query: "smyth", Archived: ptr(false)}); got != "Will" {
+		if got := w.found(&customerv1.ListCustomersRequest{Query: "smyth", Archived: ptr(false)}); got != "Will" {
 			t.Errorf("found %q", got)
 		}
 	})
@@ -139,15 +139,15 @@ func TestSearch(t *testing.T) {
 // Every order, page size and way of paging walks the same list: customers with a whole
 // word first, then those with the beginning of one, then the others.
 func TestSearchPages(t *testing.T) {
-	d := open(t)
+	w := open(t)
 	var want []string
 	for _, last := range []string{"Ann", "Anning", "Hannah"} {
 		for i := range 7 {
-			d.addCustomers([]string{fmt.Sprint(last, i), last, fmt.Sprintf("p%d@example.com", i)})
+			w.addCustomers([]string{fmt.Sprint(last, i), last, fmt.Sprintf("p%d@example.com", i)})
 			want = append(want, fmt.Sprint(last, i))
 		}
 	}
-	d.addCustomers([]string{"Zed", "Zimmer", "zed@example.com"})
+	w.addCustomers([]string{"Zed", "Zimmer", "zed@example.com"})
 	for _, order := range []customerv1.CustomerOrder{customerv1.CustomerOrder_CUSTOMER_ORDER_UNSPECIFIED, customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC} {
 		want := slices.Clone(want)
 		if order == customerv1.CustomerOrder_CUSTOMER_ORDER_CREATED_DESC {
@@ -157,40 +157,40 @@ func TestSearchPages(t *testing.T) {
 		}
 		for _, size := range []int32{1, 3, 7, 20, 21, 22} {
 			t.Run(fmt.Sprintf("pages of %d in order %s", size, order), func(t *testing.T) {
-				for name, got := range map[string][]string{"tokens": d.walk("ann", order, size, true), "offsets": d.walk("ann", order, size, false)} {
+				for name, got := range map[string][]string{"tokens": w.walk("ann", order, size, true), "offsets": w.walk("ann", order, size, false)} {
 					if !slices.Equal(got, want) {
 						t.Errorf("by %s: %q, want %q", name, got, want)
 					}
 				}
-				if got := d.walk("zimmre", order, size, true); !slices.Equal(got, []string{"Zed"}) {
+				if got := w.walk("zimmre", order, size, true); !slices.Equal(got, []string{"Zed"}) {
 					t.Errorf("with a typo: %q", got)
 				}
 			})
 		}
 	}
 	t.Run("a page token goes on among typos after somebody comes who matches", func(t *testing.T) {
-		d.addCustomers([]string{"Zoe", "Zimmer", "zoe@example.com"})
+		w.addCustomers([]string{"Zoe", "Zimmer", "zoe@example.com"})
 		req := &customerv1.ListCustomersRequest{Query: "zimmre", PageSize: 1}
-		first, err := d.client.ListCustomers(d.ctx(), req)
+		first, err := w.client.ListCustomers(w.ctx(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.addCustomers([]string{"Zac", "Zimmre", "zac@example.com"})
+		w.addCustomers([]string{"Zac", "Zimmre", "zac@example.com"})
 		req.PageToken = first.GetNextPageToken()
-		second, err := d.client.ListCustomers(d.ctx(), req)
+		second, err := w.client.ListCustomers(w.ctx(), req)
 		if err != nil || len(second.GetCustomers()) != 1 || second.GetCustomers()[0].GetFirstName() != "Zoe" {
 			t.Errorf("%v, %v", second, err)
 		}
 	})
 }
 
-func (d *desk) walk(query string, order customerv1.CustomerOrder, size int32, byToken bool) (names []string) {
-	d.t.Helper()
+func (w *world) walk(query string, order customerv1.CustomerOrder, size int32, byToken bool) (names []string) {
+	w.t.Helper()
 	req := &customerv1.ListCustomersRequest{Query: query, Order: order, PageSize: size}
 	for {
-		res, err := d.client.ListCustomers(d.ctx(), req)
+		res, err := w.client.ListCustomers(w.ctx(), req)
 		if err != nil {
-			d.t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		for _, c := range res.GetCustomers() {
 			names = append(names, c.GetFirstName())
@@ -233,14 +233,14 @@ func TestDistinct(t *testing.T) {
 
 // fold does the same in every locale of the database.
 func TestFold(t *testing.T) {
-	d := open(t)
+	w := open(t)
 	for text, want := range map[string]string{
 		"Núñez": "nunez", "N\u0303": "n", "ß ẞ": "ss ss", "Øystein Łukasz Ægir Œuvre": "oystein lukasz aegir oeuvre", "İI ıi": "ii ii",
 		"D'Angelo D’Angelo D‘A Dʼa D`a D´a": "dangelo dangelo da da da da", "Anne-Marie  Smith,": "anne marie smith", "Anne‑Marie": "anne marie",
 		"李小龍 が 김철수": "李小龍 が 김철수", "ЙОШКА Ёж": "иошка еж", "ΣΟΦΊΑΣ": "σοφιασ", "Ｆｕｌｌ": "full", "St. J.R. a.b@c.de": "st j.r a.b@c.de", "'": "",
 	} {
 		var got string
-		err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 			return tx.QueryRow(ctx, `select fold($1)`, text).Scan(&got)
 		})
 		if err != nil || got != want {

@@ -5,26 +5,28 @@ import (
 	"fmt"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// Server answers the RPCs of CustomerService; export.go and import.go have the
-// streams.
+// Server answers the RPCs of CustomerService; server_*.go have those of deletions,
+// imports, exports and erasures.
 type Server struct {
 	customerv1.UnimplementedCustomerServiceServer
-	authv1.UnimplementedCompanyCopyServiceServer
 
 	store     *store
 	outbox    *outbox.Outbox
-	companies Companies
+	companies *tenancy.Companies
 	confirmer Confirmer
 	// bulk holds a token per import or export that is using the database, so that
 	// they leave connections to everyone else.
@@ -37,10 +39,9 @@ type Server struct {
 // the same time.
 const bulkAtOnce = 2
 
-// NewServer returns a server on db, which appends its events to box, asks
-// companies for those that it does not know yet, and has deletions confirmed by
-// confirmer.
-func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies, confirmer Confirmer) *Server {
+// NewServer returns a server on db, which appends its events to box and has deletions
+// confirmed by confirmer.
+func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, confirmer Confirmer) *Server {
 	return &Server{
 		store: newStore(db), outbox: box, companies: companies, confirmer: confirmer, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
 	}
@@ -49,22 +50,22 @@ func NewServer(db *pg.DB, box *outbox.Outbox, companies Companies, confirmer Con
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
 	return rpc.Policy{
-		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: scopes.PrivacyRead,
 
-		authv1.CompanyCopyService_RefreshCompany_FullMethodName: "company:write",
+		authv1.CompanyCopyService_RefreshCompany_FullMethodName: scopes.CompanyWrite,
 
-		privacyv1.ErasureService_EraseCustomer_FullMethodName:       "privacy:write",
-		privacyv1.ErasureService_GetErasure_FullMethodName:          "privacy:read",
-		privacyv1.ErasureService_ListErasures_FullMethodName:        "privacy:read",
-		customerv1.CustomerService_CreateCustomer_FullMethodName:    "customers:write",
-		customerv1.CustomerService_GetCustomer_FullMethodName:       "customers:read|profile:read",
-		customerv1.CustomerService_BatchGetCustomers_FullMethodName: "customers:read",
-		customerv1.CustomerService_UpdateCustomer_FullMethodName:    "customers:write|profile:write",
-		customerv1.CustomerService_ArchiveCustomer_FullMethodName:   "customers:write",
-		customerv1.CustomerService_DeleteCustomer_FullMethodName:    "customers:write",
-		customerv1.CustomerService_ListCustomers_FullMethodName:     "customers:read",
-		customerv1.CustomerService_ExportCustomers_FullMethodName:   "customers:read",
-		customerv1.CustomerService_ImportCustomers_FullMethodName:   "customers:write",
+		privacyv1.ErasureService_EraseCustomer_FullMethodName:       scopes.PrivacyWrite,
+		privacyv1.ErasureService_GetErasure_FullMethodName:          scopes.PrivacyRead,
+		privacyv1.ErasureService_ListErasures_FullMethodName:        scopes.PrivacyRead,
+		customerv1.CustomerService_CreateCustomer_FullMethodName:    scopes.CustomersWrite,
+		customerv1.CustomerService_GetCustomer_FullMethodName:       scopes.CustomersRead + "|" + scopes.ProfileRead,
+		customerv1.CustomerService_BatchGetCustomers_FullMethodName: scopes.CustomersRead,
+		customerv1.CustomerService_UpdateCustomer_FullMethodName:    scopes.CustomersWrite + "|" + scopes.ProfileWrite,
+		customerv1.CustomerService_ArchiveCustomer_FullMethodName:   scopes.CustomersWrite,
+		customerv1.CustomerService_DeleteCustomer_FullMethodName:    scopes.CustomersWrite,
+		customerv1.CustomerService_ListCustomers_FullMethodName:     scopes.CustomersRead,
+		customerv1.CustomerService_ExportCustomers_FullMethodName:   scopes.CustomersRead,
+		customerv1.CustomerService_ImportCustomers_FullMethodName:   scopes.CustomersWrite,
 	}
 }
 
@@ -74,38 +75,30 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 	if err != nil {
 		return nil, err
 	}
-	var check checks
-	c := check.customer(Customer{
-		FirstName: req.GetFirstName(), LastName: req.GetLastName(), Email: req.GetEmail(), Mobile: req.GetMobile(), Archived: req.GetArchived(),
-	})
-	if err := check.err(); err != nil {
+	c := described(req)
+	var f check.Fields
+	c.check(&f)
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, s.instant()
+	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, pg.Instant(s.now())
 	c.UpdatedAt = c.CreatedAt
-	var resp *customerv1.CreateCustomerResponse
-	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		resp = &customerv1.CreateCustomerResponse{}
-		return idem.Do(ctx, tx, req, resp, func() error {
-			resp.Customer = message(c)
-			if err := s.store.takeEmail(ctx, tx, company, c, ""); err != nil {
-				return err
-			}
-			if err := s.store.insert(ctx, tx, company, c); err != nil {
-				return err
-			}
-			return s.outbox.Append(ctx, tx, created(company, c))
-		})
+	resp := &customerv1.CreateCustomerResponse{}
+	return idem.Write(ctx, s.companyStore(), company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		resp.Customer = message(c)
+		if err := s.store.takeEmail(ctx, tx, company, c, ""); err != nil {
+			return err
+		}
+		if err := s.store.insert(ctx, tx, company, c); err != nil {
+			return err
+		}
+		return s.outbox.Append(ctx, tx, created(company, c))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // GetCustomer implements CustomerService.
 func (s *Server) GetCustomer(ctx context.Context, req *customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetId())
+	company, customer, err := customerOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -148,32 +141,26 @@ func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGet
 
 // UpdateCustomer implements CustomerService.
 func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCustomerRequest) (*customerv1.UpdateCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetId())
+	company, customer, err := customerOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	var check checks
-	change := check.change(changeOf(req))
-	if err := check.err(); err != nil {
-		// A customer that does not exist is the greater fault.
+	change := changeOf(req)
+	var f check.Fields
+	change.check(&f)
+	if err := f.Err(); err != nil {
+		// That the customer does not exist is said before what is wrong with the change.
 		if _, missing := s.store.get(ctx, company, customer); missing != nil {
 			return nil, missing
 		}
 		return nil, err
 	}
-	var resp *customerv1.UpdateCustomerResponse
-	err = s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		resp = &customerv1.UpdateCustomerResponse{}
-		return idem.Do(ctx, tx, req, resp, func() error {
-			c, err := s.update(ctx, tx, company, customer, change, req.ExpectedVersion)
-			resp.Customer = message(c)
-			return err
-		})
+	resp := &customerv1.UpdateCustomerResponse{}
+	return idem.Write(ctx, s.companyStore(), company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		c, err := s.update(ctx, tx, company, customer, change, req.ExpectedVersion)
+		resp.Customer = message(c)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // update locks, decides, saves and announces.
@@ -182,11 +169,11 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	if err != nil {
 		return c, err
 	}
-	if err := c.expect(expected); err != nil {
+	if err := check.Version(c.Version, expected, "customer"); err != nil {
 		return c, err
 	}
 	former := c.Email
-	if !c.Apply(change, s.instant()) {
+	if !c.Apply(change, pg.Instant(s.now())) {
 		return c, nil
 	}
 	if c.Email != former {
@@ -202,29 +189,17 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, cust
 
 // ArchiveCustomer implements CustomerService.
 func (s *Server) ArchiveCustomer(ctx context.Context, req *customerv1.ArchiveCustomerRequest) (*customerv1.ArchiveCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetId())
+	company, customer, err := customerOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	var resp *customerv1.ArchiveCustomerResponse
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		resp = &customerv1.ArchiveCustomerResponse{}
-		return idem.Do(ctx, tx, req, resp, func() error {
-			c, err := s.update(ctx, tx, company, customer, Change{Archived: &req.Archived}, nil)
-			resp.Customer = message(c)
-			return err
-		})
+	resp := &customerv1.ArchiveCustomerResponse{}
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		c, err := s.update(ctx, tx, company, customer, Change{Archived: &req.Archived}, nil)
+		resp.Customer = message(c)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
-
-const (
-	defaultPage = 100
-	maxPage     = 1000
-)
 
 // ListCustomers implements CustomerService.
 func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
@@ -257,19 +232,14 @@ func (s *Server) enter(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// instant is now, as PostgreSQL keeps it.
-func (s *Server) instant() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+func (s *Server) companyStore() companyStore { return companyStore{s.store, s.companies} }
 
-// named returns the tenant and the customer that a request names. What is no
-// identifier is answered like one that does not exist.
-func named(ctx context.Context, text string) (id.Company, id.Customer, error) {
+// customerOf returns the company of a request, and the customer that it is about.
+func customerOf(ctx context.Context, text string) (id.Company, id.Customer, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return company, id.Customer{}, err
 	}
-	customer, err := id.Parse[id.Customer](text)
-	if err != nil {
-		return company, customer, missing()
-	}
-	return company, customer, nil
+	customer, err := check.ID[id.Customer](text, "customer")
+	return company, customer, err
 }

@@ -3,12 +3,9 @@ package customer
 import (
 	"context"
 
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
@@ -23,12 +20,12 @@ type Erasures struct {
 
 // EraseCustomer implements ErasureService.
 func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetCustomerId())
+	company, customer, err := customerOf(ctx, req.GetCustomerId())
 	if err != nil {
 		return nil, err
 	}
 	unconfirmed := false
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp := &privacyv1.EraseCustomerResponse{}
 		// Not the answer, which says how far it is, but the effect is once per key.
 		err := idem.Do(ctx, tx, req, resp, func() error { return s.erase(ctx, tx, company, customer, req.GetRepeat()) })
@@ -58,7 +55,7 @@ func (s *Server) confirmErasure(ctx context.Context, company id.Company, custome
 	if err := s.confirm(ctx, customer); err != nil {
 		return err
 	}
-	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := s.store.confirmed(ctx, tx, company, customer)
 		return err
 	})
@@ -70,7 +67,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 	if err != nil {
 		return err
 	}
-	now := s.instant()
+	now := pg.Instant(s.now())
 	e, err := s.store.erasureIn(ctx, tx, company, customer)
 	switch {
 	case err != nil:
@@ -85,7 +82,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 	case !repeat:
 		return nil
 	default:
-		e.again(now)
+		e.restart(now)
 	}
 	counted := c.DeletedAt == nil
 	c.Erase(now)
@@ -108,7 +105,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 
 // GetErasure implements ErasureService.
 func (s Erasures) GetErasure(ctx context.Context, req *privacyv1.GetErasureRequest) (*privacyv1.GetErasureResponse, error) {
-	company, customer, err := named(ctx, req.GetCustomerId())
+	company, customer, err := customerOf(ctx, req.GetCustomerId())
 	if err != nil {
 		return nil, err
 	}
@@ -119,89 +116,27 @@ func (s Erasures) GetErasure(ctx context.Context, req *privacyv1.GetErasureReque
 	return &privacyv1.GetErasureResponse{Erasure: erasureMessage(e, answers)}, nil
 }
 
+// erasureOrder is the code of the order of erasures in page tokens.
+const erasureOrder = 5
+
 // ListErasures implements ErasureService.
 func (s Erasures) ListErasures(ctx context.Context, req *privacyv1.ListErasuresRequest) (*privacyv1.ListErasuresResponse, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
-	size := int(req.GetPageSize())
-	switch {
-	case size == 0:
-		size = defaultPage
-	case size < 0 || size > maxPage:
-		return nil, fault.InvalidParameter("page_size", "range", "must be 1 to 1000")
+	p, err := page.Read(page.Of(req), page.Order{Code: erasureOrder}, pageSizes())
+	if err != nil {
+		return nil, err
 	}
-	var after id.Customer
-	if req.GetPageToken() != "" {
-		if after, err = id.Parse[id.Customer](req.GetPageToken()); err != nil {
-			return nil, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
-		}
-	}
-	list, answers, err := s.store.erasures(ctx, company, after, size+1)
+	list, answers, err := s.store.erasures(ctx, company, p)
 	if err != nil {
 		return nil, err
 	}
 	resp := &privacyv1.ListErasuresResponse{}
-	if len(list) > size {
-		list = list[:size]
-		resp.NextPageToken = list[size-1].Customer.String()
-	}
+	list, resp.NextPageToken = page.Cut(p, list, func(e *Erasure) page.Cursor { return page.Cursor{ID: e.Customer.UUID()} })
 	for _, e := range list {
 		resp.Erasures = append(resp.Erasures, erasureMessage(e, answers[e.Customer]))
 	}
 	return resp, nil
-}
-
-// erasureMessage tells how far an erasure is. A service's progress is that of the
-// rounds since it was last asked for.
-func erasureMessage(e Erasure, answers []erasureAnswer) *privacyv1.Erasure {
-	m := &privacyv1.Erasure{CustomerId: e.Customer.String(), RequestedBy: e.RequestedBy, RequestedAt: timestamppb.New(e.RequestedAt)}
-	if e.EventsRemovedAt != nil {
-		m.EventsRemovedAt = timestamppb.New(*e.EventsRemovedAt)
-	}
-	if e.CompletedAt != nil {
-		m.CompletedAt = timestamppb.New(*e.CompletedAt)
-	}
-	for _, service := range erasers() {
-		p := &privacyv1.ErasureProgress{Service: service}
-		for _, a := range answers {
-			switch {
-			case a.Service != service || a.Round <= e.LastRound-rounds:
-			case a.Round == e.LastRound:
-				p.ConfirmedAt = timestamppb.New(a.ErasedAt)
-			default:
-				p.ErasedAt = timestamppb.New(a.ErasedAt)
-			}
-		}
-		m.Services = append(m.Services, p)
-	}
-	return m
-}
-
-// exportCustomerSQL leaves out what is derived from the other columns, and the mark of
-// a deletion.
-const exportCustomerSQL = `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key', 'mobile_digits', 'mobile_key', 'mobile_end',
-		'search', 'deletion_unconfirmed']
-	from customers c where company_id = $1 and id = $2`
-
-// NewExporter serves what is stored about a customer.
-func NewExporter(db *pg.DB) *privacy.Exporter {
-	s := newStore(db)
-	names := map[string]func(id.UUID) string{"id": privacy.Named[id.Customer]}
-	return &privacy.Exporter{
-		Service: "customer", DB: db,
-		Exists: func(stream grpc.ServerStream, company id.Company, customer id.Customer) error {
-			list, err := s.batch(stream.Context(), company, []id.Customer{customer}, nil, true)
-			if err == nil && len(list) == 0 {
-				return missing()
-			}
-			return err
-		},
-		Collections: []privacy.Collection{
-			{Kind: "customer", Names: names, SQL: exportCustomerSQL},
-			{Kind: "erasure", Names: names, SQL: `select customer_id, to_jsonb(e) - array['customer_id', 'reference_digest', 'round', 'last_round']
-				from customer_erasures e where company_id = $1 and customer_id = $2`},
-		},
-	}
 }

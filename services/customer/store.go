@@ -2,8 +2,8 @@ package customer
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,23 +17,29 @@ import (
 // store is every SQL statement of the service. Its methods with a tx run in the
 // caller's transaction; the others make one round trip of their own.
 type store struct {
-	db *pg.DB
-	// customers reads single ones, several in a round trip.
+	pg.Store
+	// customers reads single customers and batches concurrent reads into one round trip.
 	customers *combine.Reads[id.Customer, Customer]
+	// marks fills in the marks of statements; see sql.
+	marks *strings.Replacer
 }
 
 func newStore(db *pg.DB) *store {
-	s := &store{db: db}
+	var names, values, arrays []string
+	for _, f := range fields() {
+		names, values, arrays = append(names, f.name), append(values, "@"+f.name), append(arrays, "@"+f.name+"::text[]")
+	}
+	s := &store{Store: pg.Store{DB: db}, marks: strings.NewReplacer(
+		"{fields}", strings.Join(names, ", "), "{values}", strings.Join(values, ", "), "{arrays}", strings.Join(arrays, ", "))}
 	s.customers = combine.New(s.some)
 	return s
 }
 
-// inTx runs fn in one transaction of the company; fn must be repeatable.
-func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
-	return pg.Fault(s.db.InTx(ctx, pg.For(company), fn), nil)
-}
+// sql returns a statement with the names of the customer's fields in the place of
+// {fields}, their arguments in that of {values}, and arrays of them in that of {arrays}.
+func (s *store) sql(statement string) string { return s.marks.Replace(statement) }
 
-const columns = `id, reference, first_name, last_name, email, mobile, archived, version, created_at, updated_at, deleted_at`
+const columns = `id, reference, {fields}, archived, version, created_at, updated_at, deleted_at`
 
 const (
 	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = any($2) and deleted_at is null`
@@ -44,10 +50,11 @@ const (
 	lockSQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 and deleted_at is null for update`
 
 	insertSQL = `insert into customers (company_id, ` + columns + `)
-		values ($1, $2, null, $3, $4, $5, $6, $7, $8, $9, $10, null)`
+		values (@company, @id, @reference, {values}, @archived, @version, @created_at, @updated_at, @deleted_at)`
 
-	updateSQL = `update customers set first_name = $3, last_name = $4, email = $5, mobile = $6, archived = $7,
-		version = $8, updated_at = $9, deleted_at = $10, deletion_unconfirmed = $10::timestamptz is not null where company_id = $1 and id = $2`
+	updateSQL = `update customers set ({fields}, archived, version, updated_at, deleted_at, deletion_unconfirmed)
+			= ({values}, @archived, @version, @updated_at, @deleted_at, @deleted_at::timestamptz is not null)
+		where company_id = @company and id = @id`
 
 	countSQL = `insert into customer_counts as c (company_id, slot, live) values ($1, $2, $3)
 		on conflict (company_id, slot) do update set live = c.live + excluded.live`
@@ -65,7 +72,7 @@ func (s *store) get(ctx context.Context, company id.Company, customer id.Custome
 }
 
 func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer) (map[id.Customer]Customer, error) {
-	rows, err := pg.Rows[Customer](ctx, s.db, pg.For(company), getSQL, company, ids)
+	rows, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSQL), company, ids)
 	found := make(map[id.Customer]Customer, len(rows))
 	for _, c := range rows {
 		found[c.ID] = c
@@ -75,28 +82,32 @@ func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer)
 
 // batch returns those that exist, each once.
 func (s *store) batch(ctx context.Context, company id.Company, ids []id.Customer, references []string, withDeleted bool) ([]Customer, error) {
-	list, err := pg.Rows[Customer](ctx, s.db, pg.For(company), batchSQL, company, ids, references, withDeleted)
+	list, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(batchSQL), company, ids, references, withDeleted)
 	return list, pg.Fault(err, nil)
 }
 
 // lock returns one customer that is not deleted, and keeps it from changing
 // until tx ends.
 func (s *store) lock(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
-	rows, err := tx.Query(ctx, lockSQL, company, customer)
-	if err != nil {
-		return Customer{}, err
+	return pg.GetInTx[Customer](ctx, tx, "customer", s.sql(lockSQL), company, customer)
+}
+
+// rowOf returns a customer's row as arguments, by column.
+func rowOf(company id.Company, c Customer) pgx.NamedArgs {
+	row := pgx.NamedArgs{
+		"company": company, "id": c.ID, "reference": c.Reference, "archived": c.Archived, "version": c.Version,
+		"created_at": c.CreatedAt, "updated_at": c.UpdatedAt, "deleted_at": c.DeletedAt,
 	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Customer])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, missing()
+	for _, f := range fields() {
+		row[f.name] = *f.value(&c)
 	}
-	return c, err
+	return row
 }
 
 // insert stores a new customer and counts it.
 func (s *store) insert(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
 	batch := &pgx.Batch{}
-	batch.Queue(insertSQL, company, c.ID, c.FirstName, c.LastName, c.Email, c.Mobile, c.Archived, c.Version, c.CreatedAt, c.UpdatedAt)
+	batch.Queue(s.sql(insertSQL), rowOf(company, c))
 	batch.Queue(countSQL, company, slot(), 1)
 	return tx.SendBatch(ctx, batch).Close()
 }
@@ -104,7 +115,7 @@ func (s *store) insert(ctx context.Context, tx *pg.Tx, company id.Company, c Cus
 // save stores a changed customer, and counts a deleted one off.
 func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
 	batch := &pgx.Batch{}
-	batch.Queue(updateSQL, company, c.ID, c.FirstName, c.LastName, c.Email, c.Mobile, c.Archived, c.Version, c.UpdatedAt, c.DeletedAt)
+	batch.Queue(s.sql(updateSQL), rowOf(company, c))
 	if c.DeletedAt != nil {
 		batch.Queue(countSQL, company, slot(), -1)
 	}
@@ -117,125 +128,30 @@ const slots = 16
 func slot() int16 { return int16(rand.IntN(slots)) }
 
 const (
-	totalSQL         = `select coalesce(sum(live), 0)::bigint from customer_counts where company_id = $1`
-	totalArchivedSQL = `select coalesce(sum(archived), 0)::bigint from customer_counts where company_id = $1`
-	totalCurrentSQL  = `select coalesce(sum(live) - sum(archived), 0)::bigint from customer_counts where company_id = $1`
-)
-
-// listed is a page of a list.
-type listed struct {
-	customers []Customer
-	tier      tier   // of the last customer
-	next      string // the token of the next page; "": there is none
-	total     int64
-}
-
-// add appends the rows of a statement of a list, which has at most one more row than the
-// page has room for.
-func (p *listed) add(l list, rows []Customer) {
-	fitting := rows[:min(len(rows), l.size)]
-	if len(fitting) > 0 {
-		p.customers, p.tier = append(p.customers, fitting...), l.tier()
-	}
-	if len(rows) > len(fitting) {
-		p.next = l.order.token(p.tier, p.customers[len(p.customers)-1])
-	}
-}
-
-// list returns a page of a list and how many customers match in all.
-func (s *store) list(ctx context.Context, company id.Company, l list) (listed, error) {
-	if len(l.filter.query) > 0 {
-		return s.search(ctx, company, l)
-	}
-	return s.page(ctx, company, l)
-}
-
-// page is list without a query.
-func (s *store) page(ctx context.Context, company id.Company, l list) (out listed, err error) {
-	var rows []Customer
-	err = s.read(ctx, company, l, l.pageQuery(company, &rows), l.totalQuery(company, &out.total))
-	out.add(l, rows)
-	return out, err
-}
-
-// rows returns the customers of a page and one more, if there is one.
-func (s *store) rows(ctx context.Context, company id.Company, l list) (rows []Customer, err error) {
-	err = s.read(ctx, company, l, l.pageQuery(company, &rows))
-	return rows, err
-}
-
-// count returns how many customers match, as far as the list counts them.
-func (s *store) count(ctx context.Context, company id.Company, l list) (total int64, err error) {
-	err = s.read(ctx, company, l, l.totalQuery(company, &total))
-	return total, err
-}
-
-func (s *store) read(ctx context.Context, company id.Company, l list, queries ...pg.Query) error {
-	if l.filter.match != nil {
-		queries = append([]pg.Query{planSearch()}, queries...)
-	}
-	return pg.Fault(s.db.Read(ctx, pg.For(company), queries...), nil)
-}
-
-func (l list) pageQuery(company id.Company, into *[]Customer) pg.Query {
-	sql, args := l.page(company)
-	return pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[Customer])
-		return err
-	}}
-}
-
-func (l list) totalQuery(company id.Company, into *int64) pg.Query {
-	sql, args := l.total(company)
-	return pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
-		rows.Next()
-		return rows.Scan(into)
-	}}
-}
-
-const planSearchSQL = `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
-
-// planSearch makes PostgreSQL plan a search for its words: it walks the list for one
-// letter and uses an index for a rare name. A generic plan would do the same for both.
-// For what most customers have, the planner would read the table from its beginning,
-// where a company may have nobody.
-func planSearch() pg.Query {
-	return pg.Query{SQL: planSearchSQL, Scan: func(pgx.Rows) error { return nil }}
-}
-
-// The columns of an export; the column constants name them by their place.
-const (
-	exportColumns = `id, first_name, last_name, email, mobile, archived, created_at, updated_at`
-
-	exportSQL = `select ` + exportColumns + ` from customers
+	exportSQL = `select id, {fields}, archived, created_at, updated_at from customers
 		where company_id = $1 and deleted_at is null and id > $2 order by id limit $3`
 
-	exportSinceSQL = `select ` + exportColumns + ` from customers
+	exportSinceSQL = `select id, {fields}, archived, created_at, updated_at from customers
 		where company_id = $1 and deleted_at is null and id > $2 and updated_at >= $4 order by id limit $3`
 )
 
 // export calls each with the raw values of up to so many customers behind one,
 // by id.
 func (s *store) export(ctx context.Context, company id.Company, after id.Customer, rows int, since time.Time, each func(values [][]byte) error) error {
-	query := pg.Query{SQL: exportSQL, Args: []any{company, [16]byte(after), rows}, Scan: func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := each(rows.RawValues()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
+	query := pg.Query{SQL: exportSQL, Args: []any{company, [16]byte(after), rows},
+		Scan: pg.Each(func(rows pgx.Rows) error { return each(rows.RawValues()) })}
 	if !since.IsZero() {
 		query.SQL, query.Args = exportSinceSQL, append(query.Args, since)
 	}
-	return pg.Fault(s.db.Read(ctx, pg.For(company), query), nil)
+	query.SQL = s.sql(query.SQL)
+	return s.ReadOf(ctx, company, query)
 }
 
 const (
 	importSQL = `insert into customers (company_id, ` + columns + `)
-		select $1, n.id, n.reference, n.first_name, n.last_name, n.email, n.mobile, n.archived, 1, n.created_at, $9, null
-		from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $10::timestamptz[])
-			as n (id, reference, first_name, last_name, email, mobile, archived, created_at)
+		select @company, id, reference, {fields}, archived, 1, created_at, @now, null
+		from unnest(@id::uuid[], @reference::text[], @archived::boolean[], @created_at::timestamptz[], {arrays})
+			as n (id, reference, archived, created_at, {fields})
 		on conflict (company_id, reference) where reference is not null do nothing
 		returning id`
 
@@ -245,15 +161,7 @@ const (
 // importNew stores those whose reference is not known yet, and counts them. It
 // returns the identifiers of the new ones.
 func (s *store) importNew(ctx context.Context, tx *pg.Tx, company id.Company, list []Customer, now time.Time) (map[id.Customer]bool, error) {
-	n := len(list)
-	ids, references := make([]id.Customer, n), make([]*string, n)
-	firsts, lasts, emails, mobiles := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	archived, created := make([]bool, n), make([]time.Time, n)
-	for i, c := range list {
-		ids[i], references[i], firsts[i], lasts[i] = c.ID, c.Reference, c.FirstName, c.LastName
-		emails[i], mobiles[i], archived[i], created[i] = c.Email, c.Mobile, c.Archived, c.CreatedAt
-	}
-	rows, err := tx.Query(ctx, importSQL, company, ids, references, firsts, lasts, emails, mobiles, archived, now, created)
+	rows, err := tx.Query(ctx, s.sql(importSQL), rowsOf(company, list, now))
 	if err != nil {
 		return nil, err
 	}
@@ -267,6 +175,29 @@ func (s *store) importNew(ctx context.Context, tx *pg.Tx, company id.Company, li
 	}
 	_, err = tx.Exec(ctx, countSQL, company, slot(), len(added))
 	return isNew, err
+}
+
+// rowsOf returns the rows of new customers as arguments: an array a column.
+func rowsOf(company id.Company, list []Customer, now time.Time) pgx.NamedArgs {
+	rows := pgx.NamedArgs{
+		"company": company, "now": now,
+		"id":         each(list, func(c *Customer) id.Customer { return c.ID }),
+		"reference":  each(list, func(c *Customer) *string { return c.Reference }),
+		"archived":   each(list, func(c *Customer) bool { return c.Archived }),
+		"created_at": each(list, func(c *Customer) time.Time { return c.CreatedAt }),
+	}
+	for _, f := range fields() {
+		rows[f.name] = each(list, f.value)
+	}
+	return rows
+}
+
+func each[T any](list []Customer, value func(*Customer) T) []T {
+	out := make([]T, len(list))
+	for i := range list {
+		out[i] = value(&list[i])
+	}
+	return out
 }
 
 // byReference returns the identifiers of the customers with these references,
@@ -284,4 +215,23 @@ func (s *store) byReference(ctx context.Context, tx *pg.Tx, company id.Company, 
 		return nil
 	})
 	return found, err
+}
+
+const (
+	unconfirmedSQL = `select deletion_unconfirmed from customers where company_id = $1 and id = $2`
+
+	confirmedSQL = `update customers set deletion_unconfirmed = false where company_id = $1 and id = $2 and deletion_unconfirmed`
+)
+
+// unconfirmed reports whether the deletion of a customer is to be confirmed.
+func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (is bool, err error) {
+	err = tx.QueryRow(ctx, unconfirmedSQL, company, customer).Scan(&is)
+	return is, err
+}
+
+// confirmed takes the mark off a confirmed deletion, and reports whether it was
+// there: of concurrent requests one does.
+func (s *store) confirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
+	tag, err := tx.Exec(ctx, confirmedSQL, company, customer)
+	return tag.RowsAffected() > 0, err
 }

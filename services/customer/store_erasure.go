@@ -9,6 +9,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
@@ -18,9 +19,9 @@ const (
 	// Deleted ones too: their names are still there.
 	lockAnySQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 for update`
 
-	eraseSQL = `update customers set first_name = $3, last_name = $4, email = $5, mobile = $6, reference = null,
-		version = $7, updated_at = $8, deleted_at = $9, deletion_unconfirmed = deletion_unconfirmed or $10
-		where company_id = $1 and id = $2`
+	eraseSQL = `update customers set ({fields}, reference, version, updated_at, deleted_at, deletion_unconfirmed)
+			= ({values}, null, @version, @updated_at, @deleted_at, deletion_unconfirmed or @unconfirmed)
+		where company_id = @company and id = @id`
 
 	erasureSQL = `select ` + erasureColumns + ` from customer_erasures where company_id = $1 and customer_id = $2`
 
@@ -30,7 +31,8 @@ const (
 	answersSQL = `select customer_id, service, round, erased_at from customer_erasure_answers
 		where company_id = $1 and customer_id = any ($2) order by customer_id, service, round`
 
-	saveErasureSQL = `insert into customer_erasures (` + erasureColumns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	saveErasureSQL = `insert into customer_erasures (` + erasureColumns + `)
+		values (@company, @customer, @requested_by, @requested_at, @digest, @round, @last_round, @announced_at, @events_removed_at, @completed_at)
 		on conflict (company_id, customer_id) do update set round = excluded.round, last_round = excluded.last_round,
 			announced_at = excluded.announced_at, events_removed_at = excluded.events_removed_at, completed_at = excluded.completed_at`
 
@@ -65,15 +67,7 @@ const (
 
 // lockAny is lock for a customer who may be deleted.
 func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
-	rows, err := tx.Query(ctx, lockAnySQL, company, customer)
-	if err != nil {
-		return Customer{}, err
-	}
-	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Customer])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, missing()
-	}
-	return c, err
+	return pg.GetInTx[Customer](ctx, tx, "customer", s.sql(lockAnySQL), company, customer)
 }
 
 // erasureChange says what an erasure changes in addition to the customer.
@@ -85,7 +79,9 @@ type erasureChange struct {
 // erase stores an erased customer.
 func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Customer, e erasureChange) error {
 	batch := &pgx.Batch{}
-	batch.Queue(eraseSQL, company, c.ID, c.FirstName, c.LastName, c.Email, c.Mobile, c.Version, c.UpdatedAt, c.DeletedAt, e.unconfirmed)
+	row := rowOf(company, c)
+	row["unconfirmed"] = e.unconfirmed
+	batch.Queue(s.sql(eraseSQL), row)
 	if e.counted {
 		batch.Queue(countSQL, company, slot(), -1)
 	}
@@ -94,8 +90,11 @@ func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Cust
 
 // saveErasure stores a new erasure, or how far one is.
 func (s *store) saveErasure(ctx context.Context, tx *pg.Tx, e Erasure) error {
-	_, err := tx.Exec(ctx, saveErasureSQL, e.Company, e.Customer, e.RequestedBy, e.RequestedAt, e.ReferenceDigest, e.Round, e.LastRound,
-		e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt)
+	_, err := tx.Exec(ctx, saveErasureSQL, pgx.NamedArgs{
+		"company": e.Company, "customer": e.Customer, "requested_by": e.RequestedBy, "requested_at": e.RequestedAt,
+		"digest": e.ReferenceDigest, "round": e.Round, "last_round": e.LastRound, "announced_at": e.AnnouncedAt,
+		"events_removed_at": e.EventsRemovedAt, "completed_at": e.CompletedAt,
+	})
 	return err
 }
 
@@ -115,7 +114,7 @@ func (s *store) erasureIn(ctx context.Context, tx *pg.Tx, company id.Company, cu
 
 // erasure returns a customer's erasure and what the services have answered.
 func (s *store) erasure(ctx context.Context, company id.Company, customer id.Customer) (Erasure, []erasureAnswer, error) {
-	list, err := pg.Rows[Erasure](ctx, s.db, pg.For(company), erasureSQL, company, customer)
+	list, err := pg.Rows[Erasure](ctx, s.DB, pg.For(company), erasureSQL, company, customer)
 	if err != nil {
 		return Erasure{}, nil, pg.Fault(err, nil)
 	}
@@ -126,9 +125,13 @@ func (s *store) erasure(ctx context.Context, company id.Company, customer id.Cus
 	return list[0], answers[customer], err
 }
 
-// erasures returns up to limit erasures behind a customer.
-func (s *store) erasures(ctx context.Context, company id.Company, after id.Customer, limit int) ([]Erasure, map[id.Customer][]erasureAnswer, error) {
-	list, err := pg.Rows[Erasure](ctx, s.db, pg.For(company), erasuresSQL, company, [16]byte(after), limit)
+// erasures returns the rows of a page of erasures, and what the services have answered.
+func (s *store) erasures(ctx context.Context, company id.Company, p page.Page) ([]Erasure, map[id.Customer][]erasureAnswer, error) {
+	var after [16]byte
+	if p.After != nil {
+		after = p.After.ID
+	}
+	list, err := pg.Rows[Erasure](ctx, s.DB, pg.For(company), erasuresSQL, company, after, p.Size+1)
 	if err != nil {
 		return nil, nil, pg.Fault(err, nil)
 	}
@@ -141,7 +144,7 @@ func (s *store) answers(ctx context.Context, company id.Company, list []Erasure)
 	for i, e := range list {
 		customers[i] = e.Customer
 	}
-	rows, err := pg.Rows[erasureAnswer](ctx, s.db, pg.For(company), answersSQL, company, customers)
+	rows, err := pg.Rows[erasureAnswer](ctx, s.DB, pg.For(company), answersSQL, company, customers)
 	if err != nil {
 		return nil, pg.Fault(err, nil)
 	}
@@ -180,7 +183,7 @@ func (s *store) complete(ctx context.Context, list []Erasure, now time.Time) (in
 		companies[i], customers[i], rounds[i] = e.Company, e.Customer, e.Round
 	}
 	var completed int64
-	err := s.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+	err := s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		tag, err := tx.Exec(ctx, completeErasuresSQL, now, companies, customers, rounds)
 		completed = tag.RowsAffected()
 		return err
@@ -188,8 +191,8 @@ func (s *store) complete(ctx context.Context, list []Erasure, now time.Time) (in
 	return completed, err
 }
 
-// forgotten returns those of references that erased customers had.
-func (s *store) forgotten(ctx context.Context, tx *pg.Tx, company id.Company, references []string) (map[string]bool, error) {
+// erasedReferences returns the references that belonged to erased customers.
+func (s *store) erasedReferences(ctx context.Context, tx *pg.Tx, company id.Company, references []string) (map[string]bool, error) {
 	digests := make([][]byte, len(references))
 	byDigest := make(map[string]string, len(references))
 	for i, r := range references {
@@ -207,4 +210,17 @@ func (s *store) forgotten(ctx context.Context, tx *pg.Tx, company id.Company, re
 		return nil
 	})
 	return found, err
+}
+
+// saveAnswer stores a service's answer; a repeated one changes nothing.
+func (s *store) saveAnswer(ctx context.Context, tx *pg.Tx, company id.Company, a erasureAnswer) error {
+	_, err := tx.Exec(ctx, answerSQL, company, a.Customer, a.Service, a.Round, a.ErasedAt)
+	return err
+}
+
+// openErasures returns how many erasures are not complete, counted up to most, and for
+// how many seconds the oldest of their present rounds has been waiting.
+func (s *store) openErasures(ctx context.Context, now time.Time, most int) (open int64, age float64, err error) {
+	err = s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: openErasuresSQL, Args: []any{now, most}, Scan: pg.First(&open, &age)})
+	return open, age, err
 }

@@ -36,15 +36,15 @@ type match struct {
 	like, unlike []string
 }
 
-func (m match) where(w *conditions) {
+func (m match) where(s *pg.Statement) {
 	if m.ids != nil {
-		w.add("id = any (%s)", m.ids)
+		s.And("id = any (%s)", m.ids)
 	}
 	if len(m.like) > 0 {
-		w.add("search is not null and search like all (%s)", m.like)
+		s.And("search is not null and search like all (%s)", m.like)
 	}
 	if len(m.unlike) > 0 {
-		w.add("not search like all (%s)", m.unlike)
+		s.And("not search like all (%s)", m.unlike)
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *store) search(ctx context.Context, company id.Company, l list) (listed,
 	if len(words) == 0 {
 		return s.page(ctx, company, l)
 	}
-	if l.after.tier == oneTypo {
+	if l.tier == oneTypo {
 		return s.searchTypos(ctx, company, l, words)
 	}
 	all := match{tier: anywhere, like: anywhere.patterns(words)}
@@ -71,7 +71,7 @@ func (s *store) search(ctx context.Context, company id.Company, l list) (listed,
 	switch {
 	case err != nil:
 		return listed{}, err
-	case total == 0 && l.after.tier == noTier:
+	case total == 0 && l.tier == noTier:
 		return s.searchTypos(ctx, company, l, words)
 	}
 	out, err := s.searchTiers(ctx, company, l, words, all.ids)
@@ -82,24 +82,24 @@ func (s *store) search(ctx context.Context, company id.Company, l list) (listed,
 // searchTiers fills a page from one tier after the other; ids are all that match, if
 // they are few.
 func (s *store) searchTiers(ctx context.Context, company id.Company, l list, words []string, ids []id.Customer) (out listed, err error) {
-	size := l.size
-	for t := max(l.after.tier, firstTier(words)); t <= anywhere && out.next == ""; t++ {
+	size := l.Size
+	for t := max(l.tier, firstTier(words)); t <= anywhere && out.next == ""; t++ {
 		m := match{tier: t, ids: ids, like: t.patterns(words), unlike: t.excluded(words)}
 		if ids == nil {
 			if m.ids, err = s.find(ctx, company, words, m); err != nil {
 				return out, err
 			}
 		}
-		l.filter.match, l.size = &m, size-len(out.customers)
+		l.filter.match, l.Size = &m, size-len(out.customers)
 		page, err := s.rows(ctx, company, l)
 		if err != nil {
 			return out, err
 		}
 		out.add(l, page)
-		if l.offset, err = s.offsetBehind(ctx, company, l, len(page)); err != nil {
+		if l.Offset, err = s.offsetBehind(ctx, company, l, len(page)); err != nil {
 			return out, err
 		}
-		l.after = l.order.start()
+		l.After = new(l.Order.Start())
 	}
 	return out, nil
 }
@@ -107,12 +107,12 @@ func (s *store) searchTiers(ctx context.Context, company id.Company, l list, wor
 // offsetBehind returns what is left of a page's offset behind a tier, of which the page
 // had so many customers.
 func (s *store) offsetBehind(ctx context.Context, company id.Company, l list, found int) (int64, error) {
-	if l.offset == 0 || found > 0 {
+	if l.Offset == 0 || found > 0 {
 		return 0, nil
 	}
-	l.most = l.offset
+	l.most = l.Offset
 	skipped, err := s.count(ctx, company, l)
-	return l.offset - skipped, err
+	return l.Offset - skipped, err
 }
 
 // searchTypos returns a page of the customers who match a query with one typo. If they
@@ -124,8 +124,8 @@ func (s *store) searchTypos(ctx context.Context, company id.Company, l list, wor
 		if alternatives == nil {
 			continue
 		}
-		others := anywhere.patterns(slices.Delete(slices.Clone(words), i, i+1))
-		found, err := pg.Rows[id.Customer](ctx, s.db, pg.For(company), findWithAnySQL, alternatives, others, maxFound+1)
+		rest := anywhere.patterns(slices.Delete(slices.Clone(words), i, i+1))
+		found, err := pg.Rows[id.Customer](ctx, s.DB, pg.For(company), findWithAnySQL, alternatives, rest, maxFound+1)
 		if err != nil {
 			return listed{}, pg.Fault(err, nil)
 		}
@@ -140,7 +140,7 @@ func (s *store) searchTypos(ctx context.Context, company id.Company, l list, wor
 // fold returns the words of a query as search texts have them, those that the trigram
 // index serves first.
 func (s *store) fold(ctx context.Context, company id.Company, query []string) ([]string, error) {
-	folded, err := pg.Rows[string](ctx, s.db, pg.For(company), foldSQL, query)
+	folded, err := pg.Rows[string](ctx, s.DB, pg.For(company), foldSQL, query)
 	if err != nil {
 		return nil, pg.Fault(err, nil)
 	}
@@ -155,7 +155,7 @@ func (s *store) find(ctx context.Context, company id.Company, words []string, m 
 		sql, args = findShortSQL, []any{company, m.like, unlike, maxFound + 1}
 	}
 	ids := []id.Customer{}
-	err := s.db.Read(ctx, pg.For(company), planSearch(), pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
+	err := s.Read(ctx, pg.For(company), planSearch(), pg.Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
 		ids, err = pgx.AppendRows(ids, rows, pgx.RowTo[id.Customer])
 		return err
 	}})

@@ -11,12 +11,12 @@ import (
 )
 
 // totals are those of the lists of all, of the archived and of the others.
-func (d *desk) totals() (all [3]int64) {
-	d.t.Helper()
+func (w *world) totals() (all [3]int64) {
+	w.t.Helper()
 	for i, archived := range []*bool{nil, ptr(true), ptr(false)} {
-		res, err := d.client.ListCustomers(d.ctx(), &customerv1.ListCustomersRequest{PageSize: 1, Archived: archived})
+		res, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{PageSize: 1, Archived: archived})
 		if err != nil {
-			d.t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		all[i] = res.GetTotal()
 	}
@@ -24,34 +24,34 @@ func (d *desk) totals() (all [3]int64) {
 }
 
 // counted is the same, counted.
-func (d *desk) counted() (all [3]int64) {
-	d.t.Helper()
-	err := d.db.InTx(d.t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+func (w *world) counted() (all [3]int64) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 		return tx.QueryRow(ctx, `select count(*), count(*) filter (where archived), count(*) filter (where not archived)
 			from customers where deleted_at is null`).Scan(&all[0], &all[1], &all[2])
 	})
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return all
 }
 
 func TestTotals(t *testing.T) { // invariant 3
-	d := open(t)
+	w := open(t)
 	t.Run("the totals are right after changes of every kind by many at once", func(t *testing.T) {
 		const writers, each = 8, 12
 		var work sync.WaitGroup
-		for w := range writers {
+		for n := range writers {
 			work.Go(func() {
 				for i := range each {
-					if err := d.liveThrough(fmt.Sprintf("%d.%d@example.com", w, i), i); err != nil {
+					if err := w.liveThrough(fmt.Sprintf("%d.%d@example.com", n, i), i); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		work.Wait()
-		if got, want := d.totals(), d.counted(); got != want || want[1] == 0 || want[2] == 0 {
+		if got, want := w.totals(), w.counted(); got != want || want[1] == 0 || want[2] == 0 {
 			t.Errorf("all, archived and others are said to be %d, and are %d", got, want)
 		}
 	})
@@ -62,14 +62,14 @@ func TestTotals(t *testing.T) { // invariant 3
 			`update customers set archived = not archived where company_id = $1 and deleted_at is null`,
 			`update customers set deleted_at = now() where company_id = $1 and deleted_at is null and email = 'c@example.com' and id::text < '8'`,
 		} {
-			err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
-				_, err := tx.Exec(ctx, sql, d.company)
+			err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+				_, err := tx.Exec(ctx, sql, w.company)
 				return err
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := d.totals(), d.counted(); got[1] != want[1] {
+			if got, want := w.totals(), w.counted(); got[1] != want[1] {
 				t.Errorf("after %s: %d are said to be archived, and %d are", sql, got[1], want[1])
 			}
 		}
@@ -77,19 +77,19 @@ func TestTotals(t *testing.T) { // invariant 3
 }
 
 // liveThrough makes a customer and changes it n times: archived, back, deleted.
-func (d *desk) liveThrough(email string, n int) error {
-	res, err := d.client.CreateCustomer(d.ctx(), &customerv1.CreateCustomerRequest{FirstName: "A", LastName: "B", Email: email})
+func (w *world) liveThrough(email string, n int) error {
+	res, err := w.client.CreateCustomer(w.ctx(), &customerv1.CreateCustomerRequest{FirstName: "A", LastName: "B", Email: email})
 	if err != nil {
 		return err
 	}
 	customer := res.GetCustomer().GetId()
 	for _, archived := range []bool{true, false, true}[:n%4] {
-		if _, err := d.client.ArchiveCustomer(d.ctx(), &customerv1.ArchiveCustomerRequest{Id: customer, Archived: archived}); err != nil {
+		if _, err := w.client.ArchiveCustomer(w.ctx(), &customerv1.ArchiveCustomerRequest{Id: customer, Archived: archived}); err != nil {
 			return err
 		}
 	}
 	if n%5 == 0 {
-		_, err = d.client.DeleteCustomer(d.ctx(), &customerv1.DeleteCustomerRequest{Id: customer})
+		_, err = w.client.DeleteCustomer(w.ctx(), &customerv1.DeleteCustomerRequest{Id: customer})
 	}
 	return err
 }

@@ -11,63 +11,63 @@ import (
 )
 
 func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
-	d := open(t)
-	customer := d.customer()
+	w := open(t)
+	customer := w.customer()
 	paused, active := passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
 	t.Run("a pause moves the expiry by its days", func(t *testing.T) {
 		now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
-		d.server.now = func() time.Time { return now }
-		defer func() { d.server.now = time.Now }()
-		p := d.give(customer, nil) // to 20 April
-		p = d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
+		w.server.now = func() time.Time { return now }
+		defer func() { w.server.now = time.Now }()
+		p := w.give(customer, nil) // to 20 April
+		p = w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
 		if p.GetStatus() != paused || p.GetExpiryDate() != "2026-04-20" {
 			t.Errorf("got %v", p)
 		}
-		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
+		w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
 		now = now.AddDate(0, 0, 10) // over the change of the clocks on 29 March
-		p = d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active})
+		p = w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active})
 		if p.GetStatus() != active || p.GetExpiryDate() != "2026-04-30" {
 			t.Errorf("got %v", p)
 		}
 	})
 	t.Run("uses are set by an adjustment that is explained", func(t *testing.T) {
-		p := d.give(customer, nil)
+		p := w.give(customer, nil)
 		uses := int32(7)
-		p = d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &uses, Reason: "a class fell through"})
-		entries := d.ledger(p.GetId())
+		p = w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &uses, Reason: "a class fell through"})
+		entries := w.ledger(p.GetId())
 		if last := entries[len(entries)-1]; p.GetRemainingUses() != 7 || last.GetCredits() != -3 || last.GetReason() != "a class fell through" ||
 			last.GetKind() != passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED {
 			t.Errorf("got %v, %v", p, last)
 		}
-		res, err := d.client.AdjustCredits(d.as(d.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 5, Reason: "a gift"})
+		res, err := w.client.AdjustCredits(w.as(w.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 5, Reason: "a gift"})
 		if err != nil || res.GetCustomerPass().GetRemainingUses() != 12 {
 			t.Errorf("got %v, %v", res, err)
 		}
-		if _, err := d.client.AdjustCredits(d.as(d.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: -13, Reason: "x"}); reason(err) != ReasonPassExhausted {
+		if _, err := w.client.AdjustCredits(w.as(w.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: -13, Reason: "x"}); reason(err) != ReasonPassExhausted {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("what changes nothing stores nothing", func(t *testing.T) {
-		p := d.give(customer, nil)
-		again := d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active, RemainingUses: &p.RemainingUses, ExpiryDate: &p.ExpiryDate})
-		if again.GetVersion() != p.GetVersion() || len(d.ledger(p.GetId())) != 1 {
+		p := w.give(customer, nil)
+		again := w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active, RemainingUses: &p.RemainingUses, ExpiryDate: &p.ExpiryDate})
+		if again.GetVersion() != p.GetVersion() || len(w.ledger(p.GetId())) != 1 {
 			t.Errorf("got %v", again)
 		}
 	})
 	t.Run("a cancelled pass stays cancelled", func(t *testing.T) {
-		p := d.give(customer, nil)
+		p := w.give(customer, nil)
 		for range 2 {
-			d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
+			w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
 		}
 		uses := int32(3)
 		for _, req := range []*passv1.UpdateCustomerPassRequest{{Id: p.GetId(), Status: active}, {Id: p.GetId(), Status: paused}, {Id: p.GetId(), RemainingUses: &uses}} {
-			if _, err := d.client.UpdateCustomerPass(d.as(d.company), req); reason(err) != ReasonPassNotActive {
+			if _, err := w.client.UpdateCustomerPass(w.as(w.company), req); reason(err) != ReasonPassNotActive {
 				t.Errorf("%v: got %v", req, err)
 			}
 		}
 	})
 	t.Run("is refused when it is wrong or stale", func(t *testing.T) {
-		p := d.give(customer, nil)
+		p := w.give(customer, nil)
 		bad, before, stale, minus := "31/12/2026", "2000-01-01", int64(7), int32(-1)
 		for name, c := range map[string]struct {
 			req  *passv1.UpdateCustomerPassRequest
@@ -81,18 +81,18 @@ func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
 			"a long reason":    {&passv1.UpdateCustomerPassRequest{Reason: strings.Repeat("é", 501)}, fault.ReasonValidation},
 		} {
 			c.req.Id = p.GetId()
-			if _, err := d.client.UpdateCustomerPass(d.as(d.company), c.req); reason(err) != c.want {
+			if _, err := w.client.UpdateCustomerPass(w.as(w.company), c.req); reason(err) != c.want {
 				t.Errorf("%s: got %v, want %s", name, err, c.want)
 			}
 		}
 	})
-	d.verify()
+	w.verify()
 }
 
 func TestBoughtPass(t *testing.T) {
-	d := open(t)
+	w := open(t)
 	gross := int64(9900)
-	passType := d.passType()
+	passType := w.passType()
 	for name, c := range map[string]struct {
 		in   *passv1.PassPurchase
 		want string
@@ -102,11 +102,11 @@ func TestBoughtPass(t *testing.T) {
 		"given away":          {&passv1.PassPurchase{Method: "FREE"}, `gross:0 method:"FREE" currency:"GBP"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId(), Purchase: c.in})
+			res, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType.GetId(), Purchase: c.in})
 			if err != nil {
 				t.Fatal(err)
 			}
-			read := d.get(res.GetCustomerPass().GetId()).GetPurchase()
+			read := w.get(res.GetCustomerPass().GetId()).GetPurchase()
 			got := fmt.Sprintf("gross:%d method:%q", read.GetGross(), read.GetMethod())
 			if read.GetReference() != "" {
 				got += fmt.Sprintf(" reference:%q", read.GetReference())
@@ -123,7 +123,7 @@ func TestBoughtPass(t *testing.T) {
 		"purchase.gross:method of a pass given away for money":    {Method: "FREE", Gross: &gross},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
-			_, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId(), Purchase: in})
+			_, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType.GetId(), Purchase: in})
 			f := fault.From(err)
 			if f == nil || len(f.Fields) != 1 || !strings.HasPrefix(name, f.Fields[0].Field+":"+f.Fields[0].Rule+" ") {
 				t.Errorf("got %+v", f)
@@ -131,10 +131,10 @@ func TestBoughtPass(t *testing.T) {
 		})
 	}
 	t.Run("is not of an archived type", func(t *testing.T) {
-		if _, err := d.client.UpdatePassType(d.as(d.company), &passv1.UpdatePassTypeRequest{Id: passType.GetId(), Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED}); err != nil {
+		if _, err := w.client.UpdatePassType(w.as(w.company), &passv1.UpdatePassTypeRequest{Id: passType.GetId(), Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType.GetId()})
+		_, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType.GetId()})
 		if reason(err) != ReasonPassNotActive {
 			t.Errorf("got %v", err)
 		}
@@ -142,11 +142,11 @@ func TestBoughtPass(t *testing.T) {
 }
 
 func TestUpdatePassType(t *testing.T) {
-	d := open(t)
-	ctx := d.as(d.company)
-	made := d.passType()
+	w := open(t)
+	ctx := w.as(w.company)
+	made := w.passType()
 	title, price := "  Zehn Stunden  ", int64(12_000)
-	res, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{
+	res, err := w.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{
 		Id: made.GetId(), Title: &title, Price: &price, EligibleEventTypes: &passv1.EventTypes{}, ExpectedVersion: &made.Version,
 	})
 	got := res.GetPassType()
@@ -154,14 +154,14 @@ func TestUpdatePassType(t *testing.T) {
 		got.GetTotalUses() != 10 || got.GetVersion() != 2 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &title, ExpectedVersion: &made.Version}); !fault.Is(err, fault.VersionMismatch) {
+	if _, err := w.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &title, ExpectedVersion: &made.Version}); !fault.Is(err, fault.VersionMismatch) {
 		t.Errorf("got %v", err)
 	}
 	empty := " "
-	if _, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &empty}); !fault.Is(err, fault.Invalid) {
+	if _, err := w.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &empty}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("got %v", err)
 	}
-	same, err := d.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &title})
+	same, err := w.client.UpdatePassType(ctx, &passv1.UpdatePassTypeRequest{Id: made.GetId(), Title: &title})
 	if err != nil || same.GetPassType().GetVersion() != 2 {
 		t.Errorf("got %v, %v", same, err)
 	}

@@ -15,62 +15,62 @@ import (
 )
 
 // confirmDeletion has the service confirm a deletion, as the customer service does.
-func (d *desk) confirmDeletion(customer string) error {
-	raw := d.issuer.Client(d.company, "customers:write")
-	_, err := d.deletions.ConfirmCustomerDeletion(d.with(raw), &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer})
+func (w *world) confirmDeletion(customer string) error {
+	raw := w.issuer.Client(w.company, "customers:write")
+	_, err := w.deletions.ConfirmCustomerDeletion(w.with(raw), &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer})
 	return err
 }
 
 // deletes deletes a customer of the customer service; this one does not hear of it.
-func (d *desk) deletes(customer string) {
-	d.t.Helper()
+func (w *world) deletes(customer string) {
+	w.t.Helper()
 	c, err := id.Parse[id.Customer](customer)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	d.others.deletes(c)
+	w.customers.deletes(c)
 }
 
-func (d *desk) assignTo(customer, passType string) error {
-	_, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: passType})
+func (w *world) assignTo(customer, passType string) error {
+	_, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: passType})
 	return err
 }
 
-func (d *desk) archive(passType string) error {
-	_, err := d.client.UpdatePassType(d.as(d.company), &passv1.UpdatePassTypeRequest{Id: passType, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED})
+func (w *world) archive(passType string) error {
+	_, err := w.client.UpdatePassType(w.as(w.company), &passv1.UpdatePassTypeRequest{Id: passType, Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED})
 	return err
 }
 
 func TestConfirmCustomerDeletion(t *testing.T) { // invariant 8
-	d := open(t)
+	w := open(t)
 	t.Run("ends passes and redemptions in the customer's name, and can be repeated", func(t *testing.T) {
-		customer := d.customer()
-		given := d.give(customer, nil)
-		d.deletes(customer)
+		customer := w.customer()
+		given := w.give(customer, nil)
+		w.deletes(customer)
 		for range 2 {
-			if err := d.confirmDeletion(customer); err != nil {
+			if err := w.confirmDeletion(customer); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, err := d.redeem(redeemRequest(customer, given.GetId(), 1))
+		_, err := w.redeem(redeemRequest(customer, given.GetId(), 1))
 		wantMissing(t, err)
 		// The customer service may have been asked before the deletion.
 		c, _ := id.Parse[id.Customer](customer)
-		d.others.mu.Lock()
-		d.others.customers[c] = d.company
-		d.others.mu.Unlock()
-		wantMissing(t, d.assignTo(customer, d.passType().GetId()))
+		w.customers.mu.Lock()
+		w.customers.customers[c] = w.company
+		w.customers.mu.Unlock()
+		wantMissing(t, w.assignTo(customer, w.passType().GetId()))
 	})
 	t.Run("takes nobody's word for it but the customer service's", func(t *testing.T) {
-		customer := d.customer()
-		if err := d.confirmDeletion(customer); !fault.Is(err, fault.Invalid) {
+		customer := w.customer()
+		if err := w.confirmDeletion(customer); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
-		if err := d.assignTo(customer, d.passType().GetId()); err != nil {
+		if err := w.assignTo(customer, w.passType().GetId()); err != nil {
 			t.Error(err)
 		}
-		wantMissing(t, d.confirmDeletion(id.New[id.Customer]().String()))
-		_, err := d.deletions.ConfirmCustomerDeletion(d.as(d.company), &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer})
+		wantMissing(t, w.confirmDeletion(id.New[id.Customer]().String()))
+		_, err := w.deletions.ConfirmCustomerDeletion(w.as(w.company), &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer})
 		if !fault.Is(err, fault.Forbidden) {
 			t.Errorf("got %v", err)
 		}
@@ -90,42 +90,41 @@ func TestDeletionWaits(t *testing.T) { // invariant 8
 	const totals, passes = `select from pass_totals where company_id = $1 for update`, `select from customer_passes where company_id = $1 for update`
 	for name, c := range map[string]struct {
 		hold  string
-		begin func(d *desk, customer, passType, pass string) error
-		end   func(d *desk, customer, passType string) error
+		begin func(w *world, customer, passType, pass string) error
+		end   func(w *world, customer, passType string) error
 		waits string
 	}{
 		"a pass in the customer's name": {
 			hold:  totals,
-			begin: func(d *desk, customer, passType, _ string) error { return d.assignTo(customer, passType) },
-			end:   func(d *desk, customer, _ string) error { d.deletes(customer); return d.confirmDeletion(customer) },
+			begin: func(w *world, customer, passType, _ string) error { return w.assignTo(customer, passType) },
+			end:   func(w *world, customer, _ string) error { w.deletes(customer); return w.confirmDeletion(customer) },
 			waits: fenceSQL,
 		},
 		"credits in the customer's name": {
 			hold: passes,
-			begin: func(d *desk, customer, _, pass string) error {
-				_, err := d.redeem(redeemRequest(customer, pass, 1))
+			begin: func(w *world, customer, _, pass string) error {
+				_, err := w.redeem(redeemRequest(customer, pass, 1))
 				return err
 			},
-			end:   func(d *desk, customer, _ string) error { d.deletes(customer); return d.confirmDeletion(customer) },
+			end:   func(w *world, customer, _ string) error { w.deletes(customer); return w.confirmDeletion(customer) },
 			waits: fenceSQL,
 		},
 		"a pass of the archived type": {
 			hold:  totals,
-			begin: func(d *desk, customer, passType, _ string) error { return d.assignTo(customer, passType) },
-			end:   func(d *desk, _, passType string) error { return d.archive(passType) },
+			begin: func(w *world, customer, passType, _ string) error { return w.assignTo(customer, passType) },
+			end:   func(w *world, _, passType string) error { return w.archive(passType) },
 			waits: lockPassTypeSQL,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := open(t)
-			customer := d.customer()
-			given := d.give(customer, nil)
-			release, begun, ended := d.hold(c.hold), make(chan error, 1), make(chan error, 1)
-			go func() { begun <- c.begin(d, customer, given.GetPassTypeId(), given.GetId()) }()
-			d.waitsFor("", begun)
-			go func() { ended <- c.end(d, customer, given.GetPassTypeId()) }()
-			d.waitsFor(c.waits, ended)
+			w := open(t)
+			customer := w.customer()
+			given := w.give(customer, nil)
+			release, begun, ended := w.hold(c.hold), make(chan error, 1), make(chan error, 1)
+			go func() { begun <- c.begin(w, customer, given.GetPassTypeId(), given.GetId()) }()
+			w.waitsFor("", begun)
+			go func() { ended <- c.end(w, customer, given.GetPassTypeId()) }()
+			w.waitsFor(c.waits, ended)
 			release()
 			if err := <-begun; err != nil {
 				t.Errorf("what began before got %v", err)
@@ -133,28 +132,28 @@ func TestDeletionWaits(t *testing.T) { // invariant 8
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			if err := c.begin(d, customer, given.GetPassTypeId(), given.GetId()); err == nil {
+			if err := c.begin(w, customer, given.GetPassTypeId(), given.GetId()); err == nil {
 				t.Error("what began after was not refused")
 			}
-			d.verify()
+			w.verify()
 		})
 	}
 }
 
 // hold locks rows until the returned function is called.
-func (d *desk) hold(sql string) (release func()) {
-	d.t.Helper()
+func (w *world) hold(sql string) (release func()) {
+	w.t.Helper()
 	locked, done := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := d.db.InTx(d.t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
-			_, err := tx.Exec(ctx, sql, d.company)
+		err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, sql, w.company)
 			close(locked)
 			<-done
 			return err
 		})
 		if err != nil {
-			d.t.Error(err)
+			w.t.Error(err)
 		}
 	})
 	<-locked
@@ -163,36 +162,36 @@ func (d *desk) hold(sql string) (release func()) {
 
 // waitsFor waits until a statement waits for a lock, and fails if early has an
 // answer before that.
-func (d *desk) waitsFor(sql string, early chan error) {
-	d.t.Helper()
+func (w *world) waitsFor(sql string, early chan error) {
+	w.t.Helper()
 	for range 1000 {
-		n, err := pg.One[int64](d.t.Context(), d.db, pg.AllCompanies(), `select count(*) from pg_stat_activity
+		n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from pg_stat_activity
 			where datname = current_database() and wait_event_type = 'Lock' and query like '%' || $1 || '%'`, sql)
 		if err != nil {
-			d.t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		if n > 0 {
 			return
 		}
 		select {
 		case err := <-early:
-			d.t.Errorf("it was answered (%v) without waiting", err)
+			w.t.Errorf("it was answered (%v) without waiting", err)
 			early <- err
 			return
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	d.t.Fatalf("nothing waits in %q", sql)
+	w.t.Fatalf("nothing waits in %q", sql)
 }
 
 // TestDeletionUnderConcurrency deletes customers and archives pass types while many
 // assign and redeem: what there is at the moment of the answer is all there ever is.
 func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
-	d := open(t)
+	w := open(t)
 	const customers, callers = 8, 6
 	count := func(customer string) int64 {
 		c, _ := id.Parse[id.Customer](customer)
-		n, err := pg.One[int64](t.Context(), d.db, pg.AllCompanies(), `select
+		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select
 			(select count(*) from customer_passes where customer_id = $1) + (select count(*) from redemption_items i join customer_passes p
 				on p.id = i.customer_pass_id where p.customer_id = $1)`, c)
 		if err != nil {
@@ -202,8 +201,8 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
 	}
 	var names, types, passes []string
 	for range customers {
-		customer := d.customer()
-		given := d.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 100000 })
+		customer := w.customer()
+		given := w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 100000 })
 		names, types, passes = append(names, customer), append(types, given.GetPassTypeId()), append(passes, given.GetId())
 	}
 	stop := make(chan struct{})
@@ -217,9 +216,9 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
 				default:
 				}
 				if n%2 == 0 {
-					_ = d.assignTo(names[i%customers], types[(i/customers+n)%customers])
+					_ = w.assignTo(names[i%customers], types[(i/customers+n)%customers])
 				} else {
-					_, _ = d.redeem(redeemRequest(names[i%customers], passes[i%customers], 1))
+					_, _ = w.redeem(redeemRequest(names[i%customers], passes[i%customers], 1))
 				}
 			}
 		})
@@ -232,15 +231,15 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
 			for count(names[i]) < int64(5+i) && t.Context().Err() == nil { // one after the other, in the middle of it
 				time.Sleep(5 * time.Millisecond)
 			}
-			d.deletes(names[i])
-			if err := d.confirmDeletion(names[i]); err != nil {
+			w.deletes(names[i])
+			if err := w.confirmDeletion(names[i]); err != nil {
 				t.Error(err)
 			}
 			left[i] = count(names[i])
-			if err := d.archive(types[i]); err != nil {
+			if err := w.archive(types[i]); err != nil {
 				t.Error(err)
 			}
-			archived[i] = d.assigned(types[i])
+			archived[i] = w.assigned(types[i])
 		})
 	}
 	all.Wait()
@@ -250,19 +249,19 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
 		if now := count(name); now != left[i] {
 			t.Errorf("customer %d had %d passes and redemptions when the deletion was confirmed and has %d", i, left[i], now)
 		}
-		if now := d.assigned(types[i]); now != archived[i] {
+		if now := w.assigned(types[i]); now != archived[i] {
 			t.Errorf("pass type %d was given %s times when it was archived and is given %s times", i, archived[i], now)
 		}
 	}
-	d.verify()
+	w.verify()
 }
 
 // assigned is how many passes of a type there are.
-func (d *desk) assigned(passType string) string {
+func (w *world) assigned(passType string) string {
 	which, _ := id.Parse[id.PassType](passType)
-	n, err := pg.One[int64](d.t.Context(), d.db, pg.AllCompanies(), `select count(*) from customer_passes where pass_type_id = $1`, which)
+	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from customer_passes where pass_type_id = $1`, which)
 	if err != nil {
-		d.t.Error(err)
+		w.t.Error(err)
 	}
 	return fmt.Sprint(n)
 }

@@ -13,10 +13,10 @@ import (
 )
 
 func TestErasure(t *testing.T) { // invariant 7
-	d := open(t)
-	ctx, kind := d.as(d.company), d.passType()
+	w := open(t)
+	ctx, kind := w.as(w.company), w.passType()
 	words := func() int64 {
-		n, err := pg.One[int64](t.Context(), d.db, pg.AllCompanies(), `select (select count(*) from customer_passes where paid_reference is not null)
+		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select (select count(*) from customer_passes where paid_reference is not null)
 			+ (select count(*) from ledger_entries where reason is not null)`)
 		if err != nil {
 			t.Fatal(err)
@@ -24,19 +24,19 @@ func TestErasure(t *testing.T) { // invariant 7
 		return n
 	}
 	assign := func(customer string) (*passv1.AssignCustomerPassResponse, error) {
-		return d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{
+		return w.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{
 			CustomerId: customer, PassTypeId: kind.GetId(), Purchase: &passv1.PassPurchase{Reference: "of Ann"},
 		})
 	}
 	adjust := func(pass string) *passv1.CustomerPass {
 		t.Helper()
-		res, err := d.client.AdjustCredits(ctx, &passv1.AdjustCreditsRequest{CustomerPassId: pass, Credits: 1, Reason: "Ann was ill"})
+		res, err := w.client.AdjustCredits(ctx, &passv1.AdjustCreditsRequest{CustomerPassId: pass, Credits: 1, Reason: "Ann was ill"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return res.GetCustomerPass()
 	}
-	gone, stays := d.customer(), d.customer()
+	gone, stays := w.customer(), w.customer()
 	passes := map[string]string{}
 	for _, customer := range []string{gone, stays} {
 		made, err := assign(customer)
@@ -50,14 +50,14 @@ func TestErasure(t *testing.T) { // invariant 7
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := privacy.Erasure{Company: d.company, Customer: customer, At: time.Now()}
-	if err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+	e := privacy.Erasure{Company: w.company, Customer: customer, At: time.Now()}
+	if err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 		return privacy.Mark(ctx, tx, e.Company, e.Customer, e.At)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // it can be repeated
-		if err := d.server.store.erase(t.Context(), e); err != nil {
+		if err := w.server.store.erase(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestErasure(t *testing.T) { // invariant 7
 		if n := words(); n != 2 {
 			t.Errorf("%d words are left, of four", n)
 		}
-		p, err := d.client.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: passes[gone]})
+		p, err := w.client.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: passes[gone]})
 		if err != nil || p.GetCustomerPass().GetRemainingUses() != 11 || p.GetCustomerPass().GetPurchase().GetGross() != 11000 || p.GetCustomerPass().GetPurchase().GetReference() != "" {
 			t.Errorf("got %v, %v", p, err)
 		}
@@ -87,7 +87,7 @@ func TestErasure(t *testing.T) { // invariant 7
 			`update ledger_entries set reason = 'another' where reason is not null`, `update ledger_entries set reason = null, credits = credits + 1`,
 			`update ledger_entries set actor = 'x'`, `delete from ledger_entries`,
 		} {
-			err := d.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 				_, err := tx.Exec(ctx, sql)
 				return err
 			})

@@ -36,3 +36,6 @@ func passTypeUpdated(company id.Company, t *passv1.PassType) outbox.Event {
 func customerPassUpdated(company id.Company, p *passv1.CustomerPass) outbox.Event {
 	return event(company, subjectCustomerPassUpdated, &passv1.CustomerPassUpdated{CustomerPass: p})
 }
+
+// consumer is the name under which the service follows the events of companies.
+const consumer = "pass-copies"

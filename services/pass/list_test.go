@@ -19,15 +19,15 @@ import (
 )
 
 func TestPassLists(t *testing.T) {
-	d := open(t)
-	ctx := d.as(d.company)
-	customer := d.customer()
+	w := open(t)
+	ctx := w.as(w.company)
+	customer := w.customer()
 	now := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
-	d.server.now = func() time.Time { return now }
+	w.server.now = func() time.Time { return now }
 	byStatus := map[passv1.CustomerPassStatus]string{}
 	add := func(status passv1.CustomerPassStatus, start string, change func(p *passv1.CustomerPass)) {
 		now = now.Add(time.Second)
-		res, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: d.passType().GetId(), StartDate: start})
+		res, err := w.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: w.passType().GetId(), StartDate: start})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,18 +40,18 @@ func TestPassLists(t *testing.T) {
 	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "2026-05-01", nil)
 	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING, "2026-06-02", nil)
 	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED, "2026-05-01", func(p *passv1.CustomerPass) {
-		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &none})
+		w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &none})
 	})
 	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED, "2026-01-01", nil)
 	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "2026-05-01", func(p *passv1.CustomerPass) {
-		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED})
+		w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED})
 	})
 	add(passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "2026-05-01", func(p *passv1.CustomerPass) {
-		d.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
+		w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
 	})
 	for status, want := range byStatus {
 		t.Run("filter by the status as it is read: "+status.String(), func(t *testing.T) {
-			res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Status: status})
+			res, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Status: status})
 			if err != nil || res.GetTotal() != 1 || len(res.GetCustomerPasses()) != 1 || res.GetCustomerPasses()[0].GetId() != want || res.GetCustomerPasses()[0].GetStatus() != status {
 				t.Errorf("got %v, %v", res, err)
 			}
@@ -59,7 +59,7 @@ func TestPassLists(t *testing.T) {
 	}
 	for order := range passv1.PassOrder_name {
 		t.Run("are followed by cursor in the order "+passv1.PassOrder_name[order], func(t *testing.T) {
-			whole, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order)})
+			whole, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestPassLists(t *testing.T) {
 				want = append(want, p.GetId())
 			}
 			for req := (&passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order), PageSize: 2}); ; {
-				res, err := d.client.ListCustomerPasses(ctx, req)
+				res, err := w.client.ListCustomerPasses(ctx, req)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,14 +79,14 @@ func TestPassLists(t *testing.T) {
 					break
 				}
 				other := &passv1.ListCustomerPassesRequest{Order: (req.GetOrder() + 1) % 5, PageToken: req.GetPageToken()}
-				if _, err := d.client.ListCustomerPasses(ctx, other); !fault.Is(err, fault.Invalid) {
+				if _, err := w.client.ListCustomerPasses(ctx, other); !fault.Is(err, fault.Invalid) {
 					t.Errorf("another order took the token: %v", err)
 				}
 			}
 			if len(got) != 6 || !slices.Equal(got, want) {
 				t.Errorf("got %v, want %v", got, want)
 			}
-			skipped, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order), Offset: 4})
+			skipped, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order), Offset: 4})
 			if err != nil || len(skipped.GetCustomerPasses()) != 2 || skipped.GetCustomerPasses()[0].GetId() != want[4] || skipped.GetTotal() != 6 {
 				t.Errorf("got %v, %v", skipped, err)
 			}
@@ -94,56 +94,56 @@ func TestPassLists(t *testing.T) {
 	}
 	t.Run("filter by an identifier that does not exist, however it is written", func(t *testing.T) {
 		for _, req := range []*passv1.ListCustomerPassesRequest{
-			{CustomerId: d.customer()}, {CustomerId: "cust_x"}, {CustomerId: "cust_00000000000000000000000000"},
+			{CustomerId: w.customer()}, {CustomerId: "cust_x"}, {CustomerId: "cust_00000000000000000000000000"},
 			{PassTypeId: "pass_x"}, {PassTypeId: "pass_00000000000000000000000000"},
 		} {
-			res, err := d.client.ListCustomerPasses(ctx, req)
+			res, err := w.client.ListCustomerPasses(ctx, req)
 			if err != nil || res.GetTotal() != 0 || len(res.GetCustomerPasses()) != 0 {
 				t.Errorf("%v: got %v, %v", req, res, err)
 			}
 		}
 		for _, customer := range []string{"cust_x", "cust_00000000000000000000000000"} {
-			res, err := d.client.ListEligiblePasses(ctx, &passv1.ListEligiblePassesRequest{CustomerId: customer})
+			res, err := w.client.ListEligiblePasses(ctx, &passv1.ListEligiblePassesRequest{CustomerId: customer})
 			if err != nil || len(res.GetCustomerPasses()) != 0 {
 				t.Errorf("%s: got %v, %v", customer, res, err)
 			}
 		}
 	})
 	t.Run("filter by type, customer and change", func(t *testing.T) {
-		p := d.get(byStatus[passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED])
-		res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PassTypeId: p.GetPassTypeId(), CustomerId: customer, UpdatedSince: p.GetUpdatedAt()})
+		p := w.get(byStatus[passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED])
+		res, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PassTypeId: p.GetPassTypeId(), CustomerId: customer, UpdatedSince: p.GetUpdatedAt()})
 		if err != nil || res.GetTotal() != 1 || res.GetCustomerPasses()[0].GetId() != p.GetId() {
 			t.Errorf("got %v, %v", res, err)
 		}
-		types, err := d.client.ListPassTypes(ctx, &passv1.ListPassTypesRequest{Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED})
+		types, err := w.client.ListPassTypes(ctx, &passv1.ListPassTypesRequest{Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED})
 		if err != nil || types.GetTotal() != 0 {
 			t.Errorf("got %v, %v", types, err)
 		}
 	})
 }
 
-func (d *desk) analyze() {
-	d.t.Helper()
-	admin, err := pgx.ParseConfig(testkit.AdminURL(d.t))
+func (w *world) analyze() {
+	w.t.Helper()
+	admin, err := pgx.ParseConfig(testkit.AdminURL(w.t))
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	admin.Database = d.db.Pool().Config().ConnConfig.Database
-	conn, err := pgx.ConnectConfig(d.t.Context(), admin)
+	admin.Database = w.db.Pool().Config().ConnConfig.Database
+	conn, err := pgx.ConnectConfig(w.t.Context(), admin)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(d.t.Context()))
-	if _, err := conn.Exec(d.t.Context(), `analyze`); err != nil {
-		d.t.Fatal(err)
+	defer conn.Close(context.WithoutCancel(w.t.Context()))
+	if _, err := conn.Exec(w.t.Context(), `analyze`); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
 func TestListPlans(t *testing.T) {
-	d := open(t)
-	customer := d.customer()
-	d.give(customer, nil)
-	err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
+	w := open(t)
+	customer := w.customer()
+	w.give(customer, nil)
+	err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, `insert into customer_passes (company_id, id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
 			select company_id, gen_random_uuid(), customer_id, pass_type_id, 0, start_date, expiry_date, status, 1,
 				created_at + g * interval '1 s', updated_at + g * interval '1 s'
@@ -153,27 +153,22 @@ func TestListPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.analyze()
+	w.analyze()
 	for order := range passv1.PassOrder_name {
 		t.Run(passv1.PassOrder_name[order], func(t *testing.T) {
-			first, err := newList(passv1.PassOrder(order), "", 0, 50)
+			req := &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order)}
+			res, err := w.client.ListCustomerPasses(w.as(w.company), req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			first.where = of(d.company)
-			page, _, err := d.server.store.customerPasses(t.Context(), d.company, first)
-			if err != nil {
-				t.Fatal(err)
+			req.PageToken = res.GetNextPageToken()
+			p, err := pageOf(req)
+			if err != nil || p.After == nil {
+				t.Fatal(p, err)
 			}
-			last := page[49]
-			l, err := newList(passv1.PassOrder(order), first.token(last.CreatedAt, last.UpdatedAt, last.ID.UUID()), 0, 50)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l.where = of(d.company)
-			sql, args := l.page(customerPassColumns, "customer_passes")
+			s := newList(w.company).page(customerPassColumns, "customer_passes", p)
 			var plan []string
-			err = d.db.Read(t.Context(), pg.For(d.company), pg.Query{SQL: "explain (costs off) " + sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
+			err = w.db.Read(t.Context(), pg.For(w.company), pg.Query{SQL: "explain (costs off) " + s.SQL, Args: s.Args, Scan: func(rows pgx.Rows) (err error) {
 				plan, err = pgx.CollectRows(rows, pgx.RowTo[string])
 				return err
 			}})
@@ -186,11 +181,11 @@ func TestListPlans(t *testing.T) {
 }
 
 func TestForgedCursor(t *testing.T) {
-	d := open(t)
+	w := open(t)
 	for _, micros := range []int64{math.MinInt64, -4.6e18, 4.6e18, math.MaxInt64} {
 		raw := append([]byte{byte(passv1.PassOrder_PASS_ORDER_CREATED)}, binary.BigEndian.AppendUint64(nil, uint64(micros))...)
 		token := base64.RawURLEncoding.EncodeToString(append(raw, make([]byte, 16)...))
-		_, err := d.client.ListCustomerPasses(d.as(d.company), &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder_PASS_ORDER_CREATED, PageToken: token})
+		_, err := w.client.ListCustomerPasses(w.as(w.company), &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder_PASS_ORDER_CREATED, PageToken: token})
 		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("%d: got %v", micros, err)
 		}

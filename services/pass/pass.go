@@ -2,10 +2,13 @@ package pass
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/money"
 )
 
 // PassType is a pass as it is sold.
@@ -23,6 +26,38 @@ type PassType struct {
 	Version            int64       `db:"version"`
 	CreatedAt          time.Time   `db:"created_at"`
 	UpdatedAt          time.Time   `db:"updated_at"`
+}
+
+const (
+	maxTitle         = 200
+	maxDescription   = 10_000
+	maxUses          = 100_000
+	maxValidityCount = 1000
+	maxPrice         = 1_000_000_000_000
+	maxReason        = 500
+	maxReference     = 200
+)
+
+// validityUnits are the units in which a pass type is valid.
+func validityUnits() []string { return []string{"day", "week", "month", "year"} }
+
+// check trims and checks what every pass type must be.
+func (t *PassType) check(f *check.Fields) {
+	t.Title = f.Prose("title", t.Title, 1, maxTitle)
+	t.Description = f.Prose("description", t.Description, 0, maxDescription)
+	f.Range("total_uses", int64(t.TotalUses), 1, maxUses)
+	f.Range("validity_count", int64(t.ValidityCount), 1, maxValidityCount)
+	f.OneOf("validity_unit", t.ValidityUnit, validityUnits())
+	f.Range("price", t.Price, 0, maxPrice)
+	f.OneOf("currency", t.Currency, money.Currencies())
+}
+
+// Equal reports whether two pass types are the same in every field.
+func (t PassType) Equal(other PassType) bool { return reflect.DeepEqual(t, other) }
+
+// archivedType is the refusal of a pass of an archived type.
+func archivedType() error {
+	return fault.Refuse(ReasonPassNotActive, "the pass type is archived").With("status", typeArchived)
 }
 
 // CustomerPass is a pass that a customer holds. Its dates are days without a
@@ -84,14 +119,9 @@ const (
 	statusExpired   = "expired"
 )
 
-// StatusAt is what a pass can be used for at an instant, in the company's zone.
-// What somebody decided comes first, then the days, then the uses.
-func (p CustomerPass) StatusAt(now time.Time, zone *time.Location) string {
-	return p.statusOn(dayOf(now, zone))
-}
-
-// statusOn is StatusAt on a day of the company's zone.
-func (p CustomerPass) statusOn(today time.Time) string {
+// StatusOn is what a pass can be used for on a day of the company's zone. What somebody
+// decided comes first, then the days, then the uses.
+func (p CustomerPass) StatusOn(today time.Time) string {
 	switch {
 	case p.Status != statusActive:
 		return p.Status
@@ -103,6 +133,24 @@ func (p CustomerPass) statusOn(today time.Time) string {
 		return statusPending
 	}
 	return statusActive
+}
+
+// start makes p a pass of a type that a customer holds from a day on.
+func (p *CustomerPass) start(t PassType, customer id.Customer, day time.Time) {
+	p.CustomerID, p.PassTypeID, p.RemainingUses = customer, t.ID, t.TotalUses
+	p.StartDate, p.ExpiryDate, p.Status, p.Version = day, t.ExpiryOf(day), statusActive, 1
+}
+
+// adjusted returns the uses that a pass has after a correction of so many credits.
+func (p *CustomerPass) adjusted(credits int32) (int32, error) {
+	switch uses := p.RemainingUses + credits; {
+	case uses < 0:
+		return 0, fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")
+	case uses > maxUses:
+		return 0, fault.InvalidFields(fault.Field{Field: "credits", Rule: "range", Message: "would give the pass more than 100000 uses"})
+	default:
+		return uses, nil
+	}
 }
 
 // passChange is what an update of a customer pass asks for; nil members stay.
@@ -120,7 +168,7 @@ func isDerived(status string) bool {
 // differing returns what of a change differs from the pass, and checks that. A
 // caller may send back what a read returned, with the status of that day.
 func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, error) {
-	if c.status == p.Status || c.status == p.statusOn(today) {
+	if c.status == p.Status || c.status == p.StatusOn(today) {
 		c.status = ""
 	}
 	if c.expiry != nil && c.expiry.Equal(p.ExpiryDate) {
@@ -129,18 +177,18 @@ func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, err
 	if c.uses != nil && *c.uses == p.RemainingUses {
 		c.uses = nil
 	}
-	var wrong checks
+	var f check.Fields
 	if isDerived(c.status) {
-		wrong.add("status", "enum", fmt.Sprintf("must be active, paused or cancelled: the pass is %s, and %s follows from its dates and uses",
-			p.statusOn(today), c.status))
+		f.Add("status", "enum", fmt.Sprintf("must be active, paused or cancelled: the pass is %s, and %s follows from its dates and uses",
+			p.StatusOn(today), c.status))
 	}
 	if c.uses != nil {
-		wrong.between("remaining_uses", int64(*c.uses), 0, maxUses)
+		f.Range("remaining_uses", int64(*c.uses), 0, maxUses)
 	}
 	if c.expiry != nil && c.expiry.Before(p.StartDate) {
-		wrong.add("expiry_date", "min", "must not be before the start date")
+		f.Add("expiry_date", "min", "must not be before the start date")
 	}
-	return c, wrong.err()
+	return c, f.Err()
 }
 
 // apply makes a change, on a day of the company's zone, and reports whether there

@@ -77,7 +77,7 @@ func TestStatusAt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := tt.pass.StatusAt(now, zone(tt.zone)); got != tt.want {
+			if got := tt.pass.StatusOn(dayOf(now, zone(tt.zone))); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

@@ -9,7 +9,6 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // Reasons for which a pass does not pay.
@@ -33,6 +32,14 @@ type redemption struct {
 	customer id.Customer
 	pass     id.CustomerPass // zero: any that fits
 	items    []item
+}
+
+// returnedCredits is what a booking that is cancelled gives back.
+type returnedCredits struct {
+	redemption id.Transaction
+	booking    id.Booking
+	credits    int32
+	pass       string // that gets the credits of a booking of an earlier system
 }
 
 // item is what one booking costs.
@@ -76,55 +83,13 @@ func periodOf(days []time.Time, today time.Time) period {
 	return period{first: slices.MinFunc(days, time.Time.Compare), last: slices.MaxFunc(days, time.Time.Compare)}
 }
 
-// dayNamed reads the day of an event date; "" is the zero time.
-func dayNamed(s string) (time.Time, bool) {
+// parseDay reads the day of an event date; "" is the zero time.
+func parseDay(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true
 	}
 	day, err := time.Parse(time.DateOnly, s)
 	return day, err == nil && day.Year() >= 1
-}
-
-// newRedemption checks a request.
-func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
-	var r redemption
-	var err error
-	if r.id, err = id.Parse[id.Transaction](req.GetRedemptionId()); err != nil {
-		return r, fault.InvalidFields(fault.Field{Field: "redemption_id", Rule: "format", Message: "must be a txn_ identifier"})
-	}
-	if r.customer, err = id.Parse[id.Customer](req.GetCustomerId()); err != nil {
-		return r, fault.Missing("customer")
-	}
-	if req.GetCustomerPassId() != "" {
-		if r.pass, err = id.Parse[id.CustomerPass](req.GetCustomerPassId()); err != nil {
-			return r, fault.Missing("customer pass")
-		}
-	}
-	var faults checks
-	if len(req.GetItems()) == 0 {
-		faults.add("items", "items", "must have at least 1")
-	}
-	seen := map[id.Booking]bool{}
-	for n, in := range req.GetItems() {
-		at := func(member string) string { return fmt.Sprintf("items[%d].%s", n, member) }
-		booking, err := id.Parse[id.Booking](in.GetItemId())
-		if err != nil || seen[booking] {
-			faults.add(at("item_id"), "format", "must be a booking_ identifier, each once")
-		}
-		seen[booking] = true
-		if !slices.Contains(eventTypes(), in.GetEventType()) {
-			faults.add(at("event_type"), "enum", fault.OneOf(eventTypes()))
-		}
-		if in.GetCredits() < 0 || in.GetCredits() > maxCost {
-			faults.add(at("credits"), "range", fmt.Sprintf("must be 0 to %d", maxCost))
-		}
-		day, ok := dayNamed(in.GetDay())
-		if !ok {
-			faults.add(at("day"), "format", "must be a date as in 2026-03-29")
-		}
-		r.items = append(r.items, item{id: booking, eventType: in.GetEventType(), credits: in.GetCredits(), day: day})
-	}
-	return r, faults.err()
 }
 
 // candidate is a pass that might pay, with what its type is good for.

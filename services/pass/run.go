@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
@@ -50,15 +51,17 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer customerConn.Close()
 
 	srv := kit.GRPC(Policy())
-	server := NewServer(kit.DB, kit.Outbox, NewClients(customerConn, authConn, cfg.Credential.Source(authConn)))
+	source := cfg.Credential.Source(authConn)
+	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
+	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source))
 	passv1.RegisterPassServiceServer(srv, server)
-	authv1.RegisterCompanyCopyServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
-	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("copies", func(ctx context.Context) error { return companies.Follow(ctx, kit.Bus, consumer) })
 	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,164 +14,14 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"reservation.dev/devkit/testkit"
-	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/idem"
-	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
-	"reservation.dev/services/pass/migrations"
 )
-
-func TestMain(m *testing.M) { testkit.Main(m) }
-
-// fakeOthers knows the customers that a test names.
-type fakeOthers struct {
-	mu        sync.Mutex
-	customers map[id.Customer]id.Company
-	deleted   map[id.Customer]id.Company
-	err       error
-	down      error // of auth, which knows companies
-	moved     *companyRecord
-}
-
-func (f *fakeOthers) CustomerExists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	owner, ok := f.customers[customer]
-	return ok && owner == company, f.err
-}
-
-func (f *fakeOthers) CustomerDeleted(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.deleted[customer] == company {
-		return true, f.err
-	}
-	if f.customers[customer] != company {
-		return false, fault.Missing("customer")
-	}
-	return false, f.err
-}
-
-// deletes deletes a customer of the customer service.
-func (f *fakeOthers) deletes(customer id.Customer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.deleted[customer] = f.customers[customer]
-	delete(f.customers, customer)
-}
-
-func (f *fakeOthers) Company(_ context.Context, company id.Company) (companyRecord, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.down != nil {
-		return companyRecord{}, ours("auth", fault.Away(f.down))
-	}
-	if f.moved != nil {
-		moved := *f.moved
-		moved.CompanyID = company
-		return moved, nil
-	}
-	return companyRecord{CompanyID: company, Timezone: "America/New_York", Currency: "USD", Version: 1}, nil
-}
-
-// desk is the service on gRPC and PostgreSQL, for one company.
-type desk struct {
-	t         *testing.T
-	db        *pg.DB
-	server    *Server
-	client    passv1.PassServiceClient
-	copies    authv1.CompanyCopyServiceClient
-	deletions customerv1.CustomerDeletionServiceClient
-	issuer    *tokentest.Issuer
-	others    *fakeOthers
-	company   id.Company
-}
-
-func open(t *testing.T) *desk {
-	t.Helper()
-	d := &desk{
-		t: t, db: testkit.DB(t, pg.Migrations{Part: "pass", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), others: &fakeOthers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}}, company: id.New[id.Company](),
-	}
-	d.server = NewServer(d.db, outbox.New(d.db, nil, testkit.Log(t), time.Now), d.others)
-	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: d.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
-	passv1.RegisterPassServiceServer(srv, d.server)
-	authv1.RegisterCompanyCopyServiceServer(srv, d.server)
-	customerv1.RegisterCustomerDeletionServiceServer(srv, d.server)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = srv.Serve(ln) }()
-	t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	d.client, d.copies = passv1.NewPassServiceClient(conn), authv1.NewCompanyCopyServiceClient(conn)
-	d.deletions = customerv1.NewCustomerDeletionServiceClient(conn)
-	return d
-}
-
-// as returns a context of a caller of a company, with every scope of the service.
-func (d *desk) as(company id.Company) context.Context {
-	d.t.Helper()
-	return d.with(d.issuer.Client(company, "passes:read", "passes:write", "customer-passes:read", "customer-passes:write", "redemptions:write"))
-}
-
-// with returns a context of a caller with a token.
-func (d *desk) with(raw string) context.Context {
-	d.t.Helper()
-	claims, err := d.issuer.Verifier.Verify(d.t.Context(), raw)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return rpc.WithClaims(d.t.Context(), claims)
-}
-
-func (d *desk) customer() string {
-	customer := id.New[id.Customer]()
-	d.others.mu.Lock()
-	defer d.others.mu.Unlock()
-	d.others.customers[customer] = d.company
-	return customer.String()
-}
-
-func tenClasses() *passv1.CreatePassTypeRequest {
-	return &passv1.CreatePassTypeRequest{
-		Title: "Ten Classes", TotalUses: 10, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH,
-		Price: 11000, EligibleEventTypes: []string{"class", "class"},
-	}
-}
-
-func (d *desk) passType() *passv1.PassType {
-	d.t.Helper()
-	res, err := d.client.CreatePassType(d.as(d.company), tenClasses())
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return res.GetPassType()
-}
-
-func (d *desk) assign(start string) *passv1.CustomerPass {
-	d.t.Helper()
-	res, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
-		CustomerId: d.customer(), PassTypeId: d.passType().GetId(), StartDate: start,
-	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return res.GetCustomerPass()
-}
 
 func TestPolicyCoversEveryMethod(t *testing.T) {
 	if err := Policy().Check(&passv1.PassService_ServiceDesc, &authv1.CompanyCopyService_ServiceDesc); err != nil {
@@ -182,25 +30,25 @@ func TestPolicyCoversEveryMethod(t *testing.T) {
 }
 
 func TestPassTypes(t *testing.T) {
-	d := open(t)
-	ctx := d.as(d.company)
+	w := open(t)
+	ctx := w.as(w.company)
 	t.Run("are created, read and listed alike", func(t *testing.T) {
-		made := d.passType()
+		made := w.passType()
 		if made.GetCurrency() != "GBP" || len(made.GetEligibleEventTypes()) != 1 || made.GetStatus() != passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE {
 			t.Errorf("got %v", made)
 		}
-		got, err := d.client.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: made.GetId()})
+		got, err := w.client.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: made.GetId()})
 		if err != nil || !proto.Equal(got.GetPassType(), made) {
 			t.Errorf("got %v, %v, want %v", got, err, made)
 		}
 	})
 	t.Run("are listed in pages that miss and repeat none", func(t *testing.T) {
 		for range 6 {
-			d.passType()
+			w.passType()
 		}
 		seen := map[string]bool{}
 		for req := (&passv1.ListPassTypesRequest{PageSize: 3}); ; {
-			res, err := d.client.ListPassTypes(ctx, req)
+			res, err := w.client.ListPassTypes(ctx, req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +70,7 @@ func TestPassTypes(t *testing.T) {
 		}
 	})
 	t.Run("are refused with every fault named", func(t *testing.T) {
-		_, err := d.client.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
+		_, err := w.client.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
 			Title: " ", Description: "a\x00b", Price: -1, Currency: "XXX", EligibleEventTypes: []string{"class", "yoga"},
 		})
 		var got []string
@@ -236,11 +84,11 @@ func TestPassTypes(t *testing.T) {
 	})
 	t.Run("are created once per idempotency key", func(t *testing.T) {
 		keyed := rpc.WithIdempotencyKey(ctx, "k1")
-		one, err := d.client.CreatePassType(keyed, tenClasses())
+		one, err := w.client.CreatePassType(keyed, tenClasses())
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, err := d.client.CreatePassType(keyed, tenClasses())
+		two, err := w.client.CreatePassType(keyed, tenClasses())
 		if err != nil || two.GetPassType().GetId() != one.GetPassType().GetId() {
 			t.Errorf("got %v, %v, want %v again", two, err, one)
 		}
@@ -248,14 +96,14 @@ func TestPassTypes(t *testing.T) {
 }
 
 func TestAssign(t *testing.T) {
-	d := open(t)
-	ctx := d.as(d.company)
+	w := open(t)
+	ctx := w.as(w.company)
 	t.Run("opens the ledger with the uses", func(t *testing.T) { // invariants 1 and 2
-		p := d.assign("2026-01-31")
+		p := w.assign("2026-01-31")
 		if p.GetRemainingUses() != 10 || p.GetStartDate() != "2026-01-31" || p.GetExpiryDate() != "2026-02-28" {
 			t.Errorf("got %v", p)
 		}
-		res, err := d.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId()})
+		res, err := w.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId()})
 		if err != nil || len(res.GetEntries()) != 1 {
 			t.Fatalf("got %v, %v", res, err)
 		}
@@ -265,60 +113,60 @@ func TestAssign(t *testing.T) {
 		}
 	})
 	t.Run("starts today in the company's zone when no day is given", func(t *testing.T) {
-		d.server.now = func() time.Time { return time.Date(2026, 6, 30, 23, 30, 0, 0, time.UTC) } // 1 July in London
-		defer func() { d.server.now = time.Now }()
-		if p := d.assign(""); p.GetStartDate() != "2026-07-01" || p.GetExpiryDate() != "2026-08-01" || p.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE {
+		w.server.now = func() time.Time { return time.Date(2026, 6, 30, 23, 30, 0, 0, time.UTC) } // 1 July in London
+		defer func() { w.server.now = time.Now }()
+		if p := w.assign(""); p.GetStartDate() != "2026-07-01" || p.GetExpiryDate() != "2026-08-01" || p.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE {
 			t.Errorf("got %v", p)
 		}
 	})
 	t.Run("of a platform credential takes the zone of the company that it names", func(t *testing.T) {
-		d.server.now = func() time.Time { return time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC) } // 30 June in New York
-		defer func() { d.server.now = time.Now }()
+		w.server.now = func() time.Time { return time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC) } // 30 June in New York
+		defer func() { w.server.now = time.Now }()
 		source := token.NewSource(func(context.Context) (string, time.Time, error) {
-			return d.issuer.Admin(), time.Now().Add(time.Hour), nil
+			return w.issuer.Admin(), time.Now().Add(time.Hour), nil
 		})
-		res, err := d.client.AssignCustomerPass(rpc.As(t.Context(), source, d.company), &passv1.AssignCustomerPassRequest{
-			CustomerId: d.customer(), PassTypeId: d.passType().GetId(),
+		res, err := w.client.AssignCustomerPass(rpc.As(t.Context(), source, w.company), &passv1.AssignCustomerPassRequest{
+			CustomerId: w.customer(), PassTypeId: w.passType().GetId(),
 		})
 		if err != nil || res.GetCustomerPass().GetStartDate() != "2026-06-30" {
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
 	t.Run("refuses a customer and a pass type that do not exist, and bad days", func(t *testing.T) { // invariant 4
-		passType := d.passType().GetId()
+		passType := w.passType().GetId()
 		for name, req := range map[string]*passv1.AssignCustomerPassRequest{
 			"a customer":           {CustomerId: id.New[id.Customer]().String(), PassTypeId: passType},
 			"a malformed customer": {CustomerId: "cust_'", PassTypeId: passType},
-			"a pass type":          {CustomerId: d.customer(), PassTypeId: id.New[id.PassType]().String()},
-			"no pass type":         {CustomerId: d.customer()},
+			"a pass type":          {CustomerId: w.customer(), PassTypeId: id.New[id.PassType]().String()},
+			"no pass type":         {CustomerId: w.customer()},
 		} {
-			if _, err := d.client.AssignCustomerPass(ctx, req); !fault.Is(err, fault.NotFound) {
+			if _, err := w.client.AssignCustomerPass(ctx, req); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: got %v", name, err)
 			}
 		}
 		for _, bad := range []string{"2026-02-30", "31/01/2026", "2026-1-1", "0001-01-01", "9999-12-31", "x"} {
-			_, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: passType, StartDate: bad})
+			_, err := w.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType, StartDate: bad})
 			if f := fault.From(err); f == nil || f.Kind != fault.Invalid || f.Fields[0].Field != "start_date" {
 				t.Errorf("%s: got %v", bad, err)
 			}
 		}
 	})
 	t.Run("says that it is temporary when the customer service is away", func(t *testing.T) {
-		d.others.err = fault.Away(errors.New("down"))
-		defer func() { d.others.err = nil }()
-		_, err := d.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: d.customer(), PassTypeId: d.passType().GetId()})
+		w.customers.err = fault.Away(errors.New("down"))
+		defer func() { w.customers.err = nil }()
+		_, err := w.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: w.passType().GetId()})
 		if !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("is listed with the passes of its customer only", func(t *testing.T) {
-		p := d.assign("2026-01-01")
-		d.assign("2026-01-01")
-		res, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{CustomerId: p.GetCustomerId()})
+		p := w.assign("2026-01-01")
+		w.assign("2026-01-01")
+		res, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{CustomerId: p.GetCustomerId()})
 		if err != nil || res.GetTotal() != 1 || len(res.GetCustomerPasses()) != 1 || res.GetCustomerPasses()[0].GetId() != p.GetId() {
 			t.Errorf("got %v, %v", res, err)
 		}
-		all, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageSize: 200})
+		all, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageSize: 200})
 		if err != nil || int(all.GetTotal()) != len(all.GetCustomerPasses()) || all.GetTotal() < 2 {
 			t.Errorf("got %v, %v", all, err)
 		}
@@ -326,8 +174,8 @@ func TestAssign(t *testing.T) {
 }
 
 func TestLedgerInDatabase(t *testing.T) { // invariant 1
-	d := open(t)
-	p := d.assign("2026-01-01")
+	w := open(t)
+	p := w.assign("2026-01-01")
 	pass, err := id.Parse[id.CustomerPass](p.GetId())
 	if err != nil {
 		t.Fatal(err)
@@ -344,8 +192,8 @@ func TestLedgerInDatabase(t *testing.T) { // invariant 1
 		"a status cannot be one that is only derived ": `update customer_passes set status = 'expired' where company_id = $1 and id = $2`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := d.db.InTx(t.Context(), pg.For(d.company), func(ctx context.Context, tx *pg.Tx) error {
-				_, err := tx.Exec(ctx, sql, d.company, pass)
+			err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+				_, err := tx.Exec(ctx, sql, w.company, pass)
 				return err
 			})
 			if err == nil {
@@ -356,49 +204,49 @@ func TestLedgerInDatabase(t *testing.T) { // invariant 1
 }
 
 func TestAnotherCompany(t *testing.T) { // invariant 6
-	d := open(t)
-	p := d.assign("2026-01-01")
-	stranger := d.as(id.New[id.Company]())
-	own := d.give(d.customer(), nil)
+	w := open(t)
+	p := w.assign("2026-01-01")
+	stranger := w.as(id.New[id.Company]())
+	own := w.give(w.customer(), nil)
 	redeemed := redeemRequest(own.GetCustomerId(), own.GetId(), 1)
-	d.mustRedeem(redeemed)
+	w.mustRedeem(redeemed)
 	calls := map[string]func() error{
 		"GetPassType": func() error {
-			_, err := d.client.GetPassType(stranger, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
+			_, err := w.client.GetPassType(stranger, &passv1.GetPassTypeRequest{Id: p.GetPassTypeId()})
 			return err
 		},
 		"GetCustomerPass": func() error {
-			_, err := d.client.GetCustomerPass(stranger, &passv1.GetCustomerPassRequest{Id: p.GetId()})
+			_, err := w.client.GetCustomerPass(stranger, &passv1.GetCustomerPassRequest{Id: p.GetId()})
 			return err
 		},
 		"AssignCustomerPass": func() error {
-			_, err := d.client.AssignCustomerPass(stranger, &passv1.AssignCustomerPassRequest{CustomerId: p.GetCustomerId(), PassTypeId: p.GetPassTypeId()})
+			_, err := w.client.AssignCustomerPass(stranger, &passv1.AssignCustomerPassRequest{CustomerId: p.GetCustomerId(), PassTypeId: p.GetPassTypeId()})
 			return err
 		},
 		"UpdatePassType": func() error {
-			_, err := d.client.UpdatePassType(stranger, &passv1.UpdatePassTypeRequest{Id: p.GetPassTypeId(), Price: new(int64)})
+			_, err := w.client.UpdatePassType(stranger, &passv1.UpdatePassTypeRequest{Id: p.GetPassTypeId(), Price: new(int64)})
 			return err
 		},
 		"UpdateCustomerPass": func() error {
-			_, err := d.client.UpdateCustomerPass(stranger, &passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: new(int32)})
+			_, err := w.client.UpdateCustomerPass(stranger, &passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: new(int32)})
 			return err
 		},
 		"AdjustCredits": func() error {
-			_, err := d.client.AdjustCredits(stranger, &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 1, Reason: "x"})
+			_, err := w.client.AdjustCredits(stranger, &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 1, Reason: "x"})
 			return err
 		},
 		"RedeemCredits": func() error {
-			_, err := d.client.RedeemCredits(stranger, redeemRequest(p.GetCustomerId(), p.GetId(), 1))
+			_, err := w.client.RedeemCredits(stranger, redeemRequest(p.GetCustomerId(), p.GetId(), 1))
 			return err
 		},
 		"ReturnCredits": func() error {
-			_, err := d.client.ReturnCredits(stranger, &passv1.ReturnCreditsRequest{
+			_, err := w.client.ReturnCredits(stranger, &passv1.ReturnCreditsRequest{
 				ReturnId: id.New[id.Booking]().String(), RedemptionId: redeemed.GetRedemptionId(), Credits: 1, CustomerPassId: p.GetId(),
 			})
 			return err
 		},
 		"ListLedgerEntries": func() error {
-			_, err := d.client.ListLedgerEntries(stranger, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId()})
+			_, err := w.client.ListLedgerEntries(stranger, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId()})
 			return err
 		},
 	}
@@ -410,21 +258,21 @@ func TestAnotherCompany(t *testing.T) { // invariant 6
 		})
 	}
 	t.Run("CancelRedemption of another company's cancels nothing", func(t *testing.T) {
-		res, err := d.client.CancelRedemption(stranger, &passv1.CancelRedemptionRequest{RedemptionId: redeemed.GetRedemptionId()})
-		if err != nil || res.GetCredits() != 0 || d.get(own.GetId()).GetRemainingUses() != 9 {
+		res, err := w.client.CancelRedemption(stranger, &passv1.CancelRedemptionRequest{RedemptionId: redeemed.GetRedemptionId()})
+		if err != nil || res.GetCredits() != 0 || w.get(own.GetId()).GetRemainingUses() != 9 {
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
 	t.Run("lists are empty", func(t *testing.T) {
-		eligible, err := d.client.ListEligiblePasses(stranger, &passv1.ListEligiblePassesRequest{CustomerId: own.GetCustomerId()})
+		eligible, err := w.client.ListEligiblePasses(stranger, &passv1.ListEligiblePassesRequest{CustomerId: own.GetCustomerId()})
 		if err != nil || len(eligible.GetCustomerPasses()) != 0 {
 			t.Errorf("got %v, %v", eligible, err)
 		}
-		types, err := d.client.ListPassTypes(stranger, &passv1.ListPassTypesRequest{})
+		types, err := w.client.ListPassTypes(stranger, &passv1.ListPassTypesRequest{})
 		if err != nil || types.GetTotal() != 0 || len(types.GetPassTypes()) != 0 {
 			t.Errorf("got %v, %v", types, err)
 		}
-		passes, err := d.client.ListCustomerPasses(stranger, &passv1.ListCustomerPassesRequest{CustomerId: p.GetCustomerId()})
+		passes, err := w.client.ListCustomerPasses(stranger, &passv1.ListCustomerPassesRequest{CustomerId: p.GetCustomerId()})
 		if err != nil || passes.GetTotal() != 0 || len(passes.GetCustomerPasses()) != 0 {
 			t.Errorf("got %v, %v", passes, err)
 		}
@@ -432,21 +280,21 @@ func TestAnotherCompany(t *testing.T) { // invariant 6
 }
 
 func TestBadPaging(t *testing.T) {
-	d := open(t)
-	ctx := d.as(d.company)
+	w := open(t)
+	ctx := w.as(w.company)
 	for _, size := range []int32{-1, 201} {
-		if _, err := d.client.ListPassTypes(ctx, &passv1.ListPassTypesRequest{PageSize: size}); !fault.Is(err, fault.Invalid) {
+		if _, err := w.client.ListPassTypes(ctx, &passv1.ListPassTypesRequest{PageSize: size}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("page_size %d: got %v", size, err)
 		}
 	}
 	for _, bad := range []string{"x", "pass_01jb4x9m3vf6ksn8w2d7pq5r0t", strings.Repeat("a", 10_000)} {
-		if _, err := d.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageToken: bad}); !fault.Is(err, fault.Invalid) {
+		if _, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageToken: bad}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("page_token %.20q: got %v", bad, err)
 		}
 	}
-	p := d.assign("2026-01-01")
+	p := w.assign("2026-01-01")
 	for _, bad := range []string{"x", "_____________", "__________8"} {
-		if _, err := d.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageToken: bad}); !fault.Is(err, fault.Invalid) {
+		if _, err := w.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageToken: bad}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("page_token %q: got %v", bad, err)
 		}
 	}
@@ -455,27 +303,27 @@ func TestBadPaging(t *testing.T) {
 var update = flag.Bool("update", false, "write the golden events")
 
 func TestGoldenEvents(t *testing.T) { // invariant 2
-	d := open(t)
+	w := open(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	next := byte(0)
-	d.server.now = func() time.Time { return at }
-	d.server.newID = func() id.UUID {
+	w.server.now = func() time.Time { return at }
+	w.server.newID = func() id.UUID {
 		next++
 		return id.UUID{0x01, 0x9c, 15: next}
 	}
 	customer := id.Customer{0x01, 0x9c, 15: 0xcc}
-	d.others.customers[customer] = d.company
-	passType := d.passType()
-	assigned, err := d.client.AssignCustomerPass(d.as(d.company), &passv1.AssignCustomerPassRequest{
+	w.customers.customers[customer] = w.company
+	passType := w.passType()
+	assigned, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{
 		CustomerId: customer.String(), PassTypeId: passType.GetId(), Purchase: &passv1.PassPurchase{Reference: "pi_1"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	req := redeemRequest(customer.String(), assigned.GetCustomerPass().GetId(), 1)
-	d.mustRedeem(req)
+	w.mustRedeem(req)
 	title := "Eleven Classes"
-	if _, err := d.client.UpdatePassType(d.as(d.company), &passv1.UpdatePassTypeRequest{Id: passType.GetId(), Title: &title}); err != nil {
+	if _, err := w.client.UpdatePassType(w.as(w.company), &passv1.UpdatePassTypeRequest{Id: passType.GetId(), Title: &title}); err != nil {
 		t.Fatal(err)
 	}
 	payloads := map[string]proto.Message{
@@ -483,7 +331,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 2
 		subjectCustomerPassAssigned: &passv1.CustomerPassAssigned{}, subjectCustomerPassUpdated: &passv1.CustomerPassUpdated{},
 	}
 	found := 0
-	err = d.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: func(rows pgx.Rows) error {
+	err = w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox`, Scan: func(rows pgx.Rows) error {
 		for rows.Next() {
 			var subject string
 			var payload []byte

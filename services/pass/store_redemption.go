@@ -13,66 +13,6 @@ import (
 // The writes of credits. Locks are taken in one order everywhere: the redemption,
 // then the customer, then passes by id.
 
-const (
-	lockCustomerPassSQL = customerPassSQL + ` for no key update`
-
-	saveCustomerPassSQL = `update customer_passes set remaining_uses = $3, expiry_date = $4, status = $5, paused_on = $6,
-			version = $7, updated_at = $8
-		where company_id = $1 and id = $2`
-
-	// The pass is locked, so that the last sequence stays the last.
-	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,
-			redemption_id, item_id, reason)
-		select $1, $2, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l where l.company_id = $1 and l.customer_pass_id = $2),
-			$3, n.credits, n.balance, $4, $5, n.redemption_id, n.item_id, $6
-		from unnest($7::integer[], $8::integer[], $9::uuid[], $10::uuid[]) with ordinality n(credits, balance, redemption_id, item_id, place)`
-)
-
-// lockCustomerPass reads a customer pass for a change in tx.
-func (s *store) lockCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, pass id.CustomerPass) (CustomerPass, error) {
-	p, err := one[CustomerPass](ctx, tx, lockCustomerPassSQL, company, pass)
-	return p, missing(err, "customer pass")
-}
-
-func one[T any](ctx context.Context, tx *pg.Tx, sql string, args ...any) (T, error) {
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
-}
-
-// entries are changes of one pass's credits that happen together.
-type entries struct {
-	kind   string
-	reason *string
-	actor  string
-
-	credits, balances []int32
-	redemptions       []id.Transaction
-	items             []id.Booking
-}
-
-// add takes an entry of one more change; balance is that of the pass after it.
-func (e *entries) add(credits, balance int32, redemption id.Transaction, item id.Booking) {
-	e.credits = append(e.credits, credits)
-	e.balances = append(e.balances, balance)
-	e.redemptions = append(e.redemptions, redemption)
-	e.items = append(e.items, item)
-}
-
-// saveCustomerPass returns the statements that store a locked pass and append to
-// its ledger.
-func saveCustomerPass(company id.Company, p CustomerPass, e entries) []pg.Query {
-	queries := []pg.Query{{SQL: saveCustomerPassSQL, Args: []any{company, p.ID, p.RemainingUses, p.ExpiryDate, p.Status, p.PausedOn, p.Version, p.UpdatedAt}}}
-	if len(e.credits) > 0 {
-		queries = append(queries, pg.Query{SQL: appendLedgerSQL, Args: []any{company, p.ID, e.kind, e.actor, p.UpdatedAt, e.reason,
-			e.credits, e.balances, e.redemptions, e.items}})
-	}
-	return queries
-}
-
 // storedRedemption is a redemption that has come, or was cancelled before.
 type storedRedemption struct {
 	ID            id.Transaction  `db:"id"`
@@ -127,18 +67,18 @@ const (
 			and (cardinality(t.eligible_event_types) = 0 or t.eligible_event_types @> $7)
 		order by p.id for no key update of p`
 
-	namedCandidateSQL = `select ` + candidateColumns + `
+	requestedCandidateSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.id = $2`
 )
 
-// claim makes a redemption, or locks the one there is; made says which.
-func (s *store) claim(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction, now time.Time) (r storedRedemption, made bool, err error) {
+// claim creates a redemption, or locks the one that exists.
+func (s *store) claim(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction, now time.Time) (r storedRedemption, isNew bool, err error) {
 	tag, err := tx.Exec(ctx, claimRedemptionSQL, company, redemption, now)
 	if err != nil || tag.RowsAffected() == 1 {
 		return storedRedemption{ID: redemption}, true, err
 	}
-	r, err = one[storedRedemption](ctx, tx, lockRedemptionSQL, company, redemption)
+	r, err = pg.GetInTx[storedRedemption](ctx, tx, "redemption", lockRedemptionSQL, company, redemption)
 	return r, false, err
 }
 
@@ -169,30 +109,27 @@ func returnItems(company id.Company, redemption id.Transaction, items []id.Booki
 	return pg.Query{SQL: returnItemsSQL, Args: []any{company, redemption, items}}
 }
 
-// lockCandidates reads the passes of a customer, or the one named, that can pay.
+// lockCandidates reads the passes of a customer, or the pass of the request, that can pay.
 func (s *store) lockCandidates(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption, when period) ([]candidate, error) {
 	var list []candidate
 	err := tx.Pipeline(ctx, append(presentCustomer(company, r.customer), pg.Query{
-		SQL: lockCandidatesSQL, Args: []any{company, r.customer, r.pass, when.first, when.last, r.credits(), r.eventTypes()}, Scan: collect(&list),
+		SQL: lockCandidatesSQL, Args: []any{company, r.customer, r.pass, when.first, when.last, r.credits(), r.eventTypes()}, Scan: pg.Collect(&list),
 	})...)
 	return list, err
 }
 
 // candidates reads the passes of a customer, the newest thousand of them.
-func (s *store) candidates(ctx context.Context, company id.Company, customer id.Customer) ([]candidate, error) {
-	list, err := pg.Rows[candidate](ctx, s.db, pg.For(company), candidatesSQL, company, customer)
-	return list, pg.Fault(err, nil)
+func (s *store) candidates(ctx context.Context, company id.Company, customer id.Customer) (list []candidate, err error) {
+	err = s.ReadOf(ctx, company, pg.Query{SQL: candidatesSQL, Args: []any{company, customer}, Scan: pg.Collect(&list)})
+	return list, err
 }
 
-// candidatesIn is candidates within tx, or the pass named.
-func (s *store) candidatesIn(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption) ([]candidate, error) {
-	sql, of := candidatesSQL, any(r.customer)
+// candidatesIn is candidates within tx, or the pass of the request.
+func (s *store) candidatesIn(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption) (list []candidate, err error) {
+	query := pg.Query{SQL: candidatesSQL, Args: []any{company, r.customer}, Scan: pg.Collect(&list)}
 	if !r.pass.IsZero() {
-		sql, of = namedCandidateSQL, r.pass
+		query.SQL, query.Args[1] = requestedCandidateSQL, r.pass
 	}
-	rows, err := tx.Query(ctx, sql, company, of)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[candidate])
+	err = tx.Pipeline(ctx, query)
+	return list, err
 }

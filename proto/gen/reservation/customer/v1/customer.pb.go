@@ -345,6 +345,134 @@ func (x *Customer) GetReference() string {
 	return ""
 }
 
+// CustomerSnapshot is a customer after the change that an event announces.
+type CustomerSnapshot struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	FirstName string                 `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
+	LastName  string                 `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
+	Email     string                 `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
+	Mobile    string                 `protobuf:"bytes,5,opt,name=mobile,proto3" json:"mobile,omitempty"`
+	Archived  bool                   `protobuf:"varint,6,opt,name=archived,proto3" json:"archived,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// Set on deleted customers.
+	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
+	// A consumer keeps the highest version it has seen.
+	Version int64 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
+	// The key in an earlier system; empty unless imported.
+	Reference     string `protobuf:"bytes,11,opt,name=reference,proto3" json:"reference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomerSnapshot) Reset() {
+	*x = CustomerSnapshot{}
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomerSnapshot) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomerSnapshot) ProtoMessage() {}
+
+func (x *CustomerSnapshot) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomerSnapshot.ProtoReflect.Descriptor instead.
+func (*CustomerSnapshot) Descriptor() ([]byte, []int) {
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CustomerSnapshot) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CustomerSnapshot) GetFirstName() string {
+	if x != nil {
+		return x.FirstName
+	}
+	return ""
+}
+
+func (x *CustomerSnapshot) GetLastName() string {
+	if x != nil {
+		return x.LastName
+	}
+	return ""
+}
+
+func (x *CustomerSnapshot) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *CustomerSnapshot) GetMobile() string {
+	if x != nil {
+		return x.Mobile
+	}
+	return ""
+}
+
+func (x *CustomerSnapshot) GetArchived() bool {
+	if x != nil {
+		return x.Archived
+	}
+	return false
+}
+
+func (x *CustomerSnapshot) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *CustomerSnapshot) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *CustomerSnapshot) GetDeletedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeletedAt
+	}
+	return nil
+}
+
+func (x *CustomerSnapshot) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *CustomerSnapshot) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
 type CreateCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required, 1 to 100 characters; spaces around it are not kept.
@@ -362,7 +490,7 @@ type CreateCustomerRequest struct {
 
 func (x *CreateCustomerRequest) Reset() {
 	*x = CreateCustomerRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[1]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -374,7 +502,7 @@ func (x *CreateCustomerRequest) String() string {
 func (*CreateCustomerRequest) ProtoMessage() {}
 
 func (x *CreateCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[1]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -387,7 +515,7 @@ func (x *CreateCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerRequest.ProtoReflect.Descriptor instead.
 func (*CreateCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{1}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CreateCustomerRequest) GetFirstName() string {
@@ -434,7 +562,7 @@ type CreateCustomerResponse struct {
 
 func (x *CreateCustomerResponse) Reset() {
 	*x = CreateCustomerResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[2]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -446,7 +574,7 @@ func (x *CreateCustomerResponse) String() string {
 func (*CreateCustomerResponse) ProtoMessage() {}
 
 func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[2]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -459,7 +587,7 @@ func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*CreateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{2}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CreateCustomerResponse) GetCustomer() *Customer {
@@ -478,7 +606,7 @@ type GetCustomerRequest struct {
 
 func (x *GetCustomerRequest) Reset() {
 	*x = GetCustomerRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[3]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -490,7 +618,7 @@ func (x *GetCustomerRequest) String() string {
 func (*GetCustomerRequest) ProtoMessage() {}
 
 func (x *GetCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[3]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -503,7 +631,7 @@ func (x *GetCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerRequest.ProtoReflect.Descriptor instead.
 func (*GetCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{3}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetCustomerRequest) GetId() string {
@@ -522,7 +650,7 @@ type GetCustomerResponse struct {
 
 func (x *GetCustomerResponse) Reset() {
 	*x = GetCustomerResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[4]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +662,7 @@ func (x *GetCustomerResponse) String() string {
 func (*GetCustomerResponse) ProtoMessage() {}
 
 func (x *GetCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[4]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +675,7 @@ func (x *GetCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerResponse.ProtoReflect.Descriptor instead.
 func (*GetCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{4}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetCustomerResponse) GetCustomer() *Customer {
@@ -570,7 +698,7 @@ type BatchGetCustomersRequest struct {
 
 func (x *BatchGetCustomersRequest) Reset() {
 	*x = BatchGetCustomersRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[5]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +710,7 @@ func (x *BatchGetCustomersRequest) String() string {
 func (*BatchGetCustomersRequest) ProtoMessage() {}
 
 func (x *BatchGetCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[5]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +723,7 @@ func (x *BatchGetCustomersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchGetCustomersRequest.ProtoReflect.Descriptor instead.
 func (*BatchGetCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{5}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BatchGetCustomersRequest) GetIds() []string {
@@ -628,7 +756,7 @@ type BatchGetCustomersResponse struct {
 
 func (x *BatchGetCustomersResponse) Reset() {
 	*x = BatchGetCustomersResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[6]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -640,7 +768,7 @@ func (x *BatchGetCustomersResponse) String() string {
 func (*BatchGetCustomersResponse) ProtoMessage() {}
 
 func (x *BatchGetCustomersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[6]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -653,7 +781,7 @@ func (x *BatchGetCustomersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchGetCustomersResponse.ProtoReflect.Descriptor instead.
 func (*BatchGetCustomersResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{6}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BatchGetCustomersResponse) GetCustomers() []*Customer {
@@ -680,7 +808,7 @@ type UpdateCustomerRequest struct {
 
 func (x *UpdateCustomerRequest) Reset() {
 	*x = UpdateCustomerRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[7]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -692,7 +820,7 @@ func (x *UpdateCustomerRequest) String() string {
 func (*UpdateCustomerRequest) ProtoMessage() {}
 
 func (x *UpdateCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[7]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -705,7 +833,7 @@ func (x *UpdateCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{7}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UpdateCustomerRequest) GetId() string {
@@ -766,7 +894,7 @@ type UpdateCustomerResponse struct {
 
 func (x *UpdateCustomerResponse) Reset() {
 	*x = UpdateCustomerResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[8]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +906,7 @@ func (x *UpdateCustomerResponse) String() string {
 func (*UpdateCustomerResponse) ProtoMessage() {}
 
 func (x *UpdateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[8]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +919,7 @@ func (x *UpdateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{8}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateCustomerResponse) GetCustomer() *Customer {
@@ -811,7 +939,7 @@ type ArchiveCustomerRequest struct {
 
 func (x *ArchiveCustomerRequest) Reset() {
 	*x = ArchiveCustomerRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[9]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -823,7 +951,7 @@ func (x *ArchiveCustomerRequest) String() string {
 func (*ArchiveCustomerRequest) ProtoMessage() {}
 
 func (x *ArchiveCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[9]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -836,7 +964,7 @@ func (x *ArchiveCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveCustomerRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{9}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ArchiveCustomerRequest) GetId() string {
@@ -862,7 +990,7 @@ type ArchiveCustomerResponse struct {
 
 func (x *ArchiveCustomerResponse) Reset() {
 	*x = ArchiveCustomerResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[10]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +1002,7 @@ func (x *ArchiveCustomerResponse) String() string {
 func (*ArchiveCustomerResponse) ProtoMessage() {}
 
 func (x *ArchiveCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[10]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +1015,7 @@ func (x *ArchiveCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveCustomerResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{10}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ArchiveCustomerResponse) GetCustomer() *Customer {
@@ -907,7 +1035,7 @@ type DeleteCustomerRequest struct {
 
 func (x *DeleteCustomerRequest) Reset() {
 	*x = DeleteCustomerRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[11]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +1047,7 @@ func (x *DeleteCustomerRequest) String() string {
 func (*DeleteCustomerRequest) ProtoMessage() {}
 
 func (x *DeleteCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[11]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,7 +1060,7 @@ func (x *DeleteCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCustomerRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{11}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteCustomerRequest) GetId() string {
@@ -957,7 +1085,7 @@ type DeleteCustomerResponse struct {
 
 func (x *DeleteCustomerResponse) Reset() {
 	*x = DeleteCustomerResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[12]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1097,7 @@ func (x *DeleteCustomerResponse) String() string {
 func (*DeleteCustomerResponse) ProtoMessage() {}
 
 func (x *DeleteCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[12]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1110,7 @@ func (x *DeleteCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCustomerResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{12}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{13}
 }
 
 type ListCustomersRequest struct {
@@ -1024,7 +1152,7 @@ type ListCustomersRequest struct {
 
 func (x *ListCustomersRequest) Reset() {
 	*x = ListCustomersRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[13]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1036,7 +1164,7 @@ func (x *ListCustomersRequest) String() string {
 func (*ListCustomersRequest) ProtoMessage() {}
 
 func (x *ListCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[13]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1049,7 +1177,7 @@ func (x *ListCustomersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomersRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{13}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCustomersRequest) GetPageSize() int32 {
@@ -1128,7 +1256,7 @@ type ListCustomersResponse struct {
 
 func (x *ListCustomersResponse) Reset() {
 	*x = ListCustomersResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[14]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1268,7 @@ func (x *ListCustomersResponse) String() string {
 func (*ListCustomersResponse) ProtoMessage() {}
 
 func (x *ListCustomersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[14]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1281,7 @@ func (x *ListCustomersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomersResponse.ProtoReflect.Descriptor instead.
 func (*ListCustomersResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{14}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListCustomersResponse) GetCustomers() []*Customer {
@@ -1193,7 +1321,7 @@ type ExportMember struct {
 
 func (x *ExportMember) Reset() {
 	*x = ExportMember{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[15]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1333,7 @@ func (x *ExportMember) String() string {
 func (*ExportMember) ProtoMessage() {}
 
 func (x *ExportMember) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[15]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1346,7 @@ func (x *ExportMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportMember.ProtoReflect.Descriptor instead.
 func (*ExportMember) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{15}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ExportMember) GetName() string {
@@ -1283,7 +1411,7 @@ type ExportCustomersRequest struct {
 
 func (x *ExportCustomersRequest) Reset() {
 	*x = ExportCustomersRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[16]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1295,7 +1423,7 @@ func (x *ExportCustomersRequest) String() string {
 func (*ExportCustomersRequest) ProtoMessage() {}
 
 func (x *ExportCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[16]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1308,7 +1436,7 @@ func (x *ExportCustomersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCustomersRequest.ProtoReflect.Descriptor instead.
 func (*ExportCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{16}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExportCustomersRequest) GetMembers() []*ExportMember {
@@ -1338,7 +1466,7 @@ type ExportCustomersResponse struct {
 
 func (x *ExportCustomersResponse) Reset() {
 	*x = ExportCustomersResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[17]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1478,7 @@ func (x *ExportCustomersResponse) String() string {
 func (*ExportCustomersResponse) ProtoMessage() {}
 
 func (x *ExportCustomersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[17]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1491,7 @@ func (x *ExportCustomersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCustomersResponse.ProtoReflect.Descriptor instead.
 func (*ExportCustomersResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{17}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExportCustomersResponse) GetJson() []byte {
@@ -1390,7 +1518,7 @@ type ImportCustomersRequest struct {
 
 func (x *ImportCustomersRequest) Reset() {
 	*x = ImportCustomersRequest{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[18]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1530,7 @@ func (x *ImportCustomersRequest) String() string {
 func (*ImportCustomersRequest) ProtoMessage() {}
 
 func (x *ImportCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[18]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1543,7 @@ func (x *ImportCustomersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportCustomersRequest.ProtoReflect.Descriptor instead.
 func (*ImportCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{18}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ImportCustomersRequest) GetCustomers() []*ImportedCustomer {
@@ -1446,7 +1574,7 @@ type ImportedCustomer struct {
 
 func (x *ImportedCustomer) Reset() {
 	*x = ImportedCustomer{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[19]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1586,7 @@ func (x *ImportedCustomer) String() string {
 func (*ImportedCustomer) ProtoMessage() {}
 
 func (x *ImportedCustomer) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[19]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1599,7 @@ func (x *ImportedCustomer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedCustomer.ProtoReflect.Descriptor instead.
 func (*ImportedCustomer) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{19}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ImportedCustomer) GetReference() string {
@@ -1533,7 +1661,7 @@ type ImportCustomersResponse struct {
 
 func (x *ImportCustomersResponse) Reset() {
 	*x = ImportCustomersResponse{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[20]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1673,7 @@ func (x *ImportCustomersResponse) String() string {
 func (*ImportCustomersResponse) ProtoMessage() {}
 
 func (x *ImportCustomersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[20]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1686,7 @@ func (x *ImportCustomersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportCustomersResponse.ProtoReflect.Descriptor instead.
 func (*ImportCustomersResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{20}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ImportCustomersResponse) GetResults() []*ImportCustomerResult {
@@ -1584,7 +1712,7 @@ type ImportCustomerResult struct {
 
 func (x *ImportCustomerResult) Reset() {
 	*x = ImportCustomerResult{}
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[21]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1724,7 @@ func (x *ImportCustomerResult) String() string {
 func (*ImportCustomerResult) ProtoMessage() {}
 
 func (x *ImportCustomerResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_customer_proto_msgTypes[21]
+	mi := &file_reservation_customer_v1_customer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1737,7 @@ func (x *ImportCustomerResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportCustomerResult.ProtoReflect.Descriptor instead.
 func (*ImportCustomerResult) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{21}
+	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ImportCustomerResult) GetReference() string {
@@ -1675,6 +1803,23 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\n" +
 	"deleted_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x1c\n" +
+	"\treference\x18\v \x01(\tR\treference\"\x91\x03\n" +
+	"\x10CustomerSnapshot\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
+	"\n" +
+	"first_name\x18\x02 \x01(\tR\tfirstName\x12\x1b\n" +
+	"\tlast_name\x18\x03 \x01(\tR\blastName\x12\x14\n" +
+	"\x05email\x18\x04 \x01(\tR\x05email\x12\x16\n" +
+	"\x06mobile\x18\x05 \x01(\tR\x06mobile\x12\x1a\n" +
+	"\barchived\x18\x06 \x01(\bR\barchived\x129\n" +
+	"\n" +
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"updated_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x129\n" +
+	"\n" +
+	"deleted_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x18\n" +
+	"\aversion\x18\n" +
+	" \x01(\x03R\aversion\x12\x1c\n" +
 	"\treference\x18\v \x01(\tR\treference\"\xc2\x01\n" +
 	"\x15CreateCustomerRequest\x12&\n" +
 	"\n" +
@@ -1820,77 +1965,81 @@ func file_reservation_customer_v1_customer_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_customer_v1_customer_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_reservation_customer_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_reservation_customer_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_reservation_customer_v1_customer_proto_goTypes = []any{
 	(CustomerOrder)(0),                // 0: reservation.customer.v1.CustomerOrder
 	(CustomerField)(0),                // 1: reservation.customer.v1.CustomerField
 	(ImportOutcome)(0),                // 2: reservation.customer.v1.ImportOutcome
 	(*Customer)(nil),                  // 3: reservation.customer.v1.Customer
-	(*CreateCustomerRequest)(nil),     // 4: reservation.customer.v1.CreateCustomerRequest
-	(*CreateCustomerResponse)(nil),    // 5: reservation.customer.v1.CreateCustomerResponse
-	(*GetCustomerRequest)(nil),        // 6: reservation.customer.v1.GetCustomerRequest
-	(*GetCustomerResponse)(nil),       // 7: reservation.customer.v1.GetCustomerResponse
-	(*BatchGetCustomersRequest)(nil),  // 8: reservation.customer.v1.BatchGetCustomersRequest
-	(*BatchGetCustomersResponse)(nil), // 9: reservation.customer.v1.BatchGetCustomersResponse
-	(*UpdateCustomerRequest)(nil),     // 10: reservation.customer.v1.UpdateCustomerRequest
-	(*UpdateCustomerResponse)(nil),    // 11: reservation.customer.v1.UpdateCustomerResponse
-	(*ArchiveCustomerRequest)(nil),    // 12: reservation.customer.v1.ArchiveCustomerRequest
-	(*ArchiveCustomerResponse)(nil),   // 13: reservation.customer.v1.ArchiveCustomerResponse
-	(*DeleteCustomerRequest)(nil),     // 14: reservation.customer.v1.DeleteCustomerRequest
-	(*DeleteCustomerResponse)(nil),    // 15: reservation.customer.v1.DeleteCustomerResponse
-	(*ListCustomersRequest)(nil),      // 16: reservation.customer.v1.ListCustomersRequest
-	(*ListCustomersResponse)(nil),     // 17: reservation.customer.v1.ListCustomersResponse
-	(*ExportMember)(nil),              // 18: reservation.customer.v1.ExportMember
-	(*ExportCustomersRequest)(nil),    // 19: reservation.customer.v1.ExportCustomersRequest
-	(*ExportCustomersResponse)(nil),   // 20: reservation.customer.v1.ExportCustomersResponse
-	(*ImportCustomersRequest)(nil),    // 21: reservation.customer.v1.ImportCustomersRequest
-	(*ImportedCustomer)(nil),          // 22: reservation.customer.v1.ImportedCustomer
-	(*ImportCustomersResponse)(nil),   // 23: reservation.customer.v1.ImportCustomersResponse
-	(*ImportCustomerResult)(nil),      // 24: reservation.customer.v1.ImportCustomerResult
-	(*timestamppb.Timestamp)(nil),     // 25: google.protobuf.Timestamp
+	(*CustomerSnapshot)(nil),          // 4: reservation.customer.v1.CustomerSnapshot
+	(*CreateCustomerRequest)(nil),     // 5: reservation.customer.v1.CreateCustomerRequest
+	(*CreateCustomerResponse)(nil),    // 6: reservation.customer.v1.CreateCustomerResponse
+	(*GetCustomerRequest)(nil),        // 7: reservation.customer.v1.GetCustomerRequest
+	(*GetCustomerResponse)(nil),       // 8: reservation.customer.v1.GetCustomerResponse
+	(*BatchGetCustomersRequest)(nil),  // 9: reservation.customer.v1.BatchGetCustomersRequest
+	(*BatchGetCustomersResponse)(nil), // 10: reservation.customer.v1.BatchGetCustomersResponse
+	(*UpdateCustomerRequest)(nil),     // 11: reservation.customer.v1.UpdateCustomerRequest
+	(*UpdateCustomerResponse)(nil),    // 12: reservation.customer.v1.UpdateCustomerResponse
+	(*ArchiveCustomerRequest)(nil),    // 13: reservation.customer.v1.ArchiveCustomerRequest
+	(*ArchiveCustomerResponse)(nil),   // 14: reservation.customer.v1.ArchiveCustomerResponse
+	(*DeleteCustomerRequest)(nil),     // 15: reservation.customer.v1.DeleteCustomerRequest
+	(*DeleteCustomerResponse)(nil),    // 16: reservation.customer.v1.DeleteCustomerResponse
+	(*ListCustomersRequest)(nil),      // 17: reservation.customer.v1.ListCustomersRequest
+	(*ListCustomersResponse)(nil),     // 18: reservation.customer.v1.ListCustomersResponse
+	(*ExportMember)(nil),              // 19: reservation.customer.v1.ExportMember
+	(*ExportCustomersRequest)(nil),    // 20: reservation.customer.v1.ExportCustomersRequest
+	(*ExportCustomersResponse)(nil),   // 21: reservation.customer.v1.ExportCustomersResponse
+	(*ImportCustomersRequest)(nil),    // 22: reservation.customer.v1.ImportCustomersRequest
+	(*ImportedCustomer)(nil),          // 23: reservation.customer.v1.ImportedCustomer
+	(*ImportCustomersResponse)(nil),   // 24: reservation.customer.v1.ImportCustomersResponse
+	(*ImportCustomerResult)(nil),      // 25: reservation.customer.v1.ImportCustomerResult
+	(*timestamppb.Timestamp)(nil),     // 26: google.protobuf.Timestamp
 }
 var file_reservation_customer_v1_customer_proto_depIdxs = []int32{
-	25, // 0: reservation.customer.v1.Customer.created_at:type_name -> google.protobuf.Timestamp
-	25, // 1: reservation.customer.v1.Customer.updated_at:type_name -> google.protobuf.Timestamp
-	25, // 2: reservation.customer.v1.Customer.deleted_at:type_name -> google.protobuf.Timestamp
-	3,  // 3: reservation.customer.v1.CreateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	3,  // 4: reservation.customer.v1.GetCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	3,  // 5: reservation.customer.v1.BatchGetCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
-	3,  // 6: reservation.customer.v1.UpdateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	3,  // 7: reservation.customer.v1.ArchiveCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
-	25, // 8: reservation.customer.v1.ListCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
-	0,  // 9: reservation.customer.v1.ListCustomersRequest.order:type_name -> reservation.customer.v1.CustomerOrder
-	3,  // 10: reservation.customer.v1.ListCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
-	1,  // 11: reservation.customer.v1.ExportMember.field:type_name -> reservation.customer.v1.CustomerField
-	18, // 12: reservation.customer.v1.ExportCustomersRequest.members:type_name -> reservation.customer.v1.ExportMember
-	25, // 13: reservation.customer.v1.ExportCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
-	22, // 14: reservation.customer.v1.ImportCustomersRequest.customers:type_name -> reservation.customer.v1.ImportedCustomer
-	25, // 15: reservation.customer.v1.ImportedCustomer.created_at:type_name -> google.protobuf.Timestamp
-	24, // 16: reservation.customer.v1.ImportCustomersResponse.results:type_name -> reservation.customer.v1.ImportCustomerResult
-	2,  // 17: reservation.customer.v1.ImportCustomerResult.outcome:type_name -> reservation.customer.v1.ImportOutcome
-	4,  // 18: reservation.customer.v1.CustomerService.CreateCustomer:input_type -> reservation.customer.v1.CreateCustomerRequest
-	6,  // 19: reservation.customer.v1.CustomerService.GetCustomer:input_type -> reservation.customer.v1.GetCustomerRequest
-	8,  // 20: reservation.customer.v1.CustomerService.BatchGetCustomers:input_type -> reservation.customer.v1.BatchGetCustomersRequest
-	10, // 21: reservation.customer.v1.CustomerService.UpdateCustomer:input_type -> reservation.customer.v1.UpdateCustomerRequest
-	12, // 22: reservation.customer.v1.CustomerService.ArchiveCustomer:input_type -> reservation.customer.v1.ArchiveCustomerRequest
-	14, // 23: reservation.customer.v1.CustomerService.DeleteCustomer:input_type -> reservation.customer.v1.DeleteCustomerRequest
-	16, // 24: reservation.customer.v1.CustomerService.ListCustomers:input_type -> reservation.customer.v1.ListCustomersRequest
-	19, // 25: reservation.customer.v1.CustomerService.ExportCustomers:input_type -> reservation.customer.v1.ExportCustomersRequest
-	21, // 26: reservation.customer.v1.CustomerService.ImportCustomers:input_type -> reservation.customer.v1.ImportCustomersRequest
-	5,  // 27: reservation.customer.v1.CustomerService.CreateCustomer:output_type -> reservation.customer.v1.CreateCustomerResponse
-	7,  // 28: reservation.customer.v1.CustomerService.GetCustomer:output_type -> reservation.customer.v1.GetCustomerResponse
-	9,  // 29: reservation.customer.v1.CustomerService.BatchGetCustomers:output_type -> reservation.customer.v1.BatchGetCustomersResponse
-	11, // 30: reservation.customer.v1.CustomerService.UpdateCustomer:output_type -> reservation.customer.v1.UpdateCustomerResponse
-	13, // 31: reservation.customer.v1.CustomerService.ArchiveCustomer:output_type -> reservation.customer.v1.ArchiveCustomerResponse
-	15, // 32: reservation.customer.v1.CustomerService.DeleteCustomer:output_type -> reservation.customer.v1.DeleteCustomerResponse
-	17, // 33: reservation.customer.v1.CustomerService.ListCustomers:output_type -> reservation.customer.v1.ListCustomersResponse
-	20, // 34: reservation.customer.v1.CustomerService.ExportCustomers:output_type -> reservation.customer.v1.ExportCustomersResponse
-	23, // 35: reservation.customer.v1.CustomerService.ImportCustomers:output_type -> reservation.customer.v1.ImportCustomersResponse
-	27, // [27:36] is the sub-list for method output_type
-	18, // [18:27] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	26, // 0: reservation.customer.v1.Customer.created_at:type_name -> google.protobuf.Timestamp
+	26, // 1: reservation.customer.v1.Customer.updated_at:type_name -> google.protobuf.Timestamp
+	26, // 2: reservation.customer.v1.Customer.deleted_at:type_name -> google.protobuf.Timestamp
+	26, // 3: reservation.customer.v1.CustomerSnapshot.created_at:type_name -> google.protobuf.Timestamp
+	26, // 4: reservation.customer.v1.CustomerSnapshot.updated_at:type_name -> google.protobuf.Timestamp
+	26, // 5: reservation.customer.v1.CustomerSnapshot.deleted_at:type_name -> google.protobuf.Timestamp
+	3,  // 6: reservation.customer.v1.CreateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	3,  // 7: reservation.customer.v1.GetCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	3,  // 8: reservation.customer.v1.BatchGetCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
+	3,  // 9: reservation.customer.v1.UpdateCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	3,  // 10: reservation.customer.v1.ArchiveCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
+	26, // 11: reservation.customer.v1.ListCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
+	0,  // 12: reservation.customer.v1.ListCustomersRequest.order:type_name -> reservation.customer.v1.CustomerOrder
+	3,  // 13: reservation.customer.v1.ListCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
+	1,  // 14: reservation.customer.v1.ExportMember.field:type_name -> reservation.customer.v1.CustomerField
+	19, // 15: reservation.customer.v1.ExportCustomersRequest.members:type_name -> reservation.customer.v1.ExportMember
+	26, // 16: reservation.customer.v1.ExportCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
+	23, // 17: reservation.customer.v1.ImportCustomersRequest.customers:type_name -> reservation.customer.v1.ImportedCustomer
+	26, // 18: reservation.customer.v1.ImportedCustomer.created_at:type_name -> google.protobuf.Timestamp
+	25, // 19: reservation.customer.v1.ImportCustomersResponse.results:type_name -> reservation.customer.v1.ImportCustomerResult
+	2,  // 20: reservation.customer.v1.ImportCustomerResult.outcome:type_name -> reservation.customer.v1.ImportOutcome
+	5,  // 21: reservation.customer.v1.CustomerService.CreateCustomer:input_type -> reservation.customer.v1.CreateCustomerRequest
+	7,  // 22: reservation.customer.v1.CustomerService.GetCustomer:input_type -> reservation.customer.v1.GetCustomerRequest
+	9,  // 23: reservation.customer.v1.CustomerService.BatchGetCustomers:input_type -> reservation.customer.v1.BatchGetCustomersRequest
+	11, // 24: reservation.customer.v1.CustomerService.UpdateCustomer:input_type -> reservation.customer.v1.UpdateCustomerRequest
+	13, // 25: reservation.customer.v1.CustomerService.ArchiveCustomer:input_type -> reservation.customer.v1.ArchiveCustomerRequest
+	15, // 26: reservation.customer.v1.CustomerService.DeleteCustomer:input_type -> reservation.customer.v1.DeleteCustomerRequest
+	17, // 27: reservation.customer.v1.CustomerService.ListCustomers:input_type -> reservation.customer.v1.ListCustomersRequest
+	20, // 28: reservation.customer.v1.CustomerService.ExportCustomers:input_type -> reservation.customer.v1.ExportCustomersRequest
+	22, // 29: reservation.customer.v1.CustomerService.ImportCustomers:input_type -> reservation.customer.v1.ImportCustomersRequest
+	6,  // 30: reservation.customer.v1.CustomerService.CreateCustomer:output_type -> reservation.customer.v1.CreateCustomerResponse
+	8,  // 31: reservation.customer.v1.CustomerService.GetCustomer:output_type -> reservation.customer.v1.GetCustomerResponse
+	10, // 32: reservation.customer.v1.CustomerService.BatchGetCustomers:output_type -> reservation.customer.v1.BatchGetCustomersResponse
+	12, // 33: reservation.customer.v1.CustomerService.UpdateCustomer:output_type -> reservation.customer.v1.UpdateCustomerResponse
+	14, // 34: reservation.customer.v1.CustomerService.ArchiveCustomer:output_type -> reservation.customer.v1.ArchiveCustomerResponse
+	16, // 35: reservation.customer.v1.CustomerService.DeleteCustomer:output_type -> reservation.customer.v1.DeleteCustomerResponse
+	18, // 36: reservation.customer.v1.CustomerService.ListCustomers:output_type -> reservation.customer.v1.ListCustomersResponse
+	21, // 37: reservation.customer.v1.CustomerService.ExportCustomers:output_type -> reservation.customer.v1.ExportCustomersResponse
+	24, // 38: reservation.customer.v1.CustomerService.ImportCustomers:output_type -> reservation.customer.v1.ImportCustomersResponse
+	30, // [30:39] is the sub-list for method output_type
+	21, // [21:30] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_reservation_customer_v1_customer_proto_init() }
@@ -1898,10 +2047,10 @@ func file_reservation_customer_v1_customer_proto_init() {
 	if File_reservation_customer_v1_customer_proto != nil {
 		return
 	}
-	file_reservation_customer_v1_customer_proto_msgTypes[7].OneofWrappers = []any{}
-	file_reservation_customer_v1_customer_proto_msgTypes[11].OneofWrappers = []any{}
-	file_reservation_customer_v1_customer_proto_msgTypes[13].OneofWrappers = []any{}
-	file_reservation_customer_v1_customer_proto_msgTypes[15].OneofWrappers = []any{
+	file_reservation_customer_v1_customer_proto_msgTypes[8].OneofWrappers = []any{}
+	file_reservation_customer_v1_customer_proto_msgTypes[12].OneofWrappers = []any{}
+	file_reservation_customer_v1_customer_proto_msgTypes[14].OneofWrappers = []any{}
+	file_reservation_customer_v1_customer_proto_msgTypes[16].OneofWrappers = []any{
 		(*ExportMember_Field)(nil),
 		(*ExportMember_Constant)(nil),
 	}
@@ -1911,7 +2060,7 @@ func file_reservation_customer_v1_customer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_customer_v1_customer_proto_rawDesc), len(file_reservation_customer_v1_customer_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

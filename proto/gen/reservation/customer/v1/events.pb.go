@@ -11,7 +11,6 @@ package customerv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -217,139 +216,11 @@ func (x *CustomerErased) GetRound() int32 {
 	return 0
 }
 
-// CustomerSnapshot is a customer after the change.
-type CustomerSnapshot struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	FirstName string                 `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
-	LastName  string                 `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
-	Email     string                 `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
-	Mobile    string                 `protobuf:"bytes,5,opt,name=mobile,proto3" json:"mobile,omitempty"`
-	Archived  bool                   `protobuf:"varint,6,opt,name=archived,proto3" json:"archived,omitempty"`
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	// Set on deleted customers.
-	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
-	// A consumer keeps the highest version it has seen.
-	Version int64 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
-	// The key in an earlier system; empty unless imported.
-	Reference     string `protobuf:"bytes,11,opt,name=reference,proto3" json:"reference,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CustomerSnapshot) Reset() {
-	*x = CustomerSnapshot{}
-	mi := &file_reservation_customer_v1_events_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CustomerSnapshot) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CustomerSnapshot) ProtoMessage() {}
-
-func (x *CustomerSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_customer_v1_events_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CustomerSnapshot.ProtoReflect.Descriptor instead.
-func (*CustomerSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_customer_v1_events_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *CustomerSnapshot) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *CustomerSnapshot) GetFirstName() string {
-	if x != nil {
-		return x.FirstName
-	}
-	return ""
-}
-
-func (x *CustomerSnapshot) GetLastName() string {
-	if x != nil {
-		return x.LastName
-	}
-	return ""
-}
-
-func (x *CustomerSnapshot) GetEmail() string {
-	if x != nil {
-		return x.Email
-	}
-	return ""
-}
-
-func (x *CustomerSnapshot) GetMobile() string {
-	if x != nil {
-		return x.Mobile
-	}
-	return ""
-}
-
-func (x *CustomerSnapshot) GetArchived() bool {
-	if x != nil {
-		return x.Archived
-	}
-	return false
-}
-
-func (x *CustomerSnapshot) GetCreatedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.CreatedAt
-	}
-	return nil
-}
-
-func (x *CustomerSnapshot) GetUpdatedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.UpdatedAt
-	}
-	return nil
-}
-
-func (x *CustomerSnapshot) GetDeletedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.DeletedAt
-	}
-	return nil
-}
-
-func (x *CustomerSnapshot) GetVersion() int64 {
-	if x != nil {
-		return x.Version
-	}
-	return 0
-}
-
-func (x *CustomerSnapshot) GetReference() string {
-	if x != nil {
-		return x.Reference
-	}
-	return ""
-}
-
 var File_reservation_customer_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_customer_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/customer/v1/events.proto\x12\x17reservation.customer.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"X\n" +
+	"$reservation/customer/v1/events.proto\x12\x17reservation.customer.v1\x1a&reservation/customer/v1/customer.proto\"X\n" +
 	"\x0fCustomerCreated\x12E\n" +
 	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"X\n" +
 	"\x0fCustomerUpdated\x12E\n" +
@@ -358,24 +229,7 @@ const file_reservation_customer_v1_events_proto_rawDesc = "" +
 	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"m\n" +
 	"\x0eCustomerErased\x12E\n" +
 	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\x12\x14\n" +
-	"\x05round\x18\x02 \x01(\x05R\x05round\"\x91\x03\n" +
-	"\x10CustomerSnapshot\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
-	"\n" +
-	"first_name\x18\x02 \x01(\tR\tfirstName\x12\x1b\n" +
-	"\tlast_name\x18\x03 \x01(\tR\blastName\x12\x14\n" +
-	"\x05email\x18\x04 \x01(\tR\x05email\x12\x16\n" +
-	"\x06mobile\x18\x05 \x01(\tR\x06mobile\x12\x1a\n" +
-	"\barchived\x18\x06 \x01(\bR\barchived\x129\n" +
-	"\n" +
-	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
-	"\n" +
-	"updated_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x129\n" +
-	"\n" +
-	"deleted_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x12\x18\n" +
-	"\aversion\x18\n" +
-	" \x01(\x03R\aversion\x12\x1c\n" +
-	"\treference\x18\v \x01(\tR\treferenceB>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
+	"\x05round\x18\x02 \x01(\x05R\x05roundB>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
 
 var (
 	file_reservation_customer_v1_events_proto_rawDescOnce sync.Once
@@ -389,28 +243,24 @@ func file_reservation_customer_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_customer_v1_events_proto_rawDescData
 }
 
-var file_reservation_customer_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_reservation_customer_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_reservation_customer_v1_events_proto_goTypes = []any{
-	(*CustomerCreated)(nil),       // 0: reservation.customer.v1.CustomerCreated
-	(*CustomerUpdated)(nil),       // 1: reservation.customer.v1.CustomerUpdated
-	(*CustomerDeleted)(nil),       // 2: reservation.customer.v1.CustomerDeleted
-	(*CustomerErased)(nil),        // 3: reservation.customer.v1.CustomerErased
-	(*CustomerSnapshot)(nil),      // 4: reservation.customer.v1.CustomerSnapshot
-	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*CustomerCreated)(nil),  // 0: reservation.customer.v1.CustomerCreated
+	(*CustomerUpdated)(nil),  // 1: reservation.customer.v1.CustomerUpdated
+	(*CustomerDeleted)(nil),  // 2: reservation.customer.v1.CustomerDeleted
+	(*CustomerErased)(nil),   // 3: reservation.customer.v1.CustomerErased
+	(*CustomerSnapshot)(nil), // 4: reservation.customer.v1.CustomerSnapshot
 }
 var file_reservation_customer_v1_events_proto_depIdxs = []int32{
 	4, // 0: reservation.customer.v1.CustomerCreated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
 	4, // 1: reservation.customer.v1.CustomerUpdated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
 	4, // 2: reservation.customer.v1.CustomerDeleted.customer:type_name -> reservation.customer.v1.CustomerSnapshot
 	4, // 3: reservation.customer.v1.CustomerErased.customer:type_name -> reservation.customer.v1.CustomerSnapshot
-	5, // 4: reservation.customer.v1.CustomerSnapshot.created_at:type_name -> google.protobuf.Timestamp
-	5, // 5: reservation.customer.v1.CustomerSnapshot.updated_at:type_name -> google.protobuf.Timestamp
-	5, // 6: reservation.customer.v1.CustomerSnapshot.deleted_at:type_name -> google.protobuf.Timestamp
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_reservation_customer_v1_events_proto_init() }
@@ -418,13 +268,14 @@ func file_reservation_customer_v1_events_proto_init() {
 	if File_reservation_customer_v1_events_proto != nil {
 		return
 	}
+	file_reservation_customer_v1_customer_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_customer_v1_events_proto_rawDesc), len(file_reservation_customer_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2,10 +2,9 @@ package customer
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -24,26 +23,19 @@ import (
 // then takes the deletion from the event. Pass does not consume the event: it asks
 // this service before it gives a pass, and it redeems credits for booking alone.
 
-// Confirmer has the services that act in a customer's name confirm a deletion.
-type Confirmer interface {
-	// ConfirmDeletion returns nil once no replica of any of them serves the
-	// customer. It reads the company and the token from ctx.
-	ConfirmDeletion(ctx context.Context, customer id.Customer) error
-}
-
 // confirmationTimeout is less than what callers wait for an answer, and more than
 // an ordinary commit that is under way takes.
 const confirmationTimeout = 4 * time.Second
 
 // DeleteCustomer implements CustomerService.
 func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
-	company, customer, err := named(ctx, req.GetId())
+	company, customer, err := customerOf(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	resp := &customerv1.DeleteCustomerResponse{}
 	answered := false
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		if answered, err = idem.Seen(ctx, tx, req, resp); err != nil || answered {
 			return err
 		}
@@ -55,20 +47,14 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 	if err := s.confirm(ctx, customer); err != nil {
 		return nil, err
 	}
-	err = s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		// The answer is stored with the confirmation: a replay never comes before it.
-		return idem.Do(ctx, tx, req, resp, func() error {
-			first, err := s.store.confirmed(ctx, tx, company, customer)
-			if err == nil && !first {
-				return missing() // a concurrent request has had the answer
-			}
-			return err
-		})
+	// The answer is stored with the confirmation: a replay never comes before it.
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		first, err := s.store.confirmed(ctx, tx, company, customer)
+		if err == nil && !first {
+			err = missing() // a concurrent request has had the answer
+		}
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // delete deletes a customer, or finds that this was done and not confirmed.
@@ -84,10 +70,10 @@ func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, cust
 		}
 		return err
 	}
-	if err := c.expect(expected); err != nil {
+	if err := check.Version(c.Version, expected, "customer"); err != nil {
 		return err
 	}
-	c.Delete(s.instant())
+	c.Delete(pg.Instant(s.now()))
 	if err := s.store.save(ctx, tx, company, c); err != nil {
 		return err
 	}
@@ -105,40 +91,4 @@ func (s *Server) confirm(ctx context.Context, customer id.Customer) error {
 			With("deletion", "unconfirmed").After(time.Second).Because(err)
 	}
 	return nil
-}
-
-const (
-	unconfirmedSQL = `select deletion_unconfirmed from customers where company_id = $1 and id = $2`
-
-	confirmedSQL = `update customers set deletion_unconfirmed = false where company_id = $1 and id = $2 and deletion_unconfirmed`
-)
-
-// unconfirmed reports whether the deletion of a customer is to be confirmed.
-func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (is bool, err error) {
-	err = tx.QueryRow(ctx, unconfirmedSQL, company, customer).Scan(&is)
-	return is, err
-}
-
-// confirmed takes the mark off a confirmed deletion, and reports whether it was
-// there: of concurrent requests one does.
-func (s *store) confirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
-	tag, err := tx.Exec(ctx, confirmedSQL, company, customer)
-	return tag.RowsAffected() > 0, err
-}
-
-// ConfirmationClient asks services to confirm deletions, with the caller's own
-// token: they read the customer themselves, and so need not trust it.
-type ConfirmationClient []customerv1.CustomerDeletionServiceClient
-
-// ConfirmDeletion implements Confirmer: it asks all services at once.
-func (c ConfirmationClient) ConfirmDeletion(ctx context.Context, customer id.Customer) error {
-	faults := make([]error, len(c))
-	var all sync.WaitGroup
-	for i, client := range c {
-		all.Go(func() {
-			_, faults[i] = client.ConfirmCustomerDeletion(ctx, &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer.String()})
-		})
-	}
-	all.Wait()
-	return errors.Join(faults...)
 }

@@ -2,45 +2,15 @@ package pass
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/platform/privacy"
 )
-
-// ConfirmCustomerDeletion implements CustomerDeletionService. It takes nothing from
-// its caller but the name of the customer, so that it cannot be made to delete one.
-//
-// The deletion is committed first: from then on every new request is refused. The
-// fence then waits for the commits that have read the customer as present. They
-// lock the customer's row for key share, which the first commit does not wait for;
-// the fence holds no other lock, so nobody waits in a circle.
-func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.ConfirmCustomerDeletionRequest) (*customerv1.ConfirmCustomerDeletionResponse, error) {
-	company, customer, err := named[id.Customer](ctx, s, req.GetCustomerId(), "customer")
-	if err != nil {
-		return nil, err
-	}
-	deleted, err := s.others.CustomerDeleted(ctx, company.ID, customer)
-	if err != nil {
-		return nil, err
-	}
-	if !deleted {
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
-	}
-	for _, query := range []pg.Query{
-		{SQL: deleteCustomerSQL, Args: []any{company.ID, customer, instant(s.now())}},
-		{SQL: fenceSQL, Args: []any{company.ID, customer}},
-	} {
-		err := s.store.inTx(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error { return tx.Pipeline(ctx, query) })
-		if err != nil {
-			return nil, err
-		}
-	}
-	return &customerv1.ConfirmCustomerDeletionResponse{}, nil
-}
 
 const (
 	deleteCustomerSQL = `insert into customers as c (company_id, id, deleted_at) values ($1, $2, $3)
@@ -54,6 +24,34 @@ const (
 
 	onOfferSQL = `select status from pass_types where company_id = $1 and id = $2 for share`
 )
+
+// deleteCustomer records that a customer is deleted.
+func (s *store) deleteCustomer(ctx context.Context, company id.Company, customer id.Customer, now time.Time) error {
+	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return tx.Pipeline(ctx, pg.Query{SQL: deleteCustomerSQL, Args: []any{company, customer, now}})
+	})
+}
+
+// awaitCommits waits until every commit that has read the customer as present has
+// ended.
+func (s *store) awaitCommits(ctx context.Context, company id.Company, customer id.Customer) error {
+	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		return tx.Pipeline(ctx, pg.Query{SQL: fenceSQL, Args: []any{company, customer}})
+	})
+}
+
+// requirePresent refuses a customer who was erased or deleted, or a pass type that was
+// archived, since the request read them. Both stay as they are until the end of tx.
+func (s *store) requirePresent(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, passType id.PassType) error {
+	erased, err := privacy.Erased(ctx, tx, company, customer)
+	if err != nil {
+		return err
+	}
+	if erased {
+		return fault.Missing("customer")
+	}
+	return tx.Pipeline(ctx, append(presentCustomer(company, customer), onOffer(company, passType))...)
+}
 
 // presentCustomer returns the queries that refuse a customer who is deleted. The
 // deletion of one who is not is confirmed only after tx.
@@ -81,8 +79,4 @@ func onOffer(company id.Company, passType id.PassType) pg.Query {
 		}
 		return err
 	}}
-}
-
-func archivedType() error {
-	return fault.Refuse(ReasonPassNotActive, "the pass type is archived").With("status", typeArchived)
 }

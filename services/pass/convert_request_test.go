@@ -4,15 +4,17 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"reservation.dev/platform/money"
 )
 
 // The description of Interface B and the proto list the payment methods too.
 func TestPaymentMethodsAreTheDescribedOnes(t *testing.T) {
-	last := len(paymentMethods()) - 1
+	last := len(money.PassMethods()) - 1
 	for path, want := range map[string]string{
-		"../../gateway-b/openapi.yaml": "enum: [" + strings.Join(paymentMethods(), ", ") + "], default: " + paymentMethods()[0] + ",",
-		"../../proto/reservation/pass/v1/pass.proto": "// " + strings.Join(paymentMethods()[:last], ", ") + " or " + paymentMethods()[last] +
-			" (given away); empty: " + paymentMethods()[0] + ".",
+		"../../gateway-b/openapi.yaml": "enum: [" + strings.Join(money.PassMethods(), ", ") + "], default: " + money.PassMethods()[0] + ",",
+		"../../proto/reservation/pass/v1/pass.proto": "// " + strings.Join(money.PassMethods()[:last], ", ") + " or " + money.PassMethods()[last] +
+			" (given away); empty: " + money.PassMethods()[0] + ".",
 	} {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
@@ -39,16 +38,6 @@ const (
 			from unnest($2::text[], $3::text[]) with ordinality as n (reference, email, line)) n
 		where n.nth > 1 or exists (select from customers c where c.company_id = $1 and c.deleted_at is null and c.email_key = n.key)`
 )
-
-// ReasonEmailExists is the reason of a fault about an address that another
-// customer of the company has.
-const ReasonEmailExists = "EMAIL_ALREADY_EXISTS"
-
-func emailExists() *fault.Error {
-	f := fault.Refuse(ReasonEmailExists, "another customer has this e-mail address")
-	f.Fields = []fault.Field{{Field: "email", Rule: "unique", Message: "belongs to another customer"}}
-	return f
-}
 
 // takeEmail refuses an address that another customer has, where the company asks
 // for unique ones, and keeps others from taking it until tx ends. former is the

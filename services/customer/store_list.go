@@ -1,0 +1,152 @@
+package customer
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+)
+
+// page returns the statement of the page and one customer more, which tells whether
+// there is another page.
+func (l list) page(company id.Company) *pg.Statement {
+	p, f := l.Page, l.filter
+	if p.Order.Column == byUpdated && !p.Order.Desc {
+		// PostgreSQL begins at one of two bounds: give it the later one alone.
+		if p.After.Time().Before(f.since) {
+			p.After = new(page.At(f.since, id.UUID{}))
+		}
+		f.since = time.Time{}
+	}
+	s := f.where(company)
+	s.SQL = "select " + columns + " from customers where " + s.SQL
+	p.Add(s)
+	return s
+}
+
+// total returns the statement of how many customers match: the kept counters, or
+// a count that reads an index alone, of a search no further than it is asked for.
+func (l list) total(company id.Company) *pg.Statement {
+	f := l.filter
+	kept := f
+	kept.archived = nil
+	if kept.isZero() {
+		switch {
+		case f.archived == nil:
+			return &pg.Statement{SQL: totalSQL, Args: []any{company}}
+		case *f.archived:
+			return &pg.Statement{SQL: totalArchivedSQL, Args: []any{company}}
+		}
+		return &pg.Statement{SQL: totalCurrentSQL, Args: []any{company}}
+	}
+	s := f.where(company)
+	if l.most == 0 {
+		s.SQL = "select count(*) from customers where " + s.SQL
+		return s
+	}
+	s.SQL = "select count(*) from (select 1 from customers where " + s.SQL + " limit " + s.Arg(l.most) + ") few"
+	return s
+}
+
+// where returns the where-clause of the filter.
+func (f filter) where(company id.Company) *pg.Statement {
+	s := &pg.Statement{SQL: "company_id = $1 and deleted_at is null", Args: []any{company}}
+	if f.archived != nil {
+		s.And("archived = %s", *f.archived)
+	}
+	if f.email != "" {
+		s.And("email_key = lower(%s)", f.email)
+	}
+	if f.match != nil {
+		f.match.where(s)
+	}
+	if !f.since.IsZero() {
+		s.And("updated_at >= %s", f.since)
+	}
+	return s
+}
+
+const (
+	totalSQL         = `select coalesce(sum(live), 0)::bigint from customer_counts where company_id = $1`
+	totalArchivedSQL = `select coalesce(sum(archived), 0)::bigint from customer_counts where company_id = $1`
+	totalCurrentSQL  = `select coalesce(sum(live) - sum(archived), 0)::bigint from customer_counts where company_id = $1`
+)
+
+// listed is a page of a list.
+type listed struct {
+	customers []Customer
+	tier      tier   // of the last customer
+	next      string // the token of the next page; "": there is none
+	total     int64
+}
+
+// add appends the rows of a statement of a list, which has at most one more row than the
+// page has room for.
+func (p *listed) add(l list, rows []Customer) {
+	fitting := rows[:min(len(rows), l.Size)]
+	if len(fitting) > 0 {
+		p.customers, p.tier = append(p.customers, fitting...), l.matchTier()
+	}
+	if len(rows) > len(fitting) {
+		p.next = l.token(p.tier, p.customers[len(p.customers)-1])
+	}
+}
+
+// list returns a page of a list and how many customers match in all.
+func (s *store) list(ctx context.Context, company id.Company, l list) (listed, error) {
+	if len(l.filter.query) > 0 {
+		return s.search(ctx, company, l)
+	}
+	return s.page(ctx, company, l)
+}
+
+// page is list without a query.
+func (s *store) page(ctx context.Context, company id.Company, l list) (out listed, err error) {
+	var rows []Customer
+	err = s.read(ctx, company, l, s.pageQuery(l, company, &rows), s.totalQuery(l, company, &out.total))
+	out.add(l, rows)
+	return out, err
+}
+
+// rows returns the customers of a page and one more, if there is one.
+func (s *store) rows(ctx context.Context, company id.Company, l list) (rows []Customer, err error) {
+	err = s.read(ctx, company, l, s.pageQuery(l, company, &rows))
+	return rows, err
+}
+
+// count returns how many customers match, as far as the list counts them.
+func (s *store) count(ctx context.Context, company id.Company, l list) (total int64, err error) {
+	err = s.read(ctx, company, l, s.totalQuery(l, company, &total))
+	return total, err
+}
+
+func (s *store) read(ctx context.Context, company id.Company, l list, queries ...pg.Query) error {
+	if l.filter.match != nil {
+		queries = append([]pg.Query{planSearch()}, queries...)
+	}
+	return s.ReadOf(ctx, company, queries...)
+}
+
+func (s *store) pageQuery(l list, company id.Company, into *[]Customer) pg.Query {
+	q := l.page(company).Query(pg.Collect(into))
+	q.SQL = s.sql(q.SQL)
+	return q
+}
+
+func (s *store) totalQuery(l list, company id.Company, into *int64) pg.Query {
+	return l.total(company).Query(pg.First(into))
+}
+
+const planSearchSQL = `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
+
+// planSearch makes PostgreSQL plan a search for its words: it walks the list for one
+// letter and uses an index for a rare name. A generic plan would do the same for both.
+// For what most customers have, the planner would read the table from its beginning,
+// where a company may have nobody.
+func planSearch() pg.Query {
+	return pg.Query{SQL: planSearchSQL, Scan: func(pgx.Rows) error { return nil }}
+}

@@ -1,0 +1,231 @@
+package pass
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/enum"
+	"reservation.dev/platform/eventtype"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/money"
+	"reservation.dev/platform/page"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// newPassType checks a request and returns the pass type that it describes, without
+// its identifier and times. The currency defaults to the company's.
+func newPassType(req *passv1.CreatePassTypeRequest, currency string) (PassType, error) {
+	t := PassType{
+		Title: req.GetTitle(), Description: req.GetDescription(), TotalUses: req.GetTotalUses(),
+		ValidityCount: req.GetValidityCount(), ValidityUnit: enum.Name(req.GetValidityUnit()),
+		Price: req.GetPrice(), Currency: cmp.Or(req.GetCurrency(), currency), Status: typeActive, Version: 1,
+	}
+	var f check.Fields
+	t.check(&f)
+	t.EligibleEventTypes = eventTypesOf(&f, "eligible_event_types", req.GetEligibleEventTypes())
+	return t, f.Err()
+}
+
+// changedPassType returns a pass type with what a request sets, and checks the whole.
+func changedPassType(t PassType, req *passv1.UpdatePassTypeRequest) (PassType, error) {
+	set(&t.Title, req.Title)
+	set(&t.Description, req.Description)
+	set(&t.TotalUses, req.TotalUses)
+	set(&t.ValidityCount, req.ValidityCount)
+	set(&t.Price, req.Price)
+	set(&t.Currency, req.Currency)
+	if req.GetValidityUnit() != passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED {
+		t.ValidityUnit = enum.Name(req.GetValidityUnit())
+	}
+	var f check.Fields
+	if req.GetStatus() != passv1.PassTypeStatus_PASS_TYPE_STATUS_UNSPECIFIED {
+		t.Status = enum.Name(req.GetStatus())
+		f.OneOf("status", t.Status, enum.Names[passv1.PassTypeStatus]())
+	}
+	t.check(&f)
+	if req.GetEligibleEventTypes() != nil {
+		t.EligibleEventTypes = eventTypesOf(&f, "eligible_event_types", req.GetEligibleEventTypes().GetTypes())
+	}
+	return t, f.Err()
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// eventTypesOf checks types of events and drops repetitions.
+func eventTypesOf(f *check.Fields, field string, in []string) []string {
+	out := []string{}
+	for i, name := range in {
+		f.OneOf(fmt.Sprintf("%s[%d]", field, i), name, eventtype.Names())
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// newPassChange checks a request.
+func newPassChange(req *passv1.UpdateCustomerPassRequest) (passChange, error) {
+	change := passChange{uses: req.RemainingUses, status: enum.Name(req.GetStatus())}
+	var f check.Fields
+	if req.ExpiryDate != nil {
+		day, err := time.Parse(time.DateOnly, *req.ExpiryDate)
+		if err != nil || day.Year() < 1900 || day.Year() > 9999 {
+			f.Add("expiry_date", "format", "must be a date as in 2026-03-29, of the years 1900 to 9999")
+		}
+		change.expiry = &day
+	}
+	if change.status == "" && req.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED {
+		f.Add("status", "enum", "must be active, paused or cancelled; the others follow from dates and uses")
+	}
+	f.Prose("reason", req.GetReason(), 0, maxReason)
+	return change, f.Err()
+}
+
+// checkAdjustment checks a request.
+func checkAdjustment(req *passv1.AdjustCreditsRequest) error {
+	var f check.Fields
+	f.Range("credits", int64(req.GetCredits()), -maxUses, maxUses)
+	if req.GetCredits() == 0 {
+		f.Add("credits", "required", "must not be 0")
+	}
+	if req.GetReason() == "" {
+		f.Add("reason", "required", "is required")
+	}
+	f.Prose("reason", req.GetReason(), 0, maxReason)
+	return f.Err()
+}
+
+// newPurchase checks what is paid for a pass; nil: nothing is.
+func newPurchase(req *passv1.PassPurchase, t PassType) (p CustomerPass, err error) {
+	if req == nil {
+		return p, nil
+	}
+	var f check.Fields
+	method := cmp.Or(req.GetMethod(), money.PassMethods()[0])
+	f.OneOf("purchase.method", method, money.PassMethods())
+	gross := t.Price
+	if method == money.MethodFree {
+		gross = 0
+	}
+	switch {
+	case req.Gross == nil:
+	case method == money.MethodFree && *req.Gross != 0:
+		f.Add("purchase.gross", "method", "must be 0 with FREE")
+	default:
+		gross = *req.Gross
+		f.Range("purchase.gross", gross, 0, maxPrice)
+	}
+	f.Prose("purchase.reference", req.GetReference(), 0, maxReference)
+	p.PaidGross, p.PaidCurrency, p.PaidMethod = &gross, &t.Currency, &method
+	if reference := req.GetReference(); reference != "" {
+		p.PaidReference = &reference
+	}
+	return p, f.Err()
+}
+
+// assignment is who gets a pass of which type, from which day on.
+type assignment struct {
+	passType id.PassType
+	customer id.Customer
+	start    time.Time
+}
+
+func assignmentOf(req *passv1.AssignCustomerPassRequest, today time.Time) (a assignment, err error) {
+	if a.passType, err = check.ID[id.PassType](req.GetPassTypeId(), "pass type"); err != nil {
+		return a, err
+	}
+	if a.customer, err = check.ID[id.Customer](req.GetCustomerId(), "customer"); err != nil {
+		return a, err
+	}
+	a.start, err = startDate(req.GetStartDate(), today)
+	return a, err
+}
+
+// startDate reads the first day of a pass; "" is today.
+func startDate(s string, today time.Time) (time.Time, error) {
+	if s == "" {
+		return today, nil
+	}
+	day, err := time.Parse(time.DateOnly, s)
+	// The bounds leave room for the longest validity below year 9999.
+	if err != nil || day.Year() < 1900 || day.Year() > 8000 {
+		return time.Time{}, fault.InvalidFields(fault.Field{
+			Field: "start_date", Rule: "format", Message: "must be a date as in 2026-03-29, of the years 1900 to 8000",
+		})
+	}
+	return day, nil
+}
+
+// pageOf reads the page that a list request asks for.
+func pageOf(req interface {
+	GetPageSize() int32
+	GetPageToken() string
+	GetOrder() passv1.PassOrder
+}) (page.Page, error) {
+	o := page.Order{Code: byte(req.GetOrder())}
+	switch req.GetOrder() {
+	case passv1.PassOrder_PASS_ORDER_UNSPECIFIED:
+	case passv1.PassOrder_PASS_ORDER_CREATED:
+		o.Column = createdAt
+	case passv1.PassOrder_PASS_ORDER_CREATED_DESC:
+		o.Column, o.Desc = createdAt, true
+	case passv1.PassOrder_PASS_ORDER_UPDATED:
+		o.Column = updatedAt
+	case passv1.PassOrder_PASS_ORDER_UPDATED_DESC:
+		o.Column, o.Desc = updatedAt, true
+	default:
+		return page.Page{}, fault.InvalidParameter("order", "enum", "is not an order")
+	}
+	return page.Read(page.Of(req), o, page.Sizes{Default: 50, Max: 200})
+}
+
+// The columns by which lists are sorted.
+const (
+	createdAt = "created_at"
+	updatedAt = "updated_at"
+)
+
+// ledgerOrder is the code of the order of ledgers in page tokens.
+const ledgerOrder = 5
+
+// sortedBy returns the time by which a row is sorted.
+func sortedBy(p page.Page, created, updated time.Time) time.Time {
+	if p.Order.Column == updatedAt {
+		return updated
+	}
+	return created
+}
+
+func passTypeFilterOf(req *passv1.ListPassTypesRequest) (f passTypeFilter, err error) {
+	if f.status, err = filterOf("status", req.GetStatus()); err != nil {
+		return f, err
+	}
+	f.updatedSince, err = check.Bound("updated_since", req.GetUpdatedSince())
+	return f, err
+}
+
+func customerPassFilterOf(req *passv1.ListCustomerPassesRequest, today time.Time) (f customerPassFilter, err error) {
+	f.customer, f.passType, f.day = id.Filter[id.Customer](req.GetCustomerId()), id.Filter[id.PassType](req.GetPassTypeId()), today
+	if f.status, err = filterOf("status", req.GetStatus()); err != nil {
+		return f, err
+	}
+	f.updatedSince, err = check.Bound("updated_since", req.GetUpdatedSince())
+	return f, err
+}
+
+// filterOf returns the name of the value by which a list is filtered; "": by none.
+func filterOf[E enum.Enum](parameter string, v E) (string, error) {
+	name := enum.Name(v)
+	if name == "" && v != 0 {
+		return "", fault.InvalidParameter(parameter, "enum", fault.OneOf(enum.Names[E]()))
+	}
+	return name, nil
+}

@@ -1,0 +1,43 @@
+package pass
+
+import (
+	"context"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// ConfirmCustomerDeletion implements CustomerDeletionService. It takes nothing from
+// its caller but the name of the customer, so that it cannot be made to delete one.
+//
+// The deletion is committed first: from then on every new request is refused. The
+// fence then waits for the commits that have read the customer as present. They
+// lock the customer's row for key share, which the first commit does not wait for;
+// the fence holds no other lock, so nobody waits in a circle.
+func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.ConfirmCustomerDeletionRequest) (*customerv1.ConfirmCustomerDeletionResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	customer, err := check.ID[id.Customer](req.GetCustomerId(), "customer")
+	if err != nil {
+		return nil, err
+	}
+	deleted, err := s.customers.Deleted(ctx, company.ID, customer)
+	if err != nil {
+		return nil, err
+	}
+	if !deleted {
+		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
+	}
+	if err := s.store.deleteCustomer(ctx, company.ID, customer, pg.Instant(s.now())); err != nil {
+		return nil, err
+	}
+	if err := s.store.awaitCommits(ctx, company.ID, customer); err != nil {
+		return nil, err
+	}
+	return &customerv1.ConfirmCustomerDeletionResponse{}, nil
+}

@@ -1,0 +1,227 @@
+package pass
+
+import (
+	"context"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	"reservation.dev/platform/rpc"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+)
+
+// AssignCustomerPass implements PassService.
+func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCustomerPassRequest) (*passv1.AssignCustomerPassResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, t, err := s.newCustomerPass(ctx, company, req)
+	if err != nil {
+		return nil, err
+	}
+	resp := &passv1.AssignCustomerPassResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		resp.CustomerPass = customerPassMessage(p, company.today)
+		if err := s.store.requirePresent(ctx, tx, company.ID, p.CustomerID, t.ID); err != nil {
+			return err
+		}
+		if err := s.store.addCustomerPass(ctx, tx, company.ID, p, rpc.Caller(ctx)); err != nil {
+			return err
+		}
+		return s.outbox.Append(ctx, tx, customerPassAssigned(company.ID, resp.GetCustomerPass(), passTypeMessage(t)))
+	})
+}
+
+// newCustomerPass returns the pass that a request assigns, and its type.
+func (s *Server) newCustomerPass(ctx context.Context, company tenant, req *passv1.AssignCustomerPassRequest) (p CustomerPass, t PassType, err error) {
+	a, err := assignmentOf(req, company.today)
+	if err != nil {
+		return p, t, err
+	}
+	if t, err = s.store.passType(ctx, company.ID, a.passType); err != nil {
+		return p, t, err
+	}
+	if t.Status == typeArchived {
+		return p, t, archivedType()
+	}
+	if p, err = newPurchase(req.GetPurchase(), t); err != nil {
+		return p, t, err
+	}
+	exists, err := s.customers.Exists(ctx, company.ID, a.customer)
+	if err == nil && !exists {
+		err = fault.Missing("customer")
+	}
+	p.start(t, a.customer, a.start)
+	p.ID, p.CreatedAt = id.CustomerPass(s.newID()), pg.Instant(s.now())
+	p.UpdatedAt = p.CreatedAt
+	return p, t, err
+}
+
+// GetCustomerPass implements PassService.
+func (s *Server) GetCustomerPass(ctx context.Context, req *passv1.GetCustomerPassRequest) (*passv1.GetCustomerPassResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := check.ID[id.CustomerPass](req.GetId(), "customer pass")
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.store.customerPass(ctx, company.ID, pass)
+	if err != nil {
+		return nil, err
+	}
+	return &passv1.GetCustomerPassResponse{CustomerPass: customerPassMessage(p, company.today)}, nil
+}
+
+// ListCustomerPasses implements PassService.
+func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := pageOf(req)
+	if err != nil {
+		return nil, err
+	}
+	f, err := customerPassFilterOf(req, company.today)
+	if err != nil {
+		return nil, err
+	}
+	passes, total, err := s.store.customerPasses(ctx, company.ID, f, p)
+	if err != nil {
+		return nil, err
+	}
+	resp := &passv1.ListCustomerPassesResponse{Total: total}
+	passes, resp.NextPageToken = page.Cut(p, passes, func(c *CustomerPass) page.Cursor { return page.At(sortedBy(p, c.CreatedAt, c.UpdatedAt), c.ID.UUID()) })
+	for _, c := range passes {
+		resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(c, company.today))
+	}
+	return resp, nil
+}
+
+// ListLedgerEntries implements PassService.
+func (s *Server) ListLedgerEntries(ctx context.Context, req *passv1.ListLedgerEntriesRequest) (*passv1.ListLedgerEntriesResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := check.ID[id.CustomerPass](req.GetCustomerPassId(), "customer pass")
+	if err != nil {
+		return nil, err
+	}
+	p, err := page.Read(page.Of(req), page.Order{Code: ledgerOrder, Within: pass.UUID()}, page.Sizes{Default: 200, Max: 1000})
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.store.ledger(ctx, company.ID, pass, p)
+	if err != nil {
+		return nil, err
+	}
+	resp := &passv1.ListLedgerEntriesResponse{}
+	entries, resp.NextPageToken = page.Cut(p, entries, func(e *LedgerEntry) page.Cursor { return page.Cursor{Key: e.Sequence} })
+	for _, e := range entries {
+		resp.Entries = append(resp.Entries, ledgerMessage(e))
+	}
+	return resp, nil
+}
+
+// AdjustCredits implements PassService.
+func (s *Server) AdjustCredits(ctx context.Context, req *passv1.AdjustCreditsRequest) (*passv1.AdjustCreditsResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := check.ID[id.CustomerPass](req.GetCustomerPassId(), "customer pass")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAdjustment(req); err != nil {
+		return nil, err
+	}
+	resp := &passv1.AdjustCreditsResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		p, err := s.store.lockCustomerPass(ctx, tx, company.ID, pass)
+		if err != nil {
+			return err
+		}
+		uses, err := p.adjusted(req.GetCredits())
+		if err != nil {
+			return err
+		}
+		p, err = s.change(ctx, tx, company, p, passChange{uses: &uses}, req.GetReason())
+		resp.CustomerPass = customerPassMessage(p, company.today)
+		return err
+	})
+}
+
+// UpdateCustomerPass implements PassService.
+func (s *Server) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCustomerPassRequest) (*passv1.UpdateCustomerPassResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := check.ID[id.CustomerPass](req.GetId(), "customer pass")
+	if err != nil {
+		return nil, err
+	}
+	change, err := newPassChange(req)
+	if err != nil {
+		// That the pass does not exist is said before what is wrong with the change.
+		if _, missing := s.store.customerPass(ctx, company.ID, pass); missing != nil {
+			return nil, missing
+		}
+		return nil, err
+	}
+	resp := &passv1.UpdateCustomerPassResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		p, err := s.store.lockCustomerPass(ctx, tx, company.ID, pass)
+		if err != nil {
+			return err
+		}
+		if err := check.Version(p.Version, req.ExpectedVersion, "customer pass"); err != nil {
+			return err
+		}
+		p, err = s.change(ctx, tx, company, p, change, req.GetReason())
+		resp.CustomerPass = customerPassMessage(p, company.today)
+		return err
+	})
+}
+
+// change applies a change to a locked pass. A change without effect stores nothing.
+func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p CustomerPass, c passChange, reason string) (CustomerPass, error) {
+	changed, credits, err := p.apply(c, company.today)
+	if err != nil || !changed {
+		return p, err
+	}
+	adjusted := entries{kind: entryAdjusted, actor: rpc.Caller(ctx), reason: &reason}
+	erased, err := privacy.Erased(ctx, tx, company.ID, p.CustomerID)
+	if err != nil {
+		return p, err
+	}
+	if erased { // the reason may be about the person
+		adjusted.reason = nil
+	}
+	if credits != 0 {
+		adjusted.add(credits, p.RemainingUses, id.Transaction{}, id.Booking{})
+	}
+	err = s.savePass(ctx, tx, company, &p, adjusted)
+	return p, err
+}
+
+// savePass stores a changed pass with its ledger entries and publishes it, in one
+// round trip with more statements.
+func (s *Server) savePass(ctx context.Context, tx *pg.Tx, company tenant, p *CustomerPass, e entries, more ...pg.Query) error {
+	p.Version++
+	p.UpdatedAt = pg.Instant(s.now())
+	event, err := s.outbox.Query(ctx, tx, customerPassUpdated(company.ID, customerPassMessage(*p, company.today)))
+	if err != nil {
+		return err
+	}
+	return tx.Pipeline(ctx, append(append(saveCustomerPass(company.ID, *p, e), more...), event)...)
+}

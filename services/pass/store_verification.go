@@ -1,0 +1,108 @@
+package pass
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// Each statement computes a number from the rows that it should follow from.
+const (
+	verifyUsesSQL = `select p.id, p.remaining_uses::bigint, coalesce(sum(e.credits), 0)::bigint
+		from customer_passes p left join ledger_entries e on e.company_id = p.company_id and e.customer_pass_id = p.id
+		where p.company_id = $1 group by p.id, p.remaining_uses`
+
+	verifyBalancesSQL = `select e.customer_pass_id, e.balance::bigint,
+			sum(e.credits) over (partition by e.customer_pass_id order by e.sequence)::bigint
+		from ledger_entries e where e.company_id = $1`
+
+	// What an item holds is what the ledger took for it and did not give back. Of
+	// a booking that was imported the ledger has the return alone.
+	verifyRedemptionsSQL = `select i.redemption_id, (i.credits - i.returned)::bigint,
+			case when r.customer_pass_id is null then 0 else -coalesce(e.credits, 0) end
+		from redemption_items i
+			join redemptions r on r.company_id = i.company_id and r.id = i.redemption_id
+			left join lateral (select sum(credits)::bigint as credits from ledger_entries e
+				where e.company_id = i.company_id and e.customer_pass_id = i.customer_pass_id
+					and e.redemption_id = i.redemption_id and e.item_id = i.item_id) e on true
+		where i.company_id = $1`
+
+	verifyTotalsSQL = `select coalesce((select pass_types from pass_totals where company_id = $1), 0),
+			(select count(*) from pass_types where company_id = $1),
+			coalesce((select customer_passes from pass_totals where company_id = $1), 0),
+			(select count(*) from customer_passes where company_id = $1)`
+
+	exportRedemptionsSQL = `select redemption_id, item_id, customer_pass_id, credits - returned from redemption_items
+		where company_id = $1 order by redemption_id, item_id`
+)
+
+// comparison is a stored number and the one that its rows give.
+type comparison struct {
+	what, id         string
+	stored, computed int64
+}
+
+// verify recomputes every number of a company and calls each for all of them.
+func (s *store) verify(ctx context.Context, company id.Company, each func(comparison) error) error {
+	passID := func(u id.UUID) string { return id.CustomerPass(u).String() }
+	redemptionID := func(u id.UUID) string { return id.Transaction(u).String() }
+	if err := s.compare(ctx, company, verifyUsesSQL, "customer_pass.remaining_uses", passID, each); err != nil {
+		return err
+	}
+	if err := s.compare(ctx, company, verifyBalancesSQL, "ledger.balance", passID, each); err != nil {
+		return err
+	}
+	if err := s.compare(ctx, company, verifyRedemptionsSQL, "redemption.credits", redemptionID, each); err != nil {
+		return err
+	}
+	return s.stream(ctx, company, verifyTotalsSQL, func(rows pgx.Rows) error {
+		types, passes := comparison{what: "pass_types.total"}, comparison{what: "customer_passes.total"}
+		if err := rows.Scan(&types.stored, &types.computed, &passes.stored, &passes.computed); err != nil {
+			return err
+		}
+		if err := each(types); err != nil {
+			return err
+		}
+		return each(passes)
+	})
+}
+
+// compare calls each for the rows of a statement: an identifier, the stored number and
+// the computed one.
+func (s *store) compare(ctx context.Context, company id.Company, sql, what string, text func(id.UUID) string, each func(comparison) error) error {
+	return s.stream(ctx, company, sql, func(rows pgx.Rows) error {
+		var row id.UUID
+		c := comparison{what: what}
+		if err := rows.Scan(&row, &c.stored, &c.computed); err != nil {
+			return err
+		}
+		c.id = text(row)
+		return each(c)
+	})
+}
+
+// redeemed is what a booking holds of a pass's credits.
+type redeemed struct {
+	redemption id.Transaction
+	item       id.Booking
+	pass       id.CustomerPass
+	credits    int32
+}
+
+// exportRedemptions calls each for what every booking holds.
+func (s *store) exportRedemptions(ctx context.Context, company id.Company, each func(redeemed) error) error {
+	return s.stream(ctx, company, exportRedemptionsSQL, func(rows pgx.Rows) error {
+		var r redeemed
+		if err := rows.Scan(&r.redemption, &r.item, &r.pass, &r.credits); err != nil {
+			return err
+		}
+		return each(r)
+	})
+}
+
+func (s *store) stream(ctx context.Context, company id.Company, sql string, each func(pgx.Rows) error) error {
+	return s.Fault(s.Stream(ctx, pg.For(company), sql, []any{company}, each))
+}
