@@ -73,5 +73,5 @@ func (in *instance) check() (warnings []string, err error) {
 			faults = append(faults, config.CheckProduction(env, s))
 		}
 	}
-	return config.Misspelt(in.env, known), config.JoinFaults(faults...)
+	return config.Unknown(in.env, known), config.JoinFaults(faults...)
 }
