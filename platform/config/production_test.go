@@ -108,14 +108,14 @@ func TestCheckProduction(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	t.Parallel()
-	known := []string{"WEBHOOK_TIMEOUT", "WEBHOOK_BREAKER_PAUSE", "DATABASE_URL", "AUTH_ADDR", "HTTP_ADDR", "MASTER_KEY", "DEMO"}
+	known := []string{"WEBHOOK_TIMEOUT", "WEBHOOK_BREAKER_PAUSE", "DATABASE_URL", "AUTH_ADDR", "HTTP_ADDR", "RESERVATION_ENV", "MASTER_KEY", "DEMO"}
 	e := config.Env{
-		"WEBHOOK_TIMOUT": "1s", "WEBHOOK_BREAKR_PAUSE": "1s", "DATABASE_ULR_FILE": "/x", "DATABASE_SIZE": "1", // wrong
+		"WEBHOOK_TIMOUT": "1s", "WEBHOOK_BREAKR_PAUSE": "1s", "DATABASE_ULR_FILE": "/x", "DATABASE_SIZE": "1", "RESERVATION_EVN": "production", // wrong
 		"WEBHOOK_TIMEOUT": "1s", "MASTER_KEY_FILE": "/k", // right
-		"PATH": "/bin", "HOME": "/", "HTTP_PROXY": "x", "BASE_ADDR": "x", "DATABASE_ADDER": "", // of other programs, or empty
+		"PATH": "/bin", "HOME": "/", "HTTP_PROXY": "x", "RESERVATION_CREDENTIALS": "x", "WEBHOOK_ADDR": "x", "BASE_ADDR": "x", "DATABASE_ADDER": "", // of other programs, or empty
 	}
 	want := []string{
-		"DATABASE_SIZE is not a setting", "DATABASE_ULR_FILE is not a setting",
+		"DATABASE_SIZE is not a setting", "DATABASE_ULR_FILE is not a setting", "RESERVATION_EVN is not a setting",
 		"WEBHOOK_BREAKR_PAUSE is not a setting", "WEBHOOK_TIMOUT is not a setting",
 	}
 	if diff := cmp.Diff(want, config.Unknown(e, known)); diff != "" {
