@@ -84,7 +84,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer flush()
 
-	service.SpendMemory()
+	service.TuneGarbageCollection()
 	unlock, err := lock(s.DataDir)
 	if err != nil {
 		return err

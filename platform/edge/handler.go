@@ -17,16 +17,13 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// maxRequestID is the longest X-Request-Id that is taken over from a caller.
-const maxRequestID = 128
-
 // Handler returns the edge as one handler: request id, log line, timing and
 // recovery around every operation. Pages are served beside the operations.
 func (e *Edge) Handler(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s := &scope{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
-		if !sane(s.requestID, maxRequestID) {
+		if !rpc.IsVisibleASCII(s.requestID, rpc.MaxRequestID) {
 			s.requestID = id.NewUUID().String()
 		}
 		h := w.Header()
