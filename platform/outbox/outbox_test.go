@@ -119,7 +119,9 @@ func TestAppend(t *testing.T) {
 		}
 		w.waitDrained(t)
 	})
+}
 
+func TestAppendInTransactions(t *testing.T) {
 	t.Run("what was rolled back is never published (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
