@@ -25,6 +25,7 @@ import (
 )
 
 func TestRelay(t *testing.T) {
+	t.Parallel()
 	t.Run("a commit wakes it", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
@@ -145,6 +146,7 @@ func (w *world) expireLeases(t *testing.T) {
 }
 
 func TestRelayDies(t *testing.T) {
+	t.Parallel()
 	t.Run("between publishing and deleting: published again under the same id, one effect (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		w.consume(t)
@@ -216,6 +218,7 @@ func TestRelayDies(t *testing.T) {
 }
 
 func TestRelayProcessesDie(t *testing.T) {
+	t.Parallel()
 	t.Run("processes killed at any moment lose nothing (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		w.consume(t)
@@ -317,6 +320,7 @@ func relayProcess() {
 }
 
 func TestRelayOutages(t *testing.T) {
+	t.Parallel()
 	t.Run("while NATS is away commits succeed, and the backlog drains when it is back", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})
@@ -407,6 +411,7 @@ func TestRelayOutages(t *testing.T) {
 }
 
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	// insert writes an event past Append, which would refuse it.
 	insert := func(t *testing.T, w *world, subject string, n int) {
 		w.exec(t, `insert into outbox (id, company_id, subject, payload, occurred_at, created_at)

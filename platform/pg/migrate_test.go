@@ -33,6 +33,7 @@ func with(name, sql string) pg.Migrations {
 
 // Invariant 6.
 func TestMigrationRace(t *testing.T) {
+	t.Parallel()
 	ownerURL, appURL := testkit.EmptyDB(t)
 	const racers = 3
 	var all sync.WaitGroup
@@ -59,6 +60,7 @@ func TestMigrationRace(t *testing.T) {
 }
 
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	t.Run("a second run changes nothing, and new migrations come on top", func(t *testing.T) {
 		ownerURL, appURL := testkit.DBURLs(t, things())
 		if err := pg.Migrate(t.Context(), ownerURL, things()); err != nil {
@@ -171,6 +173,7 @@ func TestMigrate(t *testing.T) {
 
 // Invariant 7, and the second half of 3.
 func TestCheckSchema(t *testing.T) {
+	t.Parallel()
 	newer := with("0003_more.sql", `create table more (id integer primary key);`)
 	t.Run("a database behind the binary is refused", func(t *testing.T) {
 		err := pg.CheckSchema(t.Context(), testkit.DB(t, things()), newer)
@@ -204,6 +207,7 @@ func TestCheckSchema(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	t.Run("it waits for a server that is starting", func(t *testing.T) {
 		p, proxied := throughProxy(t, appURL)

@@ -19,6 +19,7 @@ import (
 )
 
 func TestReads(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -123,6 +124,7 @@ func TestReads(t *testing.T) {
 
 // A read's plan can be overtaken by a migration while connections are open.
 func TestReadsSurviveAMigration(t *testing.T) {
+	t.Parallel()
 	ownerURL, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -157,6 +159,7 @@ func TestReadsSurviveAMigration(t *testing.T) {
 }
 
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	p, proxied := throughProxy(t, appURL)
 	db := open(t, proxied, pg.Config{})
@@ -207,6 +210,7 @@ func TestRoundTrips(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{StatementTimeout: 100 * time.Millisecond})
 	company := id.New[id.Company]()
@@ -266,6 +270,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestCollect(t *testing.T) {
+	t.Parallel()
 	db := testkit.DB(t, things())
 	r := prometheus.NewRegistry()
 	if err := errors.Join(db.Collect(r, "booking"), db.Collect(r, "pass")); err != nil {

@@ -17,6 +17,7 @@ import (
 )
 
 func TestInTx(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -90,6 +91,7 @@ func TestInTx(t *testing.T) {
 
 // Invariant 4.
 func TestAfterCommit(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -134,6 +136,7 @@ func TestAfterCommit(t *testing.T) {
 
 // Invariant 5.
 func TestInTxRepeatsWhatLostARace(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{MaxConns: 10})
 	scope := pg.AllCompanies()
@@ -238,6 +241,7 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 // Invariant 5, the other side: a lost connection is only made good where
 // nothing can have happened.
 func TestLostConnections(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	p, proxied := throughProxy(t, appURL)
 	db := open(t, proxied, pg.Config{MaxConns: 3})
@@ -310,6 +314,7 @@ func TestLostConnections(t *testing.T) {
 }
 
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
