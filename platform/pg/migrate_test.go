@@ -210,27 +210,27 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	t.Run("it waits for a server that is starting", func(t *testing.T) {
-		p, proxied := throughProxy(t, appURL)
-		p.refuse.Store(2)
+		p, proxied := testkit.NewProxy(t, appURL)
+		p.Refuse.Store(2)
 		open(t, proxied, pg.Config{})
-		if n := p.accepted.Load(); n < 3 {
+		if n := p.Accepted.Load(); n < 3 {
 			t.Fatalf("%d connections were made", n)
 		}
 	})
 	t.Run("it gives up when its time is over", func(t *testing.T) {
-		p, proxied := throughProxy(t, appURL)
-		p.refuse.Store(1 << 30)
+		p, proxied := testkit.NewProxy(t, appURL)
+		p.Refuse.Store(1 << 30)
 		_, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(proxied), StartTimeout: 200 * time.Millisecond}, testkit.Log(t))
 		if err == nil || !strings.Contains(err.Error(), "did not answer within 200ms") {
 			t.Fatal(err)
 		}
-		if p.accepted.Load() < 2 {
+		if p.Accepted.Load() < 2 {
 			t.Fatal("it tried once")
 		}
 	})
 	t.Run("it stops waiting when its caller does", func(t *testing.T) {
-		p, proxied := throughProxy(t, appURL)
-		p.refuse.Store(1 << 30)
+		p, proxied := testkit.NewProxy(t, appURL)
+		p.Refuse.Store(1 << 30)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		if _, err := pg.Open(ctx, pg.Config{URL: config.Secret(proxied)}, testkit.Log(t)); !errors.Is(err, context.DeadlineExceeded) {

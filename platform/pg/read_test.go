@@ -161,7 +161,7 @@ func TestReadsSurviveAMigration(t *testing.T) {
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
-	p, proxied := throughProxy(t, appURL)
+	p, proxied := testkit.NewProxy(t, appURL)
 	db := open(t, proxied, pg.Config{})
 	company := id.New[id.Company]()
 	scope := pg.For(company)
@@ -198,11 +198,11 @@ func TestRoundTrips(t *testing.T) {
 			if err := c.use(); err != nil { // prepares
 				t.Fatal(err)
 			}
-			before := p.turns.Load()
+			before := p.Turns.Load()
 			if err := c.use(); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.turns.Load() - before; got != c.want {
+			if got := p.Turns.Load() - before; got != c.want {
 				t.Fatalf("took %d round trips", got)
 			}
 		})

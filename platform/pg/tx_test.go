@@ -243,7 +243,7 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
-	p, proxied := throughProxy(t, appURL)
+	p, proxied := testkit.NewProxy(t, appURL)
 	db := open(t, proxied, pg.Config{MaxConns: 3})
 	company := id.New[id.Company]()
 	scope := pg.For(company)
@@ -275,7 +275,7 @@ func TestLostConnections(t *testing.T) {
 	} {
 		t.Run(name+" does not notice that all idle connections died", func(t *testing.T) {
 			warm(t)
-			p.cut()
+			p.Cut()
 			if err := use(); err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +285,7 @@ func TestLostConnections(t *testing.T) {
 		runs := 0
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			runs++
-			p.cut()
+			p.Cut()
 			return add(company, 2, "two")(ctx, tx)
 		})
 		if runs != 1 || !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
@@ -293,9 +293,9 @@ func TestLostConnections(t *testing.T) {
 		}
 	})
 	t.Run("a server that is away makes every use fail as one to try later", func(t *testing.T) {
-		p.refuse.Store(1 << 30)
-		defer p.refuse.Store(0)
-		p.cut()
+		p.Refuse.Store(1 << 30)
+		defer p.Refuse.Store(0)
+		p.Cut()
 		for _, err := range []error{
 			db.Ping(t.Context()),
 			db.Read(t.Context(), scope, pg.Query{SQL: selectThings, Scan: drain}),
