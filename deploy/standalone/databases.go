@@ -14,12 +14,8 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// startPostgres starts the private PostgreSQL server; nil where DATABASE_URL
-// names another one.
+// startPostgres starts the private PostgreSQL server.
 func startPostgres(ctx context.Context, s *Settings, log *slog.Logger) (*pgserver.Server, error) {
-	if s.DatabaseURL != "" {
-		return nil, nil
-	}
 	srv, err := pgserver.Start(ctx, pgserver.Options{
 		Dir: filepath.Join(s.DataDir, "postgres"), Port: s.PortBase + portPostgres,
 		Durable: pgserver.Safe, Log: log, MaxConnections: 100,

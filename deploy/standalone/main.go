@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -16,7 +15,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
@@ -60,106 +58,120 @@ func command(name string, out io.Writer) int {
 	return 2
 }
 
-func run(ctx context.Context, out io.Writer) (err error) {
+func run(ctx context.Context, out io.Writer) error {
 	began := time.Now()
-	env := config.OS()
-	s := &Settings{}
-	if err := config.Read(env, s); err != nil {
+	in, err := newInstance(config.OS())
+	if err != nil {
 		return err
 	}
-	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
+	flush, err := telemetry.Tracing(ctx, "standalone", in.env, in.log)
+	if err != nil {
 		return err
+	}
+	defer flush()
+	service.TuneGarbageCollection()
+	unlock, err := lock(in.settings.DataDir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := in.prepare(); err != nil {
+		return err
+	}
+	err = in.runWithPostgres(ctx, out, began)
+	if cancelled(ctx, err) { // being asked to end is no failure, however far the start has come
+		return nil
+	}
+	return err
+}
+
+// newInstance reads the settings.
+func newInstance(env config.Env) (*instance, error) {
+	s := &Settings{}
+	err := config.Read(env, s)
+	if err != nil {
+		return nil, err
+	}
+	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
+		return nil, err
 	}
 	log, err := telemetry.Logger(os.Stderr, "standalone", s.LogLevel, s.LogFormat)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	logOf := func(part string) *slog.Logger {
 		l, _ := telemetry.Logger(os.Stderr, part, s.LogLevel, s.LogFormat) // those of log are right
 		return l
 	}
-	flush, err := telemetry.Tracing(ctx, "standalone", env, log)
-	if err != nil {
-		return err
-	}
-	defer flush()
+	return &instance{settings: s, env: env, log: log, logOf: logOf}, nil
+}
 
-	service.SpendMemory()
-	unlock, err := lock(s.DataDir)
-	if err != nil {
+// prepare checks everything that can be wrong before anything is started.
+func (in *instance) prepare() (err error) {
+	if err := in.settings.checkPorts(); err != nil {
 		return err
 	}
-	defer unlock()
-	if err := s.checkPorts(); err != nil {
+	if err := os.Remove(in.settings.credentialsPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	credentialsPath := filepath.Join(s.DataDir, "credentials.json")
-	if err := os.Remove(credentialsPath); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if in.state, err = loadState(in.settings.DataDir); err != nil {
 		return err
 	}
-	st, err := loadState(s.DataDir)
-	if err != nil {
-		return err
-	}
-	warnings, err := (&instance{settings: s, state: st, env: env}).check()
+	warnings, err := in.check()
 	if err != nil {
 		return err
 	}
 	for _, warning := range warnings {
-		log.Warn("settings: " + warning)
+		in.log.Warn("settings: " + warning)
 	}
+	return nil
+}
 
-	// Being asked to end is no failure, however far the start has come.
+// runWithPostgres runs the instance on the PostgreSQL server of DATABASE_URL, or on a
+// private one.
+func (in *instance) runWithPostgres(ctx context.Context, out io.Writer, began time.Time) (err error) {
+	if url := in.settings.DatabaseURL.Reveal(); url != "" {
+		fmt.Fprintf(out, "data in %s and on the PostgreSQL server of DATABASE_URL …\n", in.settings.DataDir)
+		return in.run(ctx, url, out, began)
+	}
+	fmt.Fprintf(out, "data in %s; starting PostgreSQL …\n", in.settings.DataDir)
+	if in.postgres, err = startPostgres(ctx, in.settings, in.log); err != nil {
+		return err
+	}
 	defer func() {
 		if cancelled(ctx, err) {
 			err = nil
 		}
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		err = errors.Join(err, in.postgres.Stop(limit))
 	}()
-	adminURL := s.DatabaseURL.Reveal()
-	if adminURL == "" {
-		fmt.Fprintf(out, "data in %s; starting PostgreSQL …\n", s.DataDir)
-	} else {
-		fmt.Fprintf(out, "data in %s and on the PostgreSQL server of DATABASE_URL …\n", s.DataDir)
-	}
-	postgres, err := startPostgres(ctx, s, log)
-	if err != nil {
+	return in.run(ctx, in.postgres.AdminURL(), out, began)
+}
+
+// run starts NATS and the parts, and prints how to reach them once they are ready.
+func (in *instance) run(ctx context.Context, adminURL string, out io.Writer, began time.Time) (err error) {
+	if in.urls, err = prepareDatabases(ctx, adminURL, in.settings, in.state, parts()); err != nil {
 		return err
 	}
-	if postgres != nil {
-		adminURL = postgres.AdminURL()
-		defer func() {
-			if cancelled(ctx, err) {
-				err = nil
-			}
-			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-			defer cancel()
-			err = errors.Join(err, postgres.Stop(limit))
-		}()
-	}
-	urls, err := prepareDatabases(ctx, adminURL, s, st, parts())
-	if err != nil {
-		return err
-	}
-	nats, err := startNATS(s.DataDir)
-	if err != nil {
+	if in.nats, err = startNATS(in.settings.DataDir); err != nil {
 		return err
 	}
 	defer func() {
-		nats.Shutdown()
-		nats.WaitForShutdown()
+		in.nats.Shutdown()
+		in.nats.WaitForShutdown()
 	}()
-
-	in := &instance{settings: s, state: st, env: env, log: log, logOf: logOf, nats: nats, postgres: postgres, urls: urls}
-	defer os.Remove(credentialsPath)
+	path := in.settings.credentialsPath()
+	defer os.Remove(path)
 	announced := false
 	return in.serve(ctx, func(c credentials.File) error {
-		if err := credentials.Write(credentialsPath, c); err != nil || announced {
+		if err := credentials.Write(path, c); err != nil || announced {
 			return err
 		}
 		announced = true
 		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
-			c.InterfaceB.APIBaseURL, "http://"+s.addr(portB), c.Admin.URL,
-			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.AdminPort, credentialsPath)
+			c.InterfaceB.APIBaseURL, "http://"+in.settings.addr(portB), c.Admin.URL,
+			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.AdminPort, path)
 		return nil
 	})
 }
@@ -179,43 +191,4 @@ Ctrl-C ends everything; the data stays.
 // cancelled tells whether err is no more than that ctx has ended.
 func cancelled(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled)
-}
-
-// lock makes the data directory and keeps a second instance off it until unlock,
-// or until the process ends.
-func lock(dir string) (unlock func(), err error) {
-	if err := protect(dir); err != nil {
-		return nil, notOurs(dir, err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, notOurs(dir, err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("another instance runs in %s: set DATA_DIR and PORT_BASE to run a second one", dir)
-	}
-	return func() { f.Close() }, nil
-}
-
-// protect makes the data directory, and in it the directory of NATS, for this
-// account only. The account of PostgreSQL may pass through the data directory if its
-// files are there. pgserver protects the directory of the database.
-func protect(dir string) error {
-	nats := filepath.Join(dir, "nats")
-	if err := os.MkdirAll(nats, 0o700); err != nil {
-		return err
-	}
-	if err := pgserver.Protect(dir, filepath.Join(dir, "postgres")); err != nil {
-		return err
-	}
-	return pgserver.Protect(nats, "")
-}
-
-// notOurs says what to do about a directory that cannot be written to.
-func notOurs(dir string, err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w\nDATA_DIR (now %s) must be a directory that this user may write to", err, dir)
-	}
-	return fmt.Errorf("DATA_DIR (now %s): %w", dir, err)
 }

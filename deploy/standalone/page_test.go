@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"reservation.dev/platform/config"
 	"reservation.dev/platform/service"
 )
 
@@ -55,7 +56,7 @@ func TestOperationsPage(t *testing.T) {
 
 // line is a setting, and the programs that have it in this form.
 type line struct {
-	service.Setting
+	config.Setting
 	programs []string
 }
 
@@ -65,7 +66,7 @@ func settingsTable() string {
 	var lines []*line
 	add := func(program string, groups ...any) {
 		for _, group := range groups {
-			for _, s := range service.Settings(group) {
+			for _, s := range config.Settings(group) {
 				lines = appendSetting(lines, s, program)
 			}
 		}
@@ -92,7 +93,7 @@ func settingsTable() string {
 	return b.String()
 }
 
-func appendSetting(lines []*line, s service.Setting, program string) []*line {
+func appendSetting(lines []*line, s config.Setting, program string) []*line {
 	for _, l := range lines {
 		if l.Setting == s {
 			l.programs = append(l.programs, program)

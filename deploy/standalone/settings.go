@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/mtls"
@@ -36,6 +37,9 @@ func (s *Settings) Validate() error {
 	}
 	return errors.Join(append(faults, service.ValidateStage(s.Stage))...)
 }
+
+// credentialsPath is the file that tells how to reach the instance while it is ready.
+func (s *Settings) credentialsPath() string { return filepath.Join(s.DataDir, "credentials.json") }
 
 // Production reports what is for trying alone.
 func (s *Settings) Production() error {
@@ -73,5 +77,5 @@ func (in *instance) check() (warnings []string, err error) {
 			faults = append(faults, config.CheckProduction(env, s))
 		}
 	}
-	return config.Misspelt(in.env, known), config.JoinFaults(faults...)
+	return config.Unknown(in.env, known), config.JoinFaults(faults...)
 }

@@ -45,7 +45,7 @@ func TestFaultsNameTheVariable(t *testing.T) {
 			if err := config.Read(right(), group); err != nil {
 				t.Fatalf("%s: %v", p.Name, err)
 			}
-			for _, s := range service.Settings(group) {
+			for _, s := range config.Settings(group) {
 				env := right()
 				env[s.Name] = garbage
 				err := config.Read(env, groups(p)[i])
@@ -83,18 +83,15 @@ func isSecret(name string) bool {
 		slices.Contains([]string{"NATS_URL", "MASTER_KEY", "BOOTSTRAP_CREDENTIALS"}, name)
 }
 
-func TestNoSettingLooksLikeAnotherMisspelt(t *testing.T) {
+func TestSettingsOfOtherPartsAreKnown(t *testing.T) {
 	everything := config.Env{}
 	for _, p := range parts() {
 		for _, name := range config.Names(groups(p)...) {
 			everything[name], everything[name+"_FILE"] = "x", "x"
 		}
 	}
-	for _, name := range config.Names(&Settings{}) {
-		everything[name] = "x"
-	}
 	for _, p := range parts() {
-		for _, warning := range config.Misspelt(everything, config.Names(groups(p)...)) {
+		for _, warning := range config.Unknown(everything, config.Names(groups(p)...)) {
 			t.Errorf("%s, given the settings of all parts: %s", p.Name, warning)
 		}
 	}

@@ -98,7 +98,9 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%d stored, want 2", got)
 		}
 	})
+}
 
+func TestPublishOutages(t *testing.T) {
 	t.Run("publishing fails at once while NATS is away, and nothing is refused", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})

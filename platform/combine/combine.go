@@ -1,15 +1,17 @@
-// Package combine lets reads of single things share round trips to a database.
+// Package combine batches concurrent reads of single rows, so that many callers share one
+// round trip to the database.
 //
-// A read that comes alone is made at once. Those that come while one is under way
-// share the next, which begins after the last of them came: what each sees was
-// committed no earlier than when it asked. So the more callers there are, the
-// less each of them costs.
+// A read that comes alone is made at once. Reads that arrive during a round trip are
+// batched into the next one. That begins after the last of them arrived, so each sees
+// everything that was committed before it was called.
 package combine
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -116,9 +118,5 @@ func (b *batch[K, V]) read(ctx context.Context, company id.Company, fetch Fetch[
 			b.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	keys := make([]K, 0, len(b.keys))
-	for k := range b.keys {
-		keys = append(keys, k)
-	}
-	b.found, b.err = fetch(ctx, company, keys)
+	b.found, b.err = fetch(ctx, company, slices.Collect(maps.Keys(b.keys)))
 }

@@ -104,6 +104,10 @@ func TestReads(t *testing.T) {
 			r.mu.Unlock()
 		}
 	})
+}
+
+func TestReadsOfManyCallers(t *testing.T) {
+	ours := id.New[id.Company]()
 	t.Run("are as many as keys allow", func(t *testing.T) {
 		var most atomic.Int64
 		r := New(func(_ context.Context, _ id.Company, keys []int) (map[int]int, error) {

@@ -1,22 +1,20 @@
 // Package config reads a part's settings from its environment into one struct
 // with defaults, and reports every fault at once.
 //
-// A settings struct uses the tags of caarlos0/env (`env:"NAME" envDefault:"…"`)
-// and `doc:"…"` for the one-line description that the settings table in the
-// documentation is made of. If it has a method Validate() error, that is called
-// after reading; errors.Join lets it report several faults.
+// A settings struct has the tags `env:"NAME" envDefault:"…"`, `env:"NAME,required"`, and
+// `doc:"…"` for the one-line description that the settings table in the documentation is
+// made of; envPrefix:"…" on a section is put before the names in it. If a struct has a
+// method Validate() error, that is called after reading; errors.Join lets it report
+// several faults.
 package config
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"reflect"
 	"strings"
-
-	"github.com/caarlos0/env/v11"
 )
 
 // Env is where settings come from: the process's environment, or a map when
@@ -32,8 +30,11 @@ const fileSuffix = "_FILE"
 // passed over here, because strangers' variables end in _FILE too; Read reports
 // those of the settings it is asked for.
 func OS() Env {
-	e := Env(env.ToMap(os.Environ()))
-	values := Env{}
+	e, values := Env{}, Env{}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		e[name] = value
+	}
 	for name := range e {
 		base, ok := strings.CutSuffix(name, fileSuffix)
 		if !ok {
@@ -76,42 +77,17 @@ func (e Env) Value(name string) string {
 	return value
 }
 
-// Read fills dst, a pointer to a settings struct, and validates it and the
-// structs within it. An empty variable counts as one that is not set. The error
-// is a *Faults, each of which names the variable that it is about.
+// Read fills dst, a pointer to a settings struct, and validates it and the structs
+// within it. An empty variable counts as one that is not set. The error is a *Faults,
+// each of which names the variable that it is about. A field whose value cannot be read
+// has its default, so that the others can be validated.
 func Read(e Env, dst any) error {
 	var all Faults
-	values, faults := e.settings(dst)
-	all.add(faults...)
-	if err := env.ParseWithOptions(dst, env.Options{Environment: values}); err != nil {
-		unread, faults := parseFaults(err, values, dst)
-		all.add(faults...)
-		for _, name := range unread { // its default does for the checks of the others
-			delete(values, name)
-		}
-		_ = env.ParseWithOptions(dst, env.Options{Environment: values})
+	for _, f := range fields(reflect.ValueOf(dst), "") {
+		all.add(f.read(e))
 	}
 	all.add(validate(reflect.ValueOf(dst)))
 	return all.orNil()
-}
-
-// settings returns the variables that dst asks for and that have a value.
-func (e Env) settings(dst any) (values map[string]string, faults []error) {
-	fields, err := env.GetFieldParams(dst)
-	if err != nil {
-		return nil, []error{err}
-	}
-	values = make(map[string]string, len(fields))
-	for _, f := range fields {
-		value, given, err := e.lookup(f.Key)
-		switch {
-		case err != nil:
-			faults = append(faults, err)
-		case given:
-			values[f.Key] = value
-		}
-	}
-	return values, faults
 }
 
 // validate joins the faults of v and of the structs within it.
@@ -137,23 +113,3 @@ func each(v reflect.Value, visit func(section any)) {
 	}
 	visit(v.Interface())
 }
-
-// Secret is a setting that prints as ***.
-type Secret string
-
-// Reveal returns the secret itself, for the one place that uses it.
-func (s Secret) Reveal() string { return string(s) }
-
-// String hides the secret.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return "***"
-}
-
-// Format hides the secret whatever the verb: %d and %#v would print it.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
-
-// MarshalText hides the secret from encoders, slog's among them.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -2,14 +2,7 @@ package config
 
 import (
 	"errors"
-	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
-	"time"
-
-	"github.com/caarlos0/env/v11"
 )
 
 // Faults are all that is wrong with the settings of a process.
@@ -71,61 +64,4 @@ func (f *Faults) orNil() error {
 		return nil
 	}
 	return f
-}
-
-// parseFaults names the variables that could not be read. The library tells the
-// field alone, and two sections may have fields of one name; so each value is
-// tried by itself on a struct of its own.
-func parseFaults(err error, values map[string]string, dst any) (unread []string, faults []error) {
-	for _, e := range aggregated(err) {
-		var missing env.VarIsNotSetError
-		var parse env.ParseError
-		switch {
-		case errors.As(e, &missing):
-			faults = append(faults, fmt.Errorf("%s is required", missing.Key))
-		case !errors.As(e, &parse): // a mistake in the struct itself
-			faults = append(faults, e)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value, alone := values[name], reflect.New(reflect.TypeOf(dst).Elem()).Interface()
-		err := env.ParseWithOptions(alone, env.Options{Environment: map[string]string{name: value}})
-		for _, e := range aggregated(err) {
-			var parse env.ParseError
-			if errors.As(e, &parse) {
-				unread = append(unread, name)
-				faults = append(faults, fmt.Errorf("%s is %q, want %s", name, value, wanted(parse)))
-			}
-		}
-	}
-	return unread, faults
-}
-
-func aggregated(err error) []error {
-	var all env.AggregateError
-	if errors.As(err, &all) {
-		return all.Errors
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
-}
-
-// wanted says what a value of the field's type looks like. No secret is of a
-// type that a value can fail.
-func wanted(e env.ParseError) string {
-	t := e.Type
-	if t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	switch {
-	case t == reflect.TypeFor[time.Duration]():
-		return "a duration such as 500ms, 30s or 24h"
-	case t.Kind() == reflect.Bool:
-		return "true or false"
-	case reflect.Int <= t.Kind() && t.Kind() <= reflect.Uint64:
-		return "a whole number"
-	}
-	return "something else: " + e.Err.Error()
 }

@@ -2,46 +2,59 @@ package config_test
 
 import (
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"reservation.dev/platform/config"
 )
 
-func TestIsInsecure(t *testing.T) {
+func TestIsPublished(t *testing.T) {
 	t.Parallel()
-	const plain = "insecure-key-of-thirty-two-bytes"
-	asJSON, err := json.Marshal([]map[string]string{{"id": "svc_1", "secret": hex.EncodeToString([]byte(plain))}})
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob("../../deploy/compose/secrets/*")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d secrets, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run("finds the published "+filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !config.IsPublished(string(text)) {
+				t.Errorf("%s is not found", text)
+			}
+		})
 	}
 	for what, value := range map[string]string{
-		"as it stands":                   plain,
-		"in capitals":                    "INSECURE-PASSWORD",
-		"in a URL":                       "postgres://booking:insecure-password@db/booking",
-		"escaped in a URL":               "postgres://booking:" + strings.ReplaceAll(url.QueryEscape(plain), "-", "%2D") + "@db/booking",
-		"in base64":                      base64.StdEncoding.EncodeToString([]byte(plain)),
-		"in base64 for URLs":             base64.URLEncoding.EncodeToString([]byte(plain)),
-		"the second of two in base64":    base64.StdEncoding.EncodeToString(make([]byte, 32)) + "," + base64.StdEncoding.EncodeToString([]byte(plain)),
-		"in hexadecimal within JSON":     string(asJSON),
-		"not at the beginning of base64": base64.RawStdEncoding.EncodeToString([]byte("an " + plain)),
+		"a password":                      "insecure-key-of-thirty-two-bytes",
+		"a password in a URL":             "postgres://booking:insecure-password@db/booking",
+		"the second of two keys":          strings.Repeat("A", 43) + "=,aW5zZWN1cmUta2V5LW9mLXRoaXJ0eS10d28tYnl0ZXM=",
+		"a secret of a credential, alone": "e845d185a088498e6b5925cc8e6335d271d1f6c826dbfa80ee1026af6b3facd1",
 	} {
-		if !config.IsInsecure(value) {
-			t.Errorf("%s it is not found: %s", what, value)
-		}
+		t.Run("finds "+what, func(t *testing.T) {
+			t.Parallel()
+			if !config.IsPublished(value) {
+				t.Errorf("%s is not found", value)
+			}
+		})
 	}
 	for _, value := range []string{
 		"", "secure-password", "postgres://booking:p%40ss@db/booking", "100%", base64.StdEncoding.EncodeToString(make([]byte, 32)),
 		strings.Repeat("0f", 32), "nats://insecure:4222",
 	} {
-		if config.IsInsecure(value) {
-			t.Errorf("%q is taken for a secret for trying", value)
-		}
+		t.Run("passes "+value, func(t *testing.T) {
+			t.Parallel()
+			if config.IsPublished(value) {
+				t.Error("it is taken for a published secret")
+			}
+		})
 	}
 }
 
@@ -93,21 +106,20 @@ func TestCheckProduction(t *testing.T) {
 	})
 }
 
-func TestMisspelt(t *testing.T) {
+func TestUnknown(t *testing.T) {
 	t.Parallel()
-	known := []string{"WEBHOOK_TIMEOUT", "WEBHOOK_RETRIES", "DATABASE_URL", "AUTH_ADDR", "HTTP_ADDR", "MASTER_KEY"}
+	known := []string{"WEBHOOK_TIMEOUT", "WEBHOOK_BREAKER_PAUSE", "DATABASE_URL", "AUTH_ADDR", "HTTP_ADDR", "RESERVATION_ENV", "MASTER_KEY", "DEMO"}
 	e := config.Env{
-		"WEBHOOK_TIMOUT": "1s", "DATABASE_ULR_FILE": "/x", "MASTERKEY": "k", // slips
+		"WEBHOOK_TIMOUT": "1s", "WEBHOOK_BREAKR_PAUSE": "1s", "DATABASE_ULR_FILE": "/x", "DATABASE_SIZE": "1", "RESERVATION_EVN": "production", // wrong
 		"WEBHOOK_TIMEOUT": "1s", "MASTER_KEY_FILE": "/k", // right
-		"PATH": "/bin", "HOME": "/", "BASE_ADDR": "x", "DATABASE_SIZE": "1", "AUTH_ADDER": "", // nobody's business, or empty
+		"PATH": "/bin", "HOME": "/", "HTTP_PROXY": "x", "RESERVATION_CREDENTIALS": "x", "WEBHOOK_ADDR": "x", "BASE_ADDR": "x", "DATABASE_ADDER": "", // of other programs, or empty
 	}
 	want := []string{
-		"DATABASE_ULR_FILE is no setting; did you mean DATABASE_URL_FILE?",
-		"MASTERKEY is no setting; did you mean MASTER_KEY?",
-		"WEBHOOK_TIMOUT is no setting; did you mean WEBHOOK_TIMEOUT?",
+		"DATABASE_SIZE is not a setting", "DATABASE_ULR_FILE is not a setting", "RESERVATION_EVN is not a setting",
+		"WEBHOOK_BREAKR_PAUSE is not a setting", "WEBHOOK_TIMOUT is not a setting",
 	}
-	if got := config.Misspelt(e, known); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+	if diff := cmp.Diff(want, config.Unknown(e, known)); diff != "" {
+		t.Error(diff)
 	}
 }
 

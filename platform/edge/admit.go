@@ -21,9 +21,6 @@ import (
 // maxBody is the largest request body, in bytes.
 const maxBody = 1 << 20
 
-// maxIdempotencyKey is the longest Idempotency-Key, in bytes.
-const maxIdempotencyKey = 255
-
 // admit lets a routed request through to its handler, or answers why not.
 func (e *Edge) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, path map[string]string) {
@@ -76,7 +73,7 @@ func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, er
 		return ctx, nil
 	}
 	key := strings.Join(keys, ",")
-	if !isVisibleASCII(key, maxIdempotencyKey) {
+	if !rpc.IsVisibleASCII(key, rpc.MaxIdempotencyKey) {
 		return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 	}
 	return rpc.WithIdempotencyKey(ctx, key), nil
@@ -89,7 +86,7 @@ const maxPathValue = 100
 // exist, before it becomes a field of a call.
 func checkPath(path map[string]string) error {
 	for _, value := range path {
-		if !isVisibleASCII(value, maxPathValue) {
+		if !rpc.IsVisibleASCII(value, maxPathValue) {
 			return fault.Missing("resource")
 		}
 	}
@@ -212,17 +209,4 @@ func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	}
 	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), exchange: s}
 	return nil
-}
-
-// isVisibleASCII reports whether s has 1 to most characters, all of them visible ASCII.
-func isVisibleASCII(s string, most int) bool {
-	if s == "" || len(s) > most {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

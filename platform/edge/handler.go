@@ -17,9 +17,6 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// maxRequestID is the longest X-Request-Id that is taken over from a caller.
-const maxRequestID = 128
-
 // Handler returns the edge as one handler: request id, log line, timing and recovery
 // around every operation, and the pages of the interface's description.
 func (e *Edge) Handler() http.Handler {
@@ -27,7 +24,7 @@ func (e *Edge) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s := &exchange{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
-		if !isVisibleASCII(s.requestID, maxRequestID) {
+		if !rpc.IsVisibleASCII(s.requestID, rpc.MaxRequestID) {
 			s.requestID = id.NewUUID().String()
 		}
 		h := w.Header()

@@ -1,5 +1,7 @@
 package id
 
+import "encoding/binary"
+
 // encodedLen is 128 bits in groups of five, rounded up: the first character
 // carries only three bits, so it is at most '7'.
 const encodedLen = 26
@@ -21,7 +23,7 @@ var digits = func() (t [256]byte) {
 }()
 
 func encode(dst *[encodedLen]byte, src [16]byte) {
-	hi, lo := split(src)
+	hi, lo := binary.BigEndian.Uint64(src[:8]), binary.BigEndian.Uint64(src[8:])
 	for i := encodedLen - 1; i >= 0; i-- {
 		dst[i] = alphabet[lo&31]
 		lo = lo>>5 | hi<<59
@@ -42,17 +44,7 @@ func decode(s string) (raw [16]byte, ok bool) {
 		hi = hi<<5 | lo>>59
 		lo = lo<<5 | uint64(d)
 	}
-	for i := range 8 {
-		raw[i] = byte(hi >> (56 - 8*i))
-		raw[8+i] = byte(lo >> (56 - 8*i))
-	}
+	binary.BigEndian.PutUint64(raw[:8], hi)
+	binary.BigEndian.PutUint64(raw[8:], lo)
 	return raw, true
-}
-
-func split(src [16]byte) (hi, lo uint64) {
-	for i := range 8 {
-		hi = hi<<8 | uint64(src[i])
-		lo = lo<<8 | uint64(src[8+i])
-	}
-	return hi, lo
 }

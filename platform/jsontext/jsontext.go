@@ -1,5 +1,5 @@
-// Package jsontext writes JSON by appending, for lists that are rendered once
-// and in bulk.
+// Package jsontext appends JSON strings to a buffer, for answers and payloads that are too
+// hot for encoding/json.
 package jsontext
 
 import "unicode/utf8"

@@ -1,7 +1,7 @@
-// Package mtls has the parts know each other by certificates: a server takes
-// calls from holders of a certificate of its authority alone, and a client calls
-// no other server than the part it means. The certificates are files, as
-// cert-manager or a SPIFFE agent mounts them, and are read again when they change.
+// Package mtls lets the parts of the platform authenticate each other with TLS
+// certificates. A server accepts calls only from holders of a certificate of its
+// authority, and a client calls only the part that it means. The certificates are files,
+// as cert-manager or a SPIFFE agent mounts them, and are read again when they change.
 //
 //	certificate           names
 //	DNS SAN booking       booking

@@ -179,10 +179,16 @@ func TestHandshake(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestHandshakeOfOtherClients(t *testing.T) {
+	t.Parallel()
+	ca := mtlstest.NewCA(t, "ours")
+	mount := func(name string) *mtlstest.Mount { return mtlstest.NewMount(t, ca.Issue(t, name), ca) }
 	t.Run("refuses a client without a certificate, and one that speaks TLS 1.2", func(t *testing.T) {
 		t.Parallel()
-		server, _ := open(t, mount(ours, booking, ours), "")
-		client, _ := open(t, mount(ours, gateway, ours), "")
+		server, _ := open(t, mount("booking"), "")
+		client, _ := open(t, mount("gateway-a"), "")
 		for name, cfg := range map[string]*tls.Config{
 			"no certificate": {MinVersion: tls.VersionTLS13},
 			"TLS 1.2":        {MaxVersion: tls.VersionTLS12, Certificates: []tls.Certificate{client.current().cert}},

@@ -1,4 +1,5 @@
-// Package outbox publishes events of what was committed, and of nothing else.
+// Package outbox publishes an event if, and only if, the transaction that caused it was
+// committed.
 //
 // A service appends events in the transaction that makes them true. A relay, one
 // in each process of the service, is woken by the commit, leases the rows,

@@ -53,6 +53,7 @@ func received(t *testing.T, b *bus.Bus, n int, subjects ...string) []bus.Message
 }
 
 func TestAppend(t *testing.T) {
+	t.Parallel()
 	t.Run("what was committed is published as it was appended (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		now := time.Date(2026, 3, 29, 8, 30, 0, 0, time.UTC)
@@ -119,7 +120,10 @@ func TestAppend(t *testing.T) {
 		}
 		w.waitDrained(t)
 	})
+}
 
+func TestAppendInTransactions(t *testing.T) {
+	t.Parallel()
 	t.Run("what was rolled back is never published (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
@@ -203,6 +207,7 @@ func TestAppend(t *testing.T) {
 }
 
 func TestCollect(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.outbox(t)
 	o.SampleAlways()

@@ -35,6 +35,7 @@ const (
 
 // Invariant 6.
 func TestPolicy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.outbox(t)
 	other := id.New[id.Company]()
@@ -83,6 +84,7 @@ func countAs(t *testing.T, w *world, setting, table string) (n int64, err error)
 // TestThePreviousReleaseGoesOn appends, copies, claims, releases and deletes as the
 // previous release does, which knows the outbox by its former name.
 func TestThePreviousReleaseGoesOn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	newID := func() [16]byte { return id.NewUUID() }
 	at := time.Now()
@@ -135,6 +137,7 @@ func TestThePreviousReleaseGoesOn(t *testing.T) {
 // The policy costs the relay's claim nothing: it still reads the oldest events by
 // the index, and the policy's functions run once per statement.
 func TestThePlanOfAClaim(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.outbox(t)
 	for range 10 {

@@ -25,6 +25,7 @@ import (
 )
 
 func TestRelay(t *testing.T) {
+	t.Parallel()
 	t.Run("a commit wakes it", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
@@ -138,12 +139,14 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-func TestRelayDies(t *testing.T) {
-	// expire lets the leases of a dead relay run out.
-	expire := func(t *testing.T, w *world) {
-		w.exec(t, `update outbox set lease_until = now() - interval '1 s' where lease is not null`)
-	}
+// expireLeases lets the leases of a dead relay run out.
+func (w *world) expireLeases(t *testing.T) {
+	t.Helper()
+	w.exec(t, `update outbox set lease_until = now() - interval '1 s' where lease is not null`)
+}
 
+func TestRelayDies(t *testing.T) {
+	t.Parallel()
 	t.Run("between publishing and deleting: published again under the same id, one effect (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		w.consume(t)
@@ -156,7 +159,7 @@ func TestRelayDies(t *testing.T) {
 		if n := w.count(t, `select count(*) from outbox`); n != 100 {
 			t.Fatalf("%d events are left, want all", n)
 		}
-		expire(t, w)
+		w.expireLeases(t)
 		background(t, o.Run)
 		w.waitDrained(t)
 		w.wantEffects(t, 100)
@@ -177,7 +180,7 @@ func TestRelayDies(t *testing.T) {
 		}
 		w.wantEffects(t, 10)
 		waitForgotten(t, w.bus)
-		expire(t, w)
+		w.expireLeases(t)
 		background(t, o.Run)
 		w.waitDrained(t)
 		seen := map[id.UUID]int{}
@@ -201,7 +204,7 @@ func TestRelayDies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expire(t, w)
+		w.expireLeases(t)
 		if n, err := o.LeaseAndDie(t.Context()); n != 10 || err != nil {
 			t.Fatalf("%d leased by the next relay, %v", n, err)
 		}
@@ -212,7 +215,10 @@ func TestRelayDies(t *testing.T) {
 			t.Errorf("%d events are left to the relay that holds them", n)
 		}
 	})
+}
 
+func TestRelayProcessesDie(t *testing.T) {
+	t.Parallel()
 	t.Run("processes killed at any moment lose nothing (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		w.consume(t)
@@ -249,7 +255,7 @@ func TestRelayDies(t *testing.T) {
 				}
 				return nil
 			})
-			expire(t, w)
+			w.expireLeases(t)
 		}
 		t.Logf("%d events left to the last relay", w.count(t, `select count(*) from outbox`))
 		background(t, o.Run)
@@ -314,6 +320,7 @@ func relayProcess() {
 }
 
 func TestRelayOutages(t *testing.T) {
+	t.Parallel()
 	t.Run("while NATS is away commits succeed, and the backlog drains when it is back", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})
@@ -404,6 +411,7 @@ func TestRelayOutages(t *testing.T) {
 }
 
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	// insert writes an event past Append, which would refuse it.
 	insert := func(t *testing.T, w *world, subject string, n int) {
 		w.exec(t, `insert into outbox (id, company_id, subject, payload, occurred_at, created_at)

@@ -1,6 +1,6 @@
-// Package pg is how a service talks to its PostgreSQL database: a pool with
-// cached prepared statements, reads in one round trip, transactions that know
-// their tenant, migrations, and the one place where SQLSTATEs become faults.
+// Package pg connects a service to its PostgreSQL database: a pool with cached prepared
+// statements, reads in one round trip, transactions that know their tenant, migrations,
+// and the one place where SQLSTATEs become faults.
 //
 // Every statement runs under a Scope, which is the company that the caller may
 // see. It travels as the transaction-local setting app.company_id, and the row

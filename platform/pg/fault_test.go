@@ -47,6 +47,7 @@ func TestFault(t *testing.T) {
 }
 
 func TestFaultOfConstraints(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()

@@ -3,14 +3,9 @@ package pg_test
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
@@ -111,98 +106,4 @@ func one[T any](t *testing.T, db *pg.DB, s pg.Scope, sql string, args ...any) T 
 		t.Fatal(err)
 	}
 	return v
-}
-
-// proxy stands between a pool and the server: it counts round trips and can
-// refuse or cut connections.
-type proxy struct {
-	listener net.Listener
-	server   string
-	refuse   atomic.Int64 // so many connections are closed at once
-	accepted atomic.Int64
-	turns    atomic.Int64 // times the client spoke after the server had
-
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
-// throughProxy returns a proxy and rawURL rewritten to pass it.
-func throughProxy(t *testing.T, rawURL string) (*proxy, string) {
-	t.Helper()
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{listener: l, server: u.Host}
-	var running sync.WaitGroup
-	running.Go(func() { p.serve(&running) })
-	t.Cleanup(func() {
-		l.Close()
-		p.cut()
-		running.Wait()
-	})
-	u.Host = l.Addr().String()
-	return p, u.String()
-}
-
-func (p *proxy) serve(running *sync.WaitGroup) {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		p.accepted.Add(1)
-		if p.refuse.Add(-1) >= 0 {
-			client.Close()
-			continue
-		}
-		server, err := net.DialTimeout("tcp", p.server, 5*time.Second)
-		if err != nil {
-			client.Close()
-			continue
-		}
-		p.mu.Lock()
-		p.conns = append(p.conns, client, server)
-		p.mu.Unlock()
-		var serverSpoke atomic.Bool
-		running.Go(func() {
-			pipe(server, client, func() {
-				if serverSpoke.Swap(false) {
-					p.turns.Add(1)
-				}
-			})
-		})
-		running.Go(func() { pipe(client, server, func() { serverSpoke.Store(true) }) })
-	}
-}
-
-func pipe(to, from net.Conn, heard func()) {
-	defer to.Close()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buf)
-		if n > 0 {
-			heard()
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// cut ends all connections without a word, as a crashed host does.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.conns {
-		c.Close()
-	}
-	p.conns = nil
 }

@@ -33,6 +33,7 @@ func with(name, sql string) pg.Migrations {
 
 // Invariant 6.
 func TestMigrationRace(t *testing.T) {
+	t.Parallel()
 	ownerURL, appURL := testkit.EmptyDB(t)
 	const racers = 3
 	var all sync.WaitGroup
@@ -59,6 +60,7 @@ func TestMigrationRace(t *testing.T) {
 }
 
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	t.Run("a second run changes nothing, and new migrations come on top", func(t *testing.T) {
 		ownerURL, appURL := testkit.DBURLs(t, things())
 		if err := pg.Migrate(t.Context(), ownerURL, things()); err != nil {
@@ -171,6 +173,7 @@ func TestMigrate(t *testing.T) {
 
 // Invariant 7, and the second half of 3.
 func TestCheckSchema(t *testing.T) {
+	t.Parallel()
 	newer := with("0003_more.sql", `create table more (id integer primary key);`)
 	t.Run("a database behind the binary is refused", func(t *testing.T) {
 		err := pg.CheckSchema(t.Context(), testkit.DB(t, things()), newer)
@@ -204,29 +207,30 @@ func TestCheckSchema(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	t.Run("it waits for a server that is starting", func(t *testing.T) {
-		p, proxied := throughProxy(t, appURL)
-		p.refuse.Store(2)
+		p, proxied := testkit.NewProxy(t, appURL)
+		p.Refuse.Store(2)
 		open(t, proxied, pg.Config{})
-		if n := p.accepted.Load(); n < 3 {
+		if n := p.Accepted.Load(); n < 3 {
 			t.Fatalf("%d connections were made", n)
 		}
 	})
 	t.Run("it gives up when its time is over", func(t *testing.T) {
-		p, proxied := throughProxy(t, appURL)
-		p.refuse.Store(1 << 30)
+		p, proxied := testkit.NewProxy(t, appURL)
+		p.Refuse.Store(1 << 30)
 		_, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(proxied), StartTimeout: 200 * time.Millisecond}, testkit.Log(t))
 		if err == nil || !strings.Contains(err.Error(), "did not answer within 200ms") {
 			t.Fatal(err)
 		}
-		if p.accepted.Load() < 2 {
+		if p.Accepted.Load() < 2 {
 			t.Fatal("it tried once")
 		}
 	})
 	t.Run("it stops waiting when its caller does", func(t *testing.T) {
-		p, proxied := throughProxy(t, appURL)
-		p.refuse.Store(1 << 30)
+		p, proxied := testkit.NewProxy(t, appURL)
+		p.Refuse.Store(1 << 30)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		if _, err := pg.Open(ctx, pg.Config{URL: config.Secret(proxied)}, testkit.Log(t)); !errors.Is(err, context.DeadlineExceeded) {

@@ -19,6 +19,7 @@ import (
 )
 
 func TestReads(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -123,6 +124,7 @@ func TestReads(t *testing.T) {
 
 // A read's plan can be overtaken by a migration while connections are open.
 func TestReadsSurviveAMigration(t *testing.T) {
+	t.Parallel()
 	ownerURL, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -157,8 +159,9 @@ func TestReadsSurviveAMigration(t *testing.T) {
 }
 
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
-	p, proxied := throughProxy(t, appURL)
+	p, proxied := testkit.NewProxy(t, appURL)
 	db := open(t, proxied, pg.Config{})
 	company := id.New[id.Company]()
 	scope := pg.For(company)
@@ -195,11 +198,11 @@ func TestRoundTrips(t *testing.T) {
 			if err := c.use(); err != nil { // prepares
 				t.Fatal(err)
 			}
-			before := p.turns.Load()
+			before := p.Turns.Load()
 			if err := c.use(); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.turns.Load() - before; got != c.want {
+			if got := p.Turns.Load() - before; got != c.want {
 				t.Fatalf("took %d round trips", got)
 			}
 		})
@@ -207,6 +210,7 @@ func TestRoundTrips(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{StatementTimeout: 100 * time.Millisecond})
 	company := id.New[id.Company]()
@@ -266,6 +270,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestCollect(t *testing.T) {
+	t.Parallel()
 	db := testkit.DB(t, things())
 	r := prometheus.NewRegistry()
 	if err := errors.Join(db.Collect(r, "booking"), db.Collect(r, "pass")); err != nil {

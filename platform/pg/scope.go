@@ -1,7 +1,7 @@
 package pg
 
 import (
-	"encoding/hex"
+	"github.com/google/uuid"
 
 	"reservation.dev/platform/id"
 )
@@ -16,7 +16,7 @@ func For(company id.Company) Scope {
 	if company.IsZero() {
 		return Scope{}
 	}
-	return Scope{setting: uuidText(company)}
+	return Scope{setting: uuid.UUID(company).String()}
 }
 
 // AllCompanies lets statements touch every company's rows. It is for background
@@ -38,17 +38,3 @@ const readSQL = `select set_config('app.company_id', $1, true), set_config('tran
 // time that the reader of the stream takes.
 const streamSQL = `select set_config('app.company_id', $1, true), set_config('transaction_read_only', 'on', true),
 	set_config('statement_timeout', '0', true)`
-
-func uuidText(u [16]byte) string {
-	var b [36]byte
-	hex.Encode(b[0:8], u[0:4])
-	b[8] = '-'
-	hex.Encode(b[9:13], u[4:6])
-	b[13] = '-'
-	hex.Encode(b[14:18], u[6:8])
-	b[18] = '-'
-	hex.Encode(b[19:23], u[8:10])
-	b[23] = '-'
-	hex.Encode(b[24:36], u[10:16])
-	return string(b[:])
-}

@@ -20,6 +20,7 @@ import (
 // Invariant 1: whatever a user of the one connection did, the next one, who has
 // no scope, finds none.
 func TestConnectionsCarryNoCompany(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -132,6 +133,7 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 
 // Invariant 1 under load: many callers of many companies over few connections.
 func TestConcurrentCompaniesSeeTheirOwnRows(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{MaxConns: 4})
 	companies := make([]id.Company, 16)
@@ -181,6 +183,7 @@ func TestConcurrentCompaniesSeeTheirOwnRows(t *testing.T) {
 
 // Invariant 2.
 func TestScope(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	ours, theirs := id.New[id.Company](), id.New[id.Company]()
@@ -266,6 +269,7 @@ func TestScope(t *testing.T) {
 
 // Invariant 3.
 func TestApplicationRoleHasNoPowerOverTheSchema(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -316,6 +320,7 @@ func TestApplicationRoleHasNoPowerOverTheSchema(t *testing.T) {
 
 // The policy costs one evaluation a query, and leaves the indexes to the query.
 func TestPolicyIsEvaluatedOncePerQuery(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()

@@ -92,6 +92,7 @@ func (s *tlsServer) exec(t *testing.T, statement string) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	ca, other := mtlstest.NewCA(t, "the database's"), mtlstest.NewCA(t, "another")
 	s := startTLS(t, ca)
 	trusted, wrong := filepath.Join(t.TempDir(), "ca.crt"), filepath.Join(t.TempDir(), "wrong.crt")
@@ -163,6 +164,7 @@ func write(t *testing.T, path string, text []byte) {
 
 // TestRotation replaces the database's authority and the part's role under load.
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	old, next := mtlstest.NewCA(t, "old"), mtlstest.NewCA(t, "next")
 	s := startTLS(t, old)
 	authorities, urlFile := filepath.Join(t.TempDir(), "ca.crt"), filepath.Join(t.TempDir(), "url")

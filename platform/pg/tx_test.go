@@ -17,6 +17,7 @@ import (
 )
 
 func TestInTx(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -90,6 +91,7 @@ func TestInTx(t *testing.T) {
 
 // Invariant 4.
 func TestAfterCommit(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
@@ -134,6 +136,7 @@ func TestAfterCommit(t *testing.T) {
 
 // Invariant 5.
 func TestInTxRepeatsWhatLostARace(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{MaxConns: 10})
 	scope := pg.AllCompanies()
@@ -238,8 +241,9 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 // Invariant 5, the other side: a lost connection is only made good where
 // nothing can have happened.
 func TestLostConnections(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
-	p, proxied := throughProxy(t, appURL)
+	p, proxied := testkit.NewProxy(t, appURL)
 	db := open(t, proxied, pg.Config{MaxConns: 3})
 	company := id.New[id.Company]()
 	scope := pg.For(company)
@@ -271,7 +275,7 @@ func TestLostConnections(t *testing.T) {
 	} {
 		t.Run(name+" does not notice that all idle connections died", func(t *testing.T) {
 			warm(t)
-			p.cut()
+			p.Cut()
 			if err := use(); err != nil {
 				t.Fatal(err)
 			}
@@ -281,7 +285,7 @@ func TestLostConnections(t *testing.T) {
 		runs := 0
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			runs++
-			p.cut()
+			p.Cut()
 			return add(company, 2, "two")(ctx, tx)
 		})
 		if runs != 1 || !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
@@ -289,9 +293,9 @@ func TestLostConnections(t *testing.T) {
 		}
 	})
 	t.Run("a server that is away makes every use fail as one to try later", func(t *testing.T) {
-		p.refuse.Store(1 << 30)
-		defer p.refuse.Store(0)
-		p.cut()
+		p.Refuse.Store(1 << 30)
+		defer p.Refuse.Store(0)
+		p.Cut()
 		for _, err := range []error{
 			db.Ping(t.Context()),
 			db.Read(t.Context(), scope, pg.Query{SQL: selectThings, Scan: drain}),
@@ -310,6 +314,7 @@ func TestLostConnections(t *testing.T) {
 }
 
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()

@@ -1,5 +1,5 @@
-// Package privacy is what the services have in common where a customer asks for
-// their data, or to be forgotten. docs/adr/0011-erasure.md has the why.
+// Package privacy holds what the services share to export the data of a customer and to
+// erase it. docs/adr/0011-erasure.md says why it works as it does.
 //
 //	customer: EraseCustomer ──commit──▶ customer_erased, round 1
 //	each service: Participant ── erases, waits for its outbox ──▶ customer_data_erased, round 1

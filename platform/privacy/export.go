@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/fault"
@@ -125,8 +125,8 @@ func (c *Collection) name(object map[string]any, in string) {
 				key = in + member
 			}
 			if f := c.Names[key]; f != nil {
-				if u, err := parseUUID(v); err == nil {
-					object[member] = f(u)
+				if u, err := uuid.Parse(v); err == nil {
+					object[member] = f(id.UUID(u))
 				}
 			}
 		case map[string]any:
@@ -140,13 +140,4 @@ func (c *Collection) name(object map[string]any, in string) {
 		}
 	}
 	delete(object, "company_id")
-}
-
-// parseUUID reads a uuid as PostgreSQL writes it in JSON.
-func parseUUID(text string) (id.UUID, error) {
-	var u pgtype.UUID
-	if err := u.Scan(text); err != nil {
-		return id.UUID{}, err
-	}
-	return id.UUID(u.Bytes), nil
 }

@@ -1,6 +1,5 @@
-// Package rpc is the one place that builds gRPC servers and clients: who may
-// call what, what a caller is told when it fails, and what travels beside a
-// call.
+// Package rpc builds gRPC servers and clients, so that access checks, errors, metadata
+// and metrics are the same in every part.
 //
 //	metadata             in, by the server              out, by the client
 //	authorization        verified, put into ctx         the caller's token, or a Source's (As)

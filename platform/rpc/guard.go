@@ -29,9 +29,10 @@ const (
 	mdIdempotency   = "idempotency-key"
 )
 
+// The longest identifiers that a caller may give, in bytes.
 const (
-	maxRequestID      = 128
-	maxIdempotencyKey = 255
+	MaxRequestID      = 128
+	MaxIdempotencyKey = 255
 )
 
 // guard stands before every method of a server.
@@ -89,7 +90,7 @@ func hasOne(claims *token.Claims, scopes string) bool {
 // The context has a request id in either case.
 func (g *guard) admit(ctx context.Context, method string) (context.Context, error) {
 	in := identity{requestID: single(ctx, mdRequestID)}
-	if !sane(in.requestID, maxRequestID) {
+	if !IsVisibleASCII(in.requestID, MaxRequestID) {
 		in.requestID = id.NewUUID().String()
 	}
 	if err := g.callers.admit(ctx, method); err != nil {
@@ -115,7 +116,7 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	if len(key) == 0 || g.idempotency == nil {
 		return ctx, nil
 	}
-	if len(key) > 1 || !sane(key[0], maxIdempotencyKey) {
+	if len(key) > 1 || !IsVisibleASCII(key[0], MaxIdempotencyKey) {
 		return ctx, fault.InvalidParameter(mdIdempotency, "format", "must be 1 to 255 visible ASCII characters")
 	}
 	return g.idempotency(ctx, key[0], claims.Subject), nil
@@ -244,8 +245,8 @@ func single(ctx context.Context, key string) string {
 	return ""
 }
 
-// sane reports whether s has 1 to most visible ASCII characters.
-func sane(s string, most int) bool {
+// IsVisibleASCII reports whether s has 1 to most visible ASCII characters.
+func IsVisibleASCII(s string, most int) bool {
 	if s == "" || len(s) > most {
 		return false
 	}

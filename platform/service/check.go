@@ -61,7 +61,7 @@ func readSettings(p Part, env config.Env) (Process, []string, error) {
 		_, err := mtls.Open(proc.TLS, slog.New(slog.DiscardHandler))
 		faults = append(faults, err)
 	}
-	warnings := config.Misspelt(env, append(config.Names(groups...), config.Names(&Owner{})...))
+	warnings := config.Unknown(env, append(config.Names(groups...), config.Names(&Owner{})...))
 	if proc.Stage == Production {
 		for _, group := range groups {
 			faults = append(faults, config.CheckProduction(env, group))
@@ -76,7 +76,7 @@ func readSettings(p Part, env config.Env) (Process, []string, error) {
 func checkAddresses(env config.Env, groups []any) []error {
 	var faults []error
 	for _, group := range groups {
-		for _, s := range Settings(group) {
+		for _, s := range config.Settings(group) {
 			value := env.Value(s.Name)
 			if value == "" || !strings.HasSuffix(s.Name, "_ADDR") || strings.HasPrefix(value, "dns:") || strings.HasPrefix(value, "unix:") {
 				continue // dns:///booking:9090 and unix:/run/booking are gRPC's business
@@ -120,7 +120,7 @@ func (p Process) openTLS(log *slog.Logger) (*mtls.Files, error) {
 func plainConnections(env config.Env, proc Process, groups []any) []string {
 	var warnings []string
 	for _, group := range groups {
-		for _, s := range Settings(group) {
+		for _, s := range config.Settings(group) {
 			value := env.Value(s.Name)
 			if value == "" {
 				value = s.Default

@@ -3,8 +3,9 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 )
@@ -60,10 +61,7 @@ func (h *Health) Check(name string, check func(context.Context) error) {
 func (h *Health) Ready(ctx context.Context) map[string]string {
 	h.mu.Lock()
 	reasons := map[string]string{}
-	checks := make(map[string]func(context.Context) error, len(h.checks))
-	for name, check := range h.checks {
-		checks[name] = check
-	}
+	checks := maps.Clone(h.checks)
 	if h.leaving {
 		reasons["end"] = "asked to end"
 	}
@@ -101,10 +99,7 @@ func (h *Health) serveReady(w http.ResponseWriter, r *http.Request) {
 	if len(reasons) > 0 {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	names := make([]string, 0, len(reasons))
-	for name := range reasons {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	names := slices.AppendSeq([]string{}, maps.Keys(reasons)) // [] in JSON, not null
+	slices.Sort(names)
 	_ = json.NewEncoder(w).Encode(map[string]any{"ready": len(reasons) == 0, "waiting_for": names, "reasons": reasons})
 }

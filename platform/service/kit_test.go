@@ -8,11 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -129,7 +126,7 @@ type running struct {
 	t     testing.TB
 	env   config.Env
 	nats  *testkit.NATSServer
-	gate  *gate
+	proxy *testkit.Proxy
 	bus   *bus.Bus
 	key   ed25519.PrivateKey
 	stop  context.CancelFunc
@@ -143,7 +140,7 @@ func prepare(t testing.TB) *running {
 	t.Helper()
 	_, appURL := testkit.DBURLs(t, schema())
 	r := &running{t: t, nats: testkit.NewNATSServer(t), done: make(chan struct{}), key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}
-	r.gate, appURL = throughGate(t, appURL)
+	r.proxy, appURL = testkit.NewProxy(t, appURL)
 	r.env = config.Env{
 		"DATABASE_URL": appURL, "NATS_URL": r.nats.URL(), "GRPC_ADDR": freeAddr(t), "ADMIN_ADDR": freeAddr(t), "LOG_LEVEL": "error",
 	}
@@ -261,76 +258,13 @@ func (r *running) get(path string) (int, string, error) {
 	return res.StatusCode, string(body), err
 }
 
-// gate stands before PostgreSQL and can be shut.
-type gate struct {
-	server string
-	shut   atomic.Bool
-
-	mu    sync.Mutex
-	conns []net.Conn
+// loseDatabase cuts the connections to the database and refuses others.
+func (r *running) loseDatabase() {
+	r.proxy.Refuse.Store(1 << 30)
+	r.proxy.Cut()
 }
 
-// throughGate returns a gate and rawURL rewritten to pass it.
-func throughGate(t testing.TB, rawURL string) (*gate, string) {
-	t.Helper()
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &gate{server: u.Host}
-	var open sync.WaitGroup
-	open.Go(func() { g.serve(l, &open) })
-	t.Cleanup(func() {
-		l.Close()
-		g.close()
-		open.Wait()
-	})
-	u.Host = l.Addr().String()
-	return g, u.String()
-}
-
-func (g *gate) serve(l net.Listener, open *sync.WaitGroup) {
-	for {
-		client, err := l.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", g.server)
-		if err != nil || g.shut.Load() {
-			client.Close()
-			if server != nil {
-				server.Close()
-			}
-			continue
-		}
-		g.mu.Lock()
-		g.conns = append(g.conns, client, server)
-		g.mu.Unlock()
-		for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
-			open.Go(func() {
-				defer pair[0].Close()
-				_, _ = io.Copy(pair[0], pair[1])
-			})
-		}
-	}
-}
-
-// close ends all connections and takes no more.
-func (g *gate) close() {
-	g.shut.Store(true)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, c := range g.conns {
-		c.Close()
-	}
-	g.conns = nil
-}
-
-func (g *gate) open() { g.shut.Store(false) }
+func (r *running) regainDatabase() { r.proxy.Refuse.Store(0) }
 
 func freeAddr(t testing.TB) string {
 	t.Helper()

@@ -117,7 +117,7 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	}
 	defer flush()
 
-	SpendMemory()
+	TuneGarbageCollection()
 	metrics := telemetry.Registry()
 	health := NewHealth()
 	admin, err := ListenAdmin(proc.AdminAddr, health, metrics)

@@ -44,19 +44,19 @@ func TestReadinessFollowsWhatThePartNeeds(t *testing.T) {
 		t.Errorf("when it is ready gRPC's health is %s", got)
 	}
 
-	r.gate.close()
+	r.loseDatabase()
 	r.awaits("sample database")
-	r.gate.open()
+	r.regainDatabase()
 	r.awaits()
 
 	r.nats.Stop(t)
 	r.awaits() // it serves without NATS
-	r.gate.close()
+	r.loseDatabase()
 	r.awaits("sample database")
 	if code, body, err := r.get("/livez"); code != 200 || body != "alive\n" || err != nil {
 		t.Errorf("liveness touches a dependency: %d %q, %v", code, body, err)
 	}
-	r.gate.open()
+	r.regainDatabase()
 	r.nats.Start(t)
 	r.awaits()
 
@@ -319,7 +319,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 	})
 	t.Run("where PostgreSQL does not answer", func(t *testing.T) {
 		r := prepare(t)
-		r.gate.close()
+		r.loseDatabase()
 		r.env["DATABASE_START_TIMEOUT"] = "50ms"
 		r.start(newSample().part())
 		if err := r.wait(); err == nil || strings.Contains(err.Error(), "testkit_app:testkit") {

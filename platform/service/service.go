@@ -1,6 +1,5 @@
-// Package service is the one place that builds a part of the platform: its
-// command line, its lifecycle, its admin port, and the wiring that every gRPC
-// service repeats. A part is a value; it runs alone in a process of its own
+// Package service builds a part of the platform, so that every part has the same command
+// line, lifecycle, admin port and wiring. A part is a value; it runs alone in a process of its own
 // (Main) or beside others in one process (deploy/standalone).
 //
 //	process:    Main(part) ── settings, logger, signals, admin port ──▶ part.Run(ctx, host)

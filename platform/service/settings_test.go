@@ -28,16 +28,16 @@ type allSettings struct {
 }
 
 func TestSettings(t *testing.T) {
-	got := map[string]Setting{}
+	got := map[string]config.Setting{}
 	var names []string
-	for _, s := range Settings(&allSettings{}) {
+	for _, s := range config.Settings(&allSettings{}) {
 		got[s.Name] = s
 		names = append(names, s.Name)
 		if s.About == "" {
 			t.Errorf("%s is not explained", s.Name)
 		}
 	}
-	for name, want := range map[string]Setting{
+	for name, want := range map[string]config.Setting{
 		"GRPC_ADDR":             {Default: "127.0.0.1:9090"},
 		"SHUTDOWN_DRAIN":        {Default: "10s"},
 		"DATABASE_MAX_CONNS":    {Default: "8"},
@@ -69,7 +69,7 @@ func TestPrintSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-		if len(lines) != len(Settings(allSettings{}))+1 {
+		if len(lines) != len(config.Settings(allSettings{}))+1 {
 			t.Errorf("%d lines:\n%s", len(lines), &out)
 		}
 		find := func(name string) string {

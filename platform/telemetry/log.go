@@ -1,5 +1,5 @@
-// Package telemetry makes what a process is watched by: its logger, its traces
-// and its metrics. Without settings it logs JSON and traces nothing.
+// Package telemetry sets up the logs, the traces and the metrics of a process. Without
+// settings it logs JSON and traces nothing.
 package telemetry
 
 import (

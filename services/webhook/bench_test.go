@@ -56,7 +56,7 @@ func production() Delivery {
 }
 
 // spendMemory is what the service's process does, too.
-var spendMemory = sync.OnceFunc(service.SpendMemory)
+var spendMemory = sync.OnceFunc(service.TuneGarbageCollection)
 
 func cpu(who int) time.Duration {
 	var u syscall.Rusage

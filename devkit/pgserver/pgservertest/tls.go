@@ -1,6 +1,7 @@
 //go:build unix
 
-// Package pgservertest has a private PostgreSQL server do what tests want of it.
+// Package pgservertest turns on TLS in a private PostgreSQL server, for tests of
+// connections to databases.
 package pgservertest
 
 import (

@@ -1,0 +1,105 @@
+package testkit
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Proxy stands between a test and a server: it counts round trips and can refuse or cut
+// connections.
+type Proxy struct {
+	Refuse   atomic.Int64 // how many of the next connections are closed at once
+	Accepted atomic.Int64 // connections
+	Turns    atomic.Int64 // times the client spoke after the server had
+
+	listener net.Listener
+	server   string
+
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// NewProxy returns a proxy, and rawURL rewritten to pass it.
+func NewProxy(t testing.TB, rawURL string) (*Proxy, string) {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{listener: l, server: u.Host}
+	var running sync.WaitGroup
+	running.Go(func() { p.serve(&running) })
+	t.Cleanup(func() {
+		l.Close()
+		p.Cut()
+		running.Wait()
+	})
+	u.Host = l.Addr().String()
+	return p, u.String()
+}
+
+func (p *Proxy) serve(running *sync.WaitGroup) {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.Accepted.Add(1)
+		if p.Refuse.Add(-1) >= 0 {
+			client.Close()
+			continue
+		}
+		server, err := net.DialTimeout("tcp", p.server, 5*time.Second)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		var serverSpoke atomic.Bool
+		running.Go(func() {
+			pipe(server, client, func() {
+				if serverSpoke.Swap(false) {
+					p.Turns.Add(1)
+				}
+			})
+		})
+		running.Go(func() { pipe(client, server, func() { serverSpoke.Store(true) }) })
+	}
+}
+
+func pipe(to, from net.Conn, heard func()) {
+	defer to.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			heard()
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Cut ends all connections without a word, as a crashed host does.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is one line of a settings table.
+type Setting struct {
+	Name, Default, About string
+	Required             bool
+}
+
+// Settings lists what a settings struct reads from the environment, sections included,
+// in the order of their fields. The default of a secret is hidden.
+func Settings(v any) []Setting {
+	var all []Setting
+	for _, f := range fields(reflect.ValueOf(v), "") {
+		if f.value.Type() == reflect.TypeFor[Secret]() {
+			f.Default = Secret(f.Default).String()
+		}
+		all = append(all, f.Setting)
+	}
+	return all
+}
+
+// Names returns the variables that the settings structs read.
+func Names(structs ...any) []string {
+	var names []string
+	for _, v := range structs {
+		for _, s := range Settings(v) {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// field is a setting and the field of a struct that it fills.
+type field struct {
+	Setting
+	value reflect.Value
+}
+
+func fields(v reflect.Value, prefix string) []field {
+	v = reflect.Indirect(v)
+	var all []field
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag
+		name, options, _ := strings.Cut(tag.Get("env"), ",")
+		if name != "" {
+			s := Setting{Name: prefix + name, Default: tag.Get("envDefault"), About: tag.Get("doc"), Required: options == "required"}
+			all = append(all, field{s, v.Field(i)})
+		} else if v.Field(i).Kind() == reflect.Struct {
+			all = append(all, fields(v.Field(i), prefix+tag.Get("envPrefix"))...)
+		}
+	}
+	return all
+}
+
+// read fills the field from e, or with its default. A library would do, but its errors
+// name the field of the struct and not the variable.
+func (f field) read(e Env) error {
+	text, given, err := e.lookup(f.Name)
+	switch {
+	case given:
+		if err = set(f.value, text); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("%s is %q, want %w", f.Name, text, err)
+	case err == nil && f.Required:
+		err = fmt.Errorf("%s is required", f.Name)
+	}
+	if wrong := set(f.value, f.Default); wrong != nil {
+		return fmt.Errorf("%s has a wrong default: want %w", f.Name, wrong)
+	}
+	return err
+}
+
+// set parses text into v; an empty text leaves v as it is. The error says what v wants.
+func set(v reflect.Value, text string) error {
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok && text != "" {
+		return u.UnmarshalText([]byte(text))
+	}
+	switch {
+	case text == "":
+	case v.Kind() == reflect.String:
+		v.SetString(text)
+	case v.Type() == reflect.TypeFor[time.Duration]():
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return errors.New("a duration such as 500ms, 30s or 24h")
+		}
+		v.SetInt(int64(d))
+	case v.Kind() == reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New("a whole number")
+		}
+		v.SetInt(int64(n))
+	case v.Kind() == reflect.Slice:
+		return setList(v, strings.Split(text, ","))
+	default:
+		return fmt.Errorf("a setting of another type than %s", v.Type())
+	}
+	return nil
+}
+
+// setList parses the items of a list into v.
+func setList(v reflect.Value, items []string) error {
+	list := reflect.MakeSlice(v.Type(), len(items), len(items))
+	for i, item := range items {
+		if err := set(list.Index(i), item); err != nil {
+			return err
+		}
+	}
+	v.Set(list)
+	return nil
+}

@@ -1,0 +1,43 @@
+package docs
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestProgramsLinkNoTestTools compares what the programs link of devkit with what
+// CONTRIBUTING.md allows: the standalone program starts a PostgreSQL server, and both it
+// and the command line give receivers of webhooks on this machine a certificate.
+func TestProgramsLinkNoTestTools(t *testing.T) {
+	t.Parallel()
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`,
+		"./services/...", "./gateway-a/...", "./gateway-b/...", "./deploy/standalone/...")
+	list.Dir = "../.."
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := 0
+	linked := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		packages := strings.Fields(line)
+		programs++
+		for _, p := range packages[1:] {
+			if strings.HasPrefix(p, "reservation.dev/devkit/") {
+				linked[packages[0]] = append(linked[packages[0]], strings.TrimPrefix(p, "reservation.dev/devkit/"))
+			}
+		}
+		slices.Sort(linked[packages[0]])
+	}
+	want := map[string][]string{
+		"reservation.dev/deploy/standalone":                  {"localca", "pgserver"},
+		"reservation.dev/services/reservectl/cmd/reservectl": {"localca"},
+	}
+	if diff := cmp.Diff(want, linked); diff != "" || programs < 10 {
+		t.Errorf("of %d programs (- allowed, + linked):\n%s", programs, diff)
+	}
+}
