@@ -23,6 +23,7 @@ func TestInterfaceA(t *testing.T) {
 	w := newWorld(t)
 	t.Run("http", w.testHTTP)
 	t.Run("token", w.testToken)
+	t.Run("token, refused", w.testTokenRefused)
 	t.Run("oauth2", w.testOAuth2)
 	t.Run("throttle", w.testThrottle)
 	t.Run("access", w.testAccess)
