@@ -36,15 +36,24 @@ build: ## build bin/standalone, bin/reservectl and every part
 	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl $(PARTS:%=./%)
 
 .PHONY: test
-test: vet modules unit ## everything that CI runs, on a fresh machine too
+test: vet unit end-to-end ## before a push: format, vet and all tests but the slow ones, on a fresh machine too
 
 .PHONY: unit
-unit: postgres chromium ## all tests, with the race detector
-	go test -race -timeout 15m $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
-	go test -race -timeout 25m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
+unit: postgres ## the tests of packages, with the race detector, but the slow ones
+	go test -race -vet=off -timeout 15m -skip '^TestSlow' $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
+
+# The tests of test/ drive programs that are built without the race detector. Go's
+# cache of results does not see these programs.
+.PHONY: end-to-end
+end-to-end: postgres chromium ## the tests of test/, but the slow ones
+	go test -vet=off -timeout 15m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...
+
+.PHONY: test-slow
+test-slow: postgres chromium ## the tests called TestSlow…: long faults, all pages in all fonts, plans of queries over many rows
+	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestSlow' $(MODULES)))))
 
 .PHONY: check
-check: generated lint modules ## before a commit: generated code is current, linters pass, modules build alone
+check: generated lint ## before a commit: generated code is current, linters pass
 
 .PHONY: generate
 generate: $(TOOLS)/generators ## generate Go from proto/
@@ -78,13 +87,9 @@ lint-openapi: $(OPENAPI)/installed ## what Redocly CLI and Spectral find in both
 	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml gateway-a/openapi.yaml gateway-b/openapi.yaml
 
 .PHONY: vet
-vet: ## format, and what go vet finds
+vet: ## format, and what go vet finds in each module without the workspace
 	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
-	go vet $(filter-out ./proto/...,$(PACKAGES))
-
-.PHONY: modules
-modules: ## every module builds without the workspace
-	@for m in $(MODULES); do echo "go build $$m"; GOWORK=off go build -C $$m ./...; done
+	@for m in $(MODULES); do echo "go vet $$m"; GOWORK=off go vet -C $$m ./...; done
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
@@ -160,7 +165,7 @@ chart-files: ## copy the rules and dashboards of deploy/observability into the c
 .PHONY: pictures
 pictures: postgres chromium ## take the pictures of the dashboard in docs/pictures
 	@mkdir -p docs/pictures
-	go test -count=1 -timeout 10m -run TestPictures ./test/browser -pictures $(CURDIR)/docs/pictures
+	go test -count=1 -timeout 10m -run TestSlowPictures ./test/browser -pictures $(CURDIR)/docs/pictures
 
 .PHONY: clean
 clean: ## remove what was built; data in .run stays

@@ -31,9 +31,9 @@ const (
 	room = 48 << 20
 )
 
-// TestMemory holds the list of all customers to memory that does not depend on
+// TestSlowMemory holds the list of all customers to memory that does not depend on
 // how many there are.
-func TestMemory(t *testing.T) {
+func TestSlowMemory(t *testing.T) {
 	cluster := harness.StartCluster(t, harness.ClusterOptions{Durable: pgserver.Fast})
 	op := cluster.Operator(t)
 	peaks := map[int]map[string]int{}
