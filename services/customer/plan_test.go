@@ -112,7 +112,7 @@ func vacuum(t *testing.T, owner *pgx.Conn) {
 	})
 }
 
-func TestListPlans(t *testing.T) { // invariant 7
+func TestSlowListPlans(t *testing.T) { // invariant 7
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()})
 	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
 	if err != nil {

@@ -35,26 +35,17 @@ func guides() []string {
 // guideAddress is the address of the reader's own program in the guides.
 const guideAddress = "https://example.com/webhooks"
 
-// TestGuides follows every guide once.
-func TestGuides(t *testing.T) { followAll(t, guides()) }
-
-// TestSlowGuides follows every guide twice, before and after the others.
-func TestSlowGuides(t *testing.T) {
-	again := guides()
-	slices.Reverse(again)
-	followAll(t, append(guides(), again...))
-}
-
-// followAll follows guides, one after the other, against one platform.
-func followAll(t *testing.T, guides []string) {
-	t.Helper()
+// Every guide can be followed twice, before and after the others.
+func TestGuidesCanBeFollowedTwice(t *testing.T) {
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
 		// The guides explain the limit, and a reader does not follow four at once.
 		"DEMO": "on", "RATE_LIMIT": "1000",
 	}})
 	address := listen(t, filepath.Join(s.Dir, "webhook-ca.pem"))
 	dir := checkout(t, s)
-	for _, guide := range guides {
+	again := guides()
+	slices.Reverse(again)
+	for _, guide := range append(guides(), again...) {
 		t.Run(guide, func(t *testing.T) {
 			script := strings.ReplaceAll(guideScript(page(t, guide)), guideAddress, address)
 			follow(t, dir, script)
