@@ -38,19 +38,30 @@ build: ## build bin/standalone, bin/reservectl and every part
 .PHONY: test
 test: vet unit end-to-end ## before a push: format, vet and all tests but the slow ones, on a fresh machine too
 
-.PHONY: unit
-unit: postgres ## the tests of packages, with the race detector, but the slow ones
-	go test -race -vet=off -timeout 15m -skip '^TestSlow' $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
+# The slow tests are those called TestSlow…
+.PHONY: test-slow
+test-slow: race end-to-end-slow ## what CI runs in addition: the slow tests, and the packages with the race detector
 
-# The tests of test/ drive programs that are built without the race detector. Go's
-# cache of results does not see these programs.
+# UNITS are the packages of the product, SLOW_TESTS those of test/ that have slow tests.
+UNITS      := $(filter-out ./test/%,$(PACKAGES))
+SLOW_TESTS := $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestSlow' test))))
+
+.PHONY: unit
+unit: postgres ## the tests of the packages
+	go test -vet=off -timeout 15m -skip '^TestSlow' $(TESTFLAGS) $(UNITS)
+
+.PHONY: race
+race: postgres ## the tests of the packages with the race detector, slow ones too
+	go test -race -vet=off -timeout 25m $(TESTFLAGS) $(UNITS)
+
+# Go's cache of test results does not see the programs that the tests of test/ run.
 .PHONY: end-to-end
-end-to-end: postgres chromium ## the tests of test/, but the slow ones
+end-to-end: postgres chromium ## the tests of test/, which run the programs
 	go test -vet=off -timeout 15m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...
 
-.PHONY: test-slow
-test-slow: postgres chromium ## the tests called TestSlow…: long faults, all pages in all fonts, plans of queries over many rows
-	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestSlow' $(MODULES)))))
+.PHONY: end-to-end-slow
+end-to-end-slow: postgres chromium ## the slow tests of test/: long faults, every page in several fonts, linters
+	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(SLOW_TESTS)
 
 .PHONY: check
 check: generated lint ## before a commit: generated code is current, linters pass
