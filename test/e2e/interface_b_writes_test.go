@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // writable is a resource of Interface B that PUT changes, and single changes of
@@ -21,8 +22,8 @@ type writable struct {
 func (w writable) sendsBack(t *testing.T, c *caller) {
 	t.Helper()
 	read := c.do(t, http.StatusOK, http.MethodGet, w.path, nil)
-	if got := c.do(t, http.StatusOK, http.MethodPut, w.path, read); !reflect.DeepEqual(got, read) {
-		t.Errorf("sent back unchanged it is\n%v\nnot\n%v", got, read)
+	if diff := cmp.Diff(read, c.do(t, http.StatusOK, http.MethodPut, w.path, read)); diff != "" {
+		t.Errorf("sent back unchanged it is another one (-want +got):\n%s", diff)
 	}
 	for member, value := range w.changes {
 		body := maps.Clone(read)
@@ -33,17 +34,12 @@ func (w writable) sendsBack(t *testing.T, c *caller) {
 		}
 		c.do(t, http.StatusOK, http.MethodPut, w.path, object{member: read[member]})
 	}
-	if got := c.do(t, http.StatusOK, http.MethodGet, w.path, nil); !same(got, read) {
-		t.Errorf("changed and changed back it is\n%v\nnot\n%v", got, read)
+	got := c.do(t, http.StatusOK, http.MethodGet, w.path, nil)
+	delete(got, "updatedAt")
+	delete(read, "updatedAt")
+	if diff := cmp.Diff(read, got); diff != "" {
+		t.Errorf("changed and changed back it is another one (-want +got):\n%s", diff)
 	}
-}
-
-// same compares resources, except when they changed.
-func same(a, b object) bool {
-	a, b = maps.Clone(a), maps.Clone(b)
-	delete(a, "updatedAt")
-	delete(b, "updatedAt")
-	return reflect.DeepEqual(a, b)
 }
 
 // testSentBack sends back every resource that PUT changes.

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit/openapitest"
@@ -256,8 +257,8 @@ func location(t *testing.T, name string) *time.Location {
 // equal fails t unless got is want, member by member.
 func equal[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: got %v, want %v", what, got, want)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
