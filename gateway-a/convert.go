@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -18,8 +19,6 @@ const (
 	typeEventBooking = "event-booking"
 	typeEvent        = "event"
 	typeEventDate    = "event_date"
-	methodCard       = "CARD"
-	methodPass       = "PASS"
 	currencyCredits  = "CR"
 )
 
@@ -96,11 +95,11 @@ func payment(b *bookingv1.Booking) (*edgeav1.Payment, error) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
 		return &edgeav1.Payment{
-			Method: methodCard, Currency: p.Card.GetCurrency(),
+			Method: money.MethodCard, Currency: p.Card.GetCurrency(),
 			Base100GrossPrice: &p.Card.Gross, Base100NetPrice: &p.Card.Net,
 		}, nil
 	case *bookingv1.Booking_Pass:
-		return &edgeav1.Payment{Method: methodPass, Currency: currencyCredits, CreditsUsed: &p.Pass.CreditsUsed}, nil
+		return &edgeav1.Payment{Method: money.MethodPass, Currency: currencyCredits, CreditsUsed: &p.Pass.CreditsUsed}, nil
 	}
 	return nil, fmt.Errorf("booking %s: payment of type %T", b.GetId(), b.GetPayment())
 }

@@ -24,6 +24,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/ratelimit"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/service"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -138,7 +139,7 @@ func (g *gateway) do(r request) answer {
 
 // token returns a token with all scopes of Interface A.
 func (g *gateway) token() string {
-	return g.issuer.Client(g.company, "customers:read", "profile:read", "profile:write", "bookings:read")
+	return g.issuer.Client(g.company, scopes.InterfaceA()...)
 }
 
 // fakeCustomers answers as its fields say, and keeps what it was asked.

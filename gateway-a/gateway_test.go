@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -40,18 +42,30 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	}
 }
 
+func TestEveryScopeHasARoute(t *testing.T) { // invariant 1
+	t.Parallel()
+	used := map[string]bool{}
+	for _, r := range routes() {
+		used[r.Scope] = true
+	}
+	delete(used, "")
+	if got, want := slices.Sorted(maps.Keys(used)), slices.Sorted(slices.Values(scopes.InterfaceA())); !slices.Equal(got, want) {
+		t.Errorf("routes.go needs %v, a client can have %v", got, want)
+	}
+}
+
 func TestAccess(t *testing.T) { // invariant 1
 	g := newGateway(t)
 	paths := map[string]request{}
 	customerID := id.New[id.Customer]().String()
-	scopes := map[string]string{}
+	needed := map[string]string{}
 	for _, r := range routes() {
 		if r.Scope == "" {
 			continue
 		}
 		path := strings.NewReplacer("{id}", customerID, "{booking_id}", id.New[id.Transaction]().String()).Replace(r.Path)
 		paths[r.Method+" "+r.Path] = request{method: r.Method, path: path, body: map[bool]string{true: "not json"}[r.Method == http.MethodPut]}
-		scopes[r.Method+" "+r.Path] = r.Scope
+		needed[r.Method+" "+r.Path] = r.Scope
 	}
 	for name, r := range paths {
 		t.Run(name+" needs a token", func(t *testing.T) {
@@ -64,14 +78,14 @@ func TestAccess(t *testing.T) { // invariant 1
 			}
 		})
 		t.Run(name+" refuses an expired token", func(t *testing.T) {
-			r.token = g.issuer.Sign(token.Claims{Company: g.company, Scopes: []string{scopes[name]}, IssuedAt: time.Now().Add(-2 * time.Hour)})
+			r.token = g.issuer.Sign(token.Claims{Company: g.company, Scopes: []string{needed[name]}, IssuedAt: time.Now().Add(-2 * time.Hour)})
 			a := g.do(r)
 			if a.code != http.StatusUnauthorized || !strings.Contains(a.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
 				t.Errorf("got %d %v", a.code, a.header)
 			}
 		})
 		t.Run(name+" refuses the token of a service", func(t *testing.T) {
-			for _, scope := range []string{scopes[name], token.Admin} {
+			for _, scope := range []string{needed[name], token.Admin} {
 				r.token = g.issuer.Sign(token.Claims{
 					Subject: id.New[id.ServiceCredential]().String(), Kind: token.KindService, Company: g.company, Scopes: []string{scope},
 				})
@@ -82,16 +96,11 @@ func TestAccess(t *testing.T) { // invariant 1
 			}
 		})
 		t.Run(name+" names the missing scope", func(t *testing.T) {
-			var others []string
-			for _, scope := range []string{"customers:read", "profile:read", "profile:write", "bookings:read"} {
-				if scope != scopes[name] {
-					others = append(others, scope)
-				}
-			}
+			others := slices.DeleteFunc(scopes.InterfaceA(), func(scope string) bool { return scope == needed[name] })
 			r.token = g.issuer.Client(g.company, others...)
 			a := g.do(r)
-			if a.code != http.StatusForbidden || !strings.Contains(a.body, scopes[name]) ||
-				!strings.Contains(a.header.Get("WWW-Authenticate"), `scope="`+scopes[name]+`"`) {
+			if a.code != http.StatusForbidden || !strings.Contains(a.body, needed[name]) ||
+				!strings.Contains(a.header.Get("WWW-Authenticate"), `scope="`+needed[name]+`"`) {
 				t.Errorf("got %d %s %v", a.code, a.body, a.header)
 			}
 		})

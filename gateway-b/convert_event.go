@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/eventdates"
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -15,33 +16,20 @@ import (
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
-// The names of the booking service's values, in the order of their numbers from 1.
-func eventTypes() []string    { return []string{"class", "event", "workshop", "course", "appointment"} }
-func eventStatuses() []string { return []string{"draft", "published", "cancelled"} }
-func dateStatuses() []string  { return []string{"scheduled", "cancelled"} }
-
-// nameOf is the name of a value that is numbered from 1.
-func nameOf[T ~int32](names []string, v T) string {
-	if v < 1 || int(v) > len(names) {
-		return ""
-	}
-	return names[v-1]
-}
-
 func nullableInt(v *int32) *edgev1.NullableInt { return &edgev1.NullableInt{Value: v} }
 
 // event converts an event; its sums are over the dates to come at now.
 func event(e *bookingv1.Event, now time.Time) *edgebv1.Event {
 	out := &edgebv1.Event{
-		Id: e.GetId(), Title: e.GetTitle(), Description: e.GetDescription(), Type: nameOf(eventTypes(), e.GetType()),
-		Status: nameOf(eventStatuses(), e.GetStatus()), Timezone: e.GetTimezone(), Location: e.GetLocation(),
+		Id: e.GetId(), Title: e.GetTitle(), Description: e.GetDescription(), Type: enum.Name(e.GetType()),
+		Status: enum.Name(e.GetStatus()), Timezone: e.GetTimezone(), Location: e.GetLocation(),
 		FreeCancellationMinutes: nullableInt(e.FreeCancellationMinutes),
 		CreatedAt:               utc(e.GetCreatedAt()), UpdatedAt: utc(e.GetUpdatedAt()),
 	}
 	for _, d := range e.GetDates() {
 		out.Dates = append(out.Dates, &edgebv1.EventDate{
 			Id: d.GetId(), StartsAt: utc(d.GetStartsAt()), Duration: d.GetDurationMinutes(), Timezone: d.GetTimezone(),
-			Capacity: nullableInt(d.Capacity), SpotsTaken: d.GetBooked(), Status: nameOf(dateStatuses(), d.GetStatus()),
+			Capacity: nullableInt(d.Capacity), SpotsTaken: d.GetBooked(), Status: enum.Name(d.GetStatus()),
 		})
 	}
 	summarize(out, eventdates.Summarize(e.GetDates(), now))
@@ -81,8 +69,13 @@ func (f *faults) add(field, rule, phrase string) { f.Add(field, rule, phrase) }
 
 func (f *faults) err() error { return f.Err() }
 
-// enum reads a name of a service's value; absent: its zero.
-func enum[T ~int32](f *faults, field string, value *string, names []string) T {
+// value reads the name of an enum's value; absent: its zero.
+func value[E enum.Enum](f *faults, field string, name *string) E {
+	return choice[E](f, field, name, enum.Names[E]())
+}
+
+// choice reads one of names, which are numbered from 1; absent: 0.
+func choice[T ~int32](f *faults, field string, value *string, names []string) T {
 	if value == nil {
 		return 0
 	}
@@ -148,7 +141,7 @@ func newEvent(in *edgebv1.EventWrite) (*bookingv1.CreateEventRequest, map[string
 	var f faults
 	out := &bookingv1.CreateEventRequest{
 		Title: in.GetTitle(), Description: in.GetDescription(), Timezone: in.GetTimezone(), Location: in.GetLocation(),
-		Type: enum[bookingv1.EventType](&f, "type", in.Type, eventTypes()), Status: enum[bookingv1.EventStatus](&f, "status", in.Status, eventStatuses()),
+		Type: value[bookingv1.EventType](&f, "type", in.Type), Status: value[bookingv1.EventStatus](&f, "status", in.Status),
 	}
 	if free := in.GetFreeCancellationMinutes(); free != nil {
 		out.FreeCancellationMinutes = free.Value
@@ -275,7 +268,7 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 	var f faults
 	out := &bookingv1.UpdateEventRequest{
 		Title: in.Title, Description: in.Description, Timezone: in.Timezone, Location: in.Location,
-		Type: enum[bookingv1.EventType](&f, "type", in.Type, eventTypes()), Status: enum[bookingv1.EventStatus](&f, "status", in.Status, eventStatuses()),
+		Type: value[bookingv1.EventType](&f, "type", in.Type), Status: value[bookingv1.EventStatus](&f, "status", in.Status),
 	}
 	if free := in.GetFreeCancellationMinutes(); free != nil {
 		always := int32(-1)

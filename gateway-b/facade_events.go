@@ -18,10 +18,10 @@ func (f *facade) ListEvents(ctx context.Context, req *edgebv1.ListEventsRequest)
 	list := &bookingv1.ListEventsRequest{
 		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: bookingv1.EventOrder(p.sort), WithDates: true,
 	}
-	if list.Type, err = enumParameter[bookingv1.EventType]("type", req.Type, eventTypes()); err != nil {
+	if list.Type, err = enumParameter[bookingv1.EventType]("type", req.Type); err != nil {
 		return nil, err
 	}
-	if list.Status, err = enumParameter[bookingv1.EventStatus]("status", req.Status, eventStatuses()); err != nil {
+	if list.Status, err = enumParameter[bookingv1.EventStatus]("status", req.Status); err != nil {
 		return nil, err
 	}
 	if list.StartsFrom, err = instantParameter("startsFrom", req.StartsFrom); err != nil {

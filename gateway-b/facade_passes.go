@@ -4,22 +4,12 @@ import (
 	"context"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/enum"
+	"reservation.dev/platform/money"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
-
-// The names of the pass service's values, in the order of their numbers from 1.
-func validityUnits() []string { return []string{"day", "week", "month", "year"} }
-func passStatuses() []string  { return []string{"active", "archived"} }
-func customerPassStatuses() []string {
-	return []string{"active", "pending", "exhausted", "expired", "paused", "cancelled"}
-}
-
-// passPaymentMethods are the ways in which a pass can be paid, as in the description.
-func passPaymentMethods() []string {
-	return []string{"CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"}
-}
 
 // ListPasses is GET /passes.
 func (f *facade) ListPasses(ctx context.Context, req *edgebv1.ListPassesRequest) (*edgebv1.ListPassesResponse, error) {
@@ -27,7 +17,7 @@ func (f *facade) ListPasses(ctx context.Context, req *edgebv1.ListPassesRequest)
 	if err != nil {
 		return nil, err
 	}
-	status, err := enumParameter[passv1.PassTypeStatus]("status", req.Status, passStatuses())
+	status, err := enumParameter[passv1.PassTypeStatus]("status", req.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +53,11 @@ func (f *facade) CreatePass(ctx context.Context, req *edgebv1.CreatePassRequest)
 	var wrong faults
 	create := &passv1.CreatePassTypeRequest{
 		Title: in.GetTitle(), Description: in.GetDescription(), TotalUses: in.GetTotalUses(), ValidityCount: in.GetValidityCount(),
-		ValidityUnit: enum[passv1.ValidityUnit](&wrong, "validityUnit", in.ValidityUnit, validityUnits()), Price: in.GetPrice().GetMinor(),
+		ValidityUnit: value[passv1.ValidityUnit](&wrong, "validityUnit", in.ValidityUnit), Price: in.GetPrice().GetMinor(),
 		Currency: in.GetCurrency(), EligibleEventTypes: in.GetEligibleEventTypes().GetValues(),
 	}
 	wrong.notEmpty("currency", in.Currency)
-	if in.Status != nil && in.GetStatus() != passStatuses()[0] {
+	if in.Status != nil && in.GetStatus() != enum.Name(passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE) {
 		wrong.add("status", "enum", "must be active: a pass is made to be sold")
 	}
 	if err := wrong.err(); err != nil {
@@ -91,8 +81,8 @@ func (f *facade) UpdatePass(ctx context.Context, req *edgebv1.UpdatePassRequest)
 	var wrong faults
 	update := &passv1.UpdatePassTypeRequest{
 		Id: req.GetId(), Title: in.Title, Description: in.Description, TotalUses: in.TotalUses, ValidityCount: in.ValidityCount,
-		ValidityUnit: enum[passv1.ValidityUnit](&wrong, "validityUnit", in.ValidityUnit, validityUnits()), Currency: in.Currency,
-		Status: enum[passv1.PassTypeStatus](&wrong, "status", in.Status, passStatuses()), ExpectedVersion: edge.ExpectedVersion(ctx),
+		ValidityUnit: value[passv1.ValidityUnit](&wrong, "validityUnit", in.ValidityUnit), Currency: in.Currency,
+		Status: value[passv1.PassTypeStatus](&wrong, "status", in.Status), ExpectedVersion: edge.ExpectedVersion(ctx),
 	}
 	wrong.notEmpty("currency", in.Currency)
 	if err := wrong.err(); err != nil {
@@ -116,8 +106,8 @@ func (f *facade) UpdatePass(ctx context.Context, req *edgebv1.UpdatePassRequest)
 func passType(t *passv1.PassType) *edgebv1.Pass {
 	return &edgebv1.Pass{
 		Id: t.GetId(), Title: t.GetTitle(), Description: t.GetDescription(), TotalUses: t.GetTotalUses(), ValidityCount: t.GetValidityCount(),
-		ValidityUnit: nameOf(validityUnits(), t.GetValidityUnit()), Price: &edgev1.Amount{Minor: t.GetPrice()}, Currency: t.GetCurrency(),
-		EligibleEventTypes: t.GetEligibleEventTypes(), Status: nameOf(passStatuses(), t.GetStatus()),
+		ValidityUnit: enum.Name(t.GetValidityUnit()), Price: &edgev1.Amount{Minor: t.GetPrice()}, Currency: t.GetCurrency(),
+		EligibleEventTypes: t.GetEligibleEventTypes(), Status: enum.Name(t.GetStatus()),
 		CreatedAt: utc(t.GetCreatedAt()), UpdatedAt: utc(t.GetUpdatedAt()),
 	}
 }
@@ -128,7 +118,7 @@ func (f *facade) ListCustomerPasses(ctx context.Context, req *edgebv1.ListCustom
 	if err != nil {
 		return nil, err
 	}
-	status, err := enumParameter[passv1.CustomerPassStatus]("status", req.Status, customerPassStatuses())
+	status, err := enumParameter[passv1.CustomerPassStatus]("status", req.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +156,7 @@ func (f *facade) CreateCustomerPass(ctx context.Context, req *edgebv1.CreateCust
 		}
 	}
 	if payment := in.GetPayment(); payment != nil {
-		enum[int32](&wrong, "payment.method", payment.Method, passPaymentMethods())
+		choice[int32](&wrong, "payment.method", payment.Method, money.PassMethods())
 	}
 	if err := wrong.err(); err != nil {
 		return nil, err
@@ -196,7 +186,7 @@ func (f *facade) UpdateCustomerPass(ctx context.Context, req *edgebv1.UpdateCust
 	var wrong faults
 	update := &passv1.UpdateCustomerPassRequest{
 		Id: req.GetId(), ExpiryDate: in.ExpiryDate, RemainingUses: in.RemainingUses, Reason: in.GetReason(), ExpectedVersion: edge.ExpectedVersion(ctx),
-		Status: enum[passv1.CustomerPassStatus](&wrong, "status", in.Status, customerPassStatuses()),
+		Status: value[passv1.CustomerPassStatus](&wrong, "status", in.Status),
 	}
 	if err := wrong.err(); err != nil {
 		_, look := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()})
@@ -213,6 +203,6 @@ func (f *facade) UpdateCustomerPass(ctx context.Context, req *edgebv1.UpdateCust
 func customerPass(p *passv1.CustomerPass) *edgebv1.CustomerPass {
 	return &edgebv1.CustomerPass{
 		Id: p.GetId(), CustomerId: p.GetCustomerId(), PassId: p.GetPassTypeId(), RemainingUses: p.GetRemainingUses(),
-		StartDate: p.GetStartDate(), ExpiryDate: p.GetExpiryDate(), Status: nameOf(customerPassStatuses(), p.GetStatus()),
+		StartDate: p.GetStartDate(), ExpiryDate: p.GetExpiryDate(), Status: enum.Name(p.GetStatus()),
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/money"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
@@ -108,7 +110,7 @@ func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.Create
 		}
 	}
 	if payment := in.GetPayment(); payment != nil {
-		out.PaymentMethod = enum[bookingv1.PaymentMethod](&f, "payment.method", payment.Method, []string{methodCard, methodPass})
+		out.PaymentMethod = choice[bookingv1.PaymentMethod](&f, "payment.method", payment.Method, money.BookingMethods())
 		if out.GetPaymentMethod() == bookingv1.PaymentMethod_PAYMENT_METHOD_PASS {
 			out.CustomerPassId = identifier(payment.CustomerPassId)
 		}
@@ -159,13 +161,9 @@ func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegi
 const (
 	statusConfirmed = "confirmed"
 	statusCancelled = "cancelled"
-	methodCard      = "CARD"
-	methodPass      = "PASS"
 
 	reasonAlreadyCancelled = "ALREADY_CANCELLED"
 )
-
-func attendances() []string { return []string{"unknown", "checked_in", "no_show"} }
 
 // registration converts a booking. One paid by pass is free in the company's
 // currency.
@@ -180,11 +178,11 @@ func registration(r *bookingv1.Registration, currency string) *edgebv1.Registrat
 		EventDate: utc(b.GetStartsAt()), CustomerId: who.GetId(), CustomerEmail: who.GetEmail(),
 		CustomerName: strings.TrimSpace(who.GetFirstName() + " " + who.GetLastName()), Spots: b.GetSpaces(), Status: statusConfirmed,
 		TransactionId: r.GetTransactionId(), CreatedAt: utc(r.GetCreatedAt()), CancelledAt: &edgev1.NullableText{},
-		Attendance: nameOf(attendances(), b.GetAttendance()), Refunded: b.GetIsRefunded(),
+		Attendance: enum.Name(b.GetAttendance()), Refunded: b.GetIsRefunded(),
 		PassUsed: &edgev1.NullableText{}, DiscountCode: &edgev1.NullableText{}, TotalPaid: &edgev1.Amount{},
 	}
 	if out.GetAttendance() == "" {
-		out.Attendance = attendances()[0]
+		out.Attendance = enum.Name(bookingv1.Attendance_ATTENDANCE_UNKNOWN)
 	}
 	if b.GetIsCancelled() {
 		out.Status = statusCancelled
@@ -194,12 +192,12 @@ func registration(r *bookingv1.Registration, currency string) *edgebv1.Registrat
 	}
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
-		out.PaymentMethod, out.Currency, out.TotalPaid.Minor = methodCard, p.Card.GetCurrency(), p.Card.GetGross()
+		out.PaymentMethod, out.Currency, out.TotalPaid.Minor = money.MethodCard, p.Card.GetCurrency(), p.Card.GetGross()
 		if code := p.Card.GetDiscountCode(); code != "" {
 			out.DiscountCode.Value = &code
 		}
 	case *bookingv1.Booking_Pass:
-		out.PaymentMethod, out.Currency = methodPass, currency
+		out.PaymentMethod, out.Currency = money.MethodPass, currency
 		if pass := p.Pass.GetCustomerPassId(); pass != "" {
 			out.PassUsed.Value = &pass
 		}

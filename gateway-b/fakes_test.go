@@ -27,6 +27,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/ratelimit"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/service"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -157,15 +158,7 @@ func (g *gateway) do(r request) answer {
 }
 
 // token returns a token with all permissions.
-func (g *gateway) token() string { return g.issuer.Key(g.company, permissions()...) }
-
-func permissions() []string {
-	var all []string
-	for _, collection := range []string{"customers", "events", "registrations", "passes", "customer-passes"} {
-		all = append(all, collection+":read", collection+":write")
-	}
-	return all
-}
+func (g *gateway) token() string { return g.issuer.Key(g.company, scopes.InterfaceB()...) }
 
 // fakes answers every call with what was prepared for its answer's type, and keeps
 // what was asked.

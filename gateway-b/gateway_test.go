@@ -3,6 +3,7 @@ package gatewayb
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,8 +16,10 @@ import (
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/ratelimit"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -36,6 +39,32 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	slices.Sort(described)
 	if !slices.Equal(have, described) {
 		t.Errorf("routes.go has %v\nopenapi.yaml has %v", have, described)
+	}
+}
+
+// TestEnumsAreTheContract compares the names of values with the description's.
+func TestEnumsAreTheContract(t *testing.T) { // invariant 5
+	t.Parallel()
+	for name, values := range map[string][]string{
+		"EventType": enum.Names[bookingv1.EventType](), "EventStatus": enum.Names[bookingv1.EventStatus](),
+		"CustomerPassStatus": enum.Names[passv1.CustomerPassStatus](), "attendance": enum.Names[bookingv1.Attendance](),
+		"validityUnit": enum.Names[passv1.ValidityUnit](), "status": enum.Names[passv1.PassTypeStatus](),
+	} {
+		if want := name + ": { type: string, enum: [" + strings.Join(values, ", ") + "] }"; !strings.Contains(string(openapi), want) {
+			t.Errorf("openapi.yaml does not contain %q", want)
+		}
+	}
+}
+
+func TestEveryPermissionHasARoute(t *testing.T) { // invariant 1
+	t.Parallel()
+	used := map[string]bool{}
+	for _, r := range routes() {
+		used[r.Scope] = true
+	}
+	delete(used, "")
+	if got := slices.Sorted(maps.Keys(used)); !slices.Equal(got, scopes.InterfaceB()) {
+		t.Errorf("routes.go needs %v, a key can have %v", got, scopes.InterfaceB())
 	}
 }
 
@@ -73,7 +102,7 @@ func TestAccess(t *testing.T) { // invariant 1
 			}
 		})
 		t.Run(name+" names the missing permission", func(t *testing.T) {
-			others := slices.DeleteFunc(permissions(), func(p string) bool { return p == r.Scope })
+			others := slices.DeleteFunc(scopes.InterfaceB(), func(p string) bool { return p == r.Scope })
 			req.token = g.issuer.Key(g.company, others...)
 			a := g.do(req)
 			if a.code != http.StatusForbidden || !strings.Contains(a.body, `"code":"FORBIDDEN"`) || !strings.Contains(a.body, r.Scope) {
@@ -431,7 +460,7 @@ func TestRateLimit(t *testing.T) { // invariant 3
 		}
 	})
 	t.Run("is a key's own where it has one", func(t *testing.T) {
-		own := one.issuer.Sign(token.Claims{Kind: token.KindKey, Subject: "key_own", Company: one.company, Scopes: permissions(), RateLimit: 2})
+		own := one.issuer.Sign(token.Claims{Kind: token.KindKey, Subject: "key_own", Company: one.company, Scopes: scopes.InterfaceB(), RateLimit: 2})
 		for i := range 3 {
 			if a := one.do(request{method: "GET", path: "/customers", token: own}); (a.code == 429) != (i == 2) || a.header.Get("RateLimit-Limit") != "2" {
 				t.Errorf("%d: got %d %s", i, a.code, a.body)

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 )
 
@@ -110,16 +111,15 @@ func boolParameter(name string, value *string) (*bool, error) {
 }
 
 // enumParameter reads an optional name of a service's value; absent: its zero.
-func enumParameter[T ~int32](name string, value *string, names []string) (T, error) {
+func enumParameter[E enum.Enum](name string, value *string) (E, error) {
 	if value == nil {
 		return 0, nil
 	}
-	for i, known := range names {
-		if known == *value {
-			return T(i + 1), nil
-		}
+	v, ok := enum.Parse[E](*value)
+	if !ok {
+		return 0, fault.InvalidParameter(name, "enum", fault.OneOf(enum.Names[E]()))
 	}
-	return 0, fault.InvalidParameter(name, "enum", fault.OneOf(names))
+	return v, nil
 }
 
 // next is a list's cursor to the next page; nil on the last one.

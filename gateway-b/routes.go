@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/scopes"
 )
 
 // base is the path below which everything is served.
@@ -19,32 +20,32 @@ func routes() []edge.Route {
 	list := func(filters ...string) []string { return slices.Concat(paging, filters) }
 	all := []edge.Route{
 		{Method: http.MethodPost, Path: "/auth/token"},
-		{Method: http.MethodGet, Path: "/customers", Scope: "customers:read", Query: list("email", "archived")},
-		{Method: http.MethodPost, Path: "/customers", Scope: "customers:write"},
-		{Method: http.MethodGet, Path: "/customers/{id}", Scope: "customers:read"},
-		{Method: http.MethodPut, Path: "/customers/{id}", Scope: "customers:write"},
-		{Method: http.MethodPatch, Path: "/customers/{id}", Scope: "customers:write"},
-		{Method: http.MethodDelete, Path: "/customers/{id}", Scope: "customers:write"},
-		{Method: http.MethodGet, Path: "/events", Scope: "events:read", Query: list("type", "status", "startsFrom", "startsBefore")},
-		{Method: http.MethodPost, Path: "/events", Scope: "events:write"},
-		{Method: http.MethodGet, Path: "/events/{id}", Scope: "events:read"},
-		{Method: http.MethodPut, Path: "/events/{id}", Scope: "events:write"},
-		{Method: http.MethodPatch, Path: "/events/{id}", Scope: "events:write"},
-		{Method: http.MethodDelete, Path: "/events/{id}", Scope: "events:write"},
-		{Method: http.MethodGet, Path: "/events/{id}/registrations", Scope: "registrations:read", Query: list("eventDateId", "status", "customerId")},
-		{Method: http.MethodPost, Path: "/events/{id}/registrations", Scope: "registrations:write"},
-		{Method: http.MethodGet, Path: "/events/{id}/registrations/{registration_id}", Scope: "registrations:read"},
-		{Method: http.MethodDelete, Path: "/events/{id}/registrations/{registration_id}", Scope: "registrations:write"},
-		{Method: http.MethodGet, Path: "/passes", Scope: "passes:read", Query: list("status")},
-		{Method: http.MethodPost, Path: "/passes", Scope: "passes:write"},
-		{Method: http.MethodGet, Path: "/passes/{id}", Scope: "passes:read"},
-		{Method: http.MethodPut, Path: "/passes/{id}", Scope: "passes:write"},
-		{Method: http.MethodPatch, Path: "/passes/{id}", Scope: "passes:write"},
-		{Method: http.MethodGet, Path: "/customer-passes", Scope: "customer-passes:read", Query: list("customerId", "passId", "status")},
-		{Method: http.MethodPost, Path: "/customer-passes", Scope: "customer-passes:write"},
-		{Method: http.MethodGet, Path: "/customer-passes/{id}", Scope: "customer-passes:read"},
-		{Method: http.MethodPut, Path: "/customer-passes/{id}", Scope: "customer-passes:write"},
-		{Method: http.MethodPatch, Path: "/customer-passes/{id}", Scope: "customer-passes:write"},
+		{Method: http.MethodGet, Path: "/customers", Scope: scopes.CustomersRead, Query: list("email", "archived")},
+		{Method: http.MethodPost, Path: "/customers", Scope: scopes.CustomersWrite},
+		{Method: http.MethodGet, Path: "/customers/{id}", Scope: scopes.CustomersRead},
+		{Method: http.MethodPut, Path: "/customers/{id}", Scope: scopes.CustomersWrite},
+		{Method: http.MethodPatch, Path: "/customers/{id}", Scope: scopes.CustomersWrite},
+		{Method: http.MethodDelete, Path: "/customers/{id}", Scope: scopes.CustomersWrite},
+		{Method: http.MethodGet, Path: "/events", Scope: scopes.EventsRead, Query: list("type", "status", "startsFrom", "startsBefore")},
+		{Method: http.MethodPost, Path: "/events", Scope: scopes.EventsWrite},
+		{Method: http.MethodGet, Path: "/events/{id}", Scope: scopes.EventsRead},
+		{Method: http.MethodPut, Path: "/events/{id}", Scope: scopes.EventsWrite},
+		{Method: http.MethodPatch, Path: "/events/{id}", Scope: scopes.EventsWrite},
+		{Method: http.MethodDelete, Path: "/events/{id}", Scope: scopes.EventsWrite},
+		{Method: http.MethodGet, Path: "/events/{id}/registrations", Scope: scopes.RegistrationsRead, Query: list("eventDateId", "status", "customerId")},
+		{Method: http.MethodPost, Path: "/events/{id}/registrations", Scope: scopes.RegistrationsWrite},
+		{Method: http.MethodGet, Path: "/events/{id}/registrations/{registration_id}", Scope: scopes.RegistrationsRead},
+		{Method: http.MethodDelete, Path: "/events/{id}/registrations/{registration_id}", Scope: scopes.RegistrationsWrite},
+		{Method: http.MethodGet, Path: "/passes", Scope: scopes.PassesRead, Query: list("status")},
+		{Method: http.MethodPost, Path: "/passes", Scope: scopes.PassesWrite},
+		{Method: http.MethodGet, Path: "/passes/{id}", Scope: scopes.PassesRead},
+		{Method: http.MethodPut, Path: "/passes/{id}", Scope: scopes.PassesWrite},
+		{Method: http.MethodPatch, Path: "/passes/{id}", Scope: scopes.PassesWrite},
+		{Method: http.MethodGet, Path: "/customer-passes", Scope: scopes.CustomerPassesRead, Query: list("customerId", "passId", "status")},
+		{Method: http.MethodPost, Path: "/customer-passes", Scope: scopes.CustomerPassesWrite},
+		{Method: http.MethodGet, Path: "/customer-passes/{id}", Scope: scopes.CustomerPassesRead},
+		{Method: http.MethodPut, Path: "/customer-passes/{id}", Scope: scopes.CustomerPassesWrite},
+		{Method: http.MethodPatch, Path: "/customer-passes/{id}", Scope: scopes.CustomerPassesWrite},
 	}
 	for i := range all {
 		all[i].Path = base + all[i].Path

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -187,6 +188,13 @@ func (e *Error) Rename(names map[string]string) *Error {
 // Missing returns the NOT_FOUND fault; what is the resource's everyday name.
 func Missing(what string) *Error {
 	return New(NotFound, ReasonNotFound, what+" not found")
+}
+
+// Stale returns the fault for what ("pass type") has changed since the caller read it.
+// Its fact "version" is the current version.
+func Stale(what string, version int64) *Error {
+	return New(VersionMismatch, ReasonVersionMismatch, "the "+what+" has changed since it was read").
+		With("version", strconv.FormatInt(version, 10))
 }
 
 // Refuse returns a fault for a state that does not allow the request.

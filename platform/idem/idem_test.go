@@ -362,3 +362,35 @@ func TestExpiry(t *testing.T) {
 		}
 	})
 }
+
+func TestWrite(t *testing.T) {
+	w := newWorld(t)
+	store := pg.Store{DB: w.db}
+	runs := 0
+	write := func(key, body string, fail error) (*wrapperspb.StringValue, error) {
+		return idem.Write(idem.WithKey(t.Context(), key, "m2m_a"), store, w.company, wrapperspb.String(body), &wrapperspb.StringValue{Value: "left over"},
+			func(ctx context.Context, tx *pg.Tx) error {
+				runs++
+				_, err := tx.Exec(ctx, `insert into effects values ($1)`, key)
+				return errors.Join(err, fail)
+			})
+	}
+	for range 2 {
+		resp, err := write("k", "a", nil)
+		if err != nil || resp.GetValue() != "" {
+			t.Errorf("got %v, %v", resp, err)
+		}
+	}
+	if runs != 1 {
+		t.Errorf("a request with a key ran %d times", runs)
+	}
+	if resp, err := write("failing", "a", fault.Missing("thing")); resp != nil || !fault.Is(err, fault.NotFound) {
+		t.Errorf("a request that fails got %v, %v", resp, err)
+	}
+	if _, err := write("k", "b", nil); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the key of another request got %v", err)
+	}
+	if n, err := pg.One[int](t.Context(), w.db, pg.AllCompanies(), `select count(*)::int from effects`); err != nil || n != 1 {
+		t.Errorf("%d effects, %v", n, err)
+	}
+}

@@ -2,7 +2,9 @@ package rpc
 
 import (
 	"context"
+	"fmt"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/token"
 )
@@ -105,3 +107,16 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 
 // IdempotencyKey returns the key that calls under ctx carry; "": none.
 func IdempotencyKey(ctx context.Context) string { return outgoingOf(ctx).key }
+
+// OwnError turns the error of a call under the service's own credential (see As) into
+// what the caller is answered. The caller learns that the other service is away, but
+// not what it says about our credential or our request.
+func OwnError(service string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case fault.Is(err, fault.Unavailable):
+		return fault.Away(fmt.Errorf("%s service: %w", service, err))
+	}
+	return fmt.Errorf("%s service: %v", service, err) //nolint:errorlint // the fault of a service is not the caller's
+}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"unicode/utf8"
 
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -82,7 +83,7 @@ type deliveryView struct {
 }
 
 // Event is the name of what it tells of.
-func (d deliveryView) Event() string { return eventName(d.GetEvent()) }
+func (d deliveryView) Event() string { return webhookevent.Name(d.GetEvent()) }
 
 // StateName says how it stands.
 func (d deliveryView) StateName() string {
@@ -156,8 +157,8 @@ func (v *visit) deliveries() error {
 		Events: []option{{"", "All events"}}, States: []option{{"", "All states"}, {"pending", "Waiting or retrying"}, {"delivered", "Delivered"}, {"failed", "Failed"}},
 	}
 	page.All = filtered("/settings/webhooks/deliveries/replay", filterQuery(v.query))
-	for _, e := range webhookEvents {
-		page.Events = append(page.Events, option{e.Name, e.Name})
+	for _, name := range webhookevent.Names() {
+		page.Events = append(page.Events, option{name, name})
 	}
 	if page.LiveURL = v.with("live", "1"); page.Live {
 		page.LiveURL = v.with("live", "-")

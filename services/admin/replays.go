@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -19,7 +20,7 @@ func filters(name, value string) bool {
 	known := value != ""
 	switch name {
 	case "event":
-		_, known = eventTypes[value]
+		known = webhookevent.Type(value) != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED
 	case "state":
 		_, known = deliveryStates[value]
 	case "since", "until":
@@ -51,7 +52,7 @@ func filtered(path string, query url.Values) string {
 // deliveryFilter reads the filter of a page, of its address or of its form.
 func (v *visit) deliveryFilter(get func(string) string) *webhookv1.DeliveryFilter {
 	return &webhookv1.DeliveryFilter{
-		EndpointId: get("endpoint"), Event: eventTypes[get("event")], State: deliveryStates[get("state")],
+		EndpointId: get("endpoint"), Event: webhookevent.Type(get("event")), State: deliveryStates[get("state")],
 		Since: v.dayOf(get("since"), 0), Until: v.dayOf(get("until"), 1),
 	}
 }

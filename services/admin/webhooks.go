@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -16,28 +17,13 @@ import (
 // endpoint, which has 10 s.
 const webhookTimeout = 15 * time.Second
 
-// webhookEvents are what an endpoint can be told of, by their names.
-var webhookEvents = []grant{
-	{"registration.created", "Registration created", "A customer's booking is confirmed: one message for each booking."},
-	{"pass.purchased", "Pass purchased", "A customer has bought a pass, or was given one."},
-	{"event.purchased", "Event purchased", "A customer has bought a ticket to a one-off event or workshop by card."},
-}
-
-// eventTypes are the protocol's values of the names.
-var eventTypes = map[string]webhookv1.EventType{
-	"registration.created": webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED,
-	"pass.purchased":       webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED,
-	"event.purchased":      webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED,
-}
-
-// eventName is the name of a type.
-func eventName(t webhookv1.EventType) string {
-	for name, other := range eventTypes {
-		if other == t {
-			return name
-		}
+// webhookEvents returns the events that a form offers.
+func webhookEvents() []grant {
+	var choices []grant
+	for _, e := range webhookevent.All() {
+		choices = append(choices, grant{e.Name, e.Title, e.Description})
 	}
-	return ""
+	return choices
 }
 
 // endpointView is an endpoint as a page shows it.
@@ -49,7 +35,7 @@ type endpointView struct {
 func (e endpointView) EventNames() []string {
 	var names []string
 	for _, t := range e.GetEvents() {
-		names = append(names, eventName(t))
+		names = append(names, webhookevent.Name(t))
 	}
 	return names
 }
@@ -113,17 +99,15 @@ func (endpointFormPage) head() (string, string) { return "Add Endpoint", "webhoo
 
 func (v *visit) newEndpoint() error {
 	f := newForm()
-	for _, e := range webhookEvents {
-		f.values.Add("events", e.Name)
-	}
-	return v.render("webhook-new", endpointFormPage{f, webhookEvents})
+	f.values["events"] = webhookevent.Names()
+	return v.render("webhook-new", endpointFormPage{f, webhookEvents()})
 }
 
 // chosenEvents reads the boxes of a form.
 func chosenEvents(f *form) []webhookv1.EventType {
 	var types []webhookv1.EventType
 	for _, name := range checkGrants(f, "events", "event") {
-		types = append(types, eventTypes[name])
+		types = append(types, webhookevent.Type(name))
 	}
 	return types
 }
@@ -140,7 +124,7 @@ func endpointURL(f *form) string {
 func (v *visit) createEndpoint() error {
 	f := v.sent()
 	req := &webhookv1.CreateEndpointRequest{Url: endpointURL(f), Description: f.text("description"), Events: chosenEvents(f)}
-	page := endpointFormPage{f, webhookEvents}
+	page := endpointFormPage{f, webhookEvents()}
 	if f.Failed() {
 		return v.again("webhook-new", page)
 	}
@@ -200,7 +184,7 @@ func (v *visit) findEndpoint() (endpointPage, error) {
 	if err != nil {
 		return endpointPage{}, err
 	}
-	p := endpointPage{Endpoint: endpointView{res.GetEndpoint()}, Events: webhookEvents}
+	p := endpointPage{Endpoint: endpointView{res.GetEndpoint()}, Events: webhookEvents()}
 	p.Form = newForm("url", p.Endpoint.GetUrl(), "description", p.Endpoint.GetDescription())
 	p.Form.values["events"] = p.Endpoint.EventNames()
 	return p, nil
@@ -239,8 +223,8 @@ func (v *visit) sendTest() error {
 		return err
 	}
 	page.Sample = v.value("event")
-	event, ok := eventTypes[page.Sample]
-	if !ok {
+	event := webhookevent.Type(page.Sample)
+	if event == webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return fault.Missing("page")
 	}
 	res, err := v.web.services.webhooks.SendTest(v.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})

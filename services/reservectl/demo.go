@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/platform/webhookevent"
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -65,10 +65,7 @@ func (e expected) matches(r *receipt, data map[string]any) bool {
 func (a *app) demo(ctx context.Context) (err error) {
 	arrived := make(chan receipt, 64)
 	l, err := a.listen(ctx, listenerOptions{
-		events: []webhookv1.EventType{
-			webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED, webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED,
-		},
-		answer: 200,
+		events: webhookevent.Types(), answer: 200,
 		seen: func(r *receipt) {
 			select {
 			case arrived <- *r:

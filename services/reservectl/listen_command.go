@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"reservation.dev/platform/webhookevent"
 )
 
 // printable are the parts of a webhook that listen prints beside its first line.
@@ -42,7 +44,7 @@ terminal (--output says which).`,
 			return a.listenAndPrint(c.Context(), o, parts)
 		},
 	}
-	eventsFlag(c, &events, eventNames, "what to be told of")
+	eventsFlag(c, &events, webhookevent.Names(), "what to be told of")
 	c.Flags().IntVar(&o.port, "port", 0, "the port to listen on; 0: any that is free")
 	c.Flags().IntVar(&o.answer, "answer", 200, "the status to answer with")
 	c.Flags().StringVar(&o.forward, "forward-to", "", "a URL that gets each webhook as it came, and whose answer is the answer")

@@ -9,21 +9,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// eventNames are the events that an endpoint can be told of, as payloads have them.
-var eventNames = []string{"registration.created", "pass.purchased", "event.purchased"}
-
 // eventType returns the event of a name.
 func eventType(name string) (webhookv1.EventType, error) {
-	for _, known := range eventNames {
-		if known == name {
-			return webhookv1.EventType(webhookv1.EventType_value["EVENT_TYPE_"+strings.ToUpper(strings.ReplaceAll(name, ".", "_"))]), nil
-		}
+	if t := webhookevent.Type(name); t != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		return t, nil
 	}
-	return 0, usageError{fmt.Errorf("%q is no event; events are %s", name, strings.Join(eventNames, ", "))}
+	return 0, usageError{fmt.Errorf("%q is no event; events are %s", name, eventList())}
 }
+
+// eventList names the events for people.
+func eventList() string { return strings.Join(webhookevent.Names(), ", ") }
 
 // eventTypes returns the events of names.
 func eventTypes(names []string) ([]webhookv1.EventType, error) {
@@ -35,10 +34,6 @@ func eventTypes(names []string) ([]webhookv1.EventType, error) {
 		}
 	}
 	return types, nil
-}
-
-func eventName(e webhookv1.EventType) string {
-	return strings.Replace(enumName(e.String(), "EVENT_TYPE_"), "_", ".", 1)
 }
 
 // enumName is the name of an enum's value for the output; "" for none.
@@ -89,7 +84,7 @@ func (a *app) withWebhooks(ctx context.Context, f func(ctx context.Context, webh
 // eventsFlag adds the flag --events.
 func eventsFlag(c *cobra.Command, events *[]string, byDefault []string, usage string) {
 	c.Flags().StringSliceVar(events, "events", byDefault, usage)
-	_ = c.RegisterFlagCompletionFunc("events", cobra.FixedCompletions(eventNames, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("events", cobra.FixedCompletions(webhookevent.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (a *app) webhookCreate() *cobra.Command {
@@ -115,7 +110,7 @@ func (a *app) webhookCreate() *cobra.Command {
 	}
 	c.Flags().StringVar(&req.Url, "url", "", "the address: https, not a private one")
 	c.Flags().StringVar(&req.Description, "description", "", "notes")
-	eventsFlag(c, &events, eventNames, "what it is told of")
+	eventsFlag(c, &events, webhookevent.Names(), "what it is told of")
 	c.Flags().BoolVar(&req.Disabled, "disabled", false, "send nothing to it until it is enabled")
 	return required(c, "url")
 }
@@ -175,7 +170,7 @@ func (a *app) webhookUpdate() *cobra.Command {
 	c.Example = "  reservectl webhook update whe_… --company comp_… --events pass.purchased"
 	c.Flags().StringVar(&url, "url", "", "the address: https, not a private one")
 	c.Flags().StringVar(&description, "description", "", "notes")
-	eventsFlag(c, &events, nil, "what it is told of; they replace the present ones: "+strings.Join(eventNames, ", "))
+	eventsFlag(c, &events, nil, "what it is told of; they replace the present ones: "+eventList())
 	return c
 }
 
@@ -247,8 +242,8 @@ func (a *app) webhookTest() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&event, "event", eventNames[0], "one of "+strings.Join(eventNames, ", "))
-	_ = c.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(eventNames, cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().StringVar(&event, "event", webhookevent.Names()[0], "one of "+eventList())
+	_ = c.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(webhookevent.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -295,7 +290,7 @@ func (a *app) webhookSecrets(use, short string, get func(ctx context.Context, we
 func endpointRow(e *webhookv1.Endpoint) row {
 	events := []string{}
 	for _, event := range e.GetEvents() {
-		events = append(events, eventName(event))
+		events = append(events, webhookevent.Name(event))
 	}
 	return row{
 		{"endpoint", e.GetId()}, {"url", e.GetUrl()}, {"events", slices.Clip(events)}, {"enabled", e.GetEnabled()},

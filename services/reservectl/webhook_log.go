@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -44,12 +45,12 @@ func (a *app) webhookDeliveries() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&flags.endpoint, "endpoint", "", "of this endpoint only (whe_…)")
-	c.Flags().StringVar(&flags.event, "event", "", "of this event only: "+strings.Join(eventNames, ", "))
+	c.Flags().StringVar(&flags.event, "event", "", "of this event only: "+eventList())
 	c.Flags().StringVar(&flags.state, "state", "", "in this state only: "+strings.Join(deliveryStates, ", "))
 	c.Flags().StringVar(&flags.since, "since", "", "what came at or after: a time (2026-03-29T09:30:00Z), or how long ago (90m, 24h)")
 	c.Flags().StringVar(&flags.until, "until", "", "what came before, likewise")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "at most so many; 0: all")
-	_ = c.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(eventNames, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("event", cobra.FixedCompletions(webhookevent.Names(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(deliveryStates, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -216,7 +217,7 @@ func (a *app) replayOne(ctx context.Context, delivery string) error {
 
 func deliveryRow(d *webhookv1.Delivery) row {
 	return row{
-		{"delivery", d.GetId()}, {"message", d.GetMessageId()}, {"endpoint", d.GetEndpointId()}, {"event", eventName(d.GetEvent())},
+		{"delivery", d.GetId()}, {"message", d.GetMessageId()}, {"endpoint", d.GetEndpointId()}, {"event", webhookevent.Name(d.GetEvent())},
 		{"state", enumName(d.GetState().String(), "DELIVERY_STATE_")}, {"attempts", d.GetAttempts()},
 		{"last_failure", orNull(enumName(d.GetLastFailure().String(), "FAILURE_"))}, {"last_status", status(d.GetLastStatus())},
 		{"created_at", when(d.GetCreatedAt())}, {"next_attempt_at", when(d.GetNextAttemptAt())}, {"finished_at", when(d.GetFinishedAt())},

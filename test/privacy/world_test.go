@@ -19,12 +19,12 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/webhookevent"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
-	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/test/harness"
 )
 
@@ -68,15 +68,12 @@ func newWorld(t *testing.T) *world {
 	w.erasures = privacyv1.NewErasureServiceClient(conns["customer"])
 
 	// One receiver says back what it was told, and the other one does so in a refusal.
-	all := []webhookv1.EventType{
-		webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED, webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED,
-	}
 	for _, status := range []int{http.StatusOK, http.StatusInternalServerError} {
 		w.company.NewEndpoint(t, w.Listen(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			rw.WriteHeader(status)
 			_, _ = rw.Write(body)
-		})), all...)
+		})), webhookevent.Types()...)
 	}
 	w.class, w.full = w.event(t, nil), w.event(t, proto.Int32(1))
 	kind, err := w.op.Passes.CreatePassType(w.ctx(t, ""), &passv1.CreatePassTypeRequest{

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/webhookevent"
 	"reservation.dev/test/harness"
 )
 
@@ -271,7 +272,7 @@ func (o operator) testReceivers(t *testing.T) {
 				conn, err := net.DialTimeout("tcp", addr, time.Second)
 				return errors.Join(err, closed(conn))
 			})
-			for _, event := range []string{"registration.created", "pass.purchased", "event.purchased"} {
+			for _, event := range webhookevent.Names() {
 				var got tried
 				if o.into(t, &got, "webhook", "test", e.Name, "--event", event); got.Status != http.StatusNoContent {
 					t.Errorf("%s was answered %+v", event, got)

@@ -1,0 +1,55 @@
+// Package enum gives the values of a proto enum the names that interfaces, files and
+// stored rows have for them: EVENT_DATE_STATUS_SCHEDULED of EventDateStatus is
+// "scheduled". The value 0, which every enum calls unspecified, has the name "".
+package enum
+
+import (
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Names returns the names of the values of E, from 1 up. Callers must not change it.
+func Names[E Enum]() []string { return namesOf(E(0).Descriptor()) }
+
+// Name returns the name of a value; "" if the enum does not have it.
+func Name[E Enum](v E) string {
+	names := namesOf(v.Descriptor())
+	if v < 1 || int(v) > len(names) {
+		return ""
+	}
+	return names[v-1]
+}
+
+// Parse returns the value with the name. ok is false if no value has it.
+func Parse[E Enum](name string) (v E, ok bool) {
+	for i, known := range Names[E]() {
+		if known == name {
+			return E(i + 1), true
+		}
+	}
+	return 0, false
+}
+
+// Enum is a generated enum whose values are numbered from 0 without a gap.
+type Enum interface {
+	~int32
+	protoreflect.Enum
+}
+
+// cache has the names by descriptor; there are as many as the protos have enums.
+var cache sync.Map
+
+func namesOf(d protoreflect.EnumDescriptor) []string {
+	if names, ok := cache.Load(d); ok {
+		return names.([]string)
+	}
+	prefix := strings.TrimSuffix(string(d.Values().Get(0).Name()), "UNSPECIFIED")
+	var names []string
+	for i := 1; i < d.Values().Len(); i++ {
+		names = append(names, strings.ToLower(strings.TrimPrefix(string(d.Values().Get(i).Name()), prefix)))
+	}
+	cache.Store(d, names)
+	return names
+}

@@ -1,0 +1,49 @@
+package money
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"reservation.dev/platform/fault"
+)
+
+func TestCurrencies(t *testing.T) {
+	t.Parallel()
+	for _, code := range Currencies() {
+		if !IsCurrency(code) {
+			t.Errorf("%s is not a currency", code)
+		}
+	}
+	for _, code := range []string{"", "gbp", "CHF", "GBP "} {
+		if IsCurrency(code) {
+			t.Errorf("%q is a currency", code)
+		}
+	}
+}
+
+// TestDescriptions compares the lists with the documents that repeat them.
+func TestDescriptions(t *testing.T) {
+	t.Parallel()
+	currencies := "currency: { type: string, enum: [" + strings.Join(Currencies(), ", ") + "] }"
+	methods := fault.OneOf(PassMethods())
+	for path, lines := range map[string][]string{
+		"../../gateway-a/openapi.yaml": {currencies},
+		"../../gateway-b/openapi.yaml": {
+			currencies, "enum: [" + strings.Join(BookingMethods(), ", ") + "], default: " + BookingMethods()[0],
+			"enum: [" + strings.Join(PassMethods(), ", ") + "], default: " + PassMethods()[0],
+		},
+		"../../proto/reservation/pass/v1/pass.proto": {"// " + strings.TrimPrefix(methods, "must be ") + " (given away); empty: " + PassMethods()[0] + "."},
+		"../../proto/reservation/auth/v1/auth.proto": {"// ISO 4217 code: " + strings.TrimPrefix(fault.OneOf(Currencies()), "must be ") + "."},
+	} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(text), line) {
+				t.Errorf("%s does not contain %q", path, line)
+			}
+		}
+	}
+}

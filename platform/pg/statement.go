@@ -1,0 +1,71 @@
+package pg
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Statement is an SQL statement that grows by conditions. Its text is made of
+// constants only; values become arguments.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// Arg adds an argument and returns its placeholder: "$3".
+func (s *Statement) Arg(v any) string {
+	s.Args = append(s.Args, v)
+	return "$" + strconv.Itoa(len(s.Args))
+}
+
+// And adds a condition to the where-clause that the statement ends with. Each %s in
+// the condition stands for the next argument.
+func (s *Statement) And(condition string, args ...any) {
+	s.SQL += " and " + s.fill(condition, args)
+}
+
+// fill replaces each %s in a text by the placeholder of the next argument.
+func (s *Statement) fill(text string, args []any) string {
+	for _, arg := range args {
+		text = strings.Replace(text, "%s", s.Arg(arg), 1)
+	}
+	return text
+}
+
+// Query returns the statement as a query, whose rows scan reads.
+func (s *Statement) Query(scan func(pgx.Rows) error) Query {
+	return Query{SQL: s.SQL, Args: s.Args, Scan: scan}
+}
+
+// Each returns a Query.Scan that calls scan for every row.
+func Each(scan func(pgx.Rows) error) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Collect returns a Query.Scan that reads all rows into out, as Rows does.
+func Collect[T any](out *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*out, err = pgx.CollectRows(rows, rowTo[T]())
+		return err
+	}
+}
+
+// First returns a Query.Scan that reads the columns of the first row into out. Without
+// a row, out stays as it is.
+func First(out ...any) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		if !rows.Next() {
+			return nil
+		}
+		return rows.Scan(out...)
+	}
+}

@@ -1,0 +1,99 @@
+// Package scopes names what access tokens allow, so that a scope and the lists of
+// those that a credential can have are written once. Interface B and the dashboard
+// call the scopes of an API key its permissions.
+package scopes
+
+import "slices"
+
+// The scopes. token.Admin, which includes all of them, belongs to the credentials of
+// the platform itself.
+const (
+	AdministratorsRead      = "administrators:read"
+	AdministratorsWrite     = "administrators:write"
+	APIClientsRead          = "api-clients:read"
+	APIClientsWrite         = "api-clients:write"
+	APIKeysRead             = "api-keys:read"
+	APIKeysWrite            = "api-keys:write"
+	AuditRead               = "audit:read"
+	AuditWrite              = "audit:write"
+	BookingsRead            = "bookings:read"
+	BookingsWrite           = "bookings:write"
+	CompanyRead             = "company:read"
+	CompanyWrite            = "company:write"
+	CustomerPassesRead      = "customer-passes:read"
+	CustomerPassesWrite     = "customer-passes:write"
+	CustomersRead           = "customers:read"
+	CustomersWrite          = "customers:write"
+	DiscountsRead           = "discounts:read"
+	DiscountsWrite          = "discounts:write"
+	EventsRead              = "events:read"
+	EventsWrite             = "events:write"
+	PassesRead              = "passes:read"
+	PassesWrite             = "passes:write"
+	PrivacyRead             = "privacy:read"
+	PrivacyWrite            = "privacy:write"
+	ProfileRead             = "profile:read"
+	ProfileWrite            = "profile:write"
+	RedemptionsWrite        = "redemptions:write"
+	RegistrationsRead       = "registrations:read"
+	RegistrationsWrite      = "registrations:write"
+	ServiceCredentialsRead  = "service-credentials:read"
+	ServiceCredentialsWrite = "service-credentials:write"
+	WebhooksRead            = "webhooks:read"
+	WebhooksWrite           = "webhooks:write"
+)
+
+// Everything is the permission of an API key that stands for all of InterfaceB,
+// including those that are added later.
+const Everything = "*"
+
+// InterfaceA returns the scopes that an API client can have.
+func InterfaceA() []string {
+	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead}
+}
+
+// InterfaceB returns the permissions that an API key can have in addition to
+// Everything. They are sorted, because the scopes of a token are.
+func InterfaceB() []string {
+	return []string{
+		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, EventsRead, EventsWrite,
+		PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite,
+	}
+}
+
+// Expand returns the scopes that the permissions of an API key stand for.
+func Expand(permissions []string) []string {
+	if slices.Contains(permissions, Everything) {
+		return InterfaceB()
+	}
+	return permissions
+}
+
+// Service returns the scopes that a service credential of a company can have.
+func Service() []string {
+	return append(InterfaceA(),
+		CustomersWrite, BookingsWrite, EventsRead, EventsWrite, PassesRead, PassesWrite,
+		CustomerPassesRead, CustomerPassesWrite, RedemptionsWrite, DiscountsRead, DiscountsWrite,
+		RegistrationsRead, RegistrationsWrite, WebhooksRead, WebhooksWrite,
+		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
+		ServiceCredentialsRead, ServiceCredentialsWrite,
+		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite)
+}
+
+// Staff returns the scopes of an administrator at the front desk.
+func Staff() []string {
+	return []string{
+		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, EventsRead, EventsWrite,
+		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, PassesRead, PassesWrite,
+		CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite, AuditWrite,
+	}
+}
+
+// Owner returns the scopes of an administrator who owns the company: those of Staff,
+// and those of the company's settings.
+func Owner() []string {
+	return append(Staff(),
+		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
+		ServiceCredentialsRead, ServiceCredentialsWrite, WebhooksRead, WebhooksWrite,
+		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite)
+}

@@ -1,0 +1,86 @@
+package tenancy
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// Column is a fact of a company that a service keeps, in a column of its table
+// companies.
+type Column struct {
+	name  string
+	field func(*Company) any
+}
+
+// Timezone is the column timezone.
+func Timezone() Column {
+	return Column{"timezone", func(c *Company) any { return &c.Timezone }}
+}
+
+// Currency is the column currency.
+func Currency() Column {
+	return Column{"currency", func(c *Company) any { return &c.Currency }}
+}
+
+// UniqueEmails is the column unique_emails.
+func UniqueEmails() Column {
+	return Column{"unique_emails", func(c *Company) any { return &c.UniqueEmails }}
+}
+
+// statements are the SQL statements of a copy.
+type statements struct {
+	columns    []Column
+	read, keep string
+}
+
+func statementsOf(columns []Column) statements {
+	s := statements{columns: append([]Column{
+		{"company_id", func(c *Company) any { return &c.ID }},
+		{"version", func(c *Company) any { return &c.Version }},
+	}, columns...)}
+	names, values, changes := make([]string, len(s.columns)), make([]string, len(s.columns)), make([]string, len(s.columns))
+	for i, column := range s.columns {
+		names[i], values[i] = column.name, "$"+strconv.Itoa(i+1)
+		changes[i] = column.name + " = excluded." + column.name
+	}
+	list := strings.Join(names, ", ")
+	s.read = "select " + list + " from companies where company_id = $1"
+	// What is older than the copy changes nothing, so that events may come in any order.
+	s.keep = "insert into companies as c (" + list + ") values (" + strings.Join(values, ", ") + ")" +
+		" on conflict (company_id) do update set " + strings.Join(changes[1:], ", ") + " where c.version < excluded.version"
+	return s
+}
+
+// fields returns pointers to the fields of a company, in the order of the columns.
+func (s statements) fields(c *Company) []any {
+	out := make([]any, len(s.columns))
+	for i, column := range s.columns {
+		out[i] = column.field(c)
+	}
+	return out
+}
+
+// Keep stores companies in the copy, unless it is newer. Transactions lock its rows in
+// the order of their identifiers, so that they do not wait for each other in a circle.
+func (c *Companies) Keep(ctx context.Context, tx *pg.Tx, companies []Company) error {
+	newest := map[id.Company]Company{}
+	for _, company := range companies {
+		newest[company.ID] = company.Newest(newest[company.ID])
+	}
+	sorted := make([]Company, 0, len(newest))
+	for _, company := range newest {
+		sorted = append(sorted, company)
+	}
+	slices.SortFunc(sorted, func(a, b Company) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	queries := make([]pg.Query, len(sorted))
+	for i := range sorted {
+		queries[i] = pg.Query{SQL: c.sql.keep, Args: c.sql.fields(&sorted[i])}
+	}
+	return tx.Pipeline(ctx, queries...)
+}

@@ -1,0 +1,73 @@
+package tenancy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/inbox"
+	"reservation.dev/platform/pg"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// The subjects of the events that the copy follows.
+const (
+	SubjectCompanyCreated = "auth.v1.company_created"
+	SubjectCompanyUpdated = "auth.v1.company_updated"
+)
+
+// Follow keeps the copy up to date with auth's events until ctx ends. consumer is the
+// name of a durable consumer, one for each service.
+func (c *Companies) Follow(ctx context.Context, b *bus.Bus, consumer string) error {
+	return b.Consume(ctx, bus.Consumer{
+		Name: consumer, Subjects: []string{SubjectCompanyCreated, SubjectCompanyUpdated},
+		Handle: func(ctx context.Context, msgs []bus.Message) error { return c.handle(ctx, consumer, msgs) },
+	})
+}
+
+// handle stores the companies of a batch of events, each event once, in one commit.
+func (c *Companies) handle(ctx context.Context, consumer string, msgs []bus.Message) error {
+	return pg.Fault(c.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		unseen, err := inbox.Once(ctx, tx, consumer, msgs)
+		if err != nil {
+			return err
+		}
+		companies := make([]Company, len(unseen))
+		for i, m := range unseen {
+			if companies[i], err = FromEvent(m); err != nil {
+				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
+			}
+		}
+		return c.Keep(ctx, tx, companies)
+	}), nil)
+}
+
+// FromEvent returns the company that an event with one of the two subjects is about, for
+// a consumer that follows further subjects.
+func FromEvent(m bus.Message) (Company, error) {
+	var event interface {
+		proto.Message
+		GetCompany() *authv1.CompanySnapshot
+	}
+	switch m.Subject {
+	case SubjectCompanyCreated:
+		event = &authv1.CompanyCreated{}
+	case SubjectCompanyUpdated:
+		event = &authv1.CompanyUpdated{}
+	default:
+		return Company{}, errors.New("not an event about a company")
+	}
+	if err := proto.Unmarshal(m.Payload, event); err != nil {
+		return Company{}, err
+	}
+	in := event.GetCompany()
+	company, err := id.Parse[id.Company](in.GetId())
+	return Company{
+		ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
+		UniqueEmails: in.GetUniqueCustomerEmails(), Version: in.GetVersion(),
+	}, err
+}

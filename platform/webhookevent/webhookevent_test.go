@@ -1,0 +1,45 @@
+package webhookevent_test
+
+import (
+	"strings"
+	"testing"
+
+	"reservation.dev/platform/webhookevent"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+)
+
+func TestEveryTypeOfTheProtocolIsListed(t *testing.T) {
+	t.Parallel()
+	for number, value := range webhookv1.EventType_name {
+		eventType := webhookv1.EventType(number)
+		name := webhookevent.Name(eventType)
+		if eventType == webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
+			if name != "" {
+				t.Errorf("%s is the event %q", value, name)
+			}
+			continue
+		}
+		// REGISTRATION_CREATED is registration.created.
+		if want := strings.ToLower(strings.TrimPrefix(value, "EVENT_TYPE_")); strings.ReplaceAll(name, ".", "_") != want {
+			t.Errorf("%s is the event %q", value, name)
+		}
+		if webhookevent.Type(name) != eventType {
+			t.Errorf("%q is of type %s, want %s", name, webhookevent.Type(name), value)
+		}
+	}
+	if got := webhookevent.Type("registration.forgotten"); got != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		t.Errorf("an unknown name is of type %s", got)
+	}
+}
+
+func TestEveryEventIsDescribed(t *testing.T) {
+	t.Parallel()
+	if len(webhookevent.All()) != len(webhookv1.EventType_name)-1 {
+		t.Errorf("%d events, %d types", len(webhookevent.All()), len(webhookv1.EventType_name)-1)
+	}
+	for _, e := range webhookevent.All() {
+		if e.Title == "" || !strings.HasSuffix(e.Description, ".") {
+			t.Errorf("%s has no title or description", e.Name)
+		}
+	}
+}
