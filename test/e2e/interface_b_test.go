@@ -141,6 +141,7 @@ func newStudio(t *testing.T, c *caller) *studio {
 // TestInterfaceB is the conformance of Interface B to its specification. Its parts
 // share one running platform, on which each makes companies of its own.
 func TestInterfaceB(t *testing.T) {
+	t.Parallel()
 	b := newCompanies(t)
 	t.Run("operations", b.testOperations)
 	t.Run("permissions", b.testPermissions)

@@ -21,6 +21,7 @@ import (
 // TestInterfaceA is the conformance of Interface A to its specification. Its
 // parts share one running platform and each makes companies of its own.
 func TestInterfaceA(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("http", w.testHTTP)
 	t.Run("token", w.testToken)

@@ -38,6 +38,7 @@ const (
 // TestWhatIsTold uses every face of a platform that tells as much as it can of
 // itself, and looks at what that is.
 func TestWhatIsTold(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t)
 	env := c.env()
 	maps.Copy(env, map[string]string{
