@@ -36,15 +36,35 @@ build: ## build bin/standalone, bin/reservectl and every part
 	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl $(PARTS:%=./%)
 
 .PHONY: test
-test: vet modules unit ## everything that CI runs, on a fresh machine too
+test: vet unit end-to-end ## before a push: format, vet and all tests but the slow ones, on a fresh machine too
+
+# The slow tests are those called TestSlow…
+.PHONY: test-slow
+test-slow: race end-to-end-slow ## what CI runs in addition: the slow tests, and the packages with the race detector
+
+# UNITS are the packages of the product, SLOW_TESTS those of test/ that have slow tests.
+UNITS      := $(filter-out ./test/%,$(PACKAGES))
+SLOW_TESTS := $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestSlow' test))))
 
 .PHONY: unit
-unit: postgres chromium ## all tests, with the race detector
-	go test -race -timeout 15m $(TESTFLAGS) $(filter-out ./test/%,$(PACKAGES))
-	go test -race -timeout 25m -count=1 $(TESTFLAGS) ./test/... # Go's cache does not see the programs that these run
+unit: postgres ## the tests of the packages
+	go test -vet=off -timeout 15m -skip '^TestSlow' $(TESTFLAGS) $(UNITS)
+
+.PHONY: race
+race: postgres ## the tests of the packages with the race detector, slow ones too
+	go test -race -vet=off -timeout 25m $(TESTFLAGS) $(UNITS)
+
+# Go's cache of test results does not see the programs that the tests of test/ run.
+.PHONY: end-to-end
+end-to-end: postgres chromium ## the tests of test/, which run the programs
+	go test -vet=off -timeout 15m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...
+
+.PHONY: end-to-end-slow
+end-to-end-slow: postgres chromium ## the slow tests of test/: long faults, every page in several fonts, linters
+	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(SLOW_TESTS)
 
 .PHONY: check
-check: generated lint modules ## before a commit: generated code is current, linters pass, modules build alone
+check: generated lint ## before a commit: generated code is current, linters pass
 
 .PHONY: generate
 generate: $(TOOLS)/generators ## generate Go from proto/
@@ -78,13 +98,9 @@ lint-openapi: $(OPENAPI)/installed ## what Redocly CLI and Spectral find in both
 	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml gateway-a/openapi.yaml gateway-b/openapi.yaml
 
 .PHONY: vet
-vet: ## format, and what go vet finds
+vet: ## format, and what go vet finds in each module without the workspace
 	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
-	go vet $(filter-out ./proto/...,$(PACKAGES))
-
-.PHONY: modules
-modules: ## every module builds without the workspace
-	@for m in $(MODULES); do echo "go build $$m"; GOWORK=off go build -C $$m ./...; done
+	@for m in $(MODULES); do echo "go vet $$m"; GOWORK=off go vet -C $$m ./...; done
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
@@ -160,7 +176,7 @@ chart-files: ## copy the rules and dashboards of deploy/observability into the c
 .PHONY: pictures
 pictures: postgres chromium ## take the pictures of the dashboard in docs/pictures
 	@mkdir -p docs/pictures
-	go test -count=1 -timeout 10m -run TestPictures ./test/browser -pictures $(CURDIR)/docs/pictures
+	go test -count=1 -timeout 10m -run TestSlowPictures ./test/browser -pictures $(CURDIR)/docs/pictures
 
 .PHONY: clean
 clean: ## remove what was built; data in .run stays

@@ -74,8 +74,8 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// TestAccounts is about who runs PostgreSQL, which only root can choose.
-func TestAccounts(t *testing.T) {
+// TestSlowAccounts is about who runs PostgreSQL, which only root can choose.
+func TestSlowAccounts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // and nothing to test: there is one account
 	}

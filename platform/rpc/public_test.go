@@ -144,7 +144,7 @@ func TestEndsPublicCallsWhoseRequestDoesNotArrive(t *testing.T) {
 }
 
 // Many calls that never send their request do not keep others from being answered.
-func TestSlowStrangersDoNotStopPublicCalls(t *testing.T) {
+func TestPublicCallsDespiteSlowStrangers(t *testing.T) {
 	t.Parallel()
 	p := newPart(t, nil)
 	s := newStranger(t, p.addr)

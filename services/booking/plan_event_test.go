@@ -29,7 +29,7 @@ const fillEventsSQL = `with made as (
 	insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone)
 	select $1, gen_random_uuid(), id, created_at, 60, 'UTC' from made`
 
-func TestEventListPlans(t *testing.T) {
+func TestSlowEventListPlans(t *testing.T) {
 	w, owner := newPlanWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, nil)

@@ -144,7 +144,7 @@ const fillSQL = `with made as (
 	select $1, gen_random_uuid(), made.id, 0, $5, (array(select d.id from event_dates d where d.company_id = $1 and d.event_id = $5))[1 + (random() * 999)::integer], $5, 1, 'PASS', 1
 	from made`
 
-func TestListPlans(t *testing.T) {
+func TestSlowListPlans(t *testing.T) {
 	w, owner := newPlanWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, nil)

@@ -132,7 +132,7 @@ func fillPlanned(t *testing.T, db *pg.DB, company id.Company, n int) {
 	}
 }
 
-func TestListPlans(t *testing.T) { // invariant 7
+func TestSlowListPlans(t *testing.T) { // invariant 7
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()})
 	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
 	if err != nil {

@@ -178,7 +178,7 @@ func TestSearchFunctionsAreConfined(t *testing.T) { // invariants 6 and 13
 
 // A search costs what it finds, or a walk until its page is full, or one reading of a
 // small index: never a reading of the table.
-func TestSearchPlans(t *testing.T) { // invariant 13
+func TestSlowSearchPlans(t *testing.T) { // invariant 13
 	s := openSearched(t)
 	large, small := id.New[id.Company](), id.New[id.Company]()
 	s.inBulk(t, func() {

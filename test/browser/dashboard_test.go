@@ -19,7 +19,6 @@ type world struct {
 	url      string // of the dashboard
 	email    string
 	password string
-	main     []place // what pages has returned
 }
 
 // TestDashboard is an owner's day.
@@ -32,8 +31,6 @@ func TestDashboard(t *testing.T) {
 	t.Run("front desk", w.testFrontDesk)
 	t.Run("changing events", w.testEditing)
 	t.Run("without JavaScript", w.testWithoutScript)
-	t.Run("pages", w.testPages)
-	t.Run("layout", w.testLayout)
 }
 
 func newWorld(t *testing.T, fonts fontSet) *world {

@@ -2,9 +2,9 @@
 // (Chromium, driven over its debugger protocol), against the whole platform in
 // one process.
 //
-// TestDashboard starts the platform and the browser once; what it holds to is in
-// the files of its subtests. It is skipped, with the reason, where there is no
-// Chromium: deploy/install-chromium.sh installs Debian's. Without npm accessibility
+// TestDashboard is an owner's day; its subtests share one platform and one browser.
+// TestSlowPages looks at every page. Both are skipped, with the reason, where there is
+// no Chromium: deploy/install-chromium.sh installs Debian's. Without npm accessibility
 // is not checked, which is a failure where BROWSER_TESTS_NEED_AXE is set.
 //
 // # Invariants

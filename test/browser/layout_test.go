@@ -21,16 +21,9 @@ const narrowest = 12
 // the usual one, the next larger one and twice the usual one.
 var textSizes = []int64{16, 20, 32}
 
-// testLayout holds the pages to invariant 3 for fonts and sizes of text that
-// people have.
-func (w *world) testLayout(t *testing.T) {
-	pages := w.pages(t)
-	for _, fonts := range fontSets() {
-		t.Run("in "+fonts.family, func(t *testing.T) { w.layOut(t, fonts, pages) })
-	}
-}
-
-func (w *world) layOut(t *testing.T, fonts fontSet, pages []place) {
+// testLayout checks that every page fits windows of many widths, in the fonts of a set
+// and in several sizes of text.
+func (w *world) testLayout(t *testing.T, fonts fontSet, pages []place) {
 	browser := startChromium(t, fonts)
 	browser.tab(t, w.url).uses(fonts)
 	b := browser.tab(t, w.url)

@@ -32,8 +32,23 @@ var windows = []struct {
 	scheme        string
 }{{"desk", 1280, 900, "light"}, {"phone", 390, 844, "dark"}}
 
-func (w *world) testPages(t *testing.T) { // invariants 3 and 4
+// TestSlowPages looks at every main page.
+func TestSlowPages(t *testing.T) { // invariants 3 and 4
+	w := newWorld(t, liberation())
 	pages := w.pages(t)
+	t.Run("each page", func(t *testing.T) {
+		t.Parallel()
+		w.testPages(t, pages)
+	})
+	for _, fonts := range fontSets() {
+		t.Run("layout in "+fonts.family, func(t *testing.T) {
+			t.Parallel()
+			w.testLayout(t, fonts, pages)
+		})
+	}
+}
+
+func (w *world) testPages(t *testing.T, pages []place) {
 	b := w.signedIn(t)
 	command(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 	axe := axeSource(t)
@@ -65,12 +80,9 @@ func (w *world) resetLink(t *testing.T) string {
 // pages returns the main pages, after giving them something to show.
 func (w *world) pages(t *testing.T) []place {
 	t.Helper()
-	if w.main == nil {
-		b := w.signedIn(t)
-		w.fill(b)
-		w.main = w.places(t, b)
-	}
-	return w.main
+	b := w.signedIn(t)
+	w.fill(b)
+	return w.places(t, b)
 }
 
 // fill makes what the pages need to have something on them.

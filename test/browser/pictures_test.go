@@ -40,9 +40,9 @@ type picture struct {
 	anchor string // what is at the top, as a CSS selector; "": the page's
 }
 
-// TestPictures takes the pictures of docs/DASHBOARD.md, of the demonstration
+// TestSlowPictures takes the pictures of docs/DASHBOARD.md, of the demonstration
 // company on a day on which webhooks were sent.
-func TestPictures(t *testing.T) {
+func TestSlowPictures(t *testing.T) {
 	fonts := liberation()
 	if *pictures != "" { // the documentation shows names in letters that the set does not have
 		fonts = fontSet{}

@@ -48,8 +48,9 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// Two independent linters accept both descriptions without a warning.
-func TestOpenAPILinters(t *testing.T) {
+// TestSlowOpenAPILinters runs two independent linters, which accept both descriptions
+// without a warning.
+func TestSlowOpenAPILinters(t *testing.T) {
 	if out, err := makeTarget(t, ".cache/openapi/installed", installLimit); err != nil {
 		report := t.Fatalf
 		if os.Getenv(needLinters) == "" && unreachable(out) {

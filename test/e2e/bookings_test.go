@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -131,8 +131,8 @@ func paid(t *testing.T, b booking, want string) {
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, wanted) {
-		t.Errorf("payment %s, want %s", b.Payment, want)
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("payment (-want +got):\n%s", diff)
 	}
 }
 

@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
-	"reflect"
 	"testing"
 	"time"
 
-	"reservation.dev/devkit/testkit/openapitest"
-	"reservation.dev/test/harness"
+	"github.com/google/go-cmp/cmp"
 )
 
 // writable is a resource of Interface B that PUT changes, and single changes of
@@ -25,8 +22,8 @@ type writable struct {
 func (w writable) sendsBack(t *testing.T, c *caller) {
 	t.Helper()
 	read := c.do(t, http.StatusOK, http.MethodGet, w.path, nil)
-	if got := c.do(t, http.StatusOK, http.MethodPut, w.path, read); !reflect.DeepEqual(got, read) {
-		t.Errorf("sent back unchanged it is\n%v\nnot\n%v", got, read)
+	if diff := cmp.Diff(read, c.do(t, http.StatusOK, http.MethodPut, w.path, read)); diff != "" {
+		t.Errorf("sent back unchanged it is another one (-want +got):\n%s", diff)
 	}
 	for member, value := range w.changes {
 		body := maps.Clone(read)
@@ -37,39 +34,17 @@ func (w writable) sendsBack(t *testing.T, c *caller) {
 		}
 		c.do(t, http.StatusOK, http.MethodPut, w.path, object{member: read[member]})
 	}
-	if got := c.do(t, http.StatusOK, http.MethodGet, w.path, nil); !same(got, read) {
-		t.Errorf("changed and changed back it is\n%v\nnot\n%v", got, read)
+	got := c.do(t, http.StatusOK, http.MethodGet, w.path, nil)
+	delete(got, "updatedAt")
+	delete(read, "updatedAt")
+	if diff := cmp.Diff(read, got); diff != "" {
+		t.Errorf("changed and changed back it is another one (-want +got):\n%s", diff)
 	}
 }
 
-// same compares resources, except when they changed.
-func same(a, b object) bool {
-	a, b = maps.Clone(a), maps.Clone(b)
-	delete(a, "updatedAt")
-	delete(b, "updatedAt")
-	return reflect.DeepEqual(a, b)
-}
-
-// newCaller returns a caller of a new company, whose key may make many requests.
-func newCaller(t *testing.T, s *harness.Standalone) *caller {
-	t.Helper()
-	text, err := os.ReadFile("../../gateway-b/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	op := operator{s: s}
-	c := &caller{base: s.Credentials.InterfaceB.BaseURL, contract: openapitest.Load(t, text, "/api/v1")}
-	company := decode[struct {
-		ID string `json:"id"`
-	}](t, op.ok(t, "company", "create", "--name", t.Name(), "--timezone", "Europe/London", "--currency", "GBP"))
-	k := decode[apiKey](t, op.ok(t, "key", "create", "--company", company.ID, "--name", t.Name(), "--rate-limit", "10000"))
-	c.token = c.do(t, http.StatusOK, http.MethodPost, "/auth/token", object{"apiKey": k.ID, "apiSecret": k.Secret})["token"].(string)
-	return c
-}
-
-// TestPutAcceptsWhatGetReturned sends back every resource that PUT changes.
-func TestPutAcceptsWhatGetReturned(t *testing.T) {
-	c := newCaller(t, harness.StartStandalone(t, harness.StandaloneOptions{}))
+// testSentBack sends back every resource that PUT changes.
+func (b *companies) testSentBack(t *testing.T) {
+	c := b.caller(t, b.make(t, "Sent back", "Europe/London"), "--rate-limit", "10000")
 	resources := map[string]writable{
 		"a customer": {c.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com", "mobile": "+44 7700 900100"}),
 			object{"firstName": "Augusta", "email": "ada@example.org", "mobile": "", "archived": true}},
@@ -136,9 +111,9 @@ func events() map[string]eventCase {
 	return cases
 }
 
-// TestEventUpdates changes events as they are created.
-func TestEventUpdates(t *testing.T) {
-	c := newCaller(t, harness.StartStandalone(t, harness.StandaloneOptions{}))
+// testEventUpdates changes events as they are created.
+func (b *companies) testEventUpdates(t *testing.T) {
+	c := b.caller(t, b.make(t, "Updates", "Europe/London"), "--rate-limit", "10000")
 	invalid := func(t *testing.T, method, path string, body object, field, rule string) {
 		t.Helper()
 		details := c.do(t, http.StatusBadRequest, method, path, body)["error"].(object)["details"].(object)

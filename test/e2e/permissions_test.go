@@ -2,15 +2,12 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"reservation.dev/devkit/testkit/openapitest"
-	"reservation.dev/test/harness"
 )
 
 // documentedPermissions reads which permission each route of Interface B needs from
@@ -39,26 +36,53 @@ func documentedPermissions(t *testing.T) map[string]string {
 	return routes
 }
 
-// TestPermissions calls every route of Interface B with a key that has the
+// testPermissions calls every route of Interface B with a key that has the
 // documented permission and no other, and with a key that has all others.
-func TestPermissions(t *testing.T) {
-	s := harness.StartStandalone(t, harness.StandaloneOptions{})
-	text, err := os.ReadFile("../../gateway-b/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	op := operator{s: s}
-	anybody := &caller{base: s.Credentials.InterfaceB.BaseURL, contract: openapitest.Load(t, text, "/api/v1")}
-	company := decode[struct {
-		ID string `json:"id"`
-	}](t, op.ok(t, "company", "create", "--name", "Permissions", "--timezone", "Europe/London", "--currency", "GBP"))
+func (b *companies) testPermissions(t *testing.T) {
+	company := b.make(t, "Permissions", "Europe/London")
 	with := func(permissions ...string) *caller {
-		k := decode[apiKey](t, op.ok(t, "key", "create", "--company", company.ID, "--name", "k", "--permissions", strings.Join(permissions, ",")))
-		token := anybody.do(t, http.StatusOK, http.MethodPost, "/auth/token", object{"apiKey": k.ID, "apiSecret": k.Secret})["token"]
-		return &caller{base: anybody.base, token: token.(string), contract: anybody.contract}
+		return b.caller(t, company, "--permissions", strings.Join(permissions, ","))
 	}
-	owner := with("*")
+	requests := requestsByRoute(t, with("*"))
+	documented := documentedPermissions(t)
+	if len(documented) != len(requests) {
+		t.Errorf("the page has %d routes, this test %d", len(documented), len(requests))
+	}
+	all := map[string]bool{}
+	for _, permission := range documented {
+		all[permission] = true
+	}
+	only, others := map[string]*caller{}, map[string]*caller{}
+	for permission := range all {
+		rest := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(other string) bool { return other == permission })
+		only[permission], others[permission] = with(permission), with(rest...)
+	}
+	for route, permission := range documented {
+		t.Run(fmt.Sprintf("%s needs %s and no other permission", route, permission), func(t *testing.T) {
+			if requests[route] == nil {
+				t.Fatal("no request of this route is known here")
+			}
+			method, _, _ := strings.Cut(route, " ")
+			for _, r := range requests[route]() {
+				refused := others[permission].do(t, 403, method, r.path, r.body)["error"].(object)
+				if refused["code"] != "FORBIDDEN" || refused["details"].(object)["scope"] != permission || !strings.Contains(refused["message"].(string), permission) {
+					t.Errorf("the refusal names another permission: %v", refused)
+				}
+				only[permission].do(t, r.want, method, r.path, r.body)
+			}
+		})
+	}
+}
 
+// routeRequest is a request of a route, and the status of its answer.
+type routeRequest struct {
+	path string
+	body object
+	want int
+}
+
+// requestsByRoute has requests for each route of Interface B, as "GET /customers".
+func requestsByRoute(t *testing.T, owner *caller) map[string]func() []routeRequest {
 	// What a request needs is made anew for each call: a call may delete it.
 	customer := func() string {
 		return owner.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})
@@ -79,23 +103,18 @@ func TestPermissions(t *testing.T) {
 	}
 	registration := func() string { return owner.create(t, event()+"/registrations", byPass()) }
 
-	type request struct {
-		path string
-		body object
-		want int
-	}
-	requests := map[string]func() []request{}
-	add := func(routes string, make func() []request) {
+	requests := map[string]func() []routeRequest{}
+	add := func(routes string, make func() []routeRequest) {
 		for route := range strings.SplitSeq(routes, ", ") {
 			requests[route] = make
 		}
 	}
-	get := func(path func() string) func() []request {
-		return func() []request { return []request{{path(), nil, 200}} }
+	get := func(path func() string) func() []routeRequest {
+		return func() []routeRequest { return []routeRequest{{path(), nil, 200}} }
 	}
-	list := func(path string) func() []request { return get(func() string { return path }) }
-	change := func(path func() string, body, wrong object) func() []request {
-		return func() []request { return []request{{path(), body, 200}, {path(), wrong, 400}} }
+	list := func(path string) func() []routeRequest { return get(func() string { return path }) }
+	change := func(path func() string, body, wrong object) func() []routeRequest {
+		return func() []routeRequest { return []routeRequest{{path(), body, 200}, {path(), wrong, 400}} }
 	}
 	add("GET /customers", list("/customers"))
 	add("GET /events", list("/events"))
@@ -105,60 +124,26 @@ func TestPermissions(t *testing.T) {
 	add("GET /events/{id}, DELETE /events/{id}", get(event))
 	add("GET /passes/{id}", get(pass))
 	add("GET /customer-passes/{id}", get(customerPass))
-	add("GET /events/{id}/registrations", func() []request {
+	add("GET /events/{id}/registrations", func() []routeRequest {
 		path := event() + "/registrations"
-		return []request{{path, nil, 200}, {path + "?status=lost", nil, 400}}
+		return []routeRequest{{path, nil, 200}, {path + "?status=lost", nil, 400}}
 	})
 	add("GET /events/{id}/registrations/{registrationId}, DELETE /events/{id}/registrations/{registrationId}", get(registration))
-	add("POST /customers", func() []request {
-		return []request{{"/customers", object{"firstName": "A", "lastName": "B", "email": "a@example.com"}, 201}, {"/customers", object{}, 400}}
+	add("POST /customers", func() []routeRequest {
+		return []routeRequest{{"/customers", object{"firstName": "A", "lastName": "B", "email": "a@example.com"}, 201}, {"/customers", object{}, 400}}
 	})
-	add("POST /events", func() []request { return []request{{"/events", eventBody, 201}, {"/events", object{}, 400}} })
-	add("POST /passes", func() []request { return []request{{"/passes", passBody, 201}, {"/passes", object{}, 400}} })
-	add("POST /customer-passes", func() []request {
-		return []request{{"/customer-passes", passOf(customer()), 201}, {"/customer-passes", object{}, 400}}
+	add("POST /events", func() []routeRequest { return []routeRequest{{"/events", eventBody, 201}, {"/events", object{}, 400}} })
+	add("POST /passes", func() []routeRequest { return []routeRequest{{"/passes", passBody, 201}, {"/passes", object{}, 400}} })
+	add("POST /customer-passes", func() []routeRequest {
+		return []routeRequest{{"/customer-passes", passOf(customer()), 201}, {"/customer-passes", object{}, 400}}
 	})
-	add("POST /events/{id}/registrations", func() []request {
+	add("POST /events/{id}/registrations", func() []routeRequest {
 		path := event() + "/registrations"
-		return []request{{path, byPass(), 201}, {path, object{"customerId": idOf(customer())}, 201}, {path, object{}, 400}}
+		return []routeRequest{{path, byPass(), 201}, {path, object{"customerId": idOf(customer())}, 201}, {path, object{}, 400}}
 	})
 	add("PUT /customers/{id}, PATCH /customers/{id}", change(customer, object{"firstName": "Eve"}, object{"email": ""}))
 	add("PUT /events/{id}, PATCH /events/{id}", change(event, object{"title": "Glaze"}, object{"type": "party"}))
 	add("PUT /passes/{id}, PATCH /passes/{id}", change(pass, object{"title": "Six"}, object{"status": "lost"}))
 	add("PUT /customer-passes/{id}, PATCH /customer-passes/{id}", change(customerPass, object{"remainingUses": 3}, object{"status": "lost"}))
-
-	documented := documentedPermissions(t)
-	all := map[string]bool{}
-	for _, permission := range documented {
-		all[permission] = true
-	}
-	if len(documented) != len(requests) {
-		t.Errorf("the page has %d routes, this test %d", len(documented), len(requests))
-	}
-	only, others := map[string]*caller{}, map[string]*caller{}
-	for permission := range all {
-		var rest []string
-		for other := range all {
-			if other != permission {
-				rest = append(rest, other)
-			}
-		}
-		slices.Sort(rest)
-		only[permission], others[permission] = with(permission), with(rest...)
-	}
-	for route, permission := range documented {
-		t.Run(fmt.Sprintf("%s needs %s and no other permission", route, permission), func(t *testing.T) {
-			if requests[route] == nil {
-				t.Fatal("no request of this route is known here")
-			}
-			method, _, _ := strings.Cut(route, " ")
-			for _, r := range requests[route]() {
-				refused := others[permission].do(t, 403, method, r.path, r.body)["error"].(object)
-				if refused["code"] != "FORBIDDEN" || refused["details"].(object)["scope"] != permission || !strings.Contains(refused["message"].(string), permission) {
-					t.Errorf("the refusal names another permission: %v", refused)
-				}
-				only[permission].do(t, r.want, method, r.path, r.body)
-			}
-		})
-	}
+	return requests
 }

@@ -12,6 +12,7 @@ import (
 // TestReservectlDemonstration makes the demonstration company on a platform that
 // has none, twice.
 func TestReservectlDemonstration(t *testing.T) {
+	t.Parallel()
 	s := harness.StartStandalone(t, harness.StandaloneOptions{})
 	op := operator{s: s}
 	dir := t.TempDir()

@@ -70,6 +70,7 @@ type (
 )
 
 func TestReservectl(t *testing.T) {
+	t.Parallel()
 	o := operator{s: harness.StartStandalone(t, harness.StandaloneOptions{}), dir: harness.TempDir(t)}
 	c := decode[company](t, o.ok(t, "company", "create", "--name", "Riverside Yoga", "--timezone", "Europe/London", "--currency", "GBP"))
 	client := decode[secret](t, o.ok(t, "client", "create", "--company", c.ID, "--name", "CRM", "--scopes", strings.Join(harness.AllScopes(), ",")))

@@ -24,6 +24,7 @@ import (
 
 // TestStandalone is the life of one instance as `make run` starts it.
 func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalone
+	t.Parallel()
 	dir := filepath.Join(harness.TempDir(t), "data")
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Dir: dir, Env: map[string]string{"DEMO": "on"}})
 	demo := harness.Credential{ID: s.Credentials.InterfaceA.ClientID, Secret: s.Credentials.InterfaceA.ClientSecret}
@@ -192,6 +193,7 @@ func (m memory) check(t *testing.T, s *harness.Standalone) {
 // TestSideBySide runs two instances on a PostgreSQL server that neither of them
 // started, as an administrator who is no superuser.
 func TestSideBySide(t *testing.T) { // invariant 3 of deploy/standalone
+	t.Parallel()
 	dir := harness.TempDir(t)
 	postgres := harness.StartPostgres(t, filepath.Join(dir, "postgres"), pgserver.Fast)
 	databaseURL := administrator(t, postgres)

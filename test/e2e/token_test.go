@@ -45,6 +45,7 @@ func basic(user, password string) http.Header {
 	return headers("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 }
 
+// testToken gets a token in each way that there is.
 func (w *world) testToken(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	client := n.NewClient(t)
@@ -107,6 +108,12 @@ func (w *world) testToken(t *testing.T) {
 		body = grant("client_id", client.ID, "client_secret", client.Secret, "scope", "customers:read")
 		usable(t, w.client(t).Do(t, harness.Request{Path: "/token", Media: form, Body: body}), "customers:read")
 	})
+}
+
+// testTokenRefused makes requests for a token that are wrong in some way.
+func (w *world) testTokenRefused(t *testing.T) {
+	n := w.tenant(t, "Europe/London")
+	client := n.NewClient(t)
 	t.Run("a scope that the client does not have is 400", func(t *testing.T) {
 		few := n.NewClient(t, "customers:read")
 		for _, scope := range []string{"profile:read", "customers:read profile:read", "platform:admin", "nonsense"} {

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit/openapitest"
@@ -20,9 +21,11 @@ import (
 // TestInterfaceA is the conformance of Interface A to its specification. Its
 // parts share one running platform and each makes companies of its own.
 func TestInterfaceA(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("http", w.testHTTP)
 	t.Run("token", w.testToken)
+	t.Run("token, refused", w.testTokenRefused)
 	t.Run("oauth2", w.testOAuth2)
 	t.Run("throttle", w.testThrottle)
 	t.Run("access", w.testAccess)
@@ -255,8 +258,8 @@ func location(t *testing.T, name string) *time.Location {
 // equal fails t unless got is want, member by member.
 func equal[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: got %v, want %v", what, got, want)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 

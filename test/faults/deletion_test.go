@@ -20,6 +20,7 @@ import (
 // TestDeletions deletes and erases customers while something is away. What DELETE
 // answers 200 holds in every replica.
 func TestDeletions(t *testing.T) {
+	t.Parallel()
 	c := newReception(t)
 	t.Run("a deletion is answered while NATS is away, and holds everywhere", func(t *testing.T) {
 		customer := c.newCustomer(t)

@@ -166,7 +166,8 @@ func (w *world) testNATSAway(t *testing.T) {
 	})
 	t.Run("every update had its event", func(t *testing.T) {
 		want := int(tr.updates.Load())
-		harness.Eventually(t, backLimit, func() error {
+		// While NATS is away the relay tries again after longer and longer pauses.
+		harness.Eventually(t, eventsLimit, func() error {
 			got := 0
 			for _, e := range w.Events(t) {
 				if e.Company == c.ID && e.Subject == "customer.v1.customer_updated" {

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // TestFaults breaks one part after the other of one cluster, which must come
 // through all of it.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	// What the killed parts said yes to is compared with the events at the end:
 	// a relay that dies holds its events for half a minute.

@@ -20,9 +20,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestMarket sells places through two processes of each part that has to do with
+// TestSlowMarket sells places through two processes of each part that has to do with
 // it, kills them, and checks the books row by row.
-func TestMarket(t *testing.T) {
+func TestSlowMarket(t *testing.T) {
+	t.Parallel()
 	m := newMarket(t)
 	// What the killed parts said yes to is compared with the events at the end: a
 	// relay that dies holds its events for half a minute.

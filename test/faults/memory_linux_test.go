@@ -2,7 +2,6 @@ package faults
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/id"
@@ -31,9 +28,9 @@ const (
 	room = 48 << 20
 )
 
-// TestMemory holds the list of all customers to memory that does not depend on
+// TestSlowMemory holds the list of all customers to memory that does not depend on
 // how many there are.
-func TestMemory(t *testing.T) {
+func TestSlowMemory(t *testing.T) {
 	cluster := harness.StartCluster(t, harness.ClusterOptions{Durable: pgserver.Fast})
 	op := cluster.Operator(t)
 	peaks := map[int]map[string]int{}
@@ -48,28 +45,6 @@ func TestMemory(t *testing.T) {
 		if most > peaks[few][part]+room {
 			t.Errorf("%s grew from %d MB to %d MB with the length of the document", part, peaks[few][part]>>20, most>>20)
 		}
-	}
-}
-
-// wideCustomers gives a company n customers with fields of nearly every length
-// that is allowed.
-func wideCustomers(t *testing.T, cluster *harness.Cluster, company string, n int) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), cluster.OwnerURL("customer"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.WithoutCancel(t.Context()))
-	c, err := id.Parse[id.Company](company)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), `insert into customers
-			(company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
-		select $1, gen_random_uuid(), repeat('Zoë "', 20), repeat('Å', 100 - i % 50), repeat('e', 200) || i || '@example.com', '+44 7700 900123',
-			i % 50 = 0, 1, now(), now()
-		from generate_series(1, $2) i`, [16]byte(c), n); err != nil {
-		t.Fatal(err)
 	}
 }
 

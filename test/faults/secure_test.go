@@ -36,9 +36,10 @@ const (
 	customersOfLoad = 3
 )
 
-// TestSecurity runs the platform over mutual TLS, with TLS to PostgreSQL and NATS,
+// TestSlowSecurity runs the platform over mutual TLS, with TLS to PostgreSQL and NATS,
 // and replaces what that rests on while places are sold.
-func TestSecurity(t *testing.T) {
+func TestSlowSecurity(t *testing.T) {
+	t.Parallel()
 	w := newGuarded(t)
 	t.Run("a place that is sold on Interface B is on Interface A, and its webhook comes", w.testPath)
 	t.Run("every session with PostgreSQL is encrypted", w.testSessions)

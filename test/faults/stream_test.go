@@ -15,17 +15,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/id"
 	"reservation.dev/test/harness"
 )
 
 // streamed is how many customers the list has: some ten megabytes, more than
 // all buffers on the way of a client that does not read.
-const streamed = 60_000
+const streamed = 20_000
 
 // testStream breaks the list of all customers in its middle.
 func (w *world) testStream(t *testing.T) {
 	c := w.op.NewCompany(t, "Europe/London")
-	c.ImportCustomers(t, "stream", streamed)
+	wideCustomers(t, w.Cluster, c.ID, streamed)
 	token := w.client(t, 0).Token(t, c.NewClient(t))
 
 	t.Run("read slowly and to the end, it is one document with everybody in it", func(t *testing.T) {
@@ -95,6 +96,28 @@ func (w *world) testStream(t *testing.T) {
 		admin := w.admin(t)
 		harness.Eventually(t, backLimit, func() error { return resting(t, admin) })
 	})
+}
+
+// wideCustomers gives a company n customers with fields of nearly every length
+// that is allowed.
+func wideCustomers(t *testing.T, cluster *harness.Cluster, company string, n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), cluster.OwnerURL("customer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	c, err := id.Parse[id.Company](company)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `insert into customers
+			(company_id, id, first_name, last_name, email, mobile, archived, version, created_at, updated_at)
+		select $1, gen_random_uuid(), repeat('Zoë "', 20), repeat('Å', 100 - i % 50), repeat('e', 200) || i || '@example.com', '+44 7700 900123',
+			i % 50 = 0, 1, now(), now()
+		from generate_series(1, $2) i`, [16]byte(c), n); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // everybody fails t unless text is a document with every customer once.

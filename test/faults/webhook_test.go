@@ -17,10 +17,11 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestWebhooks sells places while the two processes that tell of it are killed
+// TestSlowWebhooks sells places while the two processes that tell of it are killed
 // and stopped, and while what they need goes away and comes back. In the end
 // everybody has been told of everything.
-func TestWebhooks(t *testing.T) {
+func TestSlowWebhooks(t *testing.T) {
+	t.Parallel()
 	w := newNews(t)
 	t.Run("processes are killed while PostgreSQL and NATS restart", w.testKills)
 	t.Run("both processes send", w.testShared)

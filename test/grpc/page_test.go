@@ -60,7 +60,7 @@ func TestProgramsOfThePage(t *testing.T) {
 	}
 }
 
-func TestCommandsOfThePage(t *testing.T) {
+func TestSlowCommandsOfThePage(t *testing.T) {
 	for _, program := range []string{"bash", "jq"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("the page needs %s: %v", program, err)

@@ -201,8 +201,8 @@ func TestPorts(t *testing.T) { // invariant 5
 	})
 }
 
-// TestNothingIsLeft is invariant 3.
-func TestNothingIsLeft(t *testing.T) {
+// TestSlowNothingIsLeft is invariant 3.
+func TestSlowNothingIsLeft(t *testing.T) {
 	dir := TempDir(t)
 	t.Run("when the test ends", func(t *testing.T) {
 		t.Setenv("TMPDIR", dir)

@@ -112,9 +112,9 @@ func (p *programs) build(names []string) error {
 }
 
 // goBuild builds into dir. Without version control stamps a commit of something
-// else leaves a program as it is.
+// else leaves a program as it is; without symbols it is linked sooner.
 func goBuild(root, dir string, names []string) error {
-	args := []string{"build", "-buildvcs=false", "-o", dir + string(filepath.Separator)}
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
 	for _, name := range names {
 		pkg, ok := packages()[name]
 		if !ok {

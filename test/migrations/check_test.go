@@ -1,9 +1,10 @@
 package migrations
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestCheck(t *testing.T) {
@@ -61,8 +62,8 @@ func TestCheck(t *testing.T) {
 			for _, f := range Check("0002_a.sql", "-- +goose Up\n"+tt.sql) {
 				got = append(got, f.Rule)
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("found %v, want %v", got, tt.want)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})
 	}

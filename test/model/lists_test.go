@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"reservation.dev/test/harness"
@@ -230,7 +231,7 @@ func (m *machine) compare(t *rapid.T, what string, got []any, want []object, any
 		slices.SortFunc(got, byID)
 		slices.SortFunc(expected, byID)
 	}
-	if len(got) != len(expected) || len(got) > 0 && !reflect.DeepEqual(got, expected) {
-		t.Fatalf("%s\n got %s\nwant %s", what, show(got), show(expected))
+	if diff := gocmp.Diff(expected, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, diff)
 	}
 }

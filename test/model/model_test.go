@@ -5,13 +5,13 @@ import (
 	"flag"
 	"net/http"
 	"os"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
@@ -203,8 +203,9 @@ func (m *machine) write(t *rapid.T, success int, want refusal, method, path stri
 		return a, false
 	}
 	again := m.call(t, method, path, body, "Idempotency-Key", key)
-	if again.expect(t, success, fine); !reflect.DeepEqual(a.body, again.body) {
-		t.Fatalf("repeated under its key\n%s\nis\n%s", a.what, again.what)
+	again.expect(t, success, fine)
+	if diff := cmp.Diff(a.body, again.body); diff != "" {
+		t.Fatalf("repeated under its key, %s is answered (-first +again):\n%s", a.what, diff)
 	}
 	return a, true
 }
@@ -219,8 +220,8 @@ func (a answer) same(t *rapid.T, got object, want object, without ...string) {
 	for _, name := range without {
 		delete(rest, name)
 	}
-	if expected := plain(t, want); !reflect.DeepEqual(any(rest), expected) {
-		t.Fatalf("%s\n got %s\nwant %s", a.what, show(rest), show(expected))
+	if diff := cmp.Diff(plain(t, want), any(rest)); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", a.what, diff)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const (
@@ -190,8 +192,8 @@ func askedFor(t *testing.T) map[string][]string {
 
 func TestMetricsIn(t *testing.T) {
 	got := metricsIn(`sum by (part, le) (rate(a_bucket{x="b_total",le=~"5|1"}[5m])) / on(part) group_left(v) (c:d:e > 14.4 * 0.001) unless x_y and -z_total offset 5m`)
-	if want := []string{"a_bucket", "c:d:e", "x_y", "z_total"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+	if diff := cmp.Diff([]string{"a_bucket", "c:d:e", "x_y", "z_total"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

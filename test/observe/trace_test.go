@@ -22,6 +22,7 @@ const patience = 30 * time.Second
 // TestOneTrace books on Interface B, over a process per part, and finds one trace
 // from the request to both attempts of its webhook, the first of which fails.
 func TestOneTrace(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t)
 	env := c.env()
 	maps.Copy(env, map[string]string{"LOG_LEVEL": "debug", "LOG_FORMAT": "json", "WEBHOOK_RETRIES": "200ms"})
