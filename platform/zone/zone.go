@@ -1,5 +1,5 @@
-// Package zone loads IANA time zones once. The zone database is part of the
-// binary, for machines that have none.
+// Package zone loads IANA time zones and finds the instants that their clocks show. The
+// zone database is part of the binary, for machines that have none.
 package zone
 
 import (

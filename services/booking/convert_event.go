@@ -12,6 +12,8 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/isotime"
+	"reservation.dev/services/booking/recurrence"
 )
 
 // eventOf reads an event to be made; what the request leaves out has its default.
@@ -40,11 +42,11 @@ func eventOf(r *bookingv1.CreateEventRequest, company Company) *newEvent {
 }
 
 // recurrenceOf reads a rule; nil: there is none.
-func recurrenceOf(r *bookingv1.Recurrence) *Recurrence {
+func recurrenceOf(r *bookingv1.Recurrence) *recurrence.Recurrence {
 	if r == nil {
 		return nil
 	}
-	return &Recurrence{Rule: r.GetRule(), Start: r.GetLocalStart(), Exceptions: slices.Clone(r.GetExceptions())}
+	return &recurrence.Recurrence{Rule: r.GetRule(), Start: r.GetLocalStart(), Exceptions: slices.Clone(r.GetExceptions())}
 }
 
 // datesOf reads dates to be added.
@@ -259,7 +261,7 @@ func eventsQueryOf(r *bookingv1.ListEventsRequest) (*eventsQuery, error) {
 // boundOf reads an instant that bounds a list; zero: none.
 func boundOf(name string, t *timestamppb.Timestamp) (time.Time, error) {
 	at := instantOf(t)
-	if t != nil && !storable(at) {
+	if t != nil && !isotime.InRange(at) {
 		return at, fault.InvalidParameter(name, "range", "must be in the years 1 to 9999")
 	}
 	return at, nil

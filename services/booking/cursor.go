@@ -9,6 +9,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/services/booking/isotime"
 )
 
 // cursor is the key of the last row of a page. It holds the order it was made in,
@@ -75,7 +76,7 @@ func pagingOf(order byte, size int32, token string, offset int64, usual, most in
 		return p, fault.InvalidParameter("page_token", "order", "was made in another order")
 	}
 	p.after = &cursor{order: order, at: time.UnixMicro(int64(binary.BigEndian.Uint64(raw[1:]))).UTC(), id: id.UUID(raw[9:])}
-	if !storable(p.after.at) {
+	if !isotime.InRange(p.after.at) {
 		return p, fault.InvalidParameter("page_token", "format", "is not a token of an earlier answer")
 	}
 	return p, nil

@@ -8,6 +8,8 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/isotime"
+	"reservation.dev/services/booking/recurrence"
 )
 
 // dateChange is what a request says about a date: one of the event's to change,
@@ -43,9 +45,9 @@ func (f *fields) time(at, instant, local string, when time.Time, text string) {
 	case text != "" && !when.IsZero():
 		f.add(at+local, "exclusive", "does not go with "+instant)
 	case text != "":
-		if wall, ok := parseWall(text); !ok {
+		if wall, ok := isotime.ParseLocal(text); !ok {
 			f.add(at+local, "format", "must be a local time such as 2026-03-29T09:30:00")
-		} else if !storable(wall) {
+		} else if !isotime.InRange(wall) {
 			f.add(at+local, "range", "must be in the years 1 to 9999")
 		}
 	default:
@@ -83,8 +85,8 @@ func instantIn(at time.Time, local string, loc *time.Location) time.Time {
 	if local == "" {
 		return at
 	}
-	wall, _ := parseWall(local)
-	return wallIn(wall, loc)
+	wall, _ := isotime.ParseLocal(local)
+	return zone.Instant(wall, loc)
 }
 
 // length returns the minutes of a date that starts at an instant and that a checked
@@ -137,7 +139,7 @@ func (c *dateChange) after(last EventDate, loc *time.Location, f *fields) EventD
 const byRule = "recurrence."
 
 // recurring adds the dates of a rule in a zone, each after the model of one.
-func recurring(r *Recurrence, model dateChange, timezone string) (*eventChange, error) {
+func recurring(r *recurrence.Recurrence, model dateChange, timezone string) (*eventChange, error) {
 	loc, err := zone.Load(timezone)
 	if err != nil {
 		return nil, err
@@ -151,8 +153,8 @@ func recurring(r *Recurrence, model dateChange, timezone string) (*eventChange, 
 // occurrences lists the dates that a rule gives, each after the model of one, by
 // time. An end in wall time keeps its distance from the start in wall time, so a
 // night on which the clocks change is longer or shorter than others.
-func (f *fields) occurrences(r *Recurrence, model dateChange, loc *time.Location, timezone string) []dateChange {
-	starts := f.recurrence(r, timezone)
+func (f *fields) occurrences(r *recurrence.Recurrence, model dateChange, loc *time.Location, timezone string) []dateChange {
+	starts := r.Dates(timezone, &f.Checks)
 	if len(starts) == 0 {
 		return nil
 	}
@@ -160,10 +162,10 @@ func (f *fields) occurrences(r *Recurrence, model dateChange, loc *time.Location
 		f.add(model.at+"ends_at", "local", "must be wall time without an offset where the event recurs")
 		return nil
 	}
-	first, _ := parseWall(r.Start)
-	last, _ := parseWall(model.localEnd)
+	first, _ := isotime.ParseLocal(r.Start)
+	last, _ := isotime.ParseLocal(model.localEnd)
 	before := f.Len()
-	if model.length(wallIn(first, loc), loc, f); f.Len() > before {
+	if model.length(zone.Instant(first, loc), loc, f); f.Len() > before {
 		return nil
 	}
 	dates := make([]dateChange, len(starts))
@@ -171,10 +173,10 @@ func (f *fields) occurrences(r *Recurrence, model dateChange, loc *time.Location
 		// A fault of one names the rule, and what it gives by its wall time.
 		wall := at.In(loc)
 		dates[i] = model
-		dates[i].at, dates[i].startsAt, dates[i].local = byRule, time.Time{}, wall.Format(wallLayout)
+		dates[i].at, dates[i].startsAt, dates[i].local = byRule, time.Time{}, wall.Format(isotime.LocalLayout)
 		if model.localEnd != "" {
 			shown := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC)
-			dates[i].localEnd = shown.Add(last.Sub(first)).Format(wallLayout)
+			dates[i].localEnd = shown.Add(last.Sub(first)).Format(isotime.LocalLayout)
 			end := dates[i]
 			end.at = model.at
 			if end.length(at, loc, f); f.Len() > before {

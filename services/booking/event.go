@@ -8,6 +8,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/recurrence"
 )
 
 // EventType is the kind of offering. The value is what is stored.
@@ -52,8 +53,8 @@ type Event struct {
 	Location    string
 	Dates       []EventDate // by start, then id
 	Options     []PricingOption
-	Recurrence  *Recurrence // nil: its first dates were named one by one
-	FreeMinutes *int32      // before a date until which cancelling is free; nil: until it starts
+	Recurrence  *recurrence.Recurrence // nil: its first dates were named one by one
+	FreeMinutes *int32                 // before a date until which cancelling is free; nil: until it starts
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Version     int64
@@ -86,8 +87,8 @@ const (
 	maxDescription = 10_000
 	maxLocation    = 200
 	maxOptionName  = 200
-	maxDates       = 1000 // that one request adds
-	maxEventDates  = 5000 // of an event, so that one answer holds them
+	maxDates       = recurrence.MaxDates // that one request adds
+	maxEventDates  = 5000                // of an event, so that one answer holds them
 	maxReason      = 500
 	maxOptions     = 50
 	maxMinutes     = 525_600
@@ -150,7 +151,7 @@ func (e *newEvent) recur(faults *fields) {
 	model.checkSize(faults)
 	loc, err := zone.Load(e.Timezone)
 	if err != nil || faults.Len() > before {
-		faults.recurrence(e.Recurrence, e.Timezone) // reports the faults of the rule too
+		e.Recurrence.Dates(e.Timezone, &faults.Checks) // reports the faults of the rule too
 		return
 	}
 	for _, d := range faults.occurrences(e.Recurrence, model, loc, e.Timezone) {

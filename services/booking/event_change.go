@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/recurrence"
 )
 
 // ReasonHasRegistrations is why an event with bookings is not deleted, nor made a
@@ -26,8 +27,8 @@ type eventChange struct {
 	status                                 EventStatus
 	freeMinutes                            *int32 // always: no policy
 	dates                                  []dateChange
-	together                               *dateChange // what it says of the dates together; nil: nothing
-	recurrence                             *Recurrence // must be the event's
+	together                               *dateChange            // what it says of the dates together; nil: nothing
+	recurrence                             *recurrence.Recurrence // must be the event's
 	options                                []optionChange
 	version                                *int64
 }
@@ -187,7 +188,7 @@ func (c *eventChange) say(p *eventPlan, f *fields) error {
 		}
 	}
 	f.about(e)
-	if c.recurrence != nil && !e.Recurrence.matches(c.recurrence) {
+	if c.recurrence != nil && !e.Recurrence.Matches(c.recurrence) {
 		f.add("recurrence", "immutable", "is given when the event is created. Change, add or cancel its dates instead")
 	}
 	p.rezones = e.Timezone != before.Timezone

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"reservation.dev/platform/eventdates"
@@ -230,16 +229,4 @@ func (c *eventChange) sizeAdded(p *eventPlan, rest *dateChange) bool {
 		added++
 	}
 	return added > 0
-}
-
-// matches reports whether another recurrence equals this one, in the forms in which
-// a caller may have read it.
-func (r *Recurrence) matches(other *Recurrence) bool {
-	return r != nil && normalRule(other.Rule) == r.Rule && slices.Equal(other.Exceptions, r.Exceptions) &&
-		(other.Start == "" || other.Start == r.Start)
-}
-
-// normalRule is the text of a rule in the form in which it is kept.
-func normalRule(text string) string {
-	return strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "RRULE:")
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/services/booking/isotime"
 )
 
 // fields collects the faults of a request, in the order in which they are found.
@@ -58,7 +59,7 @@ func (f *fields) moment(field string, at time.Time) {
 	switch {
 	case at.IsZero():
 		f.add(field, "required", "is required")
-	case !storable(at):
+	case !isotime.InRange(at):
 		f.add(field, "range", "must be in the years 1 to 9999")
 	}
 }
@@ -92,12 +93,4 @@ func printable(s string, severalLines bool) bool {
 		}
 		return unicode.IsControl(r)
 	}) < 0
-}
-
-// storable keeps a day's distance from the first and the last year that are
-// written with four digits, so that a time has such a year in every zone.
-func storable(at time.Time) bool {
-	earliest := time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)
-	latest := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	return !at.Before(earliest) && at.Before(latest)
 }

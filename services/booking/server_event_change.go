@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/recurrence"
 )
 
 // UpdateEvent implements EventService.
@@ -101,8 +102,8 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	if err != nil {
 		return nil, err
 	}
-	change, recurrence := &eventChange{dates: datesOf(req.GetDates())}, recurrenceOf(req.GetRecurrence())
-	if err := checkAdded(change, recurrence); err != nil {
+	change, rule := &eventChange{dates: datesOf(req.GetDates())}, recurrenceOf(req.GetRecurrence())
+	if err := checkAdded(change, rule); err != nil {
 		return nil, err
 	}
 	which, err := eventIDOf(req.GetEventId())
@@ -119,8 +120,8 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 			return eventCancelledFault()
 		}
 		adds := change
-		if recurrence != nil {
-			if adds, err = recurring(recurrence, change.dates[0], e.Timezone); err != nil {
+		if rule != nil {
+			if adds, err = recurring(rule, change.dates[0], e.Timezone); err != nil {
 				return err
 			}
 		}
@@ -141,16 +142,16 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 }
 
 // checkAdded reports what is wrong with dates to be added whatever their event is.
-func checkAdded(c *eventChange, recurrence *Recurrence) error {
+func checkAdded(c *eventChange, rule *recurrence.Recurrence) error {
 	var faults fields
 	most := maxDates
-	if recurrence != nil {
+	if rule != nil {
 		most = 1
 	}
 	if !faults.count("dates", len(c.dates), 1, most) {
 		return faults.err()
 	}
-	if recurrence == nil {
+	if rule == nil {
 		return c.check()
 	}
 	c.dates[0].checkSize(&faults)

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/recurrence"
 )
 
 const (
@@ -286,7 +287,7 @@ func (s *store) lockDate(ctx context.Context, tx *pg.Tx, company id.Company, dat
 func scanEvents(into *[]Event) func(pgx.Rows) error {
 	return each(func(rows pgx.Rows) error {
 		var e Event
-		var r Recurrence
+		var r recurrence.Recurrence
 		err := rows.Scan(&e.ID, &e.Title, &e.Description, &e.Type, &e.Status, &e.Timezone, &e.Location,
 			&e.Version, &e.CreatedAt, &e.UpdatedAt, &e.FreeMinutes, &r.Rule, &r.Start, &r.Exceptions)
 		if r.Rule != "" {

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/isotime"
 )
 
 // Names of the parameters of a list, as its faults have them.
@@ -32,20 +34,20 @@ type window struct{ from, to time.Time }
 // the default lower one makes an empty list.
 func newWindow(start, end *string, now time.Time, loc *time.Location) (window, error) {
 	year, month, day := monthsBefore(now.In(loc), defaultMonths)
-	w := window{from: startOfDay(year, month, day, loc), to: endOfTime()}
-	var lower, upper moment
+	w := window{from: zone.StartOfDay(year, month, day, loc), to: endOfTime()}
+	var lower, upper isotime.Time
 	var err error
 	if start != nil {
-		if lower, err = parseMoment(*start); err != nil {
+		if lower, err = isotime.Parse(*start); err != nil {
 			return window{}, notADate(paramStartDate)
 		}
-		w.from = lower.first(loc)
+		w.from = firstInstant(lower, loc)
 	}
 	if end != nil {
-		if upper, err = parseMoment(*end); err != nil {
+		if upper, err = isotime.Parse(*end); err != nil {
 			return window{}, notADate(paramEndDate)
 		}
-		w.to = upper.last(loc)
+		w.to = lastInstant(upper, loc)
 	}
 	if start != nil && end != nil && contradict(lower, upper, w) {
 		return window{}, fault.InvalidParameter(paramStartDate, "order", "must not be after the end of the window")
@@ -58,11 +60,20 @@ func newWindow(start, end *string, now time.Time, loc *time.Location) (window, e
 	return w, nil
 }
 
+// monthsBefore returns the calendar day n months before the one of t, or the
+// last day of that month where it is shorter: 31 May is preceded by 28 February.
+func monthsBefore(t time.Time, n int) (year int, month time.Month, day int) {
+	year, month, day = t.Date()
+	firstOf := time.Date(year, month-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+	lastDay := firstOf.AddDate(0, 1, -1).Day()
+	return firstOf.Year(), firstOf.Month(), min(day, lastDay)
+}
+
 // contradict compares two days as days, because a day that a zone left out has
 // no instant of its own, and all else as instants.
-func contradict(lower, upper moment, w window) bool {
-	if lower.form == day && upper.form == day {
-		return lower.wall.After(upper.wall)
+func contradict(lower, upper isotime.Time, w window) bool {
+	if lower.Form == isotime.Day && upper.Form == isotime.Day {
+		return lower.After(upper.Time)
 	}
 	return w.from.After(w.to)
 }
@@ -75,25 +86,24 @@ func notADate(name string) error {
 		"must be an ISO 8601 date (2026-03-29) or date-time (2026-03-29T09:30:00, with or without an offset)")
 }
 
-// first is the earliest instant that m means in loc.
-func (m moment) first(loc *time.Location) time.Time {
-	if m.form == instant {
-		return m.wall
+// firstInstant is the earliest instant that t means in loc.
+func firstInstant(t isotime.Time, loc *time.Location) time.Time {
+	if t.Form == isotime.Instant {
+		return t.Time
 	}
-	first, _ := instants(m.wall, loc)
-	return first
+	return zone.Instant(t.Time, loc)
 }
 
-// last is the latest instant that m means in loc; of a day, its last second.
-func (m moment) last(loc *time.Location) time.Time {
-	switch m.form {
-	case instant:
-		return m.wall
-	case day:
-		next := m.wall.AddDate(0, 0, 1)
-		return startOfDay(next.Year(), next.Month(), next.Day(), loc).Add(-time.Second)
+// lastInstant is the latest instant that t means in loc; of a day, its last second.
+func lastInstant(t isotime.Time, loc *time.Location) time.Time {
+	switch t.Form {
+	case isotime.Instant:
+		return t.Time
+	case isotime.Day:
+		next := t.AddDate(0, 0, 1)
+		return zone.StartOfDay(next.Year(), next.Month(), next.Day(), loc).Add(-time.Second)
 	}
-	_, last := instants(m.wall, loc)
+	_, last := zone.Instants(t.Time, loc)
 	return last
 }
 

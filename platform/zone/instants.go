@@ -1,11 +1,11 @@
-package booking
+package zone
 
 import "time"
 
 // farthest is further than any zone is from UTC.
 const farthest = 24 * time.Hour
 
-// instants returns the first and the last instant at which a clock in loc shows
+// Instants returns the first and the last instant at which a clock in loc shows
 // wall, whose fields count and whose own zone does not. They differ only for a
 // time that a clock change repeats. A time that a clock change skips moves
 // forward by the gap: in London 01:30 of a night that jumps from 01:00 to 02:00
@@ -15,7 +15,7 @@ const farthest = 24 * time.Hour
 // seen by the offsets a day before and a day after; no zone has two within that.
 // (Time.ZoneBounds would tell it directly, but on the last day of a leap year
 // beyond the zone's table it names an end that lies before the instant.)
-func instants(wall time.Time, loc *time.Location) (first, last time.Time) {
+func Instants(wall time.Time, loc *time.Location) (first, last time.Time) {
 	utc := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), time.UTC)
 	before, after := offset(utc.Add(-farthest), loc), offset(utc.Add(farthest), loc)
 	early, late := utc.Add(-before), utc.Add(-after)
@@ -36,17 +36,14 @@ func offset(at time.Time, loc *time.Location) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// startOfDay returns the first instant of a calendar day in loc.
-func startOfDay(year int, month time.Month, day int, loc *time.Location) time.Time {
-	first, _ := instants(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), loc)
+// Instant returns the instant at which a clock in loc shows wall: the first of those
+// that Instants returns.
+func Instant(wall time.Time, loc *time.Location) time.Time {
+	first, _ := Instants(wall, loc)
 	return first
 }
 
-// monthsBefore returns the calendar day n months before the one of t, or the
-// last day of that month where it is shorter: 31 May is preceded by 28 February.
-func monthsBefore(t time.Time, n int) (year int, month time.Month, day int) {
-	year, month, day = t.Date()
-	firstOf := time.Date(year, month-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
-	lastDay := firstOf.AddDate(0, 1, -1).Day()
-	return firstOf.Year(), firstOf.Month(), min(day, lastDay)
+// StartOfDay returns the first instant of a calendar day in loc.
+func StartOfDay(year int, month time.Month, day int, loc *time.Location) time.Time {
+	return Instant(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), loc)
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Makes vectors.json: recurrence rules and the instants that another
-implementation expands them to. TestRecurrenceVectors reads them.
+implementation expands them to. TestVectors reads them.
 
     python3 vectors.py > vectors.json
     python3 vectors.py --seed 7 --count 5000 > /tmp/more.json
-    RECURRENCE_VECTORS=/tmp/more.json go test ./services/booking -run TestRecurrenceVectors
+    RECURRENCE_VECTORS=/tmp/more.json go test ./services/booking/recurrence -run TestVectors
 
 It needs python-dateutil. Each vector is [zone, start, rule, exceptions, dates]:
 start and exceptions are wall time, dates are UTC.

@@ -1,4 +1,4 @@
-package booking
+package recurrence
 
 import (
 	"fmt"
@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/isotime"
 )
 
 // naive expands rules in another way: it goes through all days one by one and
@@ -113,7 +115,7 @@ func (n *naive) expand(start time.Time) []time.Time {
 		}
 		set = nil
 	}
-	hours, minutes := orOf(n.hours, start.Hour()), orOf(n.minutes, start.Minute())
+	hours, minutes := orDefault(n.hours, start.Hour()), orDefault(n.minutes, start.Minute())
 	slices.Sort(hours)
 	slices.Sort(minutes)
 	first := start.AddDate(-1, 0, 0).Truncate(24 * time.Hour)
@@ -204,7 +206,7 @@ func randomRule(r *rand.Rand, start time.Time) *naive {
 	return n
 }
 
-func TestRecurrenceAgainstAnother(t *testing.T) {
+func TestDatesAgainstCountingDays(t *testing.T) {
 	for _, name := range []string{"Europe/London", "America/New_York", "Australia/Lord_Howe", "Asia/Tokyo", "UTC"} {
 		t.Run("rules give the dates that counting days gives, and wall time stays, in "+name+" (invariant 12)", func(t *testing.T) {
 			loc, err := zone.Load(name)
@@ -216,20 +218,20 @@ func TestRecurrenceAgainstAnother(t *testing.T) {
 			for range 120 {
 				start := time.Date(2024+r.IntN(3), time.Month(1+r.IntN(12)), 1+r.IntN(31), pick(r, 0, 1, 2, 9, 23), pick(r, 0, 15, 30), 0, 0, time.UTC)
 				n := randomRule(r, start)
-				var faults fields
-				got := faults.recurrence(&Recurrence{Rule: n.String(), Start: start.Format(wallLayout)}, name)
+				var faults fault.Checks
+				got := (&Recurrence{Rule: n.String(), Start: start.Format(isotime.LocalLayout)}).Dates(name, &faults)
 				walls := n.expand(start)
 				var want []time.Time
 				for _, wall := range walls {
 					at := naiveInstant(wall, loc)
 					want = append(want, at)
-					if shown := at.In(loc).Format(wallLayout); shown != wall.Format(wallLayout) && shown < wall.Format(wallLayout) {
+					if shown := at.In(loc).Format(isotime.LocalLayout); shown != wall.Format(isotime.LocalLayout) && shown < wall.Format(isotime.LocalLayout) {
 						t.Fatalf("%s became the earlier %s", wall, shown)
 					}
 				}
 				slices.SortFunc(want, time.Time.Compare)
 				want = slices.CompactFunc(want, time.Time.Equal)
-				if n.count > 0 && len(walls) < n.count || len(want) > maxDates || len(want) == 0 {
+				if n.count > 0 && len(walls) < n.count || len(want) > MaxDates || len(want) == 0 {
 					if faults.Len() == 0 && n.count == 0 {
 						t.Fatalf("%s from %s gives %d dates, not %d", n, start, len(got), len(want))
 					}
@@ -250,8 +252,8 @@ func TestRecurrenceAgainstAnother(t *testing.T) {
 // expanded lists the dates of a rule as a clock in the zone shows them.
 func expanded(t *testing.T, timezone, start, rule string, except ...string) []string {
 	t.Helper()
-	var faults fields
-	dates := faults.recurrence(&Recurrence{Rule: rule, Start: start, Exceptions: except}, timezone)
+	var faults fault.Checks
+	dates := (&Recurrence{Rule: rule, Start: start, Exceptions: except}).Dates(timezone, &faults)
 	if faults.Len() > 0 {
 		t.Fatalf("%s: %v", rule, faults.List())
 	}
@@ -266,7 +268,7 @@ func expanded(t *testing.T, timezone, start, rule string, except ...string) []st
 	return shown
 }
 
-func TestRecurrence(t *testing.T) {
+func TestDates(t *testing.T) {
 	tests := []struct {
 		behaviour, zone, start, rule string
 		except                       []string
@@ -335,7 +337,7 @@ func TestRecurrence(t *testing.T) {
 	})
 }
 
-func TestRecurrenceRefusals(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	ok := Recurrence{Rule: "FREQ=DAILY;COUNT=2", Start: "2026-01-05T09:00:00"}
 	with := func(change func(*Recurrence)) Recurrence { r := ok; change(&r); return r }
 	rule := func(text string) Recurrence { return with(func(r *Recurrence) { r.Rule = text }) }
@@ -395,8 +397,8 @@ func TestRecurrenceRefusals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.behaviour+" is refused (invariant 12)", func(t *testing.T) {
-			var faults fields
-			dates := faults.recurrence(&tt.r, "Europe/London")
+			var faults fault.Checks
+			dates := tt.r.Dates("Europe/London", &faults)
 			if faults.Len() != 1 || faults.List()[0].Field != tt.field || faults.List()[0].Rule != tt.fault {
 				t.Errorf("got %v and %d dates", faults.List(), len(dates))
 			}
@@ -404,9 +406,9 @@ func TestRecurrenceRefusals(t *testing.T) {
 	}
 }
 
-// FuzzRecurrence looks for a rule that panics, gives a wrong number of dates, or
+// FuzzDates looks for a rule that panics, gives a wrong number of dates, or
 // takes long.
-func FuzzRecurrence(f *testing.F) {
+func FuzzDates(f *testing.F) {
 	for _, rule := range []string{
 		"FREQ=SECONDLY;BYHOUR=9;BYMINUTE=0;BYSECOND=0;BYMONTH=2;BYMONTHDAY=31;COUNT=1000", "FREQ=SECONDLY;INTERVAL=86401;BYHOUR=9;BYMINUTE=0;BYSECOND=1;COUNT=9",
 		"FREQ=MINUTELY;INTERVAL=7;BYDAY=MO;BYHOUR=3;BYMINUTE=1;COUNT=999", "FREQ=HOURLY;INTERVAL=24;BYHOUR=1;UNTIL=21251231",
@@ -421,16 +423,16 @@ func FuzzRecurrence(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, rule, start, timezone, except string) {
 		began := time.Now()
-		var faults fields
+		var faults fault.Checks
 		r := &Recurrence{Rule: rule, Start: start, Exceptions: []string{except}}
-		dates := faults.recurrence(r, timezone)
+		dates := r.Dates(timezone, &faults)
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("took %s", took)
 		}
 		if _, err := zone.Load(timezone); err != nil {
 			return
 		}
-		if (len(dates) == 0) == (faults.Len() == 0) || len(dates) > maxDates {
+		if (len(dates) == 0) == (faults.Len() == 0) || len(dates) > MaxDates {
 			t.Fatalf("%d dates, %v", len(dates), faults.List())
 		}
 		for i := 1; i < len(dates); i++ {
@@ -442,7 +444,7 @@ func FuzzRecurrence(f *testing.F) {
 			return
 		}
 		again := *r
-		if more := faults.recurrence(&again, timezone); !slices.EqualFunc(more, dates, time.Time.Equal) || again.Rule != r.Rule || again.Start != r.Start {
+		if more := again.Dates(timezone, &faults); !slices.EqualFunc(more, dates, time.Time.Equal) || again.Rule != r.Rule || again.Start != r.Start {
 			t.Fatalf("its normal form %v gives %d dates, not %d", again, len(more), len(dates))
 		}
 	})

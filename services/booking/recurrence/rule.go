@@ -1,4 +1,4 @@
-package booking
+package recurrence
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/teambition/rrule-go"
+
+	"reservation.dev/services/booking/isotime"
 )
 
 // rule is an RRULE of RFC 5545 that was found to be one.
@@ -21,19 +23,19 @@ type rule struct {
 	setPositions, months, monthDays, yearDays, weeks, hours, minutes, seconds []int
 	weekdays                                                                  []rrule.Weekday
 
-	// exhausted is set by walls when it gave up.
+	// exhausted is set by wallTimes when it gave up.
 	exhausted bool
 }
 
 // until is the end of a rule, itself included: a wall time, or an instant.
 type until struct {
-	form form
+	form isotime.Form
 	at   time.Time // zero: the rule ends by count
 }
 
 // latest is a wall time that no occurrence up to the end comes after; zero: none.
 func (u until) latest(loc *time.Location) time.Time {
-	if u.at.IsZero() || u.form != instant {
+	if u.at.IsZero() || u.form != isotime.Instant {
 		return u.at
 	}
 	_, offset := u.at.In(loc).Zone()
@@ -41,12 +43,12 @@ func (u until) latest(loc *time.Location) time.Time {
 	return u.at.Add(time.Duration(offset)*time.Second).AddDate(0, 0, 1)
 }
 
-// before reports an end before an occurrence, which is at an instant.
-func (u until) before(wall, at time.Time) bool {
+// isBefore reports an end before an occurrence, which is at an instant.
+func (u until) isBefore(wall, at time.Time) bool {
 	switch {
 	case u.at.IsZero():
 		return false
-	case u.form == instant:
+	case u.form == isotime.Instant:
 		return u.at.Before(at)
 	}
 	return u.at.Before(wall)
@@ -57,38 +59,41 @@ var frequencies = []string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MI
 // maxInterval keeps the arithmetic of intervals far from overflowing.
 const maxInterval = 1_000_000
 
-// parseRule reads a rule in upper case. Every refusal says what to change.
-func parseRule(text string) (*rule, phrase) {
+// problem is what is wrong with a rule; nil: nothing. Its message says what to change.
+type problem struct{ rule, message string }
+
+// parseRule reads a rule in upper case.
+func parseRule(text string) (*rule, *problem) {
 	r := &rule{frequency: -1, interval: 1, weekStart: rrule.MO}
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(strings.TrimSuffix(text, ";"), ";") {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok || name == "" || value == "" {
-			return nil, phrase{"format", fmt.Sprintf("has a part %q that is not NAME=VALUE", part)}
+			return nil, &problem{"format", fmt.Sprintf("has a part %q that is not NAME=VALUE", part)}
 		}
 		if seen[name] {
-			return nil, phrase{"unique", "has " + name + " twice"}
+			return nil, &problem{"unique", "has " + name + " twice"}
 		}
 		seen[name] = true
-		if wrong := r.set(name, value); wrong.rule != "" {
+		if wrong := r.set(name, value); wrong != nil {
 			return nil, wrong
 		}
 	}
 	return r, r.check(seen)
 }
 
-func (r *rule) set(name, value string) (wrong phrase) {
+func (r *rule) set(name, value string) (wrong *problem) {
 	switch name {
 	case "FREQ":
 		n := slices.Index(frequencies, value)
 		if n < 0 {
-			return phrase{"enum", "has an unknown FREQ: use DAILY, WEEKLY, MONTHLY, YEARLY, HOURLY, MINUTELY or SECONDLY"}
+			return &problem{"enum", "has an unknown FREQ: use DAILY, WEEKLY, MONTHLY, YEARLY, HOURLY, MINUTELY or SECONDLY"}
 		}
 		r.frequency = rrule.Frequency(n)
 	case "INTERVAL":
 		r.interval, wrong = number(name, value, 1, maxInterval)
 	case "COUNT":
-		r.count, wrong = number(name, value, 1, maxDates)
+		r.count, wrong = number(name, value, 1, MaxDates)
 	case "UNTIL":
 		r.until, wrong = parseUntil(value)
 	case "WKST":
@@ -96,7 +101,7 @@ func (r *rule) set(name, value string) (wrong phrase) {
 	case "BYDAY":
 		for text := range strings.SplitSeq(value, ",") {
 			var d rrule.Weekday
-			if d, wrong = nthWeekday(text); wrong.rule != "" {
+			if d, wrong = nthWeekday(text); wrong != nil {
 				return wrong
 			}
 			if !slices.Contains(r.weekdays, d) {
@@ -104,61 +109,61 @@ func (r *rule) set(name, value string) (wrong phrase) {
 			}
 		}
 	case "BYSETPOS":
-		r.setPositions, wrong = numbers(name, value, 366, counted)
+		r.setPositions, wrong = numbers(name, value, 366, signed)
 	case "BYMONTH":
-		r.months, wrong = numbers(name, value, 12, named)
+		r.months, wrong = numbers(name, value, 12, positive)
 	case "BYMONTHDAY":
-		r.monthDays, wrong = numbers(name, value, 31, counted)
+		r.monthDays, wrong = numbers(name, value, 31, signed)
 	case "BYYEARDAY":
-		r.yearDays, wrong = numbers(name, value, 366, counted)
+		r.yearDays, wrong = numbers(name, value, 366, signed)
 	case "BYWEEKNO":
-		r.weeks, wrong = numbers(name, value, 53, counted)
+		r.weeks, wrong = numbers(name, value, 53, signed)
 	case "BYHOUR":
-		r.hours, wrong = numbers(name, value, 23, ofClock)
+		r.hours, wrong = numbers(name, value, 23, fromZero)
 	case "BYMINUTE":
-		r.minutes, wrong = numbers(name, value, 59, ofClock)
+		r.minutes, wrong = numbers(name, value, 59, fromZero)
 	case "BYSECOND":
-		r.seconds, wrong = numbers(name, value, 59, ofClock)
+		r.seconds, wrong = numbers(name, value, 59, fromZero)
 	default:
-		return phrase{"enum", fmt.Sprintf("has a part %q that RFC 5545 does not know", name)}
+		return &problem{"enum", fmt.Sprintf("has a part %q that RFC 5545 does not know", name)}
 	}
 	return wrong
 }
 
 // check finds what RFC 5545 does not allow together.
-func (r *rule) check(seen map[string]bool) phrase {
-	limits := func(part string, fits bool, why string) phrase {
+func (r *rule) check(seen map[string]bool) *problem {
+	limits := func(part string, fits bool, why string) *problem {
 		if seen[part] && !fits {
-			return phrase{"format", "must not have " + part + " " + why}
+			return &problem{"format", "must not have " + part + " " + why}
 		}
-		return phrase{}
+		return nil
 	}
 	nth := slices.ContainsFunc(r.weekdays, numbered)
 	withinMonth := r.frequency == rrule.MONTHLY || seen["BYMONTH"]
 	times := max(len(r.hours), 1) * max(len(r.minutes), 1) * max(len(r.seconds), 1)
 	switch {
 	case r.frequency < 0:
-		return phrase{"required", "must have a FREQ, such as FREQ=WEEKLY"}
+		return &problem{"required", "must have a FREQ, such as FREQ=WEEKLY"}
 	case seen["COUNT"] == seen["UNTIL"]:
-		return phrase{"required", "must end, either with a COUNT or with an UNTIL"}
+		return &problem{"required", "must end, either with a COUNT or with an UNTIL"}
 	case nth && (r.frequency > rrule.MONTHLY || seen["BYWEEKNO"]):
-		return phrase{"format", "must not number the days of BYDAY but with FREQ=MONTHLY or FREQ=YEARLY without BYWEEKNO"}
+		return &problem{"format", "must not number the days of BYDAY but with FREQ=MONTHLY or FREQ=YEARLY without BYWEEKNO"}
 	case nth && withinMonth && slices.ContainsFunc(r.weekdays, func(d rrule.Weekday) bool { return d.N() > 5 || d.N() < -5 }):
-		return phrase{"range", "must number the days of BYDAY from 1 to 5 or from -1 to -5 within a month"}
-	case r.frequency < rrule.HOURLY && times > maxDates:
-		return phrase{"max_items", fmt.Sprintf("must give at most %d times of a day", maxDates)}
+		return &problem{"range", "must number the days of BYDAY from 1 to 5 or from -1 to -5 within a month"}
+	case r.frequency < rrule.HOURLY && times > MaxDates:
+		return &problem{"max_items", fmt.Sprintf("must give at most %d times of a day", MaxDates)}
 	}
-	for _, wrong := range []phrase{
+	for _, wrong := range []*problem{
 		limits("BYWEEKNO", r.frequency == rrule.YEARLY, "but with FREQ=YEARLY"),
 		limits("BYYEARDAY", r.frequency == rrule.YEARLY || r.frequency >= rrule.HOURLY, "with FREQ=DAILY, WEEKLY or MONTHLY"),
 		limits("BYMONTHDAY", r.frequency != rrule.WEEKLY, "with FREQ=WEEKLY"),
 		limits("BYSETPOS", r.choosing(), "without another part that begins with BY"),
 	} {
-		if wrong.rule != "" {
+		if wrong != nil {
 			return wrong
 		}
 	}
-	return phrase{}
+	return nil
 }
 
 // choosing reports a part out of which BYSETPOS can choose.
@@ -167,78 +172,78 @@ func (r *rule) choosing() bool {
 		len(r.weekdays)+len(r.hours)+len(r.minutes)+len(r.seconds) > 0
 }
 
-func number(name, value string, low, high int) (int, phrase) {
+func number(name, value string, low, high int) (int, *problem) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < low || n > high {
-		return 0, phrase{"range", fmt.Sprintf("must have %s from %d to %d", name, low, high)}
+		return 0, &problem{"range", fmt.Sprintf("must have %s from %d to %d", name, low, high)}
 	}
-	return n, phrase{}
+	return n, nil
 }
 
 // numbering is how the numbers of a part begin.
 type numbering uint8
 
 const (
-	named   numbering = iota // from 1
-	counted                  // from 1, or from the end with -1
-	ofClock                  // from 0
+	positive numbering = iota // from 1
+	signed                    // from 1, or from the end with -1
+	fromZero                  // from 0
 )
 
 // numbers reads a list of numbers, each once, in their order.
-func numbers(name, value string, high int, kind numbering) ([]int, phrase) {
+func numbers(name, value string, high int, kind numbering) ([]int, *problem) {
 	var list []int
 	for text := range strings.SplitSeq(value, ",") {
 		n, err := strconv.Atoi(text)
 		switch {
 		case err != nil:
-			return nil, phrase{"format", "must have numbers in " + name + ", separated by commas"}
-		case kind == ofClock && (n < 0 || n > high):
-			return nil, phrase{"range", fmt.Sprintf("must have %s from 0 to %d", name, high)}
-		case kind == named && (n < 1 || n > high):
-			return nil, phrase{"range", fmt.Sprintf("must have %s from 1 to %d", name, high)}
-		case kind == counted && (n == 0 || n < -high || n > high):
-			return nil, phrase{"range", fmt.Sprintf("must have %s from 1 to %d or from -1 to -%d", name, high, high)}
+			return nil, &problem{"format", "must have numbers in " + name + ", separated by commas"}
+		case kind == fromZero && (n < 0 || n > high):
+			return nil, &problem{"range", fmt.Sprintf("must have %s from 0 to %d", name, high)}
+		case kind == positive && (n < 1 || n > high):
+			return nil, &problem{"range", fmt.Sprintf("must have %s from 1 to %d", name, high)}
+		case kind == signed && (n == 0 || n < -high || n > high):
+			return nil, &problem{"range", fmt.Sprintf("must have %s from 1 to %d or from -1 to -%d", name, high, high)}
 		}
 		list = append(list, n)
 	}
 	slices.Sort(list)
-	return slices.Compact(list), phrase{}
+	return slices.Compact(list), nil
 }
 
-func weekday(text string) (rrule.Weekday, phrase) {
+func weekday(text string) (rrule.Weekday, *problem) {
 	for i, name := range []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"} {
 		if name == text {
-			return days()[i], phrase{}
+			return days()[i], nil
 		}
 	}
-	return rrule.Weekday{}, phrase{"enum", fmt.Sprintf("has an unknown day %q: use MO, TU, WE, TH, FR, SA or SU", text)}
+	return rrule.Weekday{}, &problem{"enum", fmt.Sprintf("has an unknown day %q: use MO, TU, WE, TH, FR, SA or SU", text)}
 }
 
 // nthWeekday reads MO, 2MO, +2MO or -1MO.
-func nthWeekday(text string) (rrule.Weekday, phrase) {
+func nthWeekday(text string) (rrule.Weekday, *problem) {
 	d, wrong := weekday(text[max(len(text)-2, 0):])
-	if wrong.rule != "" || len(text) <= 2 {
+	if wrong != nil || len(text) <= 2 {
 		return d, wrong
 	}
 	n, err := strconv.Atoi(text[:len(text)-2])
 	if err != nil || n == 0 || n < -53 || n > 53 {
-		return d, phrase{"range", "must number the days of BYDAY from 1 to 53 or from -1 to -53"}
+		return d, &problem{"range", "must number the days of BYDAY from 1 to 53 or from -1 to -53"}
 	}
-	return d.Nth(n), phrase{}
+	return d.Nth(n), nil
 }
 
 // parseUntil reads a day, which is the whole of it, a local time, or an instant.
-func parseUntil(text string) (until, phrase) {
-	for layout, f := range map[string]form{"20060102": day, "20060102T150405": localTime, "20060102T150405Z": instant} {
+func parseUntil(text string) (until, *problem) {
+	for layout, f := range map[string]isotime.Form{"20060102": isotime.Day, "20060102T150405": isotime.Local, "20060102T150405Z": isotime.Instant} {
 		if len(text) != len(layout) {
 			continue
 		}
-		if at, err := time.Parse(layout, text); err == nil && storable(at) {
-			if f == day {
+		if at, err := time.Parse(layout, text); err == nil && isotime.InRange(at) {
+			if f == isotime.Day {
 				at = at.AddDate(0, 0, 1).Add(-time.Second)
 			}
-			return until{form: f, at: at}, phrase{}
+			return until{form: f, at: at}, nil
 		}
 	}
-	return until{}, phrase{"format", "must have an UNTIL such as 20261231, 20261231T093000 or 20261231T093000Z"}
+	return until{}, &problem{"format", "must have an UNTIL such as 20261231, 20261231T093000 or 20261231T093000Z"}
 }

@@ -1,4 +1,4 @@
-package booking
+package recurrence
 
 import (
 	"encoding/json"
@@ -6,15 +6,17 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"reservation.dev/platform/fault"
 )
 
-// TestRecurrenceVectors compares rules with what another implementation, in
-// another language, made of them: testdata/recurrence/vectors.py.
+// TestVectors compares rules with what another implementation, in
+// another language, made of them: testdata/vectors.py.
 // RECURRENCE_VECTORS names a file with other ones.
-func TestRecurrenceVectors(t *testing.T) {
+func TestVectors(t *testing.T) {
 	file := os.Getenv("RECURRENCE_VECTORS")
 	if file == "" {
-		file = "testdata/recurrence/vectors.json"
+		file = "testdata/vectors.json"
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -37,8 +39,8 @@ func TestRecurrenceVectors(t *testing.T) {
 			}
 		}
 		asked := r
-		var faults fields
-		got := faults.recurrence(&r, timezone)
+		var faults fault.Checks
+		got := r.Dates(timezone, &faults)
 		if faults.Len() > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
 			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", asked.Rule, timezone, asked.Start, asked.Exceptions, got, faults.List(), want)
 		}

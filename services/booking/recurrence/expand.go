@@ -1,4 +1,4 @@
-package booking
+package recurrence
 
 import (
 	"iter"
@@ -23,8 +23,8 @@ const (
 	maxSteps = 300_000
 )
 
-// walls lists the wall times of a rule from start to end, both included, by time.
-func (r *rule) walls(start, end time.Time) iter.Seq[time.Time] {
+// wallTimes lists the wall times of a rule from start to end, both included, by time.
+func (r *rule) wallTimes(start, end time.Time) iter.Seq[time.Time] {
 	var all iter.Seq[time.Time]
 	switch {
 	case r.frequency >= rrule.HOURLY:
@@ -32,7 +32,7 @@ func (r *rule) walls(start, end time.Time) iter.Seq[time.Time] {
 	case len(r.weeks) > 0:
 		all = r.byWeeks(start, end)
 	default:
-		all = library(r.option(start), end)
+		all = fromLibrary(r.option(start), end)
 	}
 	return func(yield func(time.Time) bool) {
 		for wall := range all {
@@ -51,8 +51,8 @@ func (r *rule) walls(start, end time.Time) iter.Seq[time.Time] {
 func (r *rule) option(start time.Time) rrule.ROption {
 	option := rrule.ROption{
 		Freq: r.frequency, Interval: r.interval, Wkst: r.weekStart, Dtstart: start, Bysetpos: r.setPositions,
-		Bymonth: r.months, Bymonthday: r.monthDays, Byyearday: r.yearDays, Byweekday: r.numberedAlike(),
-		Byhour: orOf(r.hours, start.Hour()), Byminute: orOf(r.minutes, start.Minute()), Bysecond: orOf(r.seconds, start.Second()),
+		Bymonth: r.months, Bymonthday: r.monthDays, Byyearday: r.yearDays, Byweekday: r.numberAllDays(),
+		Byhour: orDefault(r.hours, start.Hour()), Byminute: orDefault(r.minutes, start.Minute()), Bysecond: orDefault(r.seconds, start.Second()),
 	}
 	if r.frequency == rrule.WEEKLY {
 		// BYSETPOS chooses out of the whole of the first week.
@@ -89,7 +89,7 @@ func (r *rule) byWeeks(start, end time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		var year []time.Time
 		steps := 0
-		for wall := range library(option, end.AddDate(1, 0, 0)) {
+		for wall := range fromLibrary(option, end.AddDate(1, 0, 0)) {
 			if len(year) > 0 && year[0].Year() != wall.Year() {
 				for _, w := range r.choose(year) {
 					if !yield(w) {
@@ -138,10 +138,10 @@ func (r *rule) choose(set []time.Time) []time.Time {
 	return chosen
 }
 
-// numberedAlike returns BYDAY with all days numbered or none, because of a mixture
+// numberAllDays returns BYDAY with all days numbered or none, because of a mixture
 // the library would want days that are both: a plain SU is the first, the second
 // and so on.
-func (r *rule) numberedAlike() []rrule.Weekday {
+func (r *rule) numberAllDays() []rrule.Weekday {
 	if !slices.ContainsFunc(r.weekdays, numbered) {
 		return r.weekdays
 	}
@@ -164,15 +164,15 @@ func (r *rule) numberedAlike() []rrule.Weekday {
 
 func numbered(d rrule.Weekday) bool { return d.N() != 0 }
 
-func orOf(list []int, otherwise int) []int {
+func orDefault(list []int, otherwise int) []int {
 	if len(list) == 0 {
 		return []int{otherwise}
 	}
 	return list
 }
 
-// library lists what the library finds up to end.
-func library(option rrule.ROption, end time.Time) iter.Seq[time.Time] {
+// fromLibrary lists what the library finds up to end.
+func fromLibrary(option rrule.ROption, end time.Time) iter.Seq[time.Time] {
 	year := option.Dtstart.Year()
 	years := farYear + ((year-farYear)%calendar+calendar)%calendar - year
 	option.Dtstart, option.Until = inYear(option.Dtstart, years), inYear(end, years)
@@ -199,7 +199,7 @@ func (r *rule) withinDays(start, end time.Time) iter.Seq[time.Time] {
 	unit := map[rrule.Frequency]int64{rrule.HOURLY: 3600, rrule.MINUTELY: 60, rrule.SECONDLY: 1}[r.frequency]
 	step := int64(r.interval) * unit
 	origin := start.Truncate(time.Duration(unit) * time.Second).Unix()
-	days := library(rrule.ROption{
+	days := fromLibrary(rrule.ROption{
 		Freq: rrule.DAILY, Dtstart: start.Truncate(24 * time.Hour), Bymonth: r.months, Bymonthday: r.monthDays,
 		Byyearday: r.yearDays, Byweekday: r.weekdays,
 	}, end)
@@ -257,10 +257,10 @@ func (r *rule) skips(at int64) int64 {
 func (r *rule) within(at int64, start time.Time) []time.Time {
 	minutes, seconds := []int{0}, []int{0}
 	if r.frequency == rrule.HOURLY {
-		minutes = orOf(r.minutes, start.Minute())
+		minutes = orDefault(r.minutes, start.Minute())
 	}
 	if r.frequency <= rrule.MINUTELY {
-		seconds = orOf(r.seconds, start.Second())
+		seconds = orDefault(r.seconds, start.Second())
 	}
 	walls := make([]time.Time, 0, len(minutes)*len(seconds))
 	for _, m := range minutes {

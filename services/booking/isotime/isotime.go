@@ -1,0 +1,88 @@
+// Package isotime reads the dates and times of requests, which are written in ISO 8601.
+package isotime
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// Form is how much a text says.
+type Form uint8
+
+const (
+	Day     Form = iota // a calendar date
+	Local               // a date and time of day, without a zone
+	Instant             // a date-time with an offset
+)
+
+// The layouts in which a time without a zone is stored and shown.
+const (
+	LocalLayout = "2006-01-02T15:04:05"
+	DayLayout   = time.DateOnly
+)
+
+// Time is what a text says. Of a Day or a Local time only the fields of Time count,
+// not its zone.
+type Time struct {
+	Form Form
+	time.Time
+}
+
+var errFormat = errors.New("not an ISO 8601 date or date-time")
+
+// Parse reads the extended format of ISO 8601, with the seconds and the offset
+// optional:
+//
+//	2026-03-29   2026-03-29T09:30   2026-03-29T09:30:00.250   2026-03-29T09:30:00+01:00
+//
+// Years are 0001 to 9999. Fractions beyond the nanosecond are cut off.
+func Parse(text string) (Time, error) {
+	text = strings.ToUpper(text)
+	if lenient(text) {
+		return Time{}, errFormat
+	}
+	for _, l := range []struct {
+		form   Form
+		layout string
+	}{
+		{Day, DayLayout}, {Local, LocalLayout}, {Local, "2006-01-02T15:04"},
+		{Instant, "2006-01-02T15:04:05Z07:00"}, {Instant, "2006-01-02T15:04:05Z0700"}, {Instant, "2006-01-02T15:04:05Z07"},
+		{Instant, "2006-01-02T15:04Z07:00"}, {Instant, "2006-01-02T15:04Z0700"}, {Instant, "2006-01-02T15:04Z07"},
+	} {
+		at, err := time.Parse(l.layout, text)
+		if err != nil {
+			continue
+		}
+		if _, offset := at.Zone(); at.Year() < 1 || offset <= -secondsPerDay || offset >= secondsPerDay {
+			break
+		}
+		return Time{l.form, at}, nil
+	}
+	return Time{}, errFormat
+}
+
+const secondsPerDay = 24 * 60 * 60
+
+// lenient reports a text that time.Parse might accept although it is not ISO 8601: one
+// with an hour of one digit, a comma before a fraction, or an offset of 60 minutes.
+func lenient(text string) bool {
+	_, clock, _ := strings.Cut(text, "T")
+	hour, _, isTime := strings.Cut(clock, ":")
+	sign := strings.IndexAny(clock, "+-")
+	return isTime && len(hour) != 2 || strings.Contains(clock, ",") || sign > 0 && strings.HasSuffix(clock[sign:], "60")
+}
+
+// ParseLocal reads a local time of whole seconds. Blanks around it are ignored.
+func ParseLocal(text string) (time.Time, bool) {
+	t, err := Parse(strings.TrimSpace(text))
+	return t.Time, err == nil && t.Form == Local && t.Nanosecond() == 0
+}
+
+// InRange reports whether t has a year of four digits in every zone: it keeps a day's
+// distance from the first and the last of them.
+func InRange(t time.Time) bool {
+	earliest := time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)
+	latest := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	return !t.Before(earliest) && t.Before(latest)
+}

@@ -1,0 +1,50 @@
+package recurrence
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/zone"
+)
+
+// dates lists the instants of a rule that starts at a wall time, by time, without
+// its exceptions. Two wall times that a clock change makes one instant are one
+// date.
+func (r *rule) dates(start time.Time, loc *time.Location, except exceptions) ([]time.Time, *problem) {
+	end := start.AddDate(maxYears, 0, 0)
+	if bound := r.until.latest(loc); !bound.IsZero() {
+		if bound.After(end.AddDate(0, 0, 1)) {
+			return nil, &problem{"range", fmt.Sprintf("must end within %d years of its start", maxYears)}
+		}
+		end = bound
+	}
+	var dates []time.Time
+	seen := 0
+	for wall := range r.wallTimes(start, end) {
+		at := zone.Instant(wall, loc)
+		if r.until.isBefore(wall, at) {
+			break
+		}
+		if !except.has(wall) {
+			dates = append(dates, at)
+		}
+		seen++
+		if len(dates) > MaxDates || seen > maxOccurrences {
+			return nil, &problem{"max_items", fmt.Sprintf("must give at most %d dates", MaxDates)}
+		}
+		if seen == r.count {
+			break
+		}
+	}
+	switch {
+	case r.exhausted:
+		return nil, &problem{"range", "takes too long to work out: name the times of a day with FREQ=DAILY, BYHOUR and BYMINUTE"}
+	case r.count > 0 && seen < r.count:
+		return nil, &problem{"range", fmt.Sprintf("does not reach its COUNT within %d years of its start", maxYears)}
+	case len(dates) == 0:
+		return nil, &problem{"required", "gives no date"}
+	}
+	slices.SortFunc(dates, time.Time.Compare)
+	return slices.CompactFunc(dates, time.Time.Equal), nil
+}

@@ -1,0 +1,129 @@
+// Package recurrence turns a recurrence rule of RFC 5545 into the instants at which an
+// event takes place. It bounds the work that a rule can ask for.
+package recurrence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/isotime"
+)
+
+// MaxDates is how many dates a recurrence may give.
+const MaxDates = 1000
+
+const (
+	maxRule       = 500 // characters
+	maxExceptions = 1000
+	// maxOccurrences bounds the occurrences of a rule, exceptions included.
+	maxOccurrences = 10 * MaxDates
+	// maxYears is how far from its start a rule may reach.
+	maxYears = 100
+)
+
+// Recurrence is a rule by which dates are made, in wall time. Its texts are as the
+// caller wrote them until Dates has put them into their normal form.
+type Recurrence struct {
+	Rule       string   // RRULE of RFC 5545 without its name
+	Start      string   // 2026-03-29T09:30:00
+	Exceptions []string // 2026-04-05T09:30:00, or 2026-04-05 for all of a day
+}
+
+// Dates checks r, puts its texts into their normal form, and returns the instants at
+// which it takes place in the zone of an IANA name, by time. It returns none if a check
+// failed or the zone is unknown; an unknown zone is for the caller to report.
+func (r *Recurrence) Dates(timezone string, checks *fault.Checks) []time.Time {
+	before := checks.Len()
+	r.Rule = normalRule(r.Rule)
+	checkRuleText(r.Rule, checks)
+	start := r.start(checks)
+	except := r.exceptions(checks)
+	loc, err := zone.Load(timezone)
+	if err != nil || checks.Len() > before {
+		return nil
+	}
+	r.Start = start.Format(isotime.LocalLayout)
+	rule, wrong := parseRule(r.Rule)
+	var dates []time.Time
+	if wrong == nil {
+		dates, wrong = rule.dates(start, loc, except)
+	}
+	if wrong != nil {
+		checks.Add("recurrence.rule", wrong.rule, wrong.message)
+	}
+	return dates
+}
+
+// Matches reports whether another recurrence equals r, in the forms in which a caller
+// may have read it. No recurrence matches nil.
+func (r *Recurrence) Matches(other *Recurrence) bool {
+	return r != nil && normalRule(other.Rule) == r.Rule && slices.Equal(other.Exceptions, r.Exceptions) &&
+		(other.Start == "" || other.Start == r.Start)
+}
+
+// normalRule returns the text of a rule in the form in which it is stored.
+func normalRule(text string) string {
+	return strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "RRULE:")
+}
+
+func checkRuleText(text string, checks *fault.Checks) {
+	switch {
+	case text == "":
+		checks.Add("recurrence.rule", "required", "is required")
+	case utf8.RuneCountInString(text) > maxRule:
+		checks.Add("recurrence.rule", "max_length", fmt.Sprintf("must be at most %d characters", maxRule))
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		checks.Add("recurrence.rule", "characters", "must not contain control characters")
+	}
+}
+
+// start reads the local time at which the rule starts.
+func (r *Recurrence) start(checks *fault.Checks) time.Time {
+	start, ok := isotime.ParseLocal(r.Start)
+	switch {
+	case r.Start == "":
+		checks.Add("recurrence.local_start", "required", "is required")
+	case !ok:
+		checks.Add("recurrence.local_start", "format", "must be a local time such as 2026-03-29T09:30:00")
+	case !isotime.InRange(start):
+		checks.Add("recurrence.local_start", "range", "must be in the years 1 to 9999")
+	}
+	return start
+}
+
+// exceptions are occurrences that are left out, as days or local times in their normal
+// form.
+type exceptions map[string]bool
+
+func (e exceptions) has(wall time.Time) bool {
+	return len(e) > 0 && (e[wall.Format(isotime.DayLayout)] || e[wall.Format(isotime.LocalLayout)])
+}
+
+func (r *Recurrence) exceptions(checks *fault.Checks) exceptions {
+	if len(r.Exceptions) > maxExceptions {
+		checks.Add("recurrence.exceptions", "max_items", fmt.Sprintf("must have at most %d", maxExceptions))
+		return nil
+	}
+	all := exceptions{}
+	for i, text := range r.Exceptions {
+		at, err := isotime.Parse(strings.TrimSpace(text))
+		if err != nil || at.Form == isotime.Instant || at.Nanosecond() != 0 {
+			checks.Add(fmt.Sprintf("recurrence.exceptions[%d]", i), "format",
+				"must be a day such as 2026-04-05 or a local time such as 2026-04-05T09:30:00")
+			continue
+		}
+		layout := isotime.LocalLayout
+		if at.Form == isotime.Day {
+			layout = isotime.DayLayout
+		}
+		r.Exceptions[i] = at.Format(layout)
+		all[r.Exceptions[i]] = true
+	}
+	return all
+}
