@@ -10,7 +10,6 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -37,7 +36,7 @@ func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []i
 	}
 	resp, err := c.client.BatchGetCustomers(rpc.As(ctx, c.source, company), req)
 	if err != nil {
-		return nil, ours("customer", err)
+		return nil, rpc.OwnError("customer", err)
 	}
 	records := make([]customerRecord, 0, len(resp.GetCustomers()))
 	for _, in := range resp.GetCustomers() {
@@ -51,32 +50,6 @@ func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []i
 		})
 	}
 	return records, nil
-}
-
-// CompanyClient asks the auth service.
-type CompanyClient struct {
-	client authv1.CompanyServiceClient
-	source *token.Source
-}
-
-// NewCompanyClient returns a client over conn with tokens of source.
-func NewCompanyClient(conn grpc.ClientConnInterface, source *token.Source) *CompanyClient {
-	return &CompanyClient{client: authv1.NewCompanyServiceClient(conn), source: source}
-}
-
-// Company implements Companies.
-func (c *CompanyClient) Company(ctx context.Context, company id.Company) (companyRecord, error) {
-	resp, err := c.client.GetCompany(rpc.As(ctx, c.source, company), &authv1.GetCompanyRequest{Id: company.String()})
-	if fault.Is(err, fault.NotFound) {
-		return companyRecord{}, fault.Missing("company")
-	}
-	if err != nil {
-		return companyRecord{}, ours("auth", err)
-	}
-	in := resp.GetCompany()
-	return companyRecord{
-		Company: Company{ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency()}, version: in.GetVersion(),
-	}, nil
 }
 
 // PassClient asks the pass service.
@@ -113,8 +86,8 @@ func (c *PassClient) Cancel(ctx context.Context, company id.Company, t id.Transa
 }
 
 // Return implements Passes.
-func (c *PassClient) Return(ctx context.Context, company id.Company, r creditReturn) error {
-	_, err := c.client.ReturnCredits(rpc.As(ctx, c.source, company), &passv1.ReturnCreditsRequest{
+func (c *PassClient) Return(ctx context.Context, r creditReturn) error {
+	_, err := c.client.ReturnCredits(rpc.As(ctx, c.source, r.company), &passv1.ReturnCreditsRequest{
 		ReturnId: r.booking.String(), RedemptionId: r.transaction.String(), CustomerPassId: r.pass.String(), Credits: r.credits,
 	})
 	return ofPass(err)
@@ -125,7 +98,7 @@ func (c *PassClient) Return(ctx context.Context, company id.Company, r creditRet
 const reasonRedemptionCancelled = "REDEMPTION_CANCELLED"
 
 // ofPass keeps what the pass service refuses with its reason, which is the
-// caller's to know, and treats the rest as ours does.
+// caller's to know, and treats the rest as rpc.OwnError does.
 func ofPass(err error) error {
 	if err == nil {
 		return nil
@@ -137,15 +110,5 @@ func ofPass(err error) error {
 	case f.Kind == fault.Refused || f.Kind == fault.NotFound || f.Kind == fault.Invalid:
 		return f
 	}
-	return ours("pass", err)
-}
-
-// ours turns what another service answered to a call of our own into what our
-// caller is told: that service being away is news for him, its complaints about
-// us (our credential, our request) are not.
-func ours(service string, err error) error {
-	if fault.Is(err, fault.Unavailable) {
-		return fault.Away(fmt.Errorf("%s service: %w", service, err))
-	}
-	return fmt.Errorf("%s service: %v", service, err) //nolint:errorlint // the fault of a service is not the caller's
+	return rpc.OwnError("pass", err)
 }

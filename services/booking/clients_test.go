@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/tenancy"
+
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/fault"
@@ -65,7 +67,7 @@ func TestClients(t *testing.T) {
 	source := token.NewSource(func(context.Context) (string, time.Time, error) {
 		return issuer.Admin(), time.Now().Add(time.Hour), nil
 	})
-	customers, companies := NewCustomerClient(conn, source), NewCompanyClient(conn, source)
+	customers, companies := NewCustomerClient(conn, source), tenancy.NewAuth(conn, source)
 	company, ann := id.New[id.Company](), id.New[id.Customer]()
 
 	t.Run("customers are asked for as ourselves, on behalf of the company, with those who are deleted", func(t *testing.T) {
@@ -83,7 +85,7 @@ func TestClients(t *testing.T) {
 	})
 	t.Run("a company is asked for as ourselves", func(t *testing.T) {
 		got, err := companies.Company(t.Context(), company)
-		want := companyRecord{Company: Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR"}, version: 4}
+		want := tenancy.Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR", Version: 4}
 		if err != nil || got != want || n.company != company {
 			t.Errorf("got %+v, %v for %s", got, err, n.company)
 		}

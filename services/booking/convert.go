@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -21,16 +21,6 @@ func instantOf(t *timestamppb.Timestamp) time.Time {
 		return endOfTime()
 	}
 	return t.AsTime()
-}
-
-// customerOf reads the identifier of a customer in a path or a body; a malformed
-// one is answered like one that does not exist.
-func customerOf(s string) (id.Customer, error) {
-	c, err := id.Parse[id.Customer](s)
-	if err != nil {
-		return c, fault.Missing("customer")
-	}
-	return c, nil
 }
 
 // asked is what requests that buy or hold places have in common.
@@ -65,14 +55,14 @@ func orderOf(r asked) (order, error) {
 	if err := o.check(); err != nil {
 		return o, err
 	}
-	if o.purchaser, err = customerOf(r.purchaser); err != nil {
+	if o.purchaser, err = check.ID[id.Customer](r.purchaser, "customer"); err != nil {
 		return o, err
 	}
 	for i, l := range r.lines {
 		to := &o.lines[i]
 		if l.GetEventId() != "" {
-			if to.event, err = id.Parse[id.Event](l.GetEventId()); err != nil {
-				return o, fault.Missing("event")
+			if to.event, err = check.ID[id.Event](l.GetEventId(), "event"); err != nil {
+				return o, err
 			}
 		}
 		if l.GetEventDateId() != "" || to.event.IsZero() {
@@ -86,7 +76,7 @@ func orderOf(r asked) (order, error) {
 			}
 		}
 		if l.GetBoughtForId() != "" {
-			if to.boughtFor, err = customerOf(l.GetBoughtForId()); err != nil {
+			if to.boughtFor, err = check.ID[id.Customer](l.GetBoughtForId(), "customer"); err != nil {
 				return o, err
 			}
 		}
@@ -97,33 +87,41 @@ func orderOf(r asked) (order, error) {
 // paymentOf reads and checks how a request pays.
 func paymentOf(p payment) (paying, error) {
 	var out paying
-	var faults fields
+	var faults check.Fields
 	out.reference = strings.TrimSpace(p.reference)
-	faults.text("payment_reference", out.reference, 0, maxPaymentReference)
+	faults.Line("payment_reference", out.reference, 0, maxPaymentReference)
 	switch p.method {
 	case bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD:
 		out.method = Card
 		if p.pass != "" {
-			faults.add("customer_pass_id", "method", "is for payments by pass")
+			faults.Add("customer_pass_id", "method", "is for payments by pass")
 		}
 	case bookingv1.PaymentMethod_PAYMENT_METHOD_PASS:
 		out.method = Pass
 		if out.reference != "" {
-			faults.add("payment_reference", "method", "is for payments by card")
+			faults.Add("payment_reference", "method", "is for payments by card")
 		}
 	default:
-		faults.add("payment_method", "enum", "must be card or pass")
+		faults.Add("payment_method", "enum", "must be card or pass")
 	}
-	if err := faults.err(); err != nil {
+	if err := faults.Err(); err != nil {
 		return out, err
 	}
 	if p.pass != "" {
 		var err error
-		if out.pass, err = id.Parse[id.CustomerPass](p.pass); err != nil {
-			return out, fault.Missing("customer pass")
+		if out.pass, err = check.ID[id.CustomerPass](p.pass, "customer pass"); err != nil {
+			return out, err
 		}
 	}
 	return out, nil
+}
+
+func holdToProto(p *Purchase) *bookingv1.Hold {
+	out := &bookingv1.Hold{Id: p.bought.ID.String(), PurchaserId: p.order.purchaser.String(), ExpiresAt: timestamppb.New(p.expiresAt)}
+	for i := range p.bought.Bookings {
+		out.Bookings = append(out.Bookings, bookingToProto(&p.bought.Bookings[i]))
+	}
+	return out
 }
 
 func transactionToProto(t *Transaction) *bookingv1.Transaction {

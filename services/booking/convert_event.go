@@ -4,25 +4,24 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	"reservation.dev/services/booking/isotime"
 	"reservation.dev/services/booking/recurrence"
 )
 
 // eventOf reads an event to be made; what the request leaves out has its default.
-func eventOf(r *bookingv1.CreateEventRequest, company Company) *newEvent {
+func eventOf(r *bookingv1.CreateEventRequest, company tenancy.Company) *newEvent {
 	e := &newEvent{Event: Event{
 		Title: strings.TrimSpace(r.GetTitle()), Description: strings.TrimSpace(r.GetDescription()),
 		Type: eventTypeOf(r.GetType()), Status: eventStatusOf(r.GetStatus()),
 		Timezone: r.GetTimezone(), Location: strings.TrimSpace(r.GetLocation()),
-		FreeMinutes: r.FreeCancellationMinutes,
+		Policy: policyOf(r),
 	}, dates: datesOf(r.GetDates())}
 	if e.Timezone == "" {
 		e.Timezone = company.Timezone
@@ -84,23 +83,21 @@ func dateChangeOf(at string, d *bookingv1.EventDateChange) (dateChange, error) {
 func eventChangeOf(r *bookingv1.UpdateEventRequest) (*eventChange, error) {
 	c := &eventChange{
 		title: trimmed(r.Title), description: trimmed(r.Description), timezone: r.Timezone, location: trimmed(r.Location),
-		freeMinutes: r.FreeCancellationMinutes, recurrence: recurrenceOf(r.GetRecurrence()), version: r.ExpectedVersion,
+		policy: policyChangeOf(r), recurrence: recurrenceOf(r.GetRecurrence()), version: r.ExpectedVersion,
 	}
-	var faults fields
+	var faults check.Fields
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		if c.eventType = eventTypeOf(r.GetType()); c.eventType == "" {
-			faults.add("type", "enum", "is not a type of event")
+			faults.Add("type", "enum", "is not a type of event")
 		}
 	}
 	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
 		if c.status = eventStatusOf(r.GetStatus()); c.status == "" {
-			faults.add("status", "enum", "must be draft, published or cancelled")
+			faults.Add("status", "enum", "must be draft, published or cancelled")
 		}
 	}
-	if m := r.FreeCancellationMinutes; m != nil && *m < always {
-		faults.add("free_cancellation_minutes", "range", fmt.Sprintf("must be 0 to %d, or -1", maxMinutes))
-	}
-	if err := faults.err(); err != nil {
+	c.policy.checkChange(&faults)
+	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	for i, d := range r.GetDates() {
@@ -157,8 +154,9 @@ func eventToProto(e *Event) *bookingv1.Event {
 		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: eventTypeToProto(e.Type),
 		Status: eventStatusToProto(e.Status), Timezone: e.Timezone, Location: e.Location,
 		Dates: datesToProto(e.Dates), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt),
-		Version: e.Version, FreeCancellationMinutes: e.FreeMinutes,
+		Version: e.Version,
 	}
+	policyToProto(e.Policy, out)
 	if r := e.Recurrence; r != nil {
 		out.Recurrence = &bookingv1.Recurrence{Rule: r.Rule, LocalStart: r.Start, Exceptions: r.Exceptions}
 	}
@@ -215,54 +213,9 @@ func eventStatusOf(s bookingv1.EventStatus) EventStatus {
 	return ""
 }
 
-// eventsQueryOf reads which events a list is to hold.
-func eventsQueryOf(r *bookingv1.ListEventsRequest) (*eventsQuery, error) {
-	orders := map[bookingv1.EventOrder]byte{
-		bookingv1.EventOrder_EVENT_ORDER_UNSPECIFIED:  eventsByID,
-		bookingv1.EventOrder_EVENT_ORDER_CREATED:      eventsByCreation,
-		bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC: eventsByCreationDesc,
-		bookingv1.EventOrder_EVENT_ORDER_UPDATED:      eventsByChange,
-		bookingv1.EventOrder_EVENT_ORDER_UPDATED_DESC: eventsByChangeDesc,
+func scheduledDateToProto(d *scheduledDate) *bookingv1.ScheduledDate {
+	return &bookingv1.ScheduledDate{
+		Date: dateToProto(&d.EventDate), EventId: d.event.String(), EventTitle: d.title, EventType: eventTypeToProto(d.kind),
+		EventStatus: eventStatusToProto(d.status), Location: d.location, Waiting: d.waiting,
 	}
-	order, ok := orders[r.GetOrder()]
-	if !ok {
-		return nil, fault.InvalidParameter("order", "enum", "is not an order of events")
-	}
-	p, err := pagingOf(order, r.GetPageSize(), r.GetPageToken(), r.GetOffset(), usualPage, maxPage)
-	if err != nil {
-		return nil, err
-	}
-	q := &eventsQuery{paging: p, withDates: r.GetWithDates(), mostDates: listedDates}
-	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
-		if q.eventType = eventTypeOf(r.GetType()); q.eventType == "" {
-			return nil, fault.InvalidParameter("type", "enum", "is not a type of event")
-		}
-	}
-	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
-		if q.status = eventStatusOf(r.GetStatus()); q.status == "" {
-			return nil, fault.InvalidParameter("status", "enum", "must be draft, published or cancelled")
-		}
-	}
-	for _, bound := range []struct {
-		name string
-		from *timestamppb.Timestamp
-		to   *time.Time
-	}{
-		{"starts_from", r.GetStartsFrom(), &q.startsFrom}, {"starts_before", r.GetStartsBefore(), &q.startsBefore},
-		{"updated_since", r.GetUpdatedSince(), &q.updatedSince},
-	} {
-		if *bound.to, err = boundOf(bound.name, bound.from); err != nil {
-			return nil, err
-		}
-	}
-	return q, nil
-}
-
-// boundOf reads an instant that bounds a list; zero: none.
-func boundOf(name string, t *timestamppb.Timestamp) (time.Time, error) {
-	at := instantOf(t)
-	if t != nil && !isotime.InRange(at) {
-		return at, fault.InvalidParameter(name, "range", "must be in the years 1 to 9999")
-	}
-	return at, nil
 }

@@ -11,7 +11,7 @@ func ptr[T any](v T) *T { return &v }
 
 // studio is a ledger in which Ann and Ben are customers.
 func studio() *ledger {
-	l := newLedger(Company{ID: id.New[id.Company](), Timezone: "Europe/London", Currency: "GBP"}, time.Now(), id.NewUUID)
+	l := newLedger(id.New[id.Company](), "Europe/London", "GBP", time.Now(), id.NewUUID)
 	l.customers["ann"], l.customers["ben"] = id.New[id.Customer](), id.New[id.Customer]()
 	return l
 }

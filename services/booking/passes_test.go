@@ -129,7 +129,7 @@ func (f *fakePasses) Cancel(_ context.Context, _ id.Company, t id.Transaction) e
 	})
 }
 
-func (f *fakePasses) Return(_ context.Context, _ id.Company, r creditReturn) error {
+func (f *fakePasses) Return(_ context.Context, r creditReturn) error {
 	return f.call("return", func() error {
 		if !f.returned[r.booking] {
 			f.left[r.pass] += r.credits

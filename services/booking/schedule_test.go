@@ -8,6 +8,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -84,7 +85,7 @@ func TestListEventDates(t *testing.T) {
 	t.Run("a forged token and an impossible bound are refused", func(t *testing.T) {
 		for _, req := range []*bookingv1.ListEventDatesRequest{
 			{PageToken: "forged"}, {PageSize: 201}, {StartsFrom: &timestamppb.Timestamp{Nanos: -1}},
-			{PageToken: cursor{order: eventsByID}.token()},
+			{PageToken: page.Cursor{Code: 1}.Token()},
 		} {
 			_, err := w.events.ListEventDates(w.ctx, req)
 			wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)

@@ -68,8 +68,8 @@ func TestConstraints(t *testing.T) {
 	}
 	t.Run("a version never starts over, whatever writes it (invariant 8)", func(t *testing.T) {
 		before := w.copyOf(w.company, ann)
-		err := w.server.store.inTx(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
-			return keepCustomers(ctx, tx, []customerRecord{{company: w.company, Customer: Customer{ID: ann, FirstName: "old"}, version: 0}})
+		err := w.server.store.Write(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
+			return w.server.store.keepCustomers(ctx, tx, []customerRecord{{company: w.company, Customer: Customer{ID: ann, FirstName: "old"}, version: 0}})
 		})
 		if after := w.copyOf(w.company, ann); err != nil || after != before {
 			t.Errorf("was %q, is %q, %v", before, after, err)

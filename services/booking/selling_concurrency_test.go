@@ -46,7 +46,7 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 	w.passes.before, w.passes.after = flaky, flaky
 	servers := []*Server{w.server}
 	for range 2 {
-		servers = append(servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes))
+		servers = append(servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, NewCompanies(w.db, w.companies), w.passes))
 	}
 	var skew atomic.Int64
 	for _, s := range servers {

@@ -2,23 +2,23 @@ package booking
 
 import (
 	"context"
-	"errors"
+	"time"
 
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	"reservation.dev/services/booking/recurrence"
 )
 
 // UpdateEvent implements EventService.
 func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequest) (*bookingv1.UpdateEventResponse, error) {
-	company, err := s.currentTenant(ctx)
+	company, err := s.companies.Of(ctx)
 	if err != nil {
 		return nil, err
 	}
-	which, err := eventIDOf(req.GetId())
+	which, err := check.ID[id.Event](req.GetId(), "event")
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		return nil, err
 	}
 	resp := &bookingv1.UpdateEventResponse{}
-	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		lock := s.store.lockEvent
 		if change.touchesDates() {
 			lock = s.store.lockEventAndDates
@@ -36,12 +36,13 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		if err != nil {
 			return err
 		}
-		p, err := change.apply(e, company, s.now)
+		now := s.now()
+		p, err := change.apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
 		if p.changes() {
-			if err := s.carryOut(ctx, tx, company.ID, p); err != nil {
+			if err := s.saveEvent(ctx, tx, company.ID, p, now); err != nil {
 				return err
 			}
 		}
@@ -57,10 +58,11 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 	return resp, nil
 }
 
-// carryOut stores a plan and tells of it, in the commit of tx.
-func (s *Server) carryOut(ctx context.Context, tx *pg.Tx, company id.Company, p *eventPlan) error {
+// saveEvent stores what becomes of an event, with its events, and promotes waiting
+// customers.
+func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *eventPlan, now time.Time) error {
 	e := p.Event
-	s.raise(e)
+	e.raise(now)
 	s.nameOptions(p.addedOptions)
 	s.nameDates(e, p.addedDates)
 	if p.rezones {
@@ -98,7 +100,7 @@ func (s *Server) carryOut(ctx context.Context, tx *pg.Tx, company id.Company, p 
 
 // AddEventDates implements EventService.
 func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDatesRequest) (*bookingv1.AddEventDatesResponse, error) {
-	company, err := s.currentTenant(ctx)
+	company, err := s.companies.Of(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +108,12 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	if err := checkAdded(change, rule); err != nil {
 		return nil, err
 	}
-	which, err := eventIDOf(req.GetEventId())
+	which, err := check.ID[id.Event](req.GetEventId(), "event")
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.AddEventDatesResponse{}
-	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		e, err := s.store.lockEvent(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
@@ -125,86 +127,15 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 				return err
 			}
 		}
-		p, err := adds.apply(e, company, s.now)
+		now := s.now()
+		p, err := adds.apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
-		if err := s.carryOut(ctx, tx, company.ID, p); err != nil {
+		if err := s.saveEvent(ctx, tx, company.ID, p, now); err != nil {
 			return err
 		}
 		resp.Dates = datesToProto(p.addedDates)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-// checkAdded reports what is wrong with dates to be added whatever their event is.
-func checkAdded(c *eventChange, rule *recurrence.Recurrence) error {
-	var faults fields
-	most := maxDates
-	if rule != nil {
-		most = 1
-	}
-	if !faults.count("dates", len(c.dates), 1, most) {
-		return faults.err()
-	}
-	if rule == nil {
-		return c.check()
-	}
-	c.dates[0].checkSize(&faults)
-	return faults.err()
-}
-
-// UpdateEventDate implements EventService.
-func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEventDateRequest) (*bookingv1.UpdateEventDateResponse, error) {
-	company, err := s.tenant(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if req.GetDate().GetId() == "" {
-		return nil, fault.Missing("event date")
-	}
-	change, err := dateChangeOf("date.", req.GetDate())
-	if err != nil {
-		return nil, err
-	}
-	var faults fields
-	change.check(&faults)
-	if err := faults.err(); err != nil {
-		return nil, err
-	}
-	resp := &bookingv1.UpdateEventDateResponse{}
-	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockDate(ctx, tx, company.ID, change.id)
-		if err != nil {
-			return err
-		}
-		done, err := change.alone(e)
-		if err != nil {
-			return err
-		}
-		resp.Date = dateToProto(&done.date)
-		if !done.changed {
-			return nil
-		}
-		s.raise(e)
-		if err := s.store.saveDate(ctx, tx, company.ID, e, done); err != nil {
-			return err
-		}
-		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.date)); err != nil {
-			return err
-		}
-		return s.promote(ctx, tx, company.ID, done.date.ID)
-	})
-	var taken *fault.Error
-	if errors.As(err, &taken) {
-		err = taken.Rename(map[string]string{"dates": "date.starts_at"})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }

@@ -1,7 +1,7 @@
 package booking
 
 import (
-	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,48 +11,45 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// store is every SQL statement of the service. Its methods with a tx run in the
-// caller's transaction; the others make one round trip of their own.
+// store is every SQL statement of the service. Methods with a tx run in the caller's
+// transaction; the others make one round trip of their own.
 type store struct {
-	db *pg.DB
-	// constraints are the faults of requests that only the database can see.
-	constraints map[string]*fault.Error
-	// dates reads of events which dates they have alone.
+	pg.Store
+	// dates looks up an event's only date, batching concurrent lookups.
 	dates *combine.Reads[id.Event, []id.EventDate]
 }
 
 func newStore(db *pg.DB) *store {
-	s := &store{db: db, constraints: map[string]*fault.Error{
+	s := &store{Store: pg.Store{DB: db, Constraints: map[string]*fault.Error{
 		"event_dates_start":      startTaken(),
 		"discount_codes_by_code": codeTaken(),
 		"waitlist_entries_once":  alreadyWaiting(),
-		"event_dates_capacity":   fault.Refuse(ReasonEventFull, "the event does not have that many spaces left"),
-	}}
+		"event_dates_capacity":   eventFull(),
+	}}}
 	s.dates = combine.New(s.readOnlyDates)
 	return s
 }
 
-// fault gives an error of the database its meaning for callers.
-func (s *store) fault(err error) error { return pg.Fault(err, s.constraints) }
-
-// inTx runs fn in one transaction of the company; fn must be repeatable.
-func (s *store) inTx(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
-	return s.fault(s.db.InTx(ctx, pg.For(company), fn))
-}
-
-// read runs queries of the company in one round trip.
-func (s *store) read(ctx context.Context, company id.Company, queries ...pg.Query) error {
-	return s.fault(s.db.Read(ctx, pg.For(company), queries...))
-}
-
-// each calls scan for every row.
-func each(scan func(pgx.Rows) error) func(pgx.Rows) error {
+// tally returns a Query.Scan that reports how many rows the statement changed.
+func tally(rowsAffected *int64) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := scan(rows); err != nil {
-				return err
-			}
-		}
+		rows.Close()
+		*rowsAffected = rows.CommandTag().RowsAffected()
 		return nil
 	}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// timeOrNull returns nil for the zero time.
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }

@@ -1,11 +1,8 @@
 package booking
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -124,9 +121,7 @@ func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 
 const (
 	// What only events have that are made one by one.
-	completeEventSQL = `update events set free_cancellation_minutes = $3,
-			recurrence_rule = $4, recurrence_start = $5, recurrence_exceptions = $6
-		where company_id = $1 and id = $2`
+	completeEventSQL = `update events set recurrence_rule = $3, recurrence_start = $4, recurrence_exceptions = $5`
 
 	draftDatesSQL = `update event_dates set draft = $3 where company_id = $1 and event_id = $2 and draft <> $3`
 )
@@ -142,12 +137,14 @@ func (s *store) insertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 		o.addOption(e.ID, int32(i), &e.Options[i])
 	}
 	queries := o.insert(company, e.CreatedAt)
-	if r := e.Recurrence; r != nil || e.FreeMinutes != nil {
-		args := []any{company, e.ID, e.FreeMinutes, nil, nil, nil}
+	if r := e.Recurrence; r != nil || e.Policy != (CancellationPolicy{}) {
+		complete := pg.Statement{SQL: completeEventSQL, Args: []any{company, e.ID, nil, nil, nil}}
 		if r != nil {
-			args = []any{company, e.ID, e.FreeMinutes, r.Rule, r.Start, append([]string{}, r.Exceptions...)}
+			complete.Args = []any{company, e.ID, r.Rule, r.Start, append([]string{}, r.Exceptions...)}
 		}
-		queries = append(queries, pg.Query{SQL: completeEventSQL, Args: args})
+		setPolicy(&complete, e.Policy)
+		complete.SQL += ` where company_id = $1 and id = $2`
+		queries = append(queries, pg.Query{SQL: complete.SQL, Args: complete.Args})
 	}
 	if e.Status == Draft {
 		queries = append(queries, pg.Query{SQL: draftDatesSQL, Args: []any{company, e.ID, true}})
@@ -157,8 +154,8 @@ func (s *store) insertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 
 const (
 	eventColumns = `e.id, e.title, e.description, e.type, e.status, e.timezone, e.location, e.version,
-		e.created_at, e.updated_at, e.free_cancellation_minutes,
-		coalesce(e.recurrence_rule, ''), coalesce(e.recurrence_start, ''), e.recurrence_exceptions`
+		e.created_at, e.updated_at,
+		coalesce(e.recurrence_rule, ''), coalesce(e.recurrence_start, ''), e.recurrence_exceptions, ` + policyColumns
 
 	eventSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.id = $2 and e.deleted_at is null`
 
@@ -184,7 +181,7 @@ const (
 // event reads one event with all its dates and options in one round trip.
 func (s *store) event(ctx context.Context, company id.Company, e id.Event) (*Event, error) {
 	var found foundEvents
-	if err := s.read(ctx, company, found.queries(company, e, eventSQL, datesSQL)...); err != nil {
+	if err := s.ReadOf(ctx, company, found.queries(company, e, eventSQL, datesSQL)...); err != nil {
 		return nil, err
 	}
 	return found.only()
@@ -247,12 +244,6 @@ func (f *foundEvents) only() (*Event, error) {
 	return &f.join()[0], nil
 }
 
-func sortDates(dates []EventDate) {
-	slices.SortFunc(dates, func(a, b EventDate) int {
-		return cmp.Or(a.StartsAt.Compare(b.StartsAt), bytes.Compare(a.ID[:], b.ID[:]))
-	})
-}
-
 // eventOfDate finds the event that a date belongs to.
 func (s *store) eventOfDate(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (e id.Event, err error) {
 	err = tx.QueryRow(ctx, eventOfDateSQL, company, date).Scan(&e)
@@ -285,11 +276,11 @@ func (s *store) lockDate(ctx context.Context, tx *pg.Tx, company id.Company, dat
 }
 
 func scanEvents(into *[]Event) func(pgx.Rows) error {
-	return each(func(rows pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
 		var e Event
 		var r recurrence.Recurrence
-		err := rows.Scan(&e.ID, &e.Title, &e.Description, &e.Type, &e.Status, &e.Timezone, &e.Location,
-			&e.Version, &e.CreatedAt, &e.UpdatedAt, &e.FreeMinutes, &r.Rule, &r.Start, &r.Exceptions)
+		err := rows.Scan(append([]any{&e.ID, &e.Title, &e.Description, &e.Type, &e.Status, &e.Timezone, &e.Location,
+			&e.Version, &e.CreatedAt, &e.UpdatedAt, &r.Rule, &r.Start, &r.Exceptions}, policyFields(&e.Policy)...)...)
 		if r.Rule != "" {
 			e.Recurrence = &r
 		}
@@ -299,7 +290,7 @@ func scanEvents(into *[]Event) func(pgx.Rows) error {
 }
 
 func scanOptions(into map[id.Event][]PricingOption) func(pgx.Rows) error {
-	return each(func(rows pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
 		var event id.Event
 		var o PricingOption
 		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate)
@@ -309,7 +300,7 @@ func scanOptions(into map[id.Event][]PricingOption) func(pgx.Rows) error {
 }
 
 func scanDates(into map[id.Event][]EventDate) func(pgx.Rows) error {
-	return each(func(rows pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
 		var event id.Event
 		var d EventDate
 		err := rows.Scan(&event, &d.ID, &d.StartsAt, &d.Minutes, &d.Timezone, &d.Capacity, &d.Booked, &d.Status)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
@@ -16,8 +14,7 @@ const (
 	raiseEventSQL = `update events set version = $3, updated_at = $4 where company_id = $1 and id = $2`
 
 	updateEventSQL = `update events set version = $3, updated_at = $4, title = $5, description = $6, type = $7, status = $8,
-			timezone = $9, location = $10, free_cancellation_minutes = $11
-		where company_id = $1 and id = $2`
+			timezone = $9, location = $10`
 
 	rezoneDatesSQL = `update event_dates set timezone = $3 where company_id = $1 and event_id = $2`
 
@@ -51,15 +48,16 @@ const (
 		where company_id = $1 and id = $2`
 
 	uncountEventSQL = `update event_totals set events = events - 1 where company_id = $1`
-
-	closingOfEventSQL = `select d.id from event_dates d where d.company_id = $1 and d.event_id = $2 and d.closing order by d.id`
 )
 
 // saveEvent stores what a plan changes of a locked event.
 func (s *store) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *eventPlan) error {
 	e := p.Event
-	queries := []pg.Query{{SQL: updateEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt, e.Title, e.Description,
-		string(e.Type), string(e.Status), e.Timezone, e.Location, e.FreeMinutes}}}
+	update := pg.Statement{SQL: updateEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt, e.Title, e.Description,
+		string(e.Type), string(e.Status), e.Timezone, e.Location}}
+	setPolicy(&update, e.Policy)
+	update.SQL += ` where company_id = $1 and id = $2`
+	queries := []pg.Query{{SQL: update.SQL, Args: update.Args}}
 	if p.rezones {
 		queries = append(queries, pg.Query{SQL: rezoneDatesSQL, Args: []any{company, e.ID, e.Timezone}})
 	}
@@ -144,16 +142,4 @@ func (s *store) deleteEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 		pg.Query{SQL: closeDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}},
 		pg.Query{SQL: deleteEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}},
 		pg.Query{SQL: uncountEventSQL, Args: []any{company}})
-}
-
-// closing lists the dates of an event that are still to be emptied.
-func (s *store) closing(ctx context.Context, company id.Company, e id.Event) ([]id.EventDate, error) {
-	var dates []id.EventDate
-	err := s.read(ctx, company, pg.Query{SQL: closingOfEventSQL, Args: []any{company, e}, Scan: each(func(rows pgx.Rows) error {
-		var d id.EventDate
-		err := rows.Scan(&d)
-		dates = append(dates, d)
-		return err
-	})})
-	return dates, err
 }

@@ -4,15 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
 // eventsQuery says which events a list is to hold.
 type eventsQuery struct {
-	paging
+	Page                                   page.Page
 	eventType                              EventType   // "": any
 	status                                 EventStatus // "": any
 	startsFrom, startsBefore, updatedSince time.Time   // zero: none
@@ -37,61 +36,54 @@ func (q *eventsQuery) filtered() bool {
 }
 
 // filter adds the conditions of q.
-func (q *eventsQuery) filter(s *statement) {
+func (q *eventsQuery) filter(s *pg.Statement) {
 	if q.eventType != "" {
-		s.where("e.type = %s", string(q.eventType))
+		s.And("e.type = %s", string(q.eventType))
 	}
 	if q.status != "" {
-		s.where("e.status = %s", string(q.status))
+		s.And("e.status = %s", string(q.status))
 	}
 	if !q.updatedSince.IsZero() {
-		s.where("e.updated_at >= %s", q.updatedSince)
+		s.And("e.updated_at >= %s", q.updatedSince)
 	}
 	switch from, before := !q.startsFrom.IsZero(), !q.startsBefore.IsZero(); {
 	case from && before:
-		s.where(hasDateSQL+"d.starts_at >= %s and d.starts_at < "+s.arg(q.startsBefore)+")", q.startsFrom)
+		s.And(hasDateSQL+"d.starts_at >= %s and d.starts_at < %s)", q.startsFrom, q.startsBefore)
 	case from:
-		s.where(hasDateSQL+"d.starts_at >= %s)", q.startsFrom)
+		s.And(hasDateSQL+"d.starts_at >= %s)", q.startsFrom)
 	case before:
-		s.where(hasDateSQL+"d.starts_at < %s)", q.startsBefore)
+		s.And(hasDateSQL+"d.starts_at < %s)", q.startsBefore)
 	}
 }
 
-// total is the statement that counts what q finds.
-func (q *eventsQuery) total(company id.Company) statement {
-	if !q.filtered() {
-		return statement{sql: eventTotalSQL, args: []any{company}}
+// next returns the cursor behind an event.
+func (q *eventsQuery) next(last *Event) page.Cursor {
+	c := page.Cursor{ID: last.ID.UUID()}
+	switch q.Page.Order.Column {
+	case "e.created_at":
+		c = page.At(last.CreatedAt, last.ID.UUID())
+	case "e.updated_at":
+		c = page.At(last.UpdatedAt, last.ID.UUID())
 	}
-	s := statement{sql: countListedSQL, args: []any{company}}
+	c.Code = q.Page.Order.Code
+	return c
+}
+
+// total is the statement that counts what q finds.
+func (q *eventsQuery) total(company id.Company) pg.Statement {
+	if !q.filtered() {
+		return pg.Statement{SQL: eventTotalSQL, Args: []any{company}}
+	}
+	s := pg.Statement{SQL: countListedSQL, Args: []any{company}}
 	q.filter(&s)
 	return s
 }
 
-// page is the statement that reads the page, and one event more.
-func (q *eventsQuery) page(company id.Company) statement {
-	s := statement{sql: listEventsSQL, args: []any{company}}
+// list is the statement that reads the page, and one event more.
+func (q *eventsQuery) list(company id.Company) pg.Statement {
+	s := pg.Statement{SQL: listEventsSQL, Args: []any{company}}
 	q.filter(&s)
-	sorts := map[byte]struct{ key, compare, order string }{
-		eventsByID:           {"", ">", "e.id"},
-		eventsByCreation:     {"e.created_at", ">", "e.created_at, e.id"},
-		eventsByCreationDesc: {"e.created_at", "<", "e.created_at desc, e.id desc"},
-		eventsByChange:       {"e.updated_at", ">", "e.updated_at, e.id"},
-		eventsByChangeDesc:   {"e.updated_at", "<", "e.updated_at desc, e.id desc"},
-	}
-	sort := sorts[q.order]
-	if after := q.after; after != nil {
-		// The zero identifier would be NULL, and no id is after that.
-		last := s.arg([16]byte(after.id))
-		if sort.key == "" {
-			s.sql += " and e.id > " + last
-		} else {
-			s.where("("+sort.key+", e.id) "+sort.compare+" (%s, "+last+")", after.at)
-		}
-	}
-	s.sql += " order by " + sort.order + " limit " + s.arg(q.size+1)
-	if q.offset > 0 {
-		s.sql += " offset " + s.arg(q.offset)
-	}
+	q.Page.Add(&s)
 	return s
 }
 
@@ -107,16 +99,16 @@ const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with 
 // behind it, and how many there are in all.
 func (s *store) events(ctx context.Context, company id.Company, q *eventsQuery) (events []Event, more bool, total int64, err error) {
 	var found foundEvents
-	page, count := q.page(company), q.total(company)
-	err = s.read(ctx, company,
-		pg.Query{SQL: page.sql, Args: page.args, Scan: scanEvents(&found.events)},
-		pg.Query{SQL: count.sql, Args: count.args, Scan: each(func(rows pgx.Rows) error { return rows.Scan(&total) })},
+	list, count := q.list(company), q.total(company)
+	err = s.ReadOf(ctx, company,
+		pg.Query{SQL: list.SQL, Args: list.Args, Scan: scanEvents(&found.events)},
+		pg.Query{SQL: count.SQL, Args: count.Args, Scan: pg.First(&total)},
 	)
 	if err != nil || len(found.events) == 0 {
 		return nil, false, total, err
 	}
-	if more = len(found.events) > q.size; more {
-		found.events = found.events[:q.size]
+	if more = len(found.events) > q.Page.Size; more {
+		found.events = found.events[:q.Page.Size]
 	}
 	ids := make([]id.Event, len(found.events))
 	for i := range found.events {
@@ -126,7 +118,7 @@ func (s *store) events(ctx context.Context, company id.Company, q *eventsQuery) 
 	if q.withDates {
 		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.mostDates}, Scan: scanDates(found.dates)})
 	}
-	if err = s.read(ctx, company, queries...); err != nil {
+	if err = s.ReadOf(ctx, company, queries...); err != nil {
 		return nil, false, 0, err
 	}
 	if whole := found.whole(q.mostDates); whole < len(found.events) {
@@ -148,3 +140,32 @@ func (f *foundEvents) whole(most int) int {
 	}
 	return max(last, 1)
 }
+
+// The orders of events, of their dates and of registrations. Page tokens have their
+// codes.
+
+func eventsByID() page.Order { return page.Order{Code: 1, ID: "e.id"} }
+
+func eventsByCreation() page.Order { return page.Order{Code: 2, Column: "e.created_at", ID: "e.id"} }
+
+func eventsByCreationDesc() page.Order {
+	return page.Order{Code: 3, Column: "e.created_at", ID: "e.id", Desc: true}
+}
+
+func eventsByChange() page.Order { return page.Order{Code: 4, Column: "e.updated_at", ID: "e.id"} }
+
+func eventsByChangeDesc() page.Order {
+	return page.Order{Code: 5, Column: "e.updated_at", ID: "e.id", Desc: true}
+}
+
+func registrationsByCreation() page.Order { return page.Order{Code: 6, ID: "b.id"} }
+
+func registrationsByCreationDesc() page.Order { return page.Order{Code: 7, ID: "b.id", Desc: true} }
+
+func datesByStart() page.Order { return page.Order{Code: 8, Column: "d.starts_at", ID: "d.id"} }
+
+func discountsByCreation() page.Order { return page.Order{Code: 9} }
+
+// waitersByJoining is sorted by the sequence of entries, which the store looks up by
+// the identifier.
+func waitersByJoining() page.Order { return page.Order{Code: 10} }

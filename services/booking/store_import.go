@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -50,7 +49,7 @@ const (
 
 // openLedger fills l with what is in place of all that lines refer to, locked
 // until the end of tx.
-func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) error {
+func (s *store) openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) error {
 	var references, eventReferences []string
 	var dates []id.EventDate
 	for _, t := range lines {
@@ -68,15 +67,15 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 
 	var events []id.Event
 	err := tx.Pipeline(ctx,
-		pg.Query{SQL: lockImportsSQL, Args: []any{l.company.ID}},
-		pg.Query{SQL: existingSQL, Args: []any{l.company.ID, references}, Scan: each(func(rows pgx.Rows) error {
+		pg.Query{SQL: lockImportsSQL, Args: []any{l.company}},
+		pg.Query{SQL: existingSQL, Args: []any{l.company, references}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var reference string
 			var t id.Transaction
 			err := rows.Scan(&reference, &t)
 			l.existing[reference] = t
 			return err
 		})},
-		pg.Query{SQL: lockEventsSQL, Args: []any{l.company.ID, eventReferences, dates}, Scan: each(func(rows pgx.Rows) error {
+		pg.Query{SQL: lockEventsSQL, Args: []any{l.company, eventReferences, dates}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var e importEvent
 			if err := rows.Scan(&e.id, &e.reference); err != nil {
 				return err
@@ -87,20 +86,20 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 			}
 			return nil
 		})},
-		pg.Query{SQL: importCustomersSQL, Args: []any{l.company.ID, slices.Collect(maps.Values(l.customers))}, Scan: l.dropDeleted()},
+		pg.Query{SQL: importCustomersSQL, Args: []any{l.company, slices.Collect(maps.Values(l.customers))}, Scan: scanDeleted(l)},
 	)
 	if err != nil {
 		return err
 	}
 	keyEvents, keyStarts := l.starting(lines)
 	return tx.Pipeline(ctx,
-		pg.Query{SQL: importOptionsSQL, Args: []any{l.company.ID, events}, Scan: each(func(rows pgx.Rows) error {
+		pg.Query{SQL: importOptionsSQL, Args: []any{l.company, events}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var o importOption
 			err := rows.Scan(&o.event, &o.ID, &o.Name, &o.position)
 			l.addOption(&o)
 			return err
 		})},
-		pg.Query{SQL: lockImportDatesSQL, Args: []any{l.company.ID, dates, keyEvents, keyStarts}, Scan: each(func(rows pgx.Rows) error {
+		pg.Query{SQL: lockImportDatesSQL, Args: []any{l.company, dates, keyEvents, keyStarts}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var d importDate
 			err := rows.Scan(&d.ID, &d.eventID, &d.StartsAt, &d.Capacity, &d.Booked)
 			l.addDate(&d)
@@ -109,10 +108,10 @@ func openLedger(ctx context.Context, tx *pg.Tx, l *ledger, lines []*imported) er
 	)
 }
 
-// dropDeleted forgets those customers of the lines who were deleted since the lines
-// were read.
-func (l *ledger) dropDeleted() func(pgx.Rows) error {
-	return each(func(rows pgx.Rows) error {
+// scanDeleted removes customers of the lines that were deleted since the lines were
+// read.
+func scanDeleted(l *ledger) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
 		var customer id.Customer
 		var deleted bool
 		err := rows.Scan(&customer, &deleted)
@@ -123,32 +122,12 @@ func (l *ledger) dropDeleted() func(pgx.Rows) error {
 	})
 }
 
-// starting lists the events in place and the starts at which lines describe a
-// date of theirs, each pair once.
-func (l *ledger) starting(lines []*imported) (events []id.Event, starts []time.Time) {
-	seen := map[dateKey]bool{}
-	for _, t := range lines {
-		for i := range t.bookings {
-			d := t.bookings[i].described
-			if d == nil {
-				continue
-			}
-			event := l.events[d.eventReference]
-			if event == nil {
-				continue
-			}
-			key := dateKey{event.id, d.startsAt.Unix()}
-			if !seen[key] {
-				seen[key] = true
-				events, starts = append(events, event.id), append(starts, time.Unix(key.second, 0))
-			}
-		}
+// closeLedger writes what was planned, and the transactions of the plan.
+func (s *store) closeLedger(ctx context.Context, tx *pg.Tx, l *ledger) error {
+	var p purchases
+	for i := range l.recorded {
+		p.add(&l.recorded[i].Transaction, l.recorded[i].reference)
 	}
-	return events, starts
-}
-
-// closeLedger writes what was planned.
-func closeLedger(ctx context.Context, tx *pg.Tx, l *ledger, p *purchases) error {
 	var o offerings
 	for _, e := range l.events {
 		if e.origin == wanted {
@@ -172,9 +151,9 @@ func closeLedger(ctx context.Context, tx *pg.Tx, l *ledger, p *purchases) error 
 			o.addOption(op.event, op.position, &op.PricingOption)
 		}
 	}
-	queries := o.insert(l.company.ID, l.now)
+	queries := o.insert(l.company, l.now)
 	if len(spaces) > 0 {
-		queries = append(queries, spaces.update(l.company.ID))
+		queries = append(queries, spaces.update(l.company))
 	}
-	return tx.Pipeline(ctx, append(queries, p.insert(l.company.ID, history)...)...)
+	return tx.Pipeline(ctx, append(queries, p.insert(l.company, history)...)...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 )
 
@@ -109,7 +110,7 @@ const (
 )
 
 func scanWaiters(into *[]*waiter) func(pgx.Rows) error {
-	return each(func(rows pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
 		var w waiter
 		err := rows.Scan(&w.ID, &w.seq, &w.Event, &w.Date, &w.Customer, &w.Spaces, &w.Mode, &w.Option, &w.Method,
 			&w.Pass, &w.OfferMinutes, &w.Timezone, &w.State, &w.Transaction, &w.OfferExpiresAt,
@@ -127,13 +128,6 @@ func unlessEpoch(t time.Time) time.Time {
 	return t
 }
 
-func orNever(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 func (s *store) addWaiter(ctx context.Context, tx *pg.Tx, company id.Company, w *waiter) error {
 	_, err := tx.Exec(ctx, insertWaiterSQL, company, w.ID, w.Event, w.Date, w.Customer, w.Spaces, string(w.Mode), w.Option,
 		string(w.Method), w.Pass, w.OfferMinutes, w.Timezone, w.JoinedAt)
@@ -143,7 +137,7 @@ func (s *store) addWaiter(ctx context.Context, tx *pg.Tx, company id.Company, w 
 // waiter reads an entry; fault.NotFound where there is none.
 func (s *store) waiter(ctx context.Context, company id.Company, which id.WaitlistEntry) (*waiter, error) {
 	var found []*waiter
-	err := s.read(ctx, company, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
+	err := s.ReadOf(ctx, company, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
 	return theWaiter(found, err)
 }
 
@@ -177,14 +171,14 @@ func theWaiter(found []*waiter, err error) (*waiter, error) {
 
 // candidates locks those who wait for dates with places for them, in their order,
 // up to a batch of each date.
-func (s *store) candidates(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion, now time.Time) ([]*waiter, error) {
+func (s *store) candidates(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion, limit int, now time.Time) ([]*waiter, error) {
 	dates := make([]id.EventDate, len(from))
 	behind, refused := make([]int64, len(from)), make([]int64, len(from))
 	for i, p := range from {
 		dates[i], behind[i], refused[i] = p.date, p.behind, p.refused
 	}
 	var found []*waiter
-	args := []any{company, dates, behind, now, promotionBatch, refused, passedOverTooFew}
+	args := []any{company, dates, behind, now, limit, refused, passedOverTooFew}
 	err := tx.Pipeline(ctx, pg.Query{SQL: candidatesSQL, Args: args, Scan: scanWaiters(&found)})
 	return found, err
 }
@@ -200,7 +194,7 @@ func (s *store) saveWaiters(ctx context.Context, tx *pg.Tx, company id.Company, 
 	var reasons []*string
 	for _, w := range all {
 		ids, states, transactions = append(ids, w.ID), append(states, string(w.State)), append(transactions, w.Transaction)
-		expiries, passed = append(expiries, orNever(w.OfferExpiresAt)), append(passed, orNever(w.PassedOverAt))
+		expiries, passed = append(expiries, timeOrNull(w.OfferExpiresAt)), append(passed, timeOrNull(w.PassedOverAt))
 		reasons = append(reasons, orNull(w.PassedOver))
 	}
 	_, err := tx.Exec(ctx, saveWaitersSQL, company, ids, states, transactions, expiries, reasons, passed)
@@ -223,12 +217,6 @@ func (s *store) passOver(ctx context.Context, tx *pg.Tx, company id.Company, las
 	return over, err
 }
 
-// dateOf is a date of some company.
-type dateOf struct {
-	company id.Company
-	date    id.EventDate
-}
-
 // promoteLater leaves those who wait for dates to the job.
 func (s *store) promoteLater(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion) error {
 	dates := make([]id.EventDate, len(from))
@@ -241,46 +229,40 @@ func (s *store) promoteLater(ctx context.Context, tx *pg.Tx, company id.Company,
 
 // toPromote lists dates with people that were left to the job, and those with
 // places for somebody whose pass could not be asked.
-func (s *store) toPromote(ctx context.Context, before, now time.Time) ([]dateOf, error) {
+func (s *store) toPromote(ctx context.Context, before, now time.Time, limit int) ([]dateOf, error) {
 	var due []dateOf
-	err := s.db.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{before, now, promotionsAtOnce}, Scan: each(func(rows pgx.Rows) error {
-		var d dateOf
-		err := rows.Scan(&d.company, &d.date)
-		due = append(due, d)
-		return err
-	})})
-	return due, s.fault(err)
+	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{before, now, limit}, Scan: scanDatesOf(&due)})
+	return due, s.Fault(err)
 }
 
 // waiters reads a page of the waitlist of a date, with positions, and how many
 // there are; fault.NotFound where there is no such date.
-func (s *store) waiters(ctx context.Context, company id.Company, date id.EventDate, ended bool, after id.WaitlistEntry, limit int) (page []*waiter, total int64, err error) {
+func (s *store) waiters(ctx context.Context, company id.Company, date id.EventDate, ended bool, p page.Page) (list []*waiter, total int64, err error) {
+	var after id.WaitlistEntry
+	if p.After != nil {
+		after = id.WaitlistEntry(p.After.ID)
+	}
 	var before int64
 	exists := false
 	args := []any{company, date, ended, after}
-	err = s.read(ctx, company,
-		pg.Query{SQL: dateExistsSQL, Args: args[:2], Scan: each(func(rows pgx.Rows) error { return rows.Scan(&exists) })},
-		pg.Query{SQL: countWaitersSQL, Args: args, Scan: each(func(rows pgx.Rows) error { return rows.Scan(&total, &before) })},
-		pg.Query{SQL: waitersSQL, Args: append(args, limit), Scan: scanWaiters(&page)})
+	err = s.ReadOf(ctx, company,
+		pg.Query{SQL: dateExistsSQL, Args: args[:2], Scan: pg.First(&exists)},
+		pg.Query{SQL: countWaitersSQL, Args: args, Scan: pg.First(&total, &before)},
+		pg.Query{SQL: waitersSQL, Args: append(args, p.Size+1), Scan: scanWaiters(&list)})
 	if err == nil && !exists {
 		err = fault.Missing("event date")
 	}
-	for _, w := range page {
+	for _, w := range list {
 		if w.State == entryWaiting || w.State == entryBooking {
 			before++
 			w.position = before
 		}
 	}
-	return page, total, err
+	return list, total, err
 }
 
-// alreadyWaiting is a second entry of a customer for a date.
-func alreadyWaiting() *fault.Error {
-	return fault.Refuse(ReasonAlreadyWaiting, "the customer waits for this date already")
-}
-
-// leaveWaiting ends the waiting of customers who were deleted.
-func leaveWaiting(ctx context.Context, tx *pg.Tx, records []customerRecord) error {
+// leaveWaitlists ends the waiting of deleted customers.
+func (s *store) leaveWaitlists(ctx context.Context, tx *pg.Tx, records []customerRecord) error {
 	var companies []id.Company
 	var ids []id.Customer
 	for _, r := range records {
@@ -292,5 +274,17 @@ func leaveWaiting(ctx context.Context, tx *pg.Tx, records []customerRecord) erro
 		return nil
 	}
 	_, err := tx.Exec(ctx, leaveWaitersSQL, companies, ids)
+	return err
+}
+
+// lockPromoting locks a date that was left to the job, and takes the mark off it.
+func (s *store) lockPromoting(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
+	_, err := tx.Exec(ctx, promotingSQL, company, []id.EventDate{date}, false)
+	return err
+}
+
+// leave stores that an entry is left.
+func (s *store) leave(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) error {
+	_, err := tx.Exec(ctx, leaveWaiterSQL, company, which)
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/tenancy"
+
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/fault"
@@ -207,7 +209,7 @@ func TestTenancy(t *testing.T) {
 		}
 	})
 	t.Run("a platform credential speaks for the company that it names", func(t *testing.T) {
-		w.companies.add(companyRecord{Company: Company{ID: ours, Timezone: "Asia/Tokyo", Currency: "EUR"}, version: 1})
+		w.companies.add(tenancy.Company{ID: ours, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 1})
 		ctx := w.asPlatform(ours)
 		for range 2 {
 			resp, err := w.events.CreateEvent(ctx, &bookingv1.CreateEventRequest{Title: "Sushi", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
@@ -264,7 +266,7 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 	}
 
 	copies := authv1.NewCompanyCopyServiceClient(w.conn)
-	w.companies.add(companyRecord{Company: Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR"}, version: 3})
+	w.companies.add(tenancy.Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 3})
 	if _, err := copies.RefreshCompany(signed(1, "company:write"), &authv1.RefreshCompanyRequest{}); err != nil {
 		t.Fatal(err)
 	}

@@ -485,7 +485,7 @@ func TestJoiningAWaitlist(t *testing.T) {
 		}
 		next := w.waits(e, 1, byOffer)
 		err = w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			return leaveWaiting(ctx, tx, []customerRecord{{company: w.company, Customer: Customer{ID: gone}, deletedAt: time.Now()}})
+			return w.server.store.leaveWaitlists(ctx, tx, []customerRecord{{company: w.company, Customer: Customer{ID: gone}, deletedAt: time.Now()}})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -206,12 +206,12 @@ func TestPage(t *testing.T) {
 	tests := []struct {
 		behaviour  string
 		page, size *int32
-		want       page
+		want       numberedPage
 	}{
-		{"nothing given is the first thirty", nil, nil, page{0, 30}},
-		{"what is given counts", number(2), number(50), page{2, 50}},
-		{"a size above the maximum is the maximum", nil, number(101), page{0, 100}},
-		{"the largest numbers do not overflow", number(1<<31 - 1), number(1<<31 - 1), page{1<<31 - 1, 100}},
+		{"nothing given is the first thirty", nil, nil, numberedPage{0, 30}},
+		{"what is given counts", number(2), number(50), numberedPage{2, 50}},
+		{"a size above the maximum is the maximum", nil, number(101), numberedPage{0, 100}},
+		{"the largest numbers do not overflow", number(1<<31 - 1), number(1<<31 - 1), numberedPage{1<<31 - 1, 100}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.behaviour, func(t *testing.T) {

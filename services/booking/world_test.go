@@ -24,6 +24,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -84,7 +85,8 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 		customers: &fakeCustomers{known: map[id.Customer]customerRecord{}}, companies: &fakeCompanies{},
 		passes: newFakePasses(),
 	}
-	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes)
+	copies := NewCompanies(w.db, w.companies)
+	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, copies, w.passes)
 	w.server.now = func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 	srv := rpc.NewServer(rpc.ServerOptions{
 		Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey,
@@ -94,7 +96,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
-	authv1.RegisterCompanyCopyServiceServer(srv, w.server)
+	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(w.db))
 	w.conn = serveOn(t, srv)
@@ -301,26 +303,26 @@ func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.C
 // fakeCompanies is the auth service.
 type fakeCompanies struct {
 	mu    sync.Mutex
-	known map[id.Company]companyRecord
+	known map[id.Company]tenancy.Company
 	calls int
 }
 
-func (f *fakeCompanies) add(c companyRecord) {
+func (f *fakeCompanies) add(c tenancy.Company) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil {
-		f.known = map[id.Company]companyRecord{}
+		f.known = map[id.Company]tenancy.Company{}
 	}
 	f.known[c.ID] = c
 }
 
-func (f *fakeCompanies) Company(_ context.Context, company id.Company) (companyRecord, error) {
+func (f *fakeCompanies) Company(_ context.Context, company id.Company) (tenancy.Company, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
 	c, ok := f.known[company]
 	if !ok {
-		return companyRecord{}, fault.Missing("company")
+		return tenancy.Company{}, fault.Missing("company")
 	}
 	return c, nil
 }

@@ -1,0 +1,16 @@
+package booking
+
+import (
+	"reservation.dev/platform/pg"
+)
+
+// policyColumns are the columns of the cancellation policy of the event e.
+const policyColumns = `e.free_cancellation_minutes`
+
+// policyFields returns what policyColumns are scanned into.
+func policyFields(p *CancellationPolicy) []any { return []any{&p.FreeMinutes} }
+
+// setPolicy adds the assignments of the policy to an update of events.
+func setPolicy(s *pg.Statement, p CancellationPolicy) {
+	s.SQL += `, free_cancellation_minutes = ` + s.Arg(p.FreeMinutes)
+}

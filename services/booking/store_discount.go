@@ -1,0 +1,118 @@
+package booking
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+)
+
+const (
+	discountColumns = `id, code, basis_points, amount, coalesce(currency, ''), valid_from, valid_until, max_uses, uses, disabled,
+		event_ids, version, created_at, updated_at`
+
+	lockCodesSQL = `select ` + discountColumns + ` from discount_codes
+		where company_id = $1 and lower(code) = any($2) order by id for no key update`
+
+	// The table's CHECK repeats what was decided under the lock.
+	countUsesSQL = `update discount_codes c set uses = c.uses + n.uses from unnest($2::uuid[], $3::integer[]) n(id, uses)
+		where c.company_id = $1 and c.id = n.id`
+)
+
+const (
+	insertDiscountSQL = `insert into discount_codes (company_id, id, code, basis_points, amount, currency, valid_from, valid_until,
+			max_uses, event_ids, created_at, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)`
+
+	saveDiscountSQL = `update discount_codes set valid_from = $3, valid_until = $4, max_uses = $5, disabled = $6, version = $7, updated_at = $8
+		where company_id = $1 and id = $2`
+
+	existingEventsSQL = `select id from events where company_id = $1 and id = any($2) and deleted_at is null`
+
+	discountByIDSQL   = `select ` + discountColumns + ` from discount_codes where company_id = $1 and id = $2`
+	discountByCodeSQL = `select ` + discountColumns + ` from discount_codes where company_id = $1 and lower(code) = lower($2)`
+	discountsSQL      = `select ` + discountColumns + ` from discount_codes where company_id = $1`
+	countDiscountsSQL = `select count(*) from discount_codes where company_id = $1`
+)
+
+func scanDiscount(rows pgx.Rows, c *discountCode) error {
+	return rows.Scan(&c.ID, &c.Code, &c.BasisPoints, &c.Amount, &c.Currency, &c.ValidFrom, &c.ValidUntil, &c.MaxUses, &c.Uses,
+		&c.Disabled, &c.Events, &c.Version, &c.CreatedAt, &c.UpdatedAt)
+}
+
+func scanDiscounts(into *[]discountCode) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var c discountCode
+		err := scanDiscount(rows, &c)
+		*into = append(*into, c)
+		return err
+	})
+}
+
+// insertDiscount stores a new code, which is for events of the company.
+func (s *store) insertDiscount(ctx context.Context, tx *pg.Tx, company id.Company, c *discountCode) error {
+	_, err := tx.Exec(ctx, insertDiscountSQL, company, c.ID, c.Code, c.BasisPoints, c.Amount, orNull(c.Currency),
+		c.ValidFrom, c.ValidUntil, c.MaxUses, c.Events, c.CreatedAt)
+	return err
+}
+
+// existingEvents returns those of events that exist.
+func (s *store) existingEvents(ctx context.Context, tx *pg.Tx, company id.Company, events []id.Event) (found []id.Event, err error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	err = tx.Pipeline(ctx, pg.Query{SQL: existingEventsSQL, Args: []any{company, events}, Scan: pg.Collect(&found)})
+	return found, err
+}
+
+// discount reads a code by its identifier.
+func (s *store) discount(ctx context.Context, company id.Company, which id.DiscountCode) (*discountCode, error) {
+	return s.readDiscount(ctx, company, discountByIDSQL, which)
+}
+
+// discountByCode reads a code by its text.
+func (s *store) discountByCode(ctx context.Context, company id.Company, code string) (*discountCode, error) {
+	return s.readDiscount(ctx, company, discountByCodeSQL, code)
+}
+
+func (s *store) readDiscount(ctx context.Context, company id.Company, sql string, which any) (*discountCode, error) {
+	var found []discountCode
+	err := s.ReadOf(ctx, company, pg.Query{SQL: sql, Args: []any{company, which}, Scan: scanDiscounts(&found)})
+	return onlyDiscount(found, err)
+}
+
+// lockDiscount reads a code for a change in tx.
+func (s *store) lockDiscount(ctx context.Context, tx *pg.Tx, company id.Company, which id.DiscountCode) (*discountCode, error) {
+	var found []discountCode
+	err := tx.Pipeline(ctx, pg.Query{SQL: discountByIDSQL + ` for no key update`, Args: []any{company, which}, Scan: scanDiscounts(&found)})
+	return onlyDiscount(found, err)
+}
+
+func onlyDiscount(found []discountCode, err error) (*discountCode, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, fault.Missing("discount code")
+	}
+	return &found[0], nil
+}
+
+// saveDiscount stores what can be changed of a code.
+func (s *store) saveDiscount(ctx context.Context, tx *pg.Tx, company id.Company, c *discountCode) error {
+	_, err := tx.Exec(ctx, saveDiscountSQL, company, c.ID, c.ValidFrom, c.ValidUntil, c.MaxUses, c.Disabled, c.Version, c.UpdatedAt)
+	return err
+}
+
+// discounts reads a page of codes and one more, and how many codes there are.
+func (s *store) discounts(ctx context.Context, company id.Company, p page.Page) (codes []discountCode, total int64, err error) {
+	list := pg.Statement{SQL: discountsSQL, Args: []any{company}}
+	p.Add(&list)
+	err = s.ReadOf(ctx, company, list.Query(scanDiscounts(&codes)),
+		pg.Query{SQL: countDiscountsSQL, Args: []any{company}, Scan: pg.First(&total)})
+	return codes, total, err
+}
