@@ -12,6 +12,8 @@ import (
 	"reservation.dev/platform/token"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // The other services, called as ourselves: a caller who may book need not have
@@ -29,7 +31,7 @@ func NewCustomerClient(conn grpc.ClientConnInterface, source *token.Source) *Cus
 }
 
 // Lookup implements Customers.
-func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error) {
+func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error) {
 	req := &customerv1.BatchGetCustomersRequest{IncludeDeleted: true, References: references}
 	for _, customer := range ids {
 		req.Ids = append(req.Ids, customer.String())
@@ -38,15 +40,15 @@ func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []i
 	if err != nil {
 		return nil, rpc.OwnError("customer", err)
 	}
-	records := make([]customerRecord, 0, len(resp.GetCustomers()))
+	records := make([]model.CustomerRecord, 0, len(resp.GetCustomers()))
 	for _, in := range resp.GetCustomers() {
 		customer, err := id.Parse[id.Customer](in.GetId())
 		if err != nil {
 			return nil, fmt.Errorf("customer service: %q: %w", in.GetId(), err)
 		}
-		records = append(records, customerRecord{
-			Customer:  Customer{ID: customer, FirstName: in.GetFirstName(), LastName: in.GetLastName(), Email: in.GetEmail()},
-			reference: in.GetReference(), version: in.GetVersion(), deletedAt: instantOf(in.GetDeletedAt()),
+		records = append(records, model.CustomerRecord{
+			Customer:  model.Customer{ID: customer, FirstName: in.GetFirstName(), LastName: in.GetLastName(), Email: in.GetEmail()},
+			Reference: in.GetReference(), Version: in.GetVersion(), DeletedAt: convert.Instant(in.GetDeletedAt()),
 		})
 	}
 	return records, nil
@@ -64,12 +66,12 @@ func NewPassClient(conn grpc.ClientConnInterface, source *token.Source) *PassCli
 }
 
 // Redeem implements Passes.
-func (c *PassClient) Redeem(ctx context.Context, company id.Company, t *Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+func (c *PassClient) Redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
 	req := &passv1.RedeemCreditsRequest{RedemptionId: t.ID.String(), CustomerId: t.Purchaser.ID.String(), CustomerPassId: pass.String()}
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		req.Items = append(req.Items, &passv1.RedemptionItem{
-			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.localDay(),
+			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.LocalDay(),
 		})
 	}
 	resp, err := c.client.RedeemCredits(rpc.As(ctx, c.source, company), req)
@@ -86,9 +88,9 @@ func (c *PassClient) Cancel(ctx context.Context, company id.Company, t id.Transa
 }
 
 // Return implements Passes.
-func (c *PassClient) Return(ctx context.Context, r creditReturn) error {
-	_, err := c.client.ReturnCredits(rpc.As(ctx, c.source, r.company), &passv1.ReturnCreditsRequest{
-		ReturnId: r.booking.String(), RedemptionId: r.transaction.String(), CustomerPassId: r.pass.String(), Credits: r.credits,
+func (c *PassClient) Return(ctx context.Context, r model.CreditReturn) error {
+	_, err := c.client.ReturnCredits(rpc.As(ctx, c.source, r.Company), &passv1.ReturnCreditsRequest{
+		ReturnId: r.Booking.String(), RedemptionId: r.Transaction.String(), CustomerPassId: r.Pass.String(), Credits: r.Credits,
 	})
 	return ofPass(err)
 }

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/tenancy"
-
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -48,7 +47,7 @@ func TestCompareCustomers(t *testing.T) {
 	elsewhere := w.customer(other, "Fay")
 	change := func(customer id.Customer, version int64, first string, deletedAt time.Time) {
 		r := w.customers.known[customer]
-		r.version, r.FirstName, r.deletedAt = version, first, deletedAt
+		r.Version, r.FirstName, r.DeletedAt = version, first, deletedAt
 		w.customers.known[customer] = r
 	}
 	change(ahead, 4, "Cleo", time.Time{})

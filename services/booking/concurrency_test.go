@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/commitqueue"
+	"reservation.dev/services/booking/model"
 )
 
 // together runs n goroutines and waits for all.
@@ -27,12 +28,12 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 	t.Run("hundreds who book and cancel one date never overfill it, and every row adds up (invariants 1, 2, 3)", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
-		e := w.event(w.ctx, ptr[int32](40))
+		e := w.event(w.ctx, new(int32(40)))
 		var granted, full, cancelled atomic.Int64
 		together(300, func(i int) {
 			made, err := w.book(w.ctx, ann, e, int32(1+i%3))
 			switch {
-			case refusedFor(err, ReasonEventFull):
+			case refusedFor(err, model.ReasonEventFull):
 				full.Add(1)
 				return
 			case err != nil:
@@ -75,7 +76,7 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 		other := newWorldOn(t, w.db) // a second process on the same database
 		other.company, other.customers.known = w.company, w.customers.known
 		ann := w.customer(w.company, "ann")
-		e := w.event(w.ctx, ptr[int32](50))
+		e := w.event(w.ctx, new(int32(50)))
 		otherCtx := other.as(w.company)
 		w.mustBook(w.ctx, ann, e, 1) // Ann is known from here on
 		var granted atomic.Int64
@@ -88,7 +89,7 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 			}
 			if err == nil {
 				granted.Add(1)
-			} else if !refusedFor(err, ReasonEventFull) {
+			} else if !refusedFor(err, model.ReasonEventFull) {
 				t.Error(err)
 			}
 		})
@@ -102,7 +103,7 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 		ann := w.customer(w.company, "ann")
 		var dates []string
 		for range 4 {
-			dates = append(dates, w.event(w.ctx, ptr[int32](1000)).GetDates()[0].GetId())
+			dates = append(dates, w.event(w.ctx, new(int32(1000))).GetDates()[0].GetId())
 		}
 		together(60, func(i int) {
 			r := rand.New(rand.NewPCG(7, uint64(i)))
@@ -164,12 +165,12 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 }
 
 func TestRefusalIsOfThePurchase(t *testing.T) {
-	refusal := fault.Refuse(ReasonEventFull, "full")
+	refusal := fault.Refuse(model.ReasonEventFull, "full")
 	s := &Server{queue: commitqueue.New(func(_ context.Context, _ queueKey, purchases []*purchase) error {
-		purchases[0].refused = refusal
+		purchases[0].Refused = refusal
 		return nil
 	})}
-	p := &purchase{Purchase: Purchase{order: order{lines: []line{{date: id.New[id.EventDate]()}}}}}
+	p := &purchase{Purchase: model.Purchase{Order: model.Order{Lines: []model.Line{{Date: id.New[id.EventDate]()}}}}}
 	if shared, err := s.settleInCommit(t.Context(), p, nil); !shared || !errors.Is(err, refusal) {
 		t.Errorf("got %v, %v", shared, err)
 	}

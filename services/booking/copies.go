@@ -11,6 +11,9 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // consumer is the name under which the copies are kept up to date.
@@ -21,13 +24,13 @@ const copyBatch = 500
 
 // Copies keeps the copies of customers and companies up to date with their events.
 type Copies struct {
-	store     *store
+	store     *store.Store
 	companies *tenancy.Companies
 }
 
 // NewCopies returns the keeper of the copies in db.
 func NewCopies(db *pg.DB, companies *tenancy.Companies) *Copies {
-	return &Copies{store: newStore(db), companies: companies}
+	return &Copies{store: store.New(db), companies: companies}
 }
 
 // Run consumes events until ctx ends.
@@ -45,7 +48,7 @@ func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
 		if err != nil {
 			return err
 		}
-		var customers []customerRecord
+		var customers []model.CustomerRecord
 		var companies []tenancy.Company
 		for _, m := range unseen {
 			if m.Subject == tenancy.SubjectCompanyCreated || m.Subject == tenancy.SubjectCompanyUpdated {
@@ -71,19 +74,19 @@ func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
 	}))
 }
 
-func (c *Copies) keep(ctx context.Context, tx *pg.Tx, customers []customerRecord) error {
+func (c *Copies) keep(ctx context.Context, tx *pg.Tx, customers []model.CustomerRecord) error {
 	if len(customers) == 0 {
 		return nil
 	}
-	if err := c.store.keepCustomers(ctx, tx, customers); err != nil {
+	if err := c.store.KeepCustomers(ctx, tx, customers); err != nil {
 		return err
 	}
-	return c.store.leaveWaitlists(ctx, tx, customers)
+	return c.store.LeaveWaitlists(ctx, tx, customers)
 }
 
 // customerFromEvent returns the customer that an event is about; false for events that
 // do not change customers.
-func customerFromEvent(m bus.Message) (customer customerRecord, ok bool, err error) {
+func customerFromEvent(m bus.Message) (customer model.CustomerRecord, ok bool, err error) {
 	var event interface {
 		proto.Message
 		GetCustomer() *customerv1.CustomerSnapshot
@@ -96,11 +99,11 @@ func customerFromEvent(m bus.Message) (customer customerRecord, ok bool, err err
 	case "customer.v1.customer_deleted":
 		event = &customerv1.CustomerDeleted{}
 	default:
-		return customerRecord{}, false, nil
+		return model.CustomerRecord{}, false, nil
 	}
 	if err := proto.Unmarshal(m.Payload, event); err != nil {
-		return customerRecord{}, false, err
+		return model.CustomerRecord{}, false, err
 	}
-	customer, err = recordOf(m.Company, event.GetCustomer())
+	customer, err = convert.CustomerRecord(m.Company, event.GetCustomer())
 	return customer, err == nil, err
 }

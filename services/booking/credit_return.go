@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
 )
 
 const (
@@ -19,15 +20,15 @@ const (
 )
 
 // oweCredits stores in tx that bookings give their credits back.
-func (s *Server) oweCredits(ctx context.Context, tx *pg.Tx, company id.Company, returns []creditReturn) error {
+func (s *Server) oweCredits(ctx context.Context, tx *pg.Tx, company id.Company, returns []model.CreditReturn) error {
 	if len(returns) == 0 {
 		return nil
 	}
-	return s.store.oweCredits(ctx, tx, company, returns, s.now().Add(returnAhead))
+	return s.store.OweCredits(ctx, tx, company, returns, s.now().Add(returnAhead))
 }
 
 // returnCreditsLater returns owed credits in the background.
-func (s *Server) returnCreditsLater(returns []creditReturn) {
+func (s *Server) returnCreditsLater(returns []model.CreditReturn) {
 	if len(returns) > 0 {
 		go s.returnCredits(context.Background(), returns)
 	}
@@ -35,7 +36,7 @@ func (s *Server) returnCreditsLater(returns []creditReturn) {
 
 // returnCredits returns credits that were committed as owed, if it can be done at once;
 // what fails is left to the job.
-func (s *Server) returnCredits(ctx context.Context, returns []creditReturn) {
+func (s *Server) returnCredits(ctx context.Context, returns []model.CreditReturn) {
 	if len(returns) == 0 {
 		return
 	}
@@ -48,21 +49,21 @@ func (s *Server) returnCredits(ctx context.Context, returns []creditReturn) {
 	}
 }
 
-func (s *Server) returnOne(ctx context.Context, r creditReturn) error {
+func (s *Server) returnOne(ctx context.Context, r model.CreditReturn) error {
 	err := s.passes.Return(ctx, r)
 	if f := fault.From(err); f != nil && f.Kind != fault.NotFound && f.Kind != fault.Invalid {
 		return err
 	}
 	// What the pass service does not know cannot be returned to it.
-	return s.store.creditsReturned(ctx, r)
+	return s.store.CreditsReturned(ctx, r)
 }
 
 // returnDue returns credits whose request did not.
 func (s *Server) returnDue(ctx context.Context) error {
 	now := s.now()
-	due, err := s.store.claimReturns(ctx, now, now.Add(returnAgain), expiryBatch)
+	due, err := s.store.ClaimReturns(ctx, now, now.Add(returnAgain), expiryBatch)
 	if err != nil {
 		return err
 	}
-	return atOnce(due, func(r creditReturn) error { return s.returnOne(ctx, r) })
+	return atOnce(due, func(r model.CreditReturn) error { return s.returnOne(ctx, r) })
 }

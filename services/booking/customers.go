@@ -6,13 +6,14 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
 )
 
 // Customers looks customers up in the customer service.
 type Customers interface {
 	// Lookup returns those of the customers that exist, deleted ones included,
 	// each once. Together the ids and references are at most maxLookup.
-	Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error)
+	Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error)
 }
 
 // maxLookup is how many customers one request may ask for.
@@ -20,8 +21,8 @@ const maxLookup = 5000
 
 // fetchCustomers fetches customers that the copy does not have and stores them in it.
 // It returns those that exist.
-func (s *Server) fetchCustomers(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error) {
-	var fetched []customerRecord
+func (s *Server) fetchCustomers(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error) {
+	var fetched []model.CustomerRecord
 	for len(ids)+len(references) > 0 {
 		n := min(len(ids), maxLookup)
 		m := min(len(references), maxLookup-n)
@@ -36,10 +37,10 @@ func (s *Server) fetchCustomers(ctx context.Context, company id.Company, ids []i
 		return nil, nil
 	}
 	for i := range fetched {
-		fetched[i].company = company
+		fetched[i].Company = company
 	}
 	return fetched, s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return s.store.keepCustomers(ctx, tx, fetched)
+		return s.store.KeepCustomers(ctx, tx, fetched)
 	})
 }
 
@@ -47,15 +48,15 @@ func (s *Server) fetchCustomers(ctx context.Context, company id.Company, ids []i
 // fetches them and runs do again.
 func (s *Server) fetchMissingCustomers(ctx context.Context, company id.Company, do func() error) error {
 	err := do()
-	unknown, ok := asUnknown(err)
+	unknown, ok := model.AsUnknownCustomers(err)
 	if !ok {
 		return err
 	}
-	if _, err := s.fetchCustomers(ctx, company, unknown.ids, nil); err != nil {
+	if _, err := s.fetchCustomers(ctx, company, unknown.Ids, nil); err != nil {
 		return err
 	}
 	err = do()
-	if _, ok := asUnknown(err); ok {
+	if _, ok := model.AsUnknownCustomers(err); ok {
 		return fault.Missing("customer")
 	}
 	return err

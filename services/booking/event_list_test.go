@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/store"
 )
 
 // walk follows a list of events from page to page.
@@ -43,7 +44,7 @@ func TestListEventsInOrder(t *testing.T) {
 	w.exec(`update events set created_at = '2026-01-01', updated_at = '2026-01-01' where id = any($1)`, []id.Event{
 		idOf[id.Event](t, made[6].GetId()), idOf[id.Event](t, made[7].GetId()), idOf[id.Event](t, made[8].GetId()),
 	})
-	w.updateEvent(&bookingv1.UpdateEventRequest{Id: made[0].GetId(), Title: ptr("Changed")})
+	w.updateEvent(&bookingv1.UpdateEventRequest{Id: made[0].GetId(), Title: new("Changed")})
 	in := func(places ...int) (ids []string) {
 		for _, n := range places {
 			ids = append(ids, made[n].GetId())
@@ -249,9 +250,9 @@ func TestListEventsWithVeryManyDates(t *testing.T) {
 	}
 	for most := 6; most < 20; most++ {
 		var got []id.Event
-		q := &eventsQuery{Page: page.Page{Order: eventsByID(), Size: 5}, withDates: true, mostDates: most}
+		q := &store.EventQuery{Page: page.Page{Order: store.EventsByID(), Size: 5}, WithDates: true, MostDates: most}
 		for {
-			list, more, total, err := w.server.store.events(t.Context(), w.company, q)
+			list, more, total, err := w.server.store.Events(t.Context(), w.company, q)
 			if err != nil || total != int64(len(want)) || len(list) == 0 || len(list) > 5 {
 				t.Fatalf("got %d of %d events, %v", len(list), total, err)
 			}
@@ -264,7 +265,7 @@ func TestListEventsWithVeryManyDates(t *testing.T) {
 			if !more {
 				break
 			}
-			after := q.next(&list[len(list)-1])
+			after := q.Next(&list[len(list)-1])
 			q.Page.After = &after
 		}
 		if !slices.Equal(got, want) {

@@ -8,6 +8,8 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // The subjects of the events that are published.
@@ -34,38 +36,38 @@ func eventCreated(e *bookingv1.Event) outbox.Event {
 	return outbox.Event{Subject: subjectEventCreated, Payload: &bookingv1.EventCreated{Event: e}}
 }
 
-func eventDatesAdded(e *Event, dates []*bookingv1.EventDate) outbox.Event {
+func eventDatesAdded(e *model.Event, dates []*bookingv1.EventDate) outbox.Event {
 	return outbox.Event{Subject: subjectEventDatesAdded, Payload: &bookingv1.EventDatesAdded{
 		EventId: e.ID.String(), Dates: dates, Version: e.Version,
 	}}
 }
 
 // eventUpdated tells of e without its dates, of which other events tell.
-func eventUpdated(e *Event) outbox.Event {
+func eventUpdated(e *model.Event) outbox.Event {
 	undated := *e
 	undated.Dates = nil
-	return outbox.Event{Subject: subjectEventUpdated, Payload: &bookingv1.EventUpdated{Event: eventToProto(&undated)}}
+	return outbox.Event{Subject: subjectEventUpdated, Payload: &bookingv1.EventUpdated{Event: convert.Event(&undated)}}
 }
 
-func eventDeleted(e *Event) outbox.Event {
+func eventDeleted(e *model.Event) outbox.Event {
 	return outbox.Event{Subject: subjectEventDeleted, Payload: &bookingv1.EventDeleted{EventId: e.ID.String(), Version: e.Version}}
 }
 
-func eventCancelled(e *Event, reason string) outbox.Event {
+func eventCancelled(e *model.Event, reason string) outbox.Event {
 	return outbox.Event{Subject: subjectEventCancelled, Payload: &bookingv1.EventCancelled{
 		EventId: e.ID.String(), Reason: reason, Version: e.Version,
 	}}
 }
 
-func eventDateUpdated(e *Event, d *EventDate) outbox.Event {
+func eventDateUpdated(e *model.Event, d *model.EventDate) outbox.Event {
 	return outbox.Event{Subject: subjectDateUpdated, Payload: &bookingv1.EventDateUpdated{
-		EventId: e.ID.String(), Date: dateToProto(d), Version: e.Version,
+		EventId: e.ID.String(), Date: convert.Date(d), Version: e.Version,
 	}}
 }
 
-func eventDateCancelled(e *Event, d *EventDate, reason string) outbox.Event {
+func eventDateCancelled(e *model.Event, d *model.EventDate, reason string) outbox.Event {
 	return outbox.Event{Subject: subjectDateCancelled, Payload: &bookingv1.EventDateCancelled{
-		EventId: e.ID.String(), Date: dateToProto(d), Reason: reason, Version: e.Version,
+		EventId: e.ID.String(), Date: convert.Date(d), Reason: reason, Version: e.Version,
 	}}
 }
 
@@ -85,20 +87,20 @@ func bookingRefunded(b *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: b}}
 }
 
-func waitlistJoined(w *waiter, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistJoined, Payload: &bookingv1.WaitlistJoined{Entry: announcedWaiter(w, now)}}
+func waitlistJoined(w *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistJoined, Payload: &bookingv1.WaitlistJoined{Entry: convert.AnnouncedEntry(w, now)}}
 }
 
-func waitlistOffered(w *waiter, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistOffered, Payload: &bookingv1.WaitlistOffered{Entry: announcedWaiter(w, now)}}
+func waitlistOffered(w *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistOffered, Payload: &bookingv1.WaitlistOffered{Entry: convert.AnnouncedEntry(w, now)}}
 }
 
-func waitlistPassedOver(w *waiter, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistPassedOver, Payload: &bookingv1.WaitlistPassedOver{Entry: announcedWaiter(w, now)}}
+func waitlistPassedOver(w *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistPassedOver, Payload: &bookingv1.WaitlistPassedOver{Entry: convert.AnnouncedEntry(w, now)}}
 }
 
-func waitlistEnded(w *waiter, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistEnded, Payload: &bookingv1.WaitlistEnded{Entry: announcedWaiter(w, now)}}
+func waitlistEnded(w *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistEnded, Payload: &bookingv1.WaitlistEnded{Entry: convert.AnnouncedEntry(w, now)}}
 }
 
 // append adds events of the company to the commit of tx.
@@ -116,10 +118,10 @@ func (s *Server) stamp(company id.Company, at time.Time, events []outbox.Event) 
 
 // confirmations are the events of a transaction that has become visible. cause is the
 // request that they belong to; zero: that of the commit.
-func confirmations(t *Transaction, cause outbox.Cause) []outbox.Event {
+func confirmations(t *model.Transaction, cause outbox.Cause) []outbox.Event {
 	events := make([]outbox.Event, len(t.Bookings))
 	for i := range t.Bookings {
-		events[i] = bookingConfirmed(snapshotToProto(t, &t.Bookings[i]))
+		events[i] = bookingConfirmed(convert.Snapshot(t, &t.Bookings[i]))
 		events[i].Cause = cause
 	}
 	return events

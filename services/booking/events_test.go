@@ -25,6 +25,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // update rewrites the golden events of this service.
@@ -36,17 +37,17 @@ func TestGoldenEvents(t *testing.T) {
 	serial := byte(0)
 	w.server.now = func() time.Time { at = at.Add(time.Minute); return at }
 	w.server.newID = func() id.UUID { serial++; return id.UUID{0x01, 0x9c, 15: serial} }
-	zoe := w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+	zoe := w.customers.add(w.company, model.CustomerRecord{Version: 1, Customer: model.Customer{
 		ID: id.Customer{0x01, 0x9c, 15: 0xf1}, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com",
 	}})
-	max := w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+	max := w.customers.add(w.company, model.CustomerRecord{Version: 1, Customer: model.Customer{
 		ID: id.Customer{0x01, 0x9c, 15: 0xf2}, FirstName: "Max", LastName: "Müller", Email: "max@example.com",
 	}})
 	starts := time.Date(2026, 3, 29, 8, 30, 0, 0, time.UTC)
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 		Title: "Sunrise yoga", Description: "Bring a mat.", Type: bookingv1.EventType_EVENT_TYPE_WORKSHOP, Location: "Studio 1",
-		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(starts), DurationMinutes: 60, Capacity: ptr[int32](12)}},
-		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: ptr[int32](1)}},
+		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(starts), DurationMinutes: 60, Capacity: new(int32(12))}},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: new(int32(1))}},
 	})
 	if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{
 		{StartsAt: timestamppb.New(starts.AddDate(0, 0, 7)), DurationMinutes: 90},
@@ -74,13 +75,13 @@ func TestGoldenEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{
-		Id: e.GetId(), Title: ptr("Sunset yoga"), FreeCancellationMinutes: ptr[int32](1440),
+		Id: e.GetId(), Title: new("Sunset yoga"), FreeCancellationMinutes: new(int32(1440)),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	date := e.GetDates()[0].GetId()
 	if _, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{
-		Date: &bookingv1.EventDateChange{Id: date, LocalStart: ptr("2026-03-29T18:30:00"), Capacity: ptr[int32](20)},
+		Date: &bookingv1.EventDateChange{Id: date, LocalStart: new("2026-03-29T18:30:00"), Capacity: new(int32(20))},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestGoldenWaitlistEvents(t *testing.T) {
 	w.server.now = func() time.Time { return at }
 	w.server.newID = func() id.UUID { serial++; return id.UUID{0x01, 0x9c, 15: serial} }
 	known := func(n byte) id.Customer {
-		return w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+		return w.customers.add(w.company, model.CustomerRecord{Version: 1, Customer: model.Customer{
 			ID: id.Customer{0x01, 0x9c, 15: n}, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com",
 		}})
 	}

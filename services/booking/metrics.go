@@ -33,7 +33,7 @@ func newMetrics() *metrics {
 
 // readUnfinished returns what the gauges of Collect show, in their order.
 func (s *Server) readUnfinished(ctx context.Context) ([]float64, error) {
-	u, err := s.store.unfinished(ctx, s.now())
+	u, err := s.store.Unfinished(ctx, s.now())
 	return []float64{float64(u.Holds), max(u.Overdue, 0), float64(u.Pending), max(u.Age, 0), float64(u.Owed)}, err
 }
 

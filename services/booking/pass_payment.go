@@ -14,6 +14,9 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // A purchase by pass goes through two services, and a crash may come between any
@@ -34,30 +37,30 @@ import (
 type Passes interface {
 	// Redeem takes the credits of a transaction, once, from the pass that is named or
 	// from the one that the pass service chooses.
-	Redeem(ctx context.Context, company id.Company, t *Transaction, pass id.CustomerPass) (id.CustomerPass, error)
+	Redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error)
 	// Cancel returns what a redemption holds, and refuses it from then on.
 	Cancel(ctx context.Context, company id.Company, t id.Transaction) error
 	// Return returns the credits of a booking, once.
-	Return(ctx context.Context, r creditReturn) error
+	Return(ctx context.Context, r model.CreditReturn) error
 }
 
 // undoWait is how long a refused request takes to undo what it has begun.
 const undoWait = 3 * time.Second
 
 // purchaseByPass settles an order that is paid with credits.
-func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o order) (*bookingv1.CreateTransactionResponse, error) {
+func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
-	p := &purchase{Purchase: Purchase{order: o, status: pending, expiresAt: s.now().Add(pendingTime)}, company: company}
+	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Pending, ExpiresAt: s.now().Add(model.PendingTime)}, company: company}
 	t, done, err := s.beginByPass(ctx, req, resp, p)
 	if err != nil || done {
 		return resp, err
 	}
-	err = s.payByPass(ctx, company.ID, t, o.payment.pass, func(ctx context.Context, tx *pg.Tx, confirm func() error) error {
+	err = s.payByPass(ctx, company.ID, t, o.Payment.Pass, func(ctx context.Context, tx *pg.Tx, confirm func() error) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
 			if err := confirm(); err != nil {
 				return err
 			}
-			resp.Transaction = transactionToProto(t)
+			resp.Transaction = convert.Transaction(t)
 			return nil
 		})
 	})
@@ -69,12 +72,12 @@ func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransa
 
 // beginByPass takes the places of a purchase by pass. Under an idempotency key it finds
 // what an earlier request has begun, or done, in which case it fills resp.
-func (s *Server) beginByPass(ctx context.Context, req, resp proto.Message, p *purchase) (t *Transaction, done bool, err error) {
+func (s *Server) beginByPass(ctx context.Context, req, resp proto.Message, p *purchase) (t *model.Transaction, done bool, err error) {
 	shared, err := s.settleInCommit(ctx, p, func(ctx context.Context, tx *pg.Tx) error {
 		t = nil
 		if idem.Key(ctx) == "" {
 			err := s.settleOne(ctx, tx, p)
-			t = p.bought
+			t = p.Bought
 			return err
 		}
 		if done, err = idem.Seen(ctx, tx, req, resp); err != nil || done {
@@ -84,26 +87,26 @@ func (s *Server) beginByPass(ctx context.Context, req, resp proto.Message, p *pu
 		return err
 	})
 	if shared {
-		t = p.bought
+		t = p.Bought
 	}
 	return t, done, err
 }
 
 // continueByPass returns the transaction that an earlier request under the idempotency
 // key has begun, or begins it.
-func (s *Server) continueByPass(ctx context.Context, tx *pg.Tx, req proto.Message, p *purchase) (*Transaction, error) {
+func (s *Server) continueByPass(ctx context.Context, tx *pg.Tx, req proto.Message, p *purchase) (*model.Transaction, error) {
 	company := p.company.ID
 	caller, text, hash, err := idem.Request(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	key := purchaseKey{caller: caller, key: text, hash: hash}
-	begun, err := s.store.begun(ctx, tx, company, key)
+	key := store.PurchaseKey{Caller: caller, Key: text, Hash: hash}
+	begun, err := s.store.BegunUnder(ctx, tx, company, key)
 	if err != nil {
 		return nil, err
 	}
 	if !begun.IsZero() {
-		t, err := s.store.unconfirmed(ctx, tx, company, begun, pending)
+		t, err := s.store.Unconfirmed(ctx, tx, company, begun, model.Pending)
 		if fault.Is(err, fault.NotFound) {
 			return nil, errBeingUndone()
 		}
@@ -112,7 +115,7 @@ func (s *Server) continueByPass(ctx context.Context, tx *pg.Tx, req proto.Messag
 	if err := s.settleOne(ctx, tx, p); err != nil {
 		return nil, err
 	}
-	return p.bought, s.store.begin(ctx, tx, company, key, p.bought.ID, s.now())
+	return p.Bought, s.store.BeginUnder(ctx, tx, company, key, p.Bought.ID, s.now())
 }
 
 // errBeingUndone answers a repetition that comes while its first attempt is being
@@ -127,7 +130,7 @@ func confirmAlone(_ context.Context, _ *pg.Tx, confirm func() error) error { ret
 
 // payByPass takes the credits of a pending transaction and confirms it. within
 // runs confirm in the transaction that it is given.
-func (s *Server) payByPass(ctx context.Context, company id.Company, t *Transaction, pass id.CustomerPass,
+func (s *Server) payByPass(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass,
 	within func(ctx context.Context, tx *pg.Tx, confirm func() error) error,
 ) error {
 	paid, err := s.passes.Redeem(ctx, company, t, pass)
@@ -135,7 +138,7 @@ func (s *Server) payByPass(ctx context.Context, company id.Company, t *Transacti
 		err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 			return within(ctx, tx, func() error { return s.confirmPending(ctx, tx, company, t, paid) })
 		})
-		if errors.Is(err, errNotPending) {
+		if errors.Is(err, store.ErrNotPending) {
 			// It took so long that it was undone, or a repetition was faster.
 			return fault.Away(err)
 		}
@@ -148,7 +151,7 @@ func (s *Server) payByPass(ctx context.Context, company id.Company, t *Transacti
 	if f := fault.From(err); f.Kind != fault.Refused && f.Kind != fault.NotFound && f.Kind != fault.Invalid {
 		return err // what it did is not known
 	}
-	back, undo := s.store.backToHold(context.WithoutCancel(ctx), company, t.ID)
+	back, undo := s.store.BackToHold(context.WithoutCancel(ctx), company, t.ID)
 	if undo == nil && !back {
 		undo = s.undo(ctx, company, t.ID, err)
 	}
@@ -164,7 +167,7 @@ func (s *Server) payByPass(ctx context.Context, company id.Company, t *Transacti
 func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWait)
 	defer cancel()
-	begun, err := s.store.beginUndo(ctx, company, t, s.now().Add(undoTime), whyNot(why))
+	begun, err := s.store.BeginUndo(ctx, company, t, s.now().Add(undoTime), model.WhyNotServed(why))
 	if err != nil || !begun {
 		return err
 	}
@@ -175,7 +178,7 @@ func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction,
 }
 
 // confirmPending makes a pending transaction one that everybody sees.
-func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t *Transaction, pass id.CustomerPass) error {
+func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, pass id.CustomerPass) error {
 	for i := range t.Bookings {
 		t.Bookings[i].Payment.CustomerPass = pass
 	}
@@ -183,5 +186,5 @@ func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Compa
 	if err != nil {
 		return err
 	}
-	return s.store.confirmPending(ctx, tx, company, t.ID, pass, announced)
+	return s.store.ConfirmPending(ctx, tx, company, t.ID, pass, announced)
 }

@@ -10,6 +10,8 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // Others' bookings: n of them, twenty per event, bought by a hundred thousand
@@ -44,7 +46,7 @@ func TestEventListPlans(t *testing.T) {
 		}
 	}
 	at := time.Date(2026, 2, 1, 0, 30, 0, 0, time.UTC)
-	p := page.Page{Order: registrationsByCreation(), Size: 30}
+	p := page.Page{Order: store.RegistrationsByCreation(), Size: 30}
 	in := func(order page.Order, after id.UUID) page.Page {
 		cursor := page.At(at, after)
 		return page.Page{Order: order, Size: 30, After: &cursor}
@@ -54,21 +56,21 @@ func TestEventListPlans(t *testing.T) {
 		pg.Statement
 	}
 	list := []named{
-		{"a page of events by creation", "events_by_creation", (&eventsQuery{Page: in(eventsByCreation(), id.UUID{})}).list(w.company)},
-		{"a page of events by creation, backwards", "events_by_creation", (&eventsQuery{Page: in(eventsByCreationDesc(), id.UUID{})}).list(w.company)},
-		{"a page of events by change", "events_by_change", (&eventsQuery{Page: in(eventsByChange(), id.UUID{})}).list(w.company)},
-		{"a page of events by id", "events_pkey", (&eventsQuery{Page: in(eventsByID(), id.UUID{0x80})}).list(w.company)},
-		{"a page of registrations", "bookings_by_event", (&registrationsQuery{Page: in(registrationsByCreation(), some[20].UUID()), event: event}).list(w.company)},
-		{"a page of registrations, backwards", "bookings_by_event", (&registrationsQuery{Page: in(registrationsByCreationDesc(), some[20].UUID()), event: event}).list(w.company)},
-		{"a page of a date's registrations", "", (&registrationsQuery{Page: p, event: event, date: date}).list(w.company)},
-		{"a page of a customer's registrations", "transactions_by_purchaser", (&registrationsQuery{Page: p, event: event, customer: &ann}).list(w.company)},
-		{"changed registrations", "", (&registrationsQuery{Page: p, event: event, since: time.Now().Add(-time.Hour)}).list(w.company)},
-		{"the number of registrations", "bookings_by_event", (&registrationsQuery{event: event}).total(w.company)},
-		{"the number of cancelled registrations", "bookings_by_event", (&registrationsQuery{event: event, cancelled: ptr(true)}).total(w.company)},
-		{"the number of a customer's registrations", "transactions_by_purchaser", (&registrationsQuery{event: event, customer: &ann}).total(w.company)},
-		{"registrations by id", "bookings_pkey", pg.Statement{SQL: registrationsSQL, Args: []any{w.company, some}}},
-		{"registrants by id", "bookings_pkey", pg.Statement{SQL: registrantsSQL, Args: []any{w.company, some}}},
-		{"what is left of a date", "bookings_by_date", pg.Statement{SQL: lockBookedSQL, Args: []any{w.company, date, int32(cancelBatch)}}},
+		{"a page of events by creation", "events_by_creation", (&store.EventQuery{Page: in(store.EventsByCreation(), id.UUID{})}).List(w.company)},
+		{"a page of events by creation, backwards", "events_by_creation", (&store.EventQuery{Page: in(store.EventsByCreationDesc(), id.UUID{})}).List(w.company)},
+		{"a page of events by change", "events_by_change", (&store.EventQuery{Page: in(store.EventsByChange(), id.UUID{})}).List(w.company)},
+		{"a page of events by id", "events_pkey", (&store.EventQuery{Page: in(store.EventsByID(), id.UUID{0x80})}).List(w.company)},
+		{"a page of registrations", "bookings_by_event", (&store.RegistrationQuery{Page: in(store.RegistrationsByCreation(), some[20].UUID()), Event: event}).List(w.company)},
+		{"a page of registrations, backwards", "bookings_by_event", (&store.RegistrationQuery{Page: in(store.RegistrationsByCreationDesc(), some[20].UUID()), Event: event}).List(w.company)},
+		{"a page of a date's registrations", "", (&store.RegistrationQuery{Page: p, Event: event, Date: date}).List(w.company)},
+		{"a page of a customer's registrations", "transactions_by_purchaser", (&store.RegistrationQuery{Page: p, Event: event, Customer: &ann}).List(w.company)},
+		{"changed registrations", "", (&store.RegistrationQuery{Page: p, Event: event, Since: time.Now().Add(-time.Hour)}).List(w.company)},
+		{"the number of registrations", "bookings_by_event", (&store.RegistrationQuery{Event: event}).Total(w.company)},
+		{"the number of cancelled registrations", "bookings_by_event", (&store.RegistrationQuery{Event: event, Cancelled: new(true)}).Total(w.company)},
+		{"the number of a customer's registrations", "transactions_by_purchaser", (&store.RegistrationQuery{Event: event, Customer: &ann}).Total(w.company)},
+		{"registrations by id", "bookings_pkey", pg.Statement{SQL: store.RegistrationsSQL, Args: []any{w.company, some}}},
+		{"registrants by id", "bookings_pkey", pg.Statement{SQL: store.RegistrantsSQL, Args: []any{w.company, some}}},
+		{"what is left of a date", "bookings_by_date", pg.Statement{SQL: store.LockBookedSQL, Args: []any{w.company, date, int32(cancelBatch)}}},
 	}
 	small := map[string]float64{}
 	for _, size := range []int{10_000, 60_000} {
@@ -124,8 +126,8 @@ func TestEventListPlans(t *testing.T) {
 				})
 			}
 			t.Run(fmt.Sprintf("events that a filter leaves are counted in an index, with a %s after %d rows", mode, size), func(t *testing.T) {
-				q := eventsQuery{eventType: Workshop, status: Published}
-				s := q.total(w.company)
+				q := store.EventQuery{EventType: model.Workshop, Status: model.Published}
+				s := q.Total(w.company)
 				p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)
 				indexOnly := false
 				p.walk(func(n plan) { indexOnly = indexOnly || n.Type == "Index Only Scan" && n.Index == "events_by_creation" })
@@ -134,8 +136,8 @@ func TestEventListPlans(t *testing.T) {
 				}
 			})
 			t.Run(fmt.Sprintf("events of a window are found without reading all dates, with a %s after %d rows", mode, size), func(t *testing.T) {
-				q := eventsQuery{Page: page.Page{Order: eventsByCreation(), Size: 30}, startsFrom: at, startsBefore: at.Add(time.Minute)}
-				for _, s := range []pg.Statement{q.list(w.company), q.total(w.company)} {
+				q := store.EventQuery{Page: page.Page{Order: store.EventsByCreation(), Size: 30}, StartsFrom: at, StartsBefore: at.Add(time.Minute)}
+				for _, s := range []pg.Statement{q.List(w.company), q.Total(w.company)} {
 					p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)
 					p.walk(func(n plan) {
 						if n.Type == "Seq Scan" && n.Table == "event_dates" {

@@ -8,27 +8,29 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/store"
 )
 
 // NewParticipant returns what erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
-	s := newStore(db)
+	s := store.New(db)
 	return &privacy.Participant{
 		Service: "booking", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now,
 		Erase: func(ctx context.Context, e privacy.Erasure) error {
-			left, err := recordOf(e.Company, e.Left)
+			left, err := convert.CustomerRecord(e.Company, e.Left)
 			if err != nil {
 				return err
 			}
-			return s.erase(ctx, left)
+			return s.Erase(ctx, left)
 		},
 		Names: func(ctx context.Context, e privacy.Erasure) ([]string, error) {
-			return s.belongings(ctx, e.Company, e.Customer)
+			return s.Belongings(ctx, e.Company, e.Customer)
 		},
 	}
 }
 
 // NewExporter serves what is stored about a customer.
 func NewExporter(db *pg.DB) *privacy.Exporter {
-	return &privacy.Exporter{Service: "booking", DB: db, Collections: personalData()}
+	return &privacy.Exporter{Service: "booking", DB: db, Collections: store.PersonalData()}
 }

@@ -11,20 +11,22 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // purchase is a purchase of a company's customer on its way through a commit.
 type purchase struct {
-	Purchase
+	model.Purchase
 	company tenancy.Company
 	cause   outbox.Cause // the request's trace: a commit may serve several
 }
 
 // purchaseByCard settles an order that is paid by card, and fills the response.
-func (s *Server) purchaseByCard(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o order) (*bookingv1.CreateTransactionResponse, error) {
+func (s *Server) purchaseByCard(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
-	p := &purchase{Purchase: Purchase{order: o, status: confirmed}, company: company}
-	return resp, s.settleOnce(ctx, req, resp, p, func() { resp.Transaction = transactionToProto(p.bought) })
+	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Confirmed}, company: company}
+	return resp, s.settleOnce(ctx, req, resp, p, func() { resp.Transaction = convert.Transaction(p.Bought) })
 }
 
 // settleOnce settles a purchase once per idempotency key. answer fills resp from the
@@ -49,7 +51,7 @@ func (s *Server) settleOnce(ctx context.Context, req, resp proto.Message, p *pur
 // A purchase with an idempotency key has its own, because its answer is stored in it, and
 // so has a purchase of several dates: then alone settles the purchase.
 func (s *Server) settleInCommit(ctx context.Context, p *purchase, alone func(ctx context.Context, tx *pg.Tx) error) (shared bool, err error) {
-	date, one := p.onlyDate()
+	date, one := p.OnlyDate()
 	if !one || idem.Key(ctx) != "" {
 		return false, s.store.Write(ctx, p.company.ID, alone)
 	}
@@ -57,7 +59,7 @@ func (s *Server) settleInCommit(ctx context.Context, p *purchase, alone func(ctx
 	if err := s.queue.Do(ctx, queueKey{p.company.ID, date}, p); err != nil {
 		return true, err
 	}
-	return true, p.refused
+	return true, p.Refused
 }
 
 // queueKey is the row that purchases of one date lock.
@@ -80,34 +82,34 @@ func (s *Server) settleOne(ctx context.Context, tx *pg.Tx, p *purchase) error {
 	if err := s.settle(ctx, tx, p.company.ID, []*purchase{p}); err != nil {
 		return err
 	}
-	return p.refused
+	return p.Refused
 }
 
 // settle decides purchases of one company in their order, and stores those that are
 // granted with their events.
 func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purchases []*purchase) error {
-	var wanted demand
+	var wanted model.Demand
 	for _, p := range purchases {
-		wanted.add(&p.order)
+		wanted.Add(&p.Order)
 	}
 	var kept tenancy.Company
-	of, err := s.store.lockOffer(ctx, tx, company, wanted, s.companies.Query(company, &kept))
+	of, err := s.store.LockOffer(ctx, tx, company, wanted, s.companies.Query(company, &kept))
 	if err != nil {
 		return err
 	}
 	// The clock is read under the lock, so that a buyer who waited for the lock past the
 	// start time is refused.
 	now := s.now()
-	var granted []*Purchase
+	var granted []*model.Purchase
 	var events []outbox.Event
 	for _, p := range purchases {
-		p.settle(of, now, p.company.Newest(kept).Timezone, s.newID)
-		if p.refused != nil {
+		p.Settle(of, now, p.company.Newest(kept).Timezone, s.newID)
+		if p.Refused != nil {
 			continue
 		}
 		granted = append(granted, &p.Purchase)
-		if p.status == confirmed { // others are announced when they are paid
-			events = append(events, confirmations(p.bought, p.cause)...)
+		if p.Status == model.Confirmed { // others are announced when they are paid
+			events = append(events, confirmations(p.Bought, p.cause)...)
 		}
 	}
 	if len(granted) == 0 {
@@ -121,5 +123,5 @@ func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purc
 		}
 		announced = append(announced, query)
 	}
-	return s.store.savePurchases(ctx, tx, company, of, granted, announced...)
+	return s.store.SavePurchases(ctx, tx, company, of, granted, announced...)
 }

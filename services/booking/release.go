@@ -9,6 +9,8 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // What has places and is not confirmed loses them when its time is up.
@@ -29,18 +31,18 @@ const (
 // release frees the places of transactions that have one of the statuses, and says how
 // many these were. Their discount codes can be used once more, and their places go to
 // waiting customers.
-func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from ...status) (int, error) {
-	done, err := s.store.release(ctx, tx, company, all, from, s.now())
-	if err != nil || done.transactions == 0 {
+func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from ...model.TransactionStatus) (int, error) {
+	done, err := s.store.Release(ctx, tx, company, all, from, s.now())
+	if err != nil || done.Transactions == 0 {
 		return 0, err
 	}
-	return done.transactions, s.promoteReleased(ctx, tx, company, done.dates, done.waiters)
+	return done.Transactions, s.promoteReleased(ctx, tx, company, done.Dates, done.Waiters)
 }
 
 // releaseUndone releases a transaction whose redemption is cancelled.
 func (s *Server) releaseUndone(ctx context.Context, company id.Company, t id.Transaction) error {
 	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := s.release(ctx, tx, company, []id.Transaction{t}, undoing)
+		_, err := s.release(ctx, tx, company, []id.Transaction{t}, model.Undoing)
 		return err
 	})
 }
@@ -82,19 +84,19 @@ func atOnce[T any](all []T, f func(T) error) error {
 
 // expireHolds releases holds whose time is up.
 func (s *Server) expireHolds(ctx context.Context) error {
-	due, err := s.store.expiredHolds(ctx, s.now(), expiryBatch)
+	due, err := s.store.ExpiredHolds(ctx, s.now(), expiryBatch)
 	if err != nil {
 		return err
 	}
 	byCompany := map[id.Company][]id.Transaction{}
 	for _, o := range due {
-		byCompany[o.company] = append(byCompany[o.company], o.id)
+		byCompany[o.Company] = append(byCompany[o.Company], o.Id)
 	}
 	var faults []error
 	for company, ids := range byCompany {
 		released := 0
 		err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-			released, err = s.release(ctx, tx, company, ids, held)
+			released, err = s.release(ctx, tx, company, ids, model.Held)
 			return err
 		})
 		if err == nil {
@@ -109,15 +111,15 @@ func (s *Server) expireHolds(ctx context.Context) error {
 // the places.
 func (s *Server) undoPending(ctx context.Context) error {
 	now := s.now()
-	due, err := s.store.claimUndoing(ctx, now, now.Add(undoTime), expiryBatch)
+	due, err := s.store.ClaimUndoing(ctx, now, now.Add(undoTime), expiryBatch)
 	if err != nil {
 		return err
 	}
-	return atOnce(due, func(o owned) error {
-		if err := s.passes.Cancel(ctx, o.company, o.id); err != nil {
+	return atOnce(due, func(o store.OwnedTransaction) error {
+		if err := s.passes.Cancel(ctx, o.Company, o.Id); err != nil {
 			return err
 		}
-		err := s.releaseUndone(ctx, o.company, o.id)
+		err := s.releaseUndone(ctx, o.Company, o.Id)
 		if err == nil {
 			s.metrics.undone.Inc()
 		}
@@ -127,5 +129,5 @@ func (s *Server) undoPending(ctx context.Context) error {
 
 func (s *Server) removeReleased(ctx context.Context) error {
 	now := s.now()
-	return s.store.removeReleased(ctx, now.Add(-keptReleased), now.Add(-2*keptReleased))
+	return s.store.RemoveReleased(ctx, now.Add(-keptReleased), now.Add(-2*keptReleased))
 }

@@ -15,7 +15,7 @@ import (
 func TestListEventDates(t *testing.T) {
 	w := newWorld(t)
 	yoga := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Location: "Hall", Dates: []*bookingv1.NewEventDate{
-		newDate(time.Hour, ptr[int32](1)), newDate(25*time.Hour, nil), newDate(49*time.Hour, nil),
+		newDate(time.Hour, new(int32(1))), newDate(25*time.Hour, nil), newDate(49*time.Hour, nil),
 	}})
 	barre := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Barre", Dates: []*bookingv1.NewEventDate{newDate(2*time.Hour, nil)}})
 	gone := w.event(w.ctx, nil)

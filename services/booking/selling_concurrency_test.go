@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at
@@ -53,8 +54,8 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 		s.now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 	}
 	ctx := w.serverSide()
-	expected := []string{ReasonEventFull, ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, ReasonEventPast,
-		ReasonEventNotFull, ReasonAlreadyWaiting, ReasonNotOffered}
+	expected := []string{model.ReasonEventFull, model.ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, model.ReasonEventPast,
+		model.ReasonEventNotFull, model.ReasonAlreadyWaiting, model.ReasonNotOffered}
 	var wg sync.WaitGroup
 	for worker := range 24 {
 		wg.Go(func() {

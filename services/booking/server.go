@@ -11,6 +11,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/booking/commitqueue"
+	"reservation.dev/services/booking/store"
 )
 
 // Server answers the RPCs of the booking services.
@@ -22,7 +23,7 @@ type Server struct {
 	bookingv1.UnimplementedVerificationServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
-	store     *store
+	store     *store.Store
 	outbox    *outbox.Outbox
 	customers Customers
 	companies *tenancy.Companies
@@ -48,7 +49,7 @@ func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
 // NewServer returns a server on db, which appends its events to box.
 func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *tenancy.Companies, passes Passes) *Server {
 	s := &Server{
-		store: newStore(db), outbox: box, customers: customers, companies: companies, passes: passes,
+		store: store.New(db), outbox: box, customers: customers, companies: companies, passes: passes,
 		importing: make(chan struct{}, importsAtOnce), metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
 	}
 	s.queue = commitqueue.New(s.commitPurchases)

@@ -13,23 +13,25 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // CancelBooking implements BookingService.
 func (s *Server) CancelBooking(ctx context.Context, req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
 	resp := &bookingv1.CancelBookingResponse{}
 	which := registrationRef{booking: req.GetBookingId(), event: req.GetEventId(), version: req.ExpectedVersion}
-	err := s.changeBooking(ctx, req, resp, which, func(b *Booking, policy CancellationPolicy, now time.Time) change {
+	err := s.changeBooking(ctx, req, resp, which, func(b *model.Booking, policy model.CancellationPolicy, now time.Time) model.BookingChange {
 		o := policy.Outcome(b, req.GetWaivePolicy(), now)
-		done := b.cancel()
-		if done.changed {
+		done := b.Cancel()
+		if done.Changed {
 			b.CancelledAt = now
-			resp.Outcome = outcomeToProto(&o)
+			resp.Outcome = convert.CancellationOutcome(&o)
 			if o.Credits > 0 {
-				done.returns = b.refund().changed
+				done.Returns = b.Refund().Changed
 			}
 		}
-		resp.Booking, resp.Changed = bookingToProto(b), done.changed
+		resp.Booking, resp.Changed = convert.Booking(b), done.Changed
 		return done
 	}, bookingCancelled)
 	if err != nil {
@@ -48,22 +50,22 @@ func (s *Server) PreviewCancellation(ctx context.Context, req *bookingv1.Preview
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.store.booking(ctx, company.ID, which)
+	found, err := s.store.Booking(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}
 	b := &found.Transaction.Bookings[0]
 	o := found.Policy.Outcome(b, false, s.now())
-	return &bookingv1.PreviewCancellationResponse{Outcome: outcomeToProto(&o), AlreadyCancelled: b.Cancelled}, nil
+	return &bookingv1.PreviewCancellationResponse{Outcome: convert.CancellationOutcome(&o), AlreadyCancelled: b.Cancelled}, nil
 }
 
 // RefundBooking implements BookingService.
 func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBookingRequest) (*bookingv1.RefundBookingResponse, error) {
 	resp := &bookingv1.RefundBookingResponse{}
-	err := s.changeBooking(ctx, req, resp, registrationRef{booking: req.GetBookingId()}, func(b *Booking, _ CancellationPolicy, _ time.Time) change {
-		done := b.refund()
-		done.returns = done.changed
-		resp.Booking, resp.Changed = bookingToProto(b), done.changed
+	err := s.changeBooking(ctx, req, resp, registrationRef{booking: req.GetBookingId()}, func(b *model.Booking, _ model.CancellationPolicy, _ time.Time) model.BookingChange {
+		done := b.Refund()
+		done.Returns = done.Changed
+		resp.Booking, resp.Changed = convert.Booking(b), done.Changed
 		return done
 	}, bookingRefunded)
 	if err != nil {
@@ -81,7 +83,7 @@ type registrationRef struct {
 
 // check refuses a booking of another event, which looks as if it did not exist,
 // before it compares the version.
-func (r *registrationRef) check(t *Transaction) error {
+func (r *registrationRef) check(t *model.Transaction) error {
 	if r.event != "" && r.event != t.Bookings[0].Date.Event.String() {
 		return fault.Missing("booking")
 	}
@@ -92,7 +94,7 @@ func (r *registrationRef) check(t *Transaction) error {
 // the transaction, frees spaces, stores owed credits, and appends the event. A flag that
 // is set already changes nothing.
 func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of registrationRef,
-	decide func(b *Booking, policy CancellationPolicy, now time.Time) change, event func(*bookingv1.BookingSnapshot) outbox.Event,
+	decide func(b *model.Booking, policy model.CancellationPolicy, now time.Time) model.BookingChange, event func(*bookingv1.BookingSnapshot) outbox.Event,
 ) error {
 	company, err := s.companies.Claimed(ctx)
 	if err != nil {
@@ -102,10 +104,10 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 	if err != nil {
 		return err
 	}
-	var returns []creditReturn
+	var returns []model.CreditReturn
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		returns = nil
-		found, err := s.store.lockBooking(ctx, tx, company.ID, which)
+		found, err := s.store.LockBooking(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
@@ -116,20 +118,20 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 		b := &t.Bookings[0]
 		now := s.now()
 		done := decide(b, found.Policy, now)
-		if !done.changed {
+		if !done.Changed {
 			return nil
 		}
 		t.Version++
-		if err := s.store.saveBooking(ctx, tx, company.ID, t, done.frees, now); err != nil {
+		if err := s.store.SaveBooking(ctx, tx, company.ID, t, done.Frees, now); err != nil {
 			return err
 		}
-		if r, owed := owes(company.ID, t, b); owed && done.returns {
+		if r, owed := model.CreditsOwed(company.ID, t, b); owed && done.Returns {
 			returns = append(returns, r)
 		}
 		if err := s.oweCredits(ctx, tx, company.ID, returns); err != nil {
 			return err
 		}
-		if err := s.append(ctx, tx, company.ID, now, event(snapshotToProto(t, b))); err != nil || done.frees == 0 {
+		if err := s.append(ctx, tx, company.ID, now, event(convert.Snapshot(t, b))); err != nil || done.Frees == 0 {
 			return err
 		}
 		return s.promote(ctx, tx, company.ID, b.Date.ID)

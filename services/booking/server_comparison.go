@@ -7,6 +7,8 @@ import (
 
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // CompareCustomers implements VerificationService. A customer whose event is under
@@ -19,7 +21,7 @@ func (s *Server) CompareCustomers(req *bookingv1.CompareCustomersRequest, out gr
 	}
 	var checked int64
 	for after := (id.Customer{}); ; {
-		copies, err := s.store.copiesAfter(ctx, company.ID, after, maxLookup)
+		copies, err := s.store.CopiesAfter(ctx, company.ID, after, maxLookup)
 		if err != nil {
 			return err
 		}
@@ -40,7 +42,7 @@ func (s *Server) CompareCustomers(req *bookingv1.CompareCustomersRequest, out gr
 	}
 }
 
-func (s *Server) compareCustomers(ctx context.Context, company id.Company, copies []customerCopy, repair bool) ([]*bookingv1.CustomerDifference, error) {
+func (s *Server) compareCustomers(ctx context.Context, company id.Company, copies []store.CustomerCopy, repair bool) ([]*bookingv1.CustomerDifference, error) {
 	ids := make([]id.Customer, len(copies))
 	for i, c := range copies {
 		ids[i] = c.ID
@@ -49,7 +51,7 @@ func (s *Server) compareCustomers(ctx context.Context, company id.Company, copie
 	if err != nil {
 		return nil, err
 	}
-	records := make(map[id.Customer]customerRecord, len(found))
+	records := make(map[id.Customer]model.CustomerRecord, len(found))
 	for _, r := range found {
 		records[r.ID] = r
 	}
@@ -57,12 +59,12 @@ func (s *Server) compareCustomers(ctx context.Context, company id.Company, copie
 	for i := range copies {
 		c := &copies[i]
 		r, known := records[c.ID]
-		if known && !c.differs(r) {
+		if known && !c.Differs(r) {
 			continue
 		}
-		d := &bookingv1.CustomerDifference{CustomerId: c.ID.String(), CopiedVersion: c.Version, Version: r.version}
+		d := &bookingv1.CustomerDifference{CustomerId: c.ID.String(), CopiedVersion: c.Version, Version: r.Version}
 		if known && repair {
-			if d.Repaired, err = s.store.repairCopy(ctx, company, c, r); err != nil {
+			if d.Repaired, err = s.store.RepairCopy(ctx, company, c, r); err != nil {
 				return nil, err
 			}
 		}

@@ -38,13 +38,13 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 		return nil, err
 	case len(deleted) == 0:
 		return nil, fault.Missing("customer")
-	case deleted[0].deletedAt.IsZero():
+	case deleted[0].DeletedAt.IsZero():
 		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
 	}
-	if err := s.store.fenceCustomer(ctx, company.ID, customer); err != nil {
+	if err := s.store.FenceCustomer(ctx, company.ID, customer); err != nil {
 		return nil, err
 	}
-	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error { return s.store.leaveWaitlists(ctx, tx, deleted) })
+	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error { return s.store.LeaveWaitlists(ctx, tx, deleted) })
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,9 @@ import (
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // CreateDiscountCode implements DiscountService.
@@ -18,7 +21,7 @@ func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDi
 	if err != nil {
 		return nil, err
 	}
-	c, err := discountOf(req, company.Currency)
+	c, err := convert.NewDiscountCode(req, company.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -26,15 +29,15 @@ func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDi
 	c.UpdatedAt = c.CreatedAt
 	resp := &bookingv1.CreateDiscountCodeResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		existing, err := s.store.existingEvents(ctx, tx, company.ID, c.Events)
+		existing, err := s.store.ExistingEvents(ctx, tx, company.ID, c.Events)
 		if err != nil {
 			return err
 		}
-		if err := c.checkEvents(existing); err != nil {
+		if err := c.CheckEvents(existing); err != nil {
 			return err
 		}
-		resp.DiscountCode = discountToProto(c)
-		return s.store.insertDiscount(ctx, tx, company.ID, c)
+		resp.DiscountCode = convert.DiscountCode(c)
+		return s.store.InsertDiscount(ctx, tx, company.ID, c)
 	})
 }
 
@@ -48,22 +51,22 @@ func (s *Server) GetDiscountCode(ctx context.Context, req *bookingv1.GetDiscount
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.GetDiscountCodeResponse{DiscountCode: discountToProto(c)}, nil
+	return &bookingv1.GetDiscountCodeResponse{DiscountCode: convert.DiscountCode(c)}, nil
 }
 
 // discount reads a code by its identifier or its text.
-func (s *Server) discount(ctx context.Context, company id.Company, req *bookingv1.GetDiscountCodeRequest) (*discountCode, error) {
+func (s *Server) discount(ctx context.Context, company id.Company, req *bookingv1.GetDiscountCodeRequest) (*model.DiscountCode, error) {
 	if req.GetId() == "" {
-		if !isCode(req.GetCode()) {
+		if !model.IsDiscountCode(req.GetCode()) {
 			return nil, fault.Missing("discount code")
 		}
-		return s.store.discountByCode(ctx, company, req.GetCode())
+		return s.store.DiscountByCode(ctx, company, req.GetCode())
 	}
 	which, err := check.ID[id.DiscountCode](req.GetId(), "discount code")
 	if err != nil {
 		return nil, err
 	}
-	return s.store.discount(ctx, company, which)
+	return s.store.Discount(ctx, company, which)
 }
 
 // ListDiscountCodes implements DiscountService.
@@ -72,18 +75,18 @@ func (s *Server) ListDiscountCodes(ctx context.Context, req *bookingv1.ListDisco
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), discountsByCreation(), pageSizes())
+	p, err := page.Read(page.Of(req), store.DiscountsByCreation(), pageSizes())
 	if err != nil {
 		return nil, err
 	}
-	codes, total, err := s.store.discounts(ctx, company.ID, p)
+	codes, total, err := s.store.Discounts(ctx, company.ID, p)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListDiscountCodesResponse{Total: total}
-	codes, resp.NextPageToken = page.Cut(p, codes, func(c *discountCode) page.Cursor { return page.Cursor{ID: c.ID.UUID()} })
+	codes, resp.NextPageToken = page.Cut(p, codes, func(c *model.DiscountCode) page.Cursor { return page.Cursor{ID: c.ID.UUID()} })
 	for i := range codes {
-		resp.DiscountCodes = append(resp.DiscountCodes, discountToProto(&codes[i]))
+		resp.DiscountCodes = append(resp.DiscountCodes, convert.DiscountCode(&codes[i]))
 	}
 	return resp, nil
 }
@@ -100,16 +103,16 @@ func (s *Server) UpdateDiscountCode(ctx context.Context, req *bookingv1.UpdateDi
 	}
 	resp := &bookingv1.UpdateDiscountCodeResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		c, err := s.store.lockDiscount(ctx, tx, company.ID, which)
+		c, err := s.store.LockDiscount(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
-		if err := changeDiscount(c, req); err != nil {
+		if err := convert.ChangeDiscountCode(c, req); err != nil {
 			return err
 		}
 		c.Version++
 		c.UpdatedAt = pg.Instant(s.now())
-		resp.DiscountCode = discountToProto(c)
-		return s.store.saveDiscount(ctx, tx, company.ID, c)
+		resp.DiscountCode = convert.DiscountCode(c)
+		return s.store.SaveDiscount(ctx, tx, company.ID, c)
 	})
 }

@@ -13,6 +13,9 @@ import (
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // CreateEvent implements EventService.
@@ -21,39 +24,39 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 	if err != nil {
 		return nil, err
 	}
-	made := eventOf(req, company)
-	if err := made.check(company.Currency); err != nil {
+	made := convert.NewEvent(req, company)
+	if err := made.Check(company.Currency); err != nil {
 		return nil, err
 	}
 	e := &made.Event
 	resp := &bookingv1.CreateEventResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		s.name(e)
-		if err := s.store.insertEvent(ctx, tx, company.ID, e); err != nil {
+		if err := s.store.InsertEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
-		resp.Event = eventToProto(e)
+		resp.Event = convert.Event(e)
 		return s.append(ctx, tx, company.ID, e.CreatedAt, eventCreated(resp.Event))
 	})
 }
 
 // name gives a new event, its dates and its options their identifiers.
-func (s *Server) name(e *Event) {
+func (s *Server) name(e *model.Event) {
 	e.ID, e.Version = id.Event(s.newID()), 1
 	e.CreatedAt = pg.Instant(s.now())
 	e.UpdatedAt = e.CreatedAt
 	s.nameOptions(e.Options)
 	s.nameDates(e, e.Dates)
-	sortDates(e.Dates)
+	model.SortDates(e.Dates)
 }
 
-func (s *Server) nameOptions(options []PricingOption) {
+func (s *Server) nameOptions(options []model.PricingOption) {
 	for i := range options {
 		options[i].ID = id.PricingOption(s.newID())
 	}
 }
 
-func (s *Server) nameDates(e *Event, dates []EventDate) {
+func (s *Server) nameDates(e *model.Event, dates []model.EventDate) {
 	for i := range dates {
 		dates[i].ID, dates[i].Timezone = id.EventDate(s.newID()), e.Timezone
 	}
@@ -69,11 +72,11 @@ func (s *Server) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.store.event(ctx, company.ID, which)
+	e, err := s.store.Event(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.GetEventResponse{Event: eventToProto(e)}, nil
+	return &bookingv1.GetEventResponse{Event: convert.Event(e)}, nil
 }
 
 // ListEvents implements EventService.
@@ -86,28 +89,28 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	if err != nil {
 		return nil, err
 	}
-	events, more, total, err := s.store.events(ctx, company.ID, q)
+	events, more, total, err := s.store.Events(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListEventsResponse{Total: total}
 	if more {
-		resp.NextPageToken = q.next(&events[len(events)-1]).Token()
+		resp.NextPageToken = q.Next(&events[len(events)-1]).Token()
 	}
 	for i := range events {
-		resp.Events = append(resp.Events, eventToProto(&events[i]))
+		resp.Events = append(resp.Events, convert.Event(&events[i]))
 	}
 	return resp, nil
 }
 
 // eventsQueryOf reads which events a list is to hold.
-func eventsQueryOf(r *bookingv1.ListEventsRequest) (*eventsQuery, error) {
+func eventsQueryOf(r *bookingv1.ListEventsRequest) (*store.EventQuery, error) {
 	orders := map[bookingv1.EventOrder]page.Order{
-		bookingv1.EventOrder_EVENT_ORDER_UNSPECIFIED:  eventsByID(),
-		bookingv1.EventOrder_EVENT_ORDER_CREATED:      eventsByCreation(),
-		bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC: eventsByCreationDesc(),
-		bookingv1.EventOrder_EVENT_ORDER_UPDATED:      eventsByChange(),
-		bookingv1.EventOrder_EVENT_ORDER_UPDATED_DESC: eventsByChangeDesc(),
+		bookingv1.EventOrder_EVENT_ORDER_UNSPECIFIED:  store.EventsByID(),
+		bookingv1.EventOrder_EVENT_ORDER_CREATED:      store.EventsByCreation(),
+		bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC: store.EventsByCreationDesc(),
+		bookingv1.EventOrder_EVENT_ORDER_UPDATED:      store.EventsByChange(),
+		bookingv1.EventOrder_EVENT_ORDER_UPDATED_DESC: store.EventsByChangeDesc(),
 	}
 	order, ok := orders[r.GetOrder()]
 	if !ok {
@@ -117,14 +120,14 @@ func eventsQueryOf(r *bookingv1.ListEventsRequest) (*eventsQuery, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &eventsQuery{Page: p, withDates: r.GetWithDates(), mostDates: listedDates}
+	q := &store.EventQuery{Page: p, WithDates: r.GetWithDates(), MostDates: store.ListedDates}
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
-		if q.eventType = eventTypeOf(r.GetType()); q.eventType == "" {
+		if q.EventType = convert.EventType(r.GetType()); q.EventType == "" {
 			return nil, fault.InvalidParameter("type", "enum", "is not a type of event")
 		}
 	}
 	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
-		if q.status = eventStatusOf(r.GetStatus()); q.status == "" {
+		if q.Status = convert.EventStatus(r.GetStatus()); q.Status == "" {
 			return nil, fault.InvalidParameter("status", "enum", "must be draft, published or cancelled")
 		}
 	}
@@ -133,8 +136,8 @@ func eventsQueryOf(r *bookingv1.ListEventsRequest) (*eventsQuery, error) {
 		from *timestamppb.Timestamp
 		to   *time.Time
 	}{
-		{"starts_from", r.GetStartsFrom(), &q.startsFrom}, {"starts_before", r.GetStartsBefore(), &q.startsBefore},
-		{"updated_since", r.GetUpdatedSince(), &q.updatedSince},
+		{"starts_from", r.GetStartsFrom(), &q.StartsFrom}, {"starts_before", r.GetStartsBefore(), &q.StartsBefore},
+		{"updated_since", r.GetUpdatedSince(), &q.UpdatedSince},
 	} {
 		if *bound.to, err = check.Bound(bound.name, bound.from); err != nil {
 			return nil, err
@@ -155,18 +158,18 @@ func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequ
 	}
 	resp := &bookingv1.DeleteEventResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockEventAndDates(ctx, tx, company.ID, which)
+		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
 		if err := check.Version(e.Version, req.ExpectedVersion, "event"); err != nil {
 			return err
 		}
-		if e.occupied() {
-			return fault.Refuse(ReasonHasRegistrations, "the event has registrations")
+		if e.Occupied() {
+			return fault.Refuse(model.ReasonHasRegistrations, "the event has registrations")
 		}
-		e.raise(s.now())
-		if err := s.store.deleteEvent(ctx, tx, company.ID, e); err != nil {
+		e.Raise(s.now())
+		if err := s.store.DeleteEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
 		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDeleted(e))
@@ -189,25 +192,25 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 	}
 	resp := &bookingv1.CancelEventResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockEventAndDates(ctx, tx, company.ID, which)
+		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
-		if e.Status != Cancelled {
-			e.raise(s.now())
-			if resp.CancelledBookings, err = s.store.countBooked(ctx, tx, company.ID, e.upcoming(e.UpdatedAt)); err != nil {
+		if e.Status != model.Cancelled {
+			e.Raise(s.now())
+			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, e.Upcoming(e.UpdatedAt)); err != nil {
 				return err
 			}
-			e.cancel(e.UpdatedAt)
-			if err := s.store.saveEvent(ctx, tx, company.ID, &eventPlan{Event: e, cancels: true}); err != nil {
+			e.Cancel(e.UpdatedAt)
+			if err := s.store.SaveEvent(ctx, tx, company.ID, &model.EventPlan{Event: e, Cancels: true}); err != nil {
 				return err
 			}
 			if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventCancelled(e, reason)); err != nil {
 				return err
 			}
 		}
-		e.emptied()
-		resp.Event = eventToProto(e)
+		e.Emptied()
+		resp.Event = convert.Event(e)
 		return nil
 	})
 	if err == nil {
@@ -222,6 +225,6 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 // reasonOf reads the reason of a cancellation.
 func reasonOf(text string) (string, error) {
 	var faults check.Fields
-	text = faults.Prose("reason", text, 0, maxReason)
+	text = faults.Prose("reason", text, 0, model.MaxReason)
 	return text, faults.Err()
 }

@@ -10,6 +10,8 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // UpdateEvent implements EventService.
@@ -22,34 +24,34 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 	if err != nil {
 		return nil, err
 	}
-	change, err := eventChangeOf(req)
+	change, err := convert.EventChange(req)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.UpdateEventResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		lock := s.store.lockEvent
-		if change.touchesDates() {
-			lock = s.store.lockEventAndDates
+		lock := s.store.LockEvent
+		if change.TouchesDates() {
+			lock = s.store.LockEventAndDates
 		}
 		e, err := lock(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
 		now := s.now()
-		p, err := change.apply(e, company.Currency, now)
+		p, err := change.Apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
-		if p.changes() {
+		if p.Changes() {
 			if err := s.saveEvent(ctx, tx, company.ID, p, now); err != nil {
 				return err
 			}
 		}
-		resp.Event = eventToProto(e)
+		resp.Event = convert.Event(e)
 		return nil
 	})
-	if err == nil && change.status == Cancelled {
+	if err == nil && change.Status == model.Cancelled {
 		err = s.emptyEvent(ctx, company.ID, which)
 	}
 	if err != nil {
@@ -60,42 +62,42 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 
 // saveEvent stores what becomes of an event, with its events, and promotes waiting
 // customers.
-func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *eventPlan, now time.Time) error {
+func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan, now time.Time) error {
 	e := p.Event
-	e.raise(now)
-	s.nameOptions(p.addedOptions)
-	s.nameDates(e, p.addedDates)
-	if p.rezones {
+	e.Raise(now)
+	s.nameOptions(p.AddedOptions)
+	s.nameDates(e, p.AddedDates)
+	if p.Rezones {
 		for i := range e.Dates {
 			e.Dates[i].Timezone = e.Timezone
 		}
-		for i := range p.changedDates {
-			p.changedDates[i].date.Timezone = e.Timezone
+		for i := range p.ChangedDates {
+			p.ChangedDates[i].Date.Timezone = e.Timezone
 		}
 	}
-	if err := s.store.saveEvent(ctx, tx, company, p); err != nil {
+	if err := s.store.SaveEvent(ctx, tx, company, p); err != nil {
 		return err
 	}
 	var events []outbox.Event
-	if p.said {
+	if p.Said {
 		events = append(events, eventUpdated(e))
 	}
-	if len(p.addedDates) > 0 {
-		events = append(events, eventDatesAdded(e, datesToProto(p.addedDates)))
+	if len(p.AddedDates) > 0 {
+		events = append(events, eventDatesAdded(e, convert.Dates(p.AddedDates)))
 	}
-	for i := range p.changedDates {
-		events = append(events, eventDateUpdated(e, &p.changedDates[i].date))
+	for i := range p.ChangedDates {
+		events = append(events, eventDateUpdated(e, &p.ChangedDates[i].Date))
 	}
-	e.Dates = append(e.Dates, p.addedDates...)
-	sortDates(e.Dates)
-	if p.cancels {
-		e.cancel(e.UpdatedAt)
+	e.Dates = append(e.Dates, p.AddedDates...)
+	model.SortDates(e.Dates)
+	if p.Cancels {
+		e.Cancel(e.UpdatedAt)
 		events = append(events, eventCancelled(e, ""))
 	}
-	if err := s.append(ctx, tx, company, e.UpdatedAt, events...); err != nil || e.Status != Published {
+	if err := s.append(ctx, tx, company, e.UpdatedAt, events...); err != nil || e.Status != model.Published {
 		return err
 	}
-	return s.promote(ctx, tx, company, p.offers()...)
+	return s.promote(ctx, tx, company, p.Offers()...)
 }
 
 // AddEventDates implements EventService.
@@ -104,8 +106,8 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	if err != nil {
 		return nil, err
 	}
-	change, rule := &eventChange{dates: datesOf(req.GetDates())}, recurrenceOf(req.GetRecurrence())
-	if err := checkAdded(change, rule); err != nil {
+	change, rule := &model.EventChange{Dates: convert.NewDates(req.GetDates())}, convert.Recurrence(req.GetRecurrence())
+	if err := model.CheckAdded(change, rule); err != nil {
 		return nil, err
 	}
 	which, err := check.ID[id.Event](req.GetEventId(), "event")
@@ -114,28 +116,28 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	}
 	resp := &bookingv1.AddEventDatesResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockEvent(ctx, tx, company.ID, which)
+		e, err := s.store.LockEvent(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
-		if e.Status == Cancelled {
-			return eventCancelledFault()
+		if e.Status == model.Cancelled {
+			return model.EventIsCancelled()
 		}
 		adds := change
 		if rule != nil {
-			if adds, err = recurring(rule, change.dates[0], e.Timezone); err != nil {
+			if adds, err = model.Recurring(rule, change.Dates[0], e.Timezone); err != nil {
 				return err
 			}
 		}
 		now := s.now()
-		p, err := adds.apply(e, company.Currency, now)
+		p, err := adds.Apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
 		if err := s.saveEvent(ctx, tx, company.ID, p, now); err != nil {
 			return err
 		}
-		resp.Dates = datesToProto(p.addedDates)
+		resp.Dates = convert.Dates(p.AddedDates)
 		return nil
 	})
 }

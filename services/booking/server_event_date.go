@@ -11,6 +11,9 @@ import (
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // ListEventDates implements EventService.
@@ -19,25 +22,25 @@ func (s *Server) ListEventDates(ctx context.Context, req *bookingv1.ListEventDat
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), datesByStart(), pageSizes())
+	p, err := page.Read(page.Of(req), store.DatesByStart(), pageSizes())
 	if err != nil {
 		return nil, err
 	}
-	q := scheduleQuery{Page: p, event: id.Filter[id.Event](req.GetEventId())}
-	if q.from, err = check.Bound("starts_from", req.GetStartsFrom()); err != nil {
+	q := store.ScheduleQuery{Page: p, Event: id.Filter[id.Event](req.GetEventId())}
+	if q.From, err = check.Bound("starts_from", req.GetStartsFrom()); err != nil {
 		return nil, err
 	}
-	if q.before, err = check.Bound("starts_before", req.GetStartsBefore()); err != nil {
+	if q.Before, err = check.Bound("starts_before", req.GetStartsBefore()); err != nil {
 		return nil, err
 	}
-	dates, err := s.store.scheduled(ctx, company.ID, q)
+	dates, err := s.store.ScheduledDates(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListEventDatesResponse{}
-	dates, resp.NextPageToken = page.Cut(p, dates, func(d *scheduledDate) page.Cursor { return page.At(d.StartsAt, d.ID.UUID()) })
+	dates, resp.NextPageToken = page.Cut(p, dates, func(d *model.ScheduledDate) page.Cursor { return page.At(d.StartsAt, d.ID.UUID()) })
 	for i := range dates {
-		resp.Dates = append(resp.Dates, scheduledDateToProto(&dates[i]))
+		resp.Dates = append(resp.Dates, convert.ScheduledDate(&dates[i]))
 	}
 	return resp, nil
 }
@@ -51,35 +54,35 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 	if req.GetDate().GetId() == "" {
 		return nil, fault.Missing("event date")
 	}
-	change, err := dateChangeOf("date.", req.GetDate())
+	change, err := convert.DateChange("date.", req.GetDate())
 	if err != nil {
 		return nil, err
 	}
-	if err := change.checked(); err != nil {
+	if err := change.Checked(); err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.UpdateEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockDate(ctx, tx, company.ID, change.id)
+		e, err := s.store.LockDate(ctx, tx, company.ID, change.Id)
 		if err != nil {
 			return err
 		}
-		done, err := change.alone(e)
+		done, err := change.Alone(e)
 		if err != nil {
 			return err
 		}
-		resp.Date = dateToProto(&done.date)
-		if !done.changed {
+		resp.Date = convert.Date(&done.Date)
+		if !done.Changed {
 			return nil
 		}
-		e.raise(s.now())
-		if err := s.store.saveDate(ctx, tx, company.ID, e, done); err != nil {
+		e.Raise(s.now())
+		if err := s.store.SaveDate(ctx, tx, company.ID, e, done); err != nil {
 			return err
 		}
-		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.date)); err != nil {
+		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.Date)); err != nil {
 			return err
 		}
-		return s.promote(ctx, tx, company.ID, done.date.ID)
+		return s.promote(ctx, tx, company.ID, done.Date.ID)
 	})
 	var taken *fault.Error
 	if errors.As(err, &taken) {
@@ -103,33 +106,33 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 	}
 	which, err := id.Parse[id.EventDate](req.GetId())
 	if err != nil {
-		return nil, noSuchPart("id", "event date")
+		return nil, model.MissingPart("id", "event date")
 	}
 	resp := &bookingv1.CancelEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockDate(ctx, tx, company.ID, which)
+		e, err := s.store.LockDate(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
 		d := &e.Dates[0]
-		if d.Status == DateCancelled {
-			e.emptied()
-			resp.Date = dateToProto(d)
+		if d.Status == model.DateCancelled {
+			e.Emptied()
+			resp.Date = convert.Date(d)
 			return nil
 		}
-		if resp.CancelledBookings, err = s.store.countBooked(ctx, tx, company.ID, []id.EventDate{d.ID}); err != nil {
+		if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, []id.EventDate{d.ID}); err != nil {
 			return err
 		}
-		d.cancel()
-		e.raise(s.now())
-		if err := s.store.closeDate(ctx, tx, company.ID, e, d.ID); err != nil {
+		d.Cancel()
+		e.Raise(s.now())
+		if err := s.store.CloseDate(ctx, tx, company.ID, e, d.ID); err != nil {
 			return err
 		}
-		resp.Date = dateToProto(d)
+		resp.Date = convert.Date(d)
 		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateCancelled(e, d, reason))
 	})
 	if err == nil {
-		err = s.emptyDate(ctx, company.ID, which, waitForOthers)
+		err = s.emptyDate(ctx, company.ID, which, store.WaitForOthers)
 	}
 	if err != nil {
 		return nil, err

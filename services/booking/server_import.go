@@ -14,6 +14,8 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // ImportTransactions implements BookingService. While one batch is stored the
@@ -97,7 +99,7 @@ func (s *Server) nextBatch(stream importStream, company tenancy.Company) (b *imp
 // arrived.
 type importBatch struct {
 	company   tenancy.Company
-	lines     []imported
+	lines     []model.ImportedTransaction
 	results   []*bookingv1.ImportTransactionResult
 	customers map[string]id.Customer // who exists, by what lines call them
 }
@@ -105,23 +107,23 @@ type importBatch struct {
 // newImportBatch reads lines and refuses those that are wrong in themselves.
 func newImportBatch(ctx context.Context, company tenancy.Company, in []*bookingv1.ImportedTransaction) (*importBatch, error) {
 	b := &importBatch{
-		company: company, lines: make([]imported, len(in)), customers: map[string]id.Customer{},
+		company: company, lines: make([]model.ImportedTransaction, len(in)), customers: map[string]id.Customer{},
 		results: make([]*bookingv1.ImportTransactionResult, len(in)),
 	}
 	for i, t := range in {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		b.lines[i] = importedOf(t, company.Timezone)
-		if why := b.lines[i].check(); why != nil {
-			b.results[i] = refusedResult(b.lines[i].reference, why)
+		b.lines[i] = convert.ImportedTransaction(t, company.Timezone)
+		if why := b.lines[i].Check(); why != nil {
+			b.results[i] = convert.RefusedResult(b.lines[i].Reference, why)
 		}
 	}
 	return b, nil
 }
 
 // open calls do for each line that has no result yet.
-func (b *importBatch) open(do func(i int, t *imported)) {
+func (b *importBatch) open(do func(i int, t *model.ImportedTransaction)) {
 	for i := range b.lines {
 		if b.results[i] == nil {
 			do(i, &b.lines[i])
@@ -131,8 +133,8 @@ func (b *importBatch) open(do func(i int, t *imported)) {
 
 // storeBatch stores b in one commit and gives every line its result.
 func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
-	var lines []*imported
-	b.open(func(_ int, t *imported) { lines = append(lines, t) })
+	var lines []*model.ImportedTransaction
+	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
 	if len(lines) == 0 {
 		return nil
 	}
@@ -144,13 +146,13 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 	}
 	results := make(map[int]*bookingv1.ImportTransactionResult, len(lines))
 	err := s.store.Write(ctx, b.company.ID, func(ctx context.Context, tx *pg.Tx) error {
-		l := newLedger(b.company.ID, b.company.Timezone, b.company.Currency, s.now(), s.newID)
-		l.customers = b.customers
-		if err := s.store.openLedger(ctx, tx, l, lines); err != nil {
+		l := model.NewImportPlan(b.company.ID, b.company.Timezone, b.company.Currency, s.now(), s.newID)
+		l.Customers = b.customers
+		if err := s.store.OpenImport(ctx, tx, l, lines); err != nil {
 			return err
 		}
-		b.open(func(i int, t *imported) { results[i] = importLine(l, t) })
-		return s.store.closeLedger(ctx, tx, l)
+		b.open(func(i int, t *model.ImportedTransaction) { results[i] = importLine(l, t) })
+		return s.store.CloseImport(ctx, tx, l)
 	})
 	if err != nil {
 		return err
@@ -162,38 +164,38 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 }
 
 // importLine plans one line and says what becomes of it.
-func importLine(l *ledger, t *imported) *bookingv1.ImportTransactionResult {
-	if id, ok := l.existing[t.reference]; ok {
-		return importResult(t.reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_EXISTED, id.String())
+func importLine(l *model.ImportPlan, t *model.ImportedTransaction) *bookingv1.ImportTransactionResult {
+	if id, ok := l.Existing[t.Reference]; ok {
+		return convert.ImportResult(t.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_EXISTED, id.String())
 	}
-	transaction, why := l.record(t)
+	transaction, why := l.Record(t)
 	if why != nil {
-		return refusedResult(t.reference, why)
+		return convert.RefusedResult(t.Reference, why)
 	}
-	return importResult(t.reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED, transaction.ID.String())
+	return convert.ImportResult(t.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED, transaction.ID.String())
 }
 
 // findCustomers finds out which of the customers that lines name exist: in the copy, else
 // from the customer service.
 func (s *Server) findCustomers(ctx context.Context, b *importBatch) error {
-	var lines []*imported
-	b.open(func(_ int, t *imported) { lines = append(lines, t) })
-	names := namesOf(lines)
-	ids, references := names.split()
+	var lines []*model.ImportedTransaction
+	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
+	names := model.CustomerNamesOf(lines)
+	ids, references := names.Split()
 	if len(names) == 0 {
 		return nil
 	}
-	r, err := s.store.resolve(ctx, b.company.ID, ids, references)
+	r, err := s.store.Resolve(ctx, b.company.ID, ids, references)
 	if err != nil {
 		return err
 	}
-	fetched, err := s.fetchCustomers(ctx, b.company.ID, unknownTo(r.byID, ids), unknownTo(r.byReference, references))
+	fetched, err := s.fetchCustomers(ctx, b.company.ID, model.UnknownTo(r.ByID, ids), model.UnknownTo(r.ByReference, references))
 	if err != nil {
 		return err
 	}
 	for _, c := range fetched {
-		r.note(c.ID, c.reference, !c.deletedAt.IsZero())
+		r.Note(c.ID, c.Reference, !c.DeletedAt.IsZero())
 	}
-	names.exist(r, b.customers)
+	names.Exist(r, b.customers)
 	return nil
 }

@@ -10,6 +10,9 @@ import (
 	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // CreateTransaction implements BookingService.
@@ -18,15 +21,15 @@ func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTra
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.readOrder(ctx, company.ID, asked{
-		purchaser: req.GetPurchaserId(), lines: req.GetLines(), code: req.GetDiscountCode(),
-		payment: payment{method: req.GetPaymentMethod(), reference: req.GetPaymentReference(), pass: req.GetCustomerPassId()},
+	o, err := s.readOrder(ctx, company.ID, convert.OrderRequest{
+		Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode(),
+		PaymentRequest: convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()},
 	})
 	if err != nil {
 		return nil, err
 	}
 	buy := s.purchaseByCard
-	if o.payment.method == Pass {
+	if o.Payment.Method == model.Pass {
 		buy = s.purchaseByPass
 	}
 	var resp *bookingv1.CreateTransactionResponse
@@ -39,16 +42,16 @@ func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTra
 
 // readOrder reads what a request asks to buy, and finds the dates of lines that name an
 // event alone.
-func (s *Server) readOrder(ctx context.Context, company id.Company, r asked) (order, error) {
-	o, err := orderOf(r)
+func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.OrderRequest) (model.Order, error) {
+	o, err := convert.Order(r)
 	if err != nil {
 		return o, err
 	}
-	dates, err := s.store.onlyDates(ctx, company, o.undatedEvents())
+	dates, err := s.store.OnlyDates(ctx, company, o.UndatedEvents())
 	if err != nil {
 		return o, err
 	}
-	return o, o.nameDates(dates)
+	return o, o.NameDates(dates)
 }
 
 // GetTransaction implements BookingService.
@@ -61,12 +64,12 @@ func (s *Server) GetTransaction(ctx context.Context, req *bookingv1.GetTransacti
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.GetTransactionResponse{Transaction: transactionToProto(t)}, nil
+	return &bookingv1.GetTransactionResponse{Transaction: convert.Transaction(t)}, nil
 }
 
 // transaction finds a transaction of a customer who is not deleted. One who is
 // not in the copy has bought nothing.
-func (s *Server) transaction(ctx context.Context, company tenancy.Company, customer, transaction string) (*Transaction, error) {
+func (s *Server) transaction(ctx context.Context, company tenancy.Company, customer, transaction string) (*model.Transaction, error) {
 	c, err := check.ID[id.Customer](customer, "customer")
 	if err != nil {
 		return nil, err
@@ -75,14 +78,14 @@ func (s *Server) transaction(ctx context.Context, company tenancy.Company, custo
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.store.transaction(ctx, company.ID, c, t)
+	l, err := s.store.Transaction(ctx, company.ID, c, t)
 	switch {
 	case err != nil:
 		return nil, err
-	case l.purchaser.exists(c) != nil || len(l.transactions) == 0:
+	case l.Purchaser.Exists(c) != nil || len(l.Transactions) == 0:
 		return nil, fault.Missing("transaction")
 	}
-	return &l.transactions[0], nil
+	return &l.Transactions[0], nil
 }
 
 // ListTransactions implements BookingService.
@@ -96,14 +99,14 @@ func (s *Server) ListTransactions(ctx context.Context, req *bookingv1.ListTransa
 		return nil, err
 	}
 	q, wrong := queryOf(req, company, s.now())
-	q.customer = customer
-	var l listing
+	q.Customer = customer
+	var l store.Listing
 	err = s.fetchMissingCustomers(ctx, company.ID, func() (err error) {
-		l, err = s.store.list(ctx, company.ID, q)
+		l, err = s.store.Transactions(ctx, company.ID, q)
 		if err != nil {
 			return err
 		}
-		return l.purchaser.exists(customer)
+		return l.Purchaser.Exists(customer)
 	})
 	if err == nil {
 		// A customer who does not exist is the greater fault.
@@ -113,30 +116,30 @@ func (s *Server) ListTransactions(ctx context.Context, req *bookingv1.ListTransa
 		return nil, err
 	}
 	resp := &bookingv1.ListTransactionsResponse{
-		Transactions: make([]*bookingv1.Transaction, len(l.transactions)),
-		Total:        l.total, Page: q.page.number, PageSize: q.page.size,
+		Transactions: make([]*bookingv1.Transaction, len(l.Transactions)),
+		Total:        l.Total, Page: q.Page.Number, PageSize: q.Page.Size,
 	}
-	for i := range l.transactions {
-		resp.Transactions[i] = transactionToProto(&l.transactions[i])
+	for i := range l.Transactions {
+		resp.Transactions[i] = convert.Transaction(&l.Transactions[i])
 	}
 	return resp, nil
 }
 
 // queryOf reads what a list is to hold.
-func queryOf(req *bookingv1.ListTransactionsRequest, company tenancy.Company, now time.Time) (query, error) {
+func queryOf(req *bookingv1.ListTransactionsRequest, company tenancy.Company, now time.Time) (store.TransactionQuery, error) {
 	loc, err := zone.Load(company.Timezone)
 	if err != nil {
-		return query{}, err
+		return store.TransactionQuery{}, err
 	}
-	var q query
-	if q.page, err = newPage(req.Page, req.PageSize); err != nil {
-		return query{}, err
+	var q store.TransactionQuery
+	if q.Page, err = model.NewPage(req.Page, req.PageSize); err != nil {
+		return store.TransactionQuery{}, err
 	}
-	if q.window, err = newWindow(req.StartDate, req.EndDate, now, loc); err != nil {
-		return query{}, err
+	if q.Window, err = model.NewWindow(req.StartDate, req.EndDate, now, loc); err != nil {
+		return store.TransactionQuery{}, err
 	}
 	if req.GetFutureOnly() {
-		q.after = now
+		q.After = now
 	}
 	return q, nil
 }

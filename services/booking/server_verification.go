@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/privacy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/store"
 )
 
 // paymentChunk is how many payments a message of an export holds.
@@ -20,24 +21,24 @@ func (s *Server) VerifyBookings(_ *bookingv1.VerifyBookingsRequest, out grpc.Ser
 	}
 	v := verification{out: out}
 	for _, of := range []struct {
-		statement verified
+		statement store.Verification
 		what      string
 		name      func(id.UUID) string
 	}{
-		{verifyDates, "event_date.booked", privacy.Named[id.EventDate]},
-		{verifyCodes, "discount_code.uses", privacy.Named[id.DiscountCode]},
-		{verifyWaitlist, "waitlist_entry.spaces", privacy.Named[id.WaitlistEntry]},
+		{store.VerifyDates, "event_date.booked", privacy.Named[id.EventDate]},
+		{store.VerifyCodes, "discount_code.uses", privacy.Named[id.DiscountCode]},
+		{store.VerifyWaitlist, "waitlist_entry.spaces", privacy.Named[id.WaitlistEntry]},
 	} {
-		err := s.store.verifiedCounts(ctx, company.ID, of.statement, func(c checkedCount) error { return v.check(of.what, of.name(c.id), c) })
+		err := s.store.VerifiedCounts(ctx, company.ID, of.statement, func(c store.CheckedCount) error { return v.check(of.what, of.name(c.Id), c) })
 		if err != nil {
 			return err
 		}
 	}
-	stored, computed, err := s.store.verifiedEvents(ctx, company.ID)
+	stored, computed, err := s.store.VerifiedEvents(ctx, company.ID)
 	if err != nil {
 		return err
 	}
-	if err := v.check("events.total", "", checkedCount{stored: stored, computed: computed}); err != nil {
+	if err := v.check("events.total", "", store.CheckedCount{Stored: stored, Computed: computed}); err != nil {
 		return err
 	}
 	return out.Send(&bookingv1.VerifyBookingsResponse{Checked: v.checked})
@@ -49,15 +50,15 @@ type verification struct {
 	checked int64
 }
 
-func (v *verification) check(what, which string, c checkedCount) error {
+func (v *verification) check(what, which string, c store.CheckedCount) error {
 	v.checked++
-	if c.stored != c.computed {
-		if err := v.send(what, which, c.stored, c.computed); err != nil {
+	if c.Stored != c.Computed {
+		if err := v.send(what, which, c.Stored, c.Computed); err != nil {
 			return err
 		}
 	}
-	if c.most != nil && c.computed > int64(*c.most) {
-		return v.send("event_date.capacity", which, int64(*c.most), c.computed)
+	if c.Most != nil && c.Computed > int64(*c.Most) {
+		return v.send("event_date.capacity", which, int64(*c.Most), c.Computed)
 	}
 	return nil
 }
@@ -73,9 +74,9 @@ func (s *Server) ExportPassPayments(_ *bookingv1.ExportPassPaymentsRequest, out 
 		return err
 	}
 	chunk := &bookingv1.ExportPassPaymentsResponse{}
-	err = s.store.passPayments(out.Context(), company.ID, func(p passPayment) error {
+	err = s.store.PassPayments(out.Context(), company.ID, func(p store.PassPayment) error {
 		chunk.Payments = append(chunk.Payments, &bookingv1.BookedCredits{
-			TransactionId: p.transaction.String(), BookingId: p.booking.String(), CustomerPassId: p.pass.String(), Credits: p.credits,
+			TransactionId: p.Transaction.String(), BookingId: p.Booking.String(), CustomerPassId: p.Pass.String(), Credits: p.Credits,
 		})
 		if len(chunk.Payments) < paymentChunk {
 			return nil

@@ -12,6 +12,9 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // JoinWaitlist implements WaitlistService.
@@ -20,7 +23,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 	if err != nil {
 		return nil, err
 	}
-	w, err := waiterOf(req)
+	w, err := convert.NewWaitlistEntry(req)
 	if err != nil {
 		return nil, err
 	}
@@ -28,26 +31,26 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 	resp := &bookingv1.JoinWaitlistResponse{}
 	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
 		_, err := idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-			of, err := s.store.lockOffer(ctx, tx, company.ID, demand{dates: []id.EventDate{w.Date}, customers: []id.Customer{w.Customer}})
+			of, err := s.store.LockOffer(ctx, tx, company.ID, model.Demand{Dates: []id.EventDate{w.Date}, Customers: []id.Customer{w.Customer}})
 			if err != nil {
 				return err
 			}
 			now := s.now()
-			if err := of.admits(w, now); err != nil {
+			if err := of.Admits(w, now); err != nil {
 				return err
 			}
-			if err := of.meets([]id.Customer{w.Customer}); err != nil {
+			if err := of.Meets([]id.Customer{w.Customer}); err != nil {
 				return err
 			}
 			w.ID, w.JoinedAt = id.WaitlistEntry(s.newID()), pg.Instant(now)
-			if err := s.store.addWaiter(ctx, tx, company.ID, w); err != nil {
+			if err := s.store.AddWaitlistEntry(ctx, tx, company.ID, w); err != nil {
 				return err
 			}
-			stored, err := s.store.waiterIn(ctx, tx, company.ID, w.ID)
+			stored, err := s.store.WaitlistEntryInTx(ctx, tx, company.ID, w.ID)
 			if err != nil {
 				return err
 			}
-			resp.Entry = waiterToProto(stored, now)
+			resp.Entry = convert.WaitlistEntry(stored, now)
 			return s.append(ctx, tx, company.ID, now, waitlistJoined(stored, now))
 		})
 		return err
@@ -66,29 +69,29 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 	}
 	resp := &bookingv1.LeaveWaitlistResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		w, err := s.store.lockWaiter(ctx, tx, company.ID, which)
+		w, err := s.store.LockWaitlistEntry(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
 		now := s.now()
-		resp.Entry, resp.Changed = waiterToProto(w, now), false
+		resp.Entry, resp.Changed = convert.WaitlistEntry(w, now), false
 		switch w.State {
-		case entryBooking:
+		case model.EntryBooking:
 			return errBeingBooked()
-		case entryWaiting, entryOffered:
+		case model.EntryWaiting, model.EntryOffered:
 		default:
 			return nil
 		}
 		offer := w.Transaction
-		if err := s.store.leave(ctx, tx, company.ID, w.ID); err != nil {
+		if err := s.store.LeaveWaitlist(ctx, tx, company.ID, w.ID); err != nil {
 			return err
 		}
-		w.State, w.Transaction = entryLeft, id.Transaction{}
-		resp.Entry, resp.Changed = waiterToProto(w, now), true
+		w.State, w.Transaction = model.EntryLeft, id.Transaction{}
+		resp.Entry, resp.Changed = convert.WaitlistEntry(w, now), true
 		if err := s.append(ctx, tx, company.ID, now, waitlistEnded(w, now)); err != nil || offer.IsZero() {
 			return err
 		}
-		n, err := s.release(ctx, tx, company.ID, []id.Transaction{offer}, held)
+		n, err := s.release(ctx, tx, company.ID, []id.Transaction{offer}, model.Held)
 		if err == nil && n == 0 {
 			return errBeingBooked() // somebody is paying for it by pass
 		}
@@ -118,11 +121,11 @@ func (s *Server) GetWaitlistEntry(ctx context.Context, req *bookingv1.GetWaitlis
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.store.waiter(ctx, company.ID, which)
+	w, err := s.store.WaitlistEntry(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.GetWaitlistEntryResponse{Entry: waiterToProto(w, s.now())}, nil
+	return &bookingv1.GetWaitlistEntryResponse{Entry: convert.WaitlistEntry(w, s.now())}, nil
 }
 
 // ListWaitlist implements WaitlistService.
@@ -135,19 +138,19 @@ func (s *Server) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRe
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), waitersByJoining(), pageSizes())
+	p, err := page.Read(page.Of(req), store.WaitersByJoining(), pageSizes())
 	if err != nil {
 		return nil, err
 	}
-	entries, total, err := s.store.waiters(ctx, company.ID, date, req.GetIncludeEnded(), p)
+	entries, total, err := s.store.WaitlistEntries(ctx, company.ID, date, req.GetIncludeEnded(), p)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListWaitlistResponse{Total: total}
-	entries, resp.NextPageToken = page.Cut(p, entries, func(w **waiter) page.Cursor { return page.Cursor{ID: (*w).ID.UUID()} })
+	entries, resp.NextPageToken = page.Cut(p, entries, func(w **model.WaitlistEntry) page.Cursor { return page.Cursor{ID: (*w).ID.UUID()} })
 	now := s.now()
 	for _, w := range entries {
-		resp.Entries = append(resp.Entries, waiterToProto(w, now))
+		resp.Entries = append(resp.Entries, convert.WaitlistEntry(w, now))
 	}
 	return resp, nil
 }
@@ -158,26 +161,26 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	if err != nil {
 		return nil, err
 	}
-	how, err := paymentOf(payment{method: req.GetPaymentMethod(), reference: req.GetPaymentReference(), pass: req.GetCustomerPassId()})
+	how, err := convert.Payment(convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()})
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.store.waiter(ctx, company.ID, which)
+	w, err := s.store.WaitlistEntry(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}
 	switch w.State {
-	case entryOffered, entryBooked:
-	case entryExpired:
+	case model.EntryOffered, model.EntryBooked:
+	case model.EntryExpired:
 		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired, its places are given to others")
-	case entryClosed:
-		return nil, eventCancelledFault()
+	case model.EntryClosed:
+		return nil, model.EventIsCancelled()
 	default:
-		return nil, fault.Refuse(ReasonNotOffered, "no places are offered to this entry")
+		return nil, fault.Refuse(model.ReasonNotOffered, "no places are offered to this entry")
 	}
 	t, err := s.confirmHold(ctx, company, w.Transaction, how)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.AcceptOfferResponse{Transaction: transactionToProto(t)}, nil
+	return &bookingv1.AcceptOfferResponse{Transaction: convert.Transaction(t)}, nil
 }

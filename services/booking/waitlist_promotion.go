@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
+	"reservation.dev/services/booking/model"
 )
 
 // Whatever frees places of a date asks, in its own commit and under the date's
@@ -18,7 +19,7 @@ import (
 
 // promote gives free places of dates, which tx has locked, to those who wait.
 func (s *Server) promote(ctx context.Context, tx *pg.Tx, company id.Company, dates ...id.EventDate) error {
-	return s.promoteFrom(ctx, tx, company, promotions(dates))
+	return s.promoteFrom(ctx, tx, company, model.Promotions(dates))
 }
 
 const (
@@ -29,62 +30,62 @@ const (
 	promotionRounds = 5
 )
 
-func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company, from []promotion) error {
+func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company, from []model.Promotion) error {
 	for round := 0; len(from) > 0; round++ {
 		if round == promotionRounds {
-			return s.store.promoteLater(ctx, tx, company, from)
+			return s.store.PromoteLater(ctx, tx, company, from)
 		}
-		candidates, err := s.store.candidates(ctx, tx, company, from, promotionBatch, s.now())
+		candidates, err := s.store.WaitlistCandidates(ctx, tx, company, from, promotionBatch, s.now())
 		if err != nil || len(candidates) == 0 {
 			return err
 		}
 		if err := s.serve(ctx, tx, company, candidates); err != nil {
 			return err
 		}
-		from = remaining(from, candidates, promotionBatch)
+		from = model.RemainingPromotions(from, candidates, promotionBatch)
 	}
 	return nil
 }
 
 // serve settles what those who wait buy, in their order, and tells of it.
-func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candidates []*waiter) error {
+func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candidates []*model.WaitlistEntry) error {
 	now := s.now()
 	purchases := make([]*purchase, len(candidates))
 	for i, w := range candidates {
-		purchases[i] = &purchase{Purchase: w.purchase(now), company: tenancy.Company{ID: company, Timezone: w.Timezone}}
+		purchases[i] = &purchase{Purchase: w.Purchase(now), company: tenancy.Company{ID: company, Timezone: w.Timezone}}
 	}
 	if err := s.settle(ctx, tx, company, purchases); err != nil {
 		return err
 	}
-	var changed []*waiter
+	var changed []*model.WaitlistEntry
 	var events []outbox.Event
 	var unpaid []*purchase
 	last := map[id.EventDate]int64{} // who was served last, by date
 	for i, w := range candidates {
 		p := purchases[i]
-		if p.bought != nil {
-			w.takes(&p.Purchase)
-			last[w.Date] = w.seq
+		if p.Bought != nil {
+			w.Takes(&p.Purchase)
+			last[w.Date] = w.Seq
 			changed = append(changed, w)
-			switch p.status {
-			case held:
+			switch p.Status {
+			case model.Held:
 				events = append(events, waitlistOffered(w, now))
-			case pending:
+			case model.Pending:
 				unpaid = append(unpaid, p)
 			}
 			continue
 		}
 		// Who does not fit any more is passed over only if somebody behind is served.
-		if reason := whyNot(p.refused); reason != ReasonEventFull && reason != w.PassedOver {
+		if reason := model.WhyNotServed(p.Refused); reason != model.ReasonEventFull && reason != w.PassedOver {
 			w.PassedOver, w.PassedOverAt = reason, now
 			changed = append(changed, w)
 			events = append(events, waitlistPassedOver(w, now))
 		}
 	}
-	if err := s.store.saveWaiters(ctx, tx, company, changed); err != nil {
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company, changed); err != nil {
 		return err
 	}
-	over, err := s.store.passOver(ctx, tx, company, last, now)
+	over, err := s.store.PassOver(ctx, tx, company, last, now)
 	if err != nil {
 		return err
 	}
@@ -103,21 +104,21 @@ func (s *Server) payLater(company id.Company, unpaid []*purchase) {
 	}
 	go func() {
 		_ = atOnce(unpaid, func(p *purchase) error {
-			ctx, cancel := context.WithTimeout(context.Background(), pendingTime/2)
+			ctx, cancel := context.WithTimeout(context.Background(), model.PendingTime/2)
 			defer cancel()
-			return s.payByPass(ctx, company, p.bought, p.order.payment.pass, confirmAlone)
+			return s.payByPass(ctx, company, p.Bought, p.Order.Payment.Pass, confirmAlone)
 		})
 	}()
 }
 
 // promoteReleased tells those whose transactions were released in tx, and gives the
 // places of dates to the next.
-func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, released []*waiter) error {
-	from := promotions(dates)
+func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, released []*model.WaitlistEntry) error {
+	from := model.Promotions(dates)
 	now := s.now()
 	events := make([]outbox.Event, len(released))
 	for i, w := range released {
-		if w.State != entryWaiting {
+		if w.State != model.EntryWaiting {
 			events[i] = waitlistEnded(w, now)
 			continue
 		}
@@ -126,8 +127,8 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 		// was asked before him. With what became free meanwhile, his places may be
 		// enough for those in front for whom there were too few.
 		for j := range from {
-			if from[j].date == w.Date {
-				from[j].refused = w.seq
+			if from[j].Date == w.Date {
+				from[j].Refused = w.Seq
 			}
 		}
 	}
@@ -146,17 +147,17 @@ const retryAfter = 30 * time.Second
 // promoteDue goes on with waitlists that were too long for a commit, and asks those
 // again whose passes could not be asked.
 func (s *Server) promoteDue(ctx context.Context) error {
-	due, err := s.store.toPromote(ctx, s.now().Add(-retryAfter), s.now(), promotionsAtOnce)
+	due, err := s.store.ToPromote(ctx, s.now().Add(-retryAfter), s.now(), promotionsAtOnce)
 	if err != nil {
 		return err
 	}
 	var faults []error
 	for _, d := range due {
-		faults = append(faults, s.store.Write(ctx, d.company, func(ctx context.Context, tx *pg.Tx) error {
-			if err := s.store.lockPromoting(ctx, tx, d.company, d.date); err != nil {
+		faults = append(faults, s.store.Write(ctx, d.Company, func(ctx context.Context, tx *pg.Tx) error {
+			if err := s.store.LockPromoting(ctx, tx, d.Company, d.Date); err != nil {
 				return err
 			}
-			return s.promote(ctx, tx, d.company, d.date)
+			return s.promote(ctx, tx, d.Company, d.Date)
 		}))
 	}
 	return errors.Join(faults...)

@@ -30,6 +30,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/booking/migrations"
+	"reservation.dev/services/booking/model"
 )
 
 // world is the service over real gRPC and PostgreSQL, with one company in it.
@@ -82,7 +83,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	t.Helper()
 	w := &world{
 		t: t, db: db, issuer: tokentest.New(t), company: id.New[id.Company](),
-		customers: &fakeCustomers{known: map[id.Customer]customerRecord{}}, companies: &fakeCompanies{},
+		customers: &fakeCustomers{known: map[id.Customer]model.CustomerRecord{}}, companies: &fakeCompanies{},
 		passes: newFakePasses(),
 	}
 	copies := NewCompanies(w.db, w.companies)
@@ -131,9 +132,9 @@ func (w *world) asPlatform(company id.Company) context.Context {
 
 // customer makes a customer whom the customer service knows and the copy does not.
 func (w *world) customer(company id.Company, first string) id.Customer {
-	return w.customers.add(company, customerRecord{Customer: Customer{
+	return w.customers.add(company, model.CustomerRecord{Customer: model.Customer{
 		ID: id.New[id.Customer](), FirstName: first, LastName: "Smith", Email: first + "@example.com",
-	}, version: 1})
+	}, Version: 1})
 }
 
 // event makes a published event with one date an hour from now and one option.
@@ -240,7 +241,7 @@ func (w *world) inStep() {
 	}
 }
 
-// wantFault checks what a caller is told.
+// WantFault checks what a caller is told.
 func wantFault(t testing.TB, err error, kind fault.Kind, reason string) *fault.Error {
 	t.Helper()
 	f := fault.From(err)
@@ -250,18 +251,23 @@ func wantFault(t testing.TB, err error, kind fault.Kind, reason string) *fault.E
 	return f
 }
 
+func refusedFor(err error, reason string) bool {
+	f := fault.From(err)
+	return f != nil && f.Kind == fault.Refused && f.Reason == reason
+}
+
 // fakeCustomers is the customer service.
 type fakeCustomers struct {
 	mu    sync.Mutex
-	known map[id.Customer]customerRecord
+	known map[id.Customer]model.CustomerRecord
 	calls int
 	err   error
 }
 
-func (f *fakeCustomers) add(company id.Company, c customerRecord) id.Customer {
+func (f *fakeCustomers) add(company id.Company, c model.CustomerRecord) id.Customer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c.company = company
+	c.Company = company
 	f.known[c.ID] = c
 	return c.ID
 }
@@ -278,13 +284,13 @@ func (f *fakeCustomers) lookups() int {
 	return f.calls
 }
 
-func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error) {
+func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
-	var found []customerRecord
+	var found []model.CustomerRecord
 	for _, c := range ids {
-		if r, ok := f.known[c]; ok && r.company == company {
+		if r, ok := f.known[c]; ok && r.Company == company {
 			found = append(found, r)
 		}
 	}
@@ -293,7 +299,7 @@ func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.C
 		wanted[reference] = true
 	}
 	for _, r := range f.known {
-		if r.company == company && wanted[r.reference] && r.reference != "" {
+		if r.Company == company && wanted[r.Reference] && r.Reference != "" {
 			found = append(found, r)
 		}
 	}
