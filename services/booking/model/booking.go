@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"time"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/zone"
 )
@@ -90,21 +89,6 @@ const (
 	CheckedIn   Attendance = "checked_in"
 	NoShow      Attendance = "no_show"
 )
-
-// ReasonAlreadyCancelled is why nobody attends a cancelled booking.
-const ReasonAlreadyCancelled = "ALREADY_CANCELLED"
-
-// Attend records attendance and reports whether that changed anything.
-func (b *Booking) Attend(a Attendance) (bool, error) {
-	switch {
-	case b.Cancelled:
-		return false, fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled")
-	case b.Attendance == a:
-		return false, nil
-	}
-	b.Attendance = a
-	return true, nil
-}
 
 // TransactionStatus is where a transaction is in its life. The value is what is stored.
 type TransactionStatus string

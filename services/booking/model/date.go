@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -74,6 +73,9 @@ func (c *DateChange) checkSize(f *fields) {
 // Ends reports whether the change gives an end.
 func (c *DateChange) Ends() bool { return c.LocalEnd != "" || !c.EndsAt.IsZero() }
 
+// sizes reports a capacity.
+func (c *DateChange) sizes() bool { return c.Capacity != nil || c.Unlimited }
+
 // start is the instant of a checked change; zero: it says none.
 func (c *DateChange) start(loc *time.Location) time.Time { return instantIn(c.StartsAt, c.Local, loc) }
 
@@ -137,18 +139,6 @@ func (c *DateChange) after(last EventDate, loc *time.Location, f *fields) EventD
 
 // byRule is where a date stands in a request that a rule gives.
 const byRule = "recurrence."
-
-// Recurring adds the dates of a rule in a zone, each after the model of one.
-func Recurring(r *recurrence.Recurrence, model DateChange, timezone string) (*EventChange, error) {
-	loc, err := zone.Load(timezone)
-	if err != nil {
-		return nil, err
-	}
-	var faults fields
-	again := *r // a transaction may be repeated
-	again.Exceptions = slices.Clone(r.Exceptions)
-	return &EventChange{Dates: faults.occurrences(&again, model, loc, timezone)}, faults.Err()
-}
 
 // occurrences lists the dates that a rule gives, each after the model of one, by
 // time. An end in wall time keeps its distance from the start in wall time, so a

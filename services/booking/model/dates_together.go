@@ -129,9 +129,6 @@ func (c *DateChange) withoutEchoedSizes(before, after *datesSummary) DateChange 
 	return rest
 }
 
-// sizes reports a capacity.
-func (c *DateChange) sizes() bool { return c.Capacity != nil || c.Unlimited }
-
 // member is the first member that a change of the dates together gives.
 func (c *DateChange) member() string {
 	switch {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -85,81 +84,6 @@ type PricingOption struct {
 	TaxRate  int32  // basis points that the price includes: 2000 is 20 %
 }
 
-// Limits of events and of what is booked.
-const (
-	maxTitle       = 200
-	maxDescription = 10_000
-	maxLocation    = 200
-	maxOptionName  = 200
-	maxDates       = recurrence.MaxDates // that one request adds
-	MaxEventDates  = 5000                // of an event, so that one answer holds them
-	MaxReason      = 500
-	maxOptions     = 50
-	maxMinutes     = 525_600
-	maxTaxRate     = 10_000
-	maxCredits     = 100_000
-	// MaxPrice keeps every sum of an order within what JSON numbers and the
-	// arithmetic of tax hold exactly.
-	MaxPrice = 100_000_000_000
-	// unlimited is the capacity of a date that has none: what the count can hold.
-	unlimited = math.MaxInt32
-)
-
-// freeOption is the name of the option of an event that was made without any,
-// so that every booking has a pricing option.
-const freeOption = "Free"
-
-// NewEvent is an event to be made, with its dates as the request says them.
-type NewEvent struct {
-	Event
-	Requested []DateChange
-}
-
-// Check reports every fault of an event to be made, and makes its dates. e has the
-// defaults of what the request left out already. An event without a pricing option
-// gets a free one in the currency.
-func (e *NewEvent) Check(currency string) error {
-	var faults fields
-	faults.about(&e.Event)
-	if e.Status != Draft && e.Status != Published {
-		faults.Add("status", "enum", "must be draft or published")
-	}
-	if e.Recurrence != nil {
-		e.recur(&faults)
-	} else if faults.Count("dates", len(e.Requested), 1, maxDates) {
-		before := faults.Len()
-		for i := range e.Requested {
-			e.Requested[i].check(&faults)
-		}
-		if loc, err := zone.Load(e.Timezone); err == nil && faults.Len() == before {
-			e.Dates = faults.added(e.Requested, loc)
-		}
-	}
-	faults.options(e.Options)
-	if len(e.Options) == 0 {
-		e.Options = []PricingOption{{Name: freeOption, Currency: currency}}
-	}
-	return faults.Err()
-}
-
-// recur makes the dates of a rule after the only one that is named.
-func (e *NewEvent) recur(faults *fields) {
-	if !faults.Count("dates", len(e.Requested), 1, 1) {
-		return
-	}
-	pattern := e.Requested[0]
-	before := faults.Len()
-	pattern.checkSize(faults)
-	loc, err := zone.Load(e.Timezone)
-	if err != nil || faults.Len() > before {
-		e.Recurrence.Dates(e.Timezone, &faults.Checks) // reports the faults of the rule too
-		return
-	}
-	for _, d := range faults.occurrences(e.Recurrence, pattern, loc, e.Timezone) {
-		e.Dates = append(e.Dates, d.date(d.start(loc), loc, faults))
-	}
-}
-
 // about checks what an event says of itself.
 func (f *fields) about(e *Event) {
 	f.Line("title", e.Title, 1, maxTitle)
@@ -233,4 +157,8 @@ type ScheduledDate struct {
 	EventStatus EventStatus
 	Location    string
 	Waiting     int32
+}
+
+func same(a, b *int32) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

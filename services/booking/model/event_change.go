@@ -201,10 +201,6 @@ func (e *Event) taken() bool {
 	return slices.ContainsFunc(e.Dates, func(d EventDate) bool { return d.Booked > 0 })
 }
 
-func same(a, b *int32) bool {
-	return a == nil && b == nil || a != nil && b != nil && *a == *b
-}
-
 func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) error {
 	e := p.Event
 	if err := c.endOptions(p); err != nil {
@@ -446,4 +442,16 @@ func CheckAdded(c *EventChange, rule *recurrence.Recurrence) error {
 	}
 	c.Dates[0].checkSize(&faults)
 	return faults.Err()
+}
+
+// Recurring adds the dates of a rule in a zone, each after the model of one.
+func Recurring(r *recurrence.Recurrence, model DateChange, timezone string) (*EventChange, error) {
+	loc, err := zone.Load(timezone)
+	if err != nil {
+		return nil, err
+	}
+	var faults fields
+	again := *r // a transaction may be repeated
+	again.Exceptions = slices.Clone(r.Exceptions)
+	return &EventChange{Dates: faults.occurrences(&again, model, loc, timezone)}, faults.Err()
 }
