@@ -22,6 +22,7 @@ func policyChangeOf(r *bookingv1.UpdateEventRequest) model.CancellationPolicy {
 	return model.CancellationPolicy{FreeMinutes: r.FreeCancellationMinutes}
 }
 
+// CancellationOutcome converts what a cancellation does.
 func CancellationOutcome(o *model.CancellationOutcome) *bookingv1.CancellationOutcome {
 	return &bookingv1.CancellationOutcome{
 		Late: o.Late, FreeUntil: timestamppb.New(o.FreeUntil), CreditsReturned: o.Credits, RefundDue: o.RefundDue, Currency: o.Currency,

@@ -87,6 +87,7 @@ func optionalInstant(t *timestamppb.Timestamp) *time.Time {
 	return &at
 }
 
+// DiscountCode converts a discount code.
 func DiscountCode(c *model.DiscountCode) *bookingv1.DiscountCode {
 	out := &bookingv1.DiscountCode{
 		Id: c.ID.String(), Code: c.Code, Currency: c.Currency, MaxUses: c.MaxUses, Uses: c.Uses, Disabled: c.Disabled, Version: c.Version,

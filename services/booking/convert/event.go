@@ -150,6 +150,7 @@ func trimmed(s *string) *string {
 	return &t
 }
 
+// Event converts an event with its dates and options.
 func Event(e *model.Event) *bookingv1.Event {
 	out := &bookingv1.Event{
 		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: eventTypeToProto(e.Type),
@@ -170,6 +171,7 @@ func Event(e *model.Event) *bookingv1.Event {
 	return out
 }
 
+// Dates converts dates.
 func Dates(dates []model.EventDate) []*bookingv1.EventDate {
 	out := make([]*bookingv1.EventDate, len(dates))
 	for i := range dates {
@@ -178,6 +180,7 @@ func Dates(dates []model.EventDate) []*bookingv1.EventDate {
 	return out
 }
 
+// Date converts a date.
 func Date(d *model.EventDate) *bookingv1.EventDate {
 	status := bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED
 	if d.Status == model.DateCancelled {
@@ -214,6 +217,7 @@ func EventStatus(s bookingv1.EventStatus) model.EventStatus {
 	return ""
 }
 
+// ScheduledDate converts a date of a calendar.
 func ScheduledDate(d *model.ScheduledDate) *bookingv1.ScheduledDate {
 	return &bookingv1.ScheduledDate{
 		Date: Date(&d.EventDate), EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: eventTypeToProto(d.EventType),

@@ -53,6 +53,7 @@ func ImportResult(reference string, outcome bookingv1.ImportOutcome, transaction
 	return &bookingv1.ImportTransactionResult{Reference: reference, Outcome: outcome, Id: transaction}
 }
 
+// RefusedResult says why a line is refused.
 func RefusedResult(reference string, why *model.ImportRefusal) *bookingv1.ImportTransactionResult {
 	return &bookingv1.ImportTransactionResult{
 		Reference: reference, Outcome: bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED,

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
+// Registration converts a registration.
 func Registration(r *model.Registration) *bookingv1.Registration {
 	created := r.CreatedAt()
 	updated := r.ChangedAt

@@ -1,3 +1,5 @@
+// Package convert converts between the messages of the booking service and its model.
+// Functions that read a request also check what the model cannot express.
 package convert
 
 import (
@@ -117,6 +119,7 @@ func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	return out, nil
 }
 
+// Hold converts a held purchase.
 func Hold(p *model.Purchase) *bookingv1.Hold {
 	out := &bookingv1.Hold{Id: p.Bought.ID.String(), PurchaserId: p.Order.Purchaser.String(), ExpiresAt: timestamppb.New(p.ExpiresAt)}
 	for i := range p.Bought.Bookings {
@@ -125,6 +128,7 @@ func Hold(p *model.Purchase) *bookingv1.Hold {
 	return out
 }
 
+// Transaction converts a transaction with its bookings.
 func Transaction(t *model.Transaction) *bookingv1.Transaction {
 	out := &bookingv1.Transaction{
 		Id: t.ID.String(), Purchaser: customerToProto(&t.Purchaser), PurchasedAt: timestamppb.New(t.PurchasedAt),
@@ -140,6 +144,7 @@ func customerToProto(c *model.Customer) *bookingv1.CustomerReference {
 	return &bookingv1.CustomerReference{Id: c.ID.String(), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email}
 }
 
+// Booking converts a booking.
 func Booking(b *model.Booking) *bookingv1.Booking {
 	d := &b.Date
 	out := &bookingv1.Booking{

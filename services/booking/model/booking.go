@@ -113,6 +113,7 @@ type Registration struct {
 	ChangedAt time.Time
 }
 
+// Booking returns the booking.
 func (r *Registration) Booking() *Booking { return &r.Bookings[0] }
 
 // CreatedAt is when the booking was made, to the millisecond. Its identifier

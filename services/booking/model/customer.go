@@ -29,24 +29,24 @@ type KnownCustomer struct {
 func (c *KnownCustomer) Exists(customer id.Customer) error {
 	switch {
 	case c == nil:
-		return &unknownCustomers{Ids: []id.Customer{customer}}
+		return &UnknownCustomers{Ids: []id.Customer{customer}}
 	case c.Deleted:
 		return fault.Missing("customer")
 	}
 	return nil
 }
 
-// unknownCustomers is the refusal of a request that names customers that the copy does
+// UnknownCustomers is the refusal of a request that names customers that the copy does
 // not have. They may exist nevertheless: the caller fetches them and tries again, once.
-type unknownCustomers struct{ Ids []id.Customer }
+type UnknownCustomers struct{ Ids []id.Customer }
 
-func (e *unknownCustomers) Error() string {
+func (e *UnknownCustomers) Error() string {
 	return fmt.Sprintf("%d customers are not in the copy", len(e.Ids))
 }
 
 // AsUnknownCustomers reports an error about customers that may exist nevertheless.
-func AsUnknownCustomers(err error) (*unknownCustomers, bool) {
-	var unknown *unknownCustomers
+func AsUnknownCustomers(err error) (*UnknownCustomers, bool) {
+	var unknown *UnknownCustomers
 	ok := errors.As(err, &unknown)
 	return unknown, ok
 }

@@ -15,6 +15,7 @@ import (
 // draft again.
 const ReasonHasRegistrations = "EVENT_HAS_REGISTRATIONS"
 
+// EventIsCancelled is the fault of a change of a cancelled event.
 func EventIsCancelled() *fault.Error {
 	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 }
@@ -63,6 +64,7 @@ type EventPlan struct {
 	EndedOptions   []id.PricingOption
 }
 
+// Changes reports whether there is anything to store.
 func (p *EventPlan) Changes() bool {
 	return p.Said || p.Cancels || len(p.ChangedDates)+len(p.AddedDates) > 0
 }
@@ -311,6 +313,8 @@ func (p *PricingOption) differs(other *PricingOption) bool {
 		!same(p.Credits, other.Credits) || p.TaxRate != other.TaxRate
 }
 
+// MissingPart is the fault of a part of an event that does not exist. field is its
+// identifier in the request.
 func MissingPart(field, what string) error {
 	missing := fault.Missing(what)
 	missing.Fields = []fault.Field{{Field: field, Rule: "exists", Message: "does not exist"}}

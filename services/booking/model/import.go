@@ -30,6 +30,7 @@ type ImportedTransaction struct {
 	Bookings    []ImportedBooking
 }
 
+// ImportedBooking is a booking of a purchase that an earlier system recorded.
 type ImportedBooking struct {
 	Spaces    int32
 	Cancelled bool

@@ -4,12 +4,13 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// names are what the lines of an import call customers: each text once, with the
+// CustomerNames are what the lines of an import call customers: each text once, with the
 // identifier that it is, or zero for a reference.
-type names map[string]id.Customer
+type CustomerNames map[string]id.Customer
 
-func CustomerNamesOf(lines []*ImportedTransaction) names {
-	n := names{}
+// CustomerNamesOf lists what lines call customers.
+func CustomerNamesOf(lines []*ImportedTransaction) CustomerNames {
+	n := CustomerNames{}
 	for _, t := range lines {
 		n.add(t.Customer)
 		for i := range t.Bookings {
@@ -21,7 +22,7 @@ func CustomerNamesOf(lines []*ImportedTransaction) names {
 	return n
 }
 
-func (n names) add(text string) {
+func (n CustomerNames) add(text string) {
 	if _, ok := n[text]; ok {
 		return
 	}
@@ -32,7 +33,8 @@ func (n names) add(text string) {
 	n[text] = c
 }
 
-func (n names) Split() (ids []id.Customer, references []string) {
+// Split separates identifiers from references.
+func (n CustomerNames) Split() (ids []id.Customer, references []string) {
 	for text, c := range n {
 		if c.IsZero() {
 			references = append(references, text)
@@ -44,7 +46,7 @@ func (n names) Split() (ids []id.Customer, references []string) {
 }
 
 // Exist records who of n exists and is not deleted.
-func (n names) Exist(r ResolvedCustomers, into map[string]id.Customer) {
+func (n CustomerNames) Exist(r ResolvedCustomers, into map[string]id.Customer) {
 	for text, c := range n {
 		if c.IsZero() {
 			c = r.ByReference[text]

@@ -54,6 +54,7 @@ func (o *Origin) use() {
 	}
 }
 
+// ImportEvent is an event that lines refer to.
 type ImportEvent struct {
 	Origin
 	Id        id.Event
@@ -63,6 +64,7 @@ type ImportEvent struct {
 	Timezone  string
 }
 
+// ImportDate is a date that lines refer to.
 type ImportDate struct {
 	Origin
 	event *ImportEvent // nil for a date that exists and was named
@@ -79,6 +81,7 @@ func (d *ImportDate) free() int32 {
 	return limit - d.Booked - d.Takes
 }
 
+// ImportOption is a pricing option that lines refer to.
 type ImportOption struct {
 	Origin
 	PricingOption
@@ -87,6 +90,7 @@ type ImportOption struct {
 	priced   bool
 }
 
+// NewImportPlan returns an empty plan.
 func NewImportPlan(company id.Company, timezone, currency string, now time.Time, newID func() id.UUID) *ImportPlan {
 	return &ImportPlan{
 		newID: newID, Now: now, Company: company, timezone: timezone, currency: currency,
@@ -97,11 +101,13 @@ func NewImportPlan(company id.Company, timezone, currency string, now time.Time,
 	}
 }
 
+// AddDate adds a date that was found or made.
 func (l *ImportPlan) AddDate(d *ImportDate) {
 	l.Dates[d.ID] = d
 	l.starts[dateKey{d.EventID, d.StartsAt.Unix()}] = d
 }
 
+// AddOption adds a pricing option that was found or made.
 func (l *ImportPlan) AddOption(o *ImportOption) {
 	l.Options[o.ID] = o
 	l.names[optionKey{o.Event, o.Name}] = o

@@ -90,7 +90,7 @@ func (of *Offer) Meets(everyone []id.Customer) error {
 		}
 	}
 	if len(unknown) > 0 {
-		return &unknownCustomers{Ids: unknown}
+		return &UnknownCustomers{Ids: unknown}
 	}
 	return nil
 }

@@ -78,6 +78,8 @@ func (o *Order) customers() []id.Customer {
 	return all
 }
 
+// MissingInLine is the fault of line i of an order, which names something that does not
+// exist.
 func MissingInLine(i int, member, what string) error {
 	missing := fault.Missing(what)
 	missing.Fields = []fault.Field{{

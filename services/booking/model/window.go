@@ -117,6 +117,7 @@ type Page struct {
 	Number, Size int32
 }
 
+// Offset is how many items are before the page.
 func (p Page) Offset() int64 { return int64(p.Number) * int64(p.Size) }
 
 // NewPage reads the page of a list; nil parts were not given. A size above the

@@ -145,26 +145,35 @@ func (f *foundEvents) whole(most int) int {
 // The orders of events, of their dates and of registrations. Page tokens have their
 // codes.
 
+// EventsByID sorts events by their identifiers.
 func EventsByID() page.Order { return page.Order{Code: 1, ID: "e.id"} }
 
+// EventsByCreation sorts events by their creation.
 func EventsByCreation() page.Order { return page.Order{Code: 2, Column: "e.created_at", ID: "e.id"} }
 
+// EventsByCreationDesc sorts the newest events first.
 func EventsByCreationDesc() page.Order {
 	return page.Order{Code: 3, Column: "e.created_at", ID: "e.id", Desc: true}
 }
 
+// EventsByChange sorts events by their last change.
 func EventsByChange() page.Order { return page.Order{Code: 4, Column: "e.updated_at", ID: "e.id"} }
 
+// EventsByChangeDesc sorts events that changed last first.
 func EventsByChangeDesc() page.Order {
 	return page.Order{Code: 5, Column: "e.updated_at", ID: "e.id", Desc: true}
 }
 
+// RegistrationsByCreation sorts registrations by their creation.
 func RegistrationsByCreation() page.Order { return page.Order{Code: 6, ID: "b.id"} }
 
+// RegistrationsByCreationDesc sorts the newest registrations first.
 func RegistrationsByCreationDesc() page.Order { return page.Order{Code: 7, ID: "b.id", Desc: true} }
 
+// DatesByStart sorts dates by their start.
 func DatesByStart() page.Order { return page.Order{Code: 8, Column: "d.starts_at", ID: "d.id"} }
 
+// DiscountsByCreation sorts discount codes by their creation.
 func DiscountsByCreation() page.Order { return page.Order{Code: 9} }
 
 // WaitersByJoining is sorted by the sequence of entries, which the store looks up by

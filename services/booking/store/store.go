@@ -1,3 +1,5 @@
+// Package store holds every SQL statement of the booking service, a file per kind of row.
+// It is the only package that knows the schema.
 package store
 
 import (
@@ -20,6 +22,7 @@ type Store struct {
 	dates *combine.Reads[id.Event, []id.EventDate]
 }
 
+// New returns the store in db.
 func New(db *pg.DB) *Store {
 	s := &Store{Store: pg.Store{DB: db, Constraints: map[string]*fault.Error{
 		"event_dates_start":      model.StartTaken(),

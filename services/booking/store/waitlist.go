@@ -129,6 +129,7 @@ func unlessEpoch(t time.Time) time.Time {
 	return t
 }
 
+// AddWaitlistEntry stores a new entry.
 func (s *Store) AddWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, w *model.WaitlistEntry) error {
 	_, err := tx.Exec(ctx, insertWaiterSQL, company, w.ID, w.Event, w.Date, w.Customer, w.Spaces, string(w.Mode), w.Option,
 		string(w.Method), w.Pass, w.OfferMinutes, w.Timezone, w.JoinedAt)
@@ -184,6 +185,7 @@ func (s *Store) WaitlistCandidates(ctx context.Context, tx *pg.Tx, company id.Co
 	return found, err
 }
 
+// SaveWaitlistEntries stores what happened to entries.
 func (s *Store) SaveWaitlistEntries(ctx context.Context, tx *pg.Tx, company id.Company, all []*model.WaitlistEntry) error {
 	if len(all) == 0 {
 		return nil
