@@ -31,7 +31,7 @@ func purchaseOf(reference string, bookings ...ImportedBooking) *ImportedTransact
 	}
 }
 
-func TestLedger(t *testing.T) {
+func TestImportPlan(t *testing.T) {
 	t.Run("a described date, its event and its option are made once", func(t *testing.T) {
 		l := studio()
 		first, why := l.Record(purchaseOf("1", sold(2)))
