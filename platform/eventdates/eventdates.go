@@ -23,36 +23,61 @@ type Summary struct {
 	Capacity, Available *int64
 }
 
+// Date is a date of an event.
+type Date struct {
+	StartsAt  time.Time
+	Minutes   int32
+	Capacity  *int32 // nil: unlimited
+	Booked    int32
+	Cancelled bool
+}
+
+// end returns the instant at which the date ends.
+func (d Date) end() time.Time { return d.StartsAt.Add(time.Duration(d.Minutes) * time.Minute) }
+
 // Summarize sums up dates that are in the order of their start.
 func Summarize(dates []*bookingv1.EventDate, now time.Time) Summary {
+	plain := make([]Date, len(dates))
+	for i, d := range dates {
+		plain[i] = Date{
+			StartsAt: d.GetStartsAt().AsTime(), Minutes: d.GetDurationMinutes(), Capacity: d.Capacity, Booked: d.GetBooked(),
+			Cancelled: d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED,
+		}
+	}
+	return Of(plain, now)
+}
+
+// Of is Summarize for dates that are not messages.
+func Of(dates []Date, now time.Time) Summary {
 	var s Summary
 	s.span(dates)
 	s.count(toCome(dates, now))
 	return s
 }
 
-func (s *Summary) span(dates []*bookingv1.EventDate) {
-	if scheduled := slices.DeleteFunc(slices.Clone(dates), cancelled); len(scheduled) > 0 {
+func (s *Summary) span(dates []Date) {
+	if scheduled := slices.DeleteFunc(slices.Clone(dates), isCancelled); len(scheduled) > 0 {
 		dates = scheduled
 	}
 	for i, d := range dates {
 		if i == 0 {
-			s.StartsAt, s.Minutes = d.GetStartsAt().AsTime(), d.GetDurationMinutes()
+			s.StartsAt, s.Minutes = d.StartsAt, d.Minutes
 		}
-		if end := d.GetStartsAt().AsTime().Add(time.Duration(d.GetDurationMinutes()) * time.Minute); end.After(s.EndsAt) {
+		if end := d.end(); end.After(s.EndsAt) {
 			s.EndsAt = end
 		}
 	}
 }
 
-func (s *Summary) count(dates []*bookingv1.EventDate) {
+func (s *Summary) count(dates []Date) {
 	var capacity, available int64
 	unlimited := false
 	for _, d := range dates {
-		s.Taken += int64(d.GetBooked())
-		capacity += int64(d.GetCapacity())
-		available += int64(d.GetCapacity()) - int64(d.GetBooked())
-		unlimited = unlimited || d.Capacity == nil
+		s.Taken += int64(d.Booked)
+		if unlimited = unlimited || d.Capacity == nil; !unlimited {
+			capacity += int64(*d.Capacity)
+			available += int64(*d.Capacity) - int64(d.Booked)
+		}
 	}
 	if !unlimited {
 		s.Capacity, s.Available = &capacity, &available
@@ -61,15 +86,11 @@ func (s *Summary) count(dates []*bookingv1.EventDate) {
 
 // toCome lists the dates that take place and have not started, and an event's only
 // date in any case.
-func toCome(dates []*bookingv1.EventDate, now time.Time) []*bookingv1.EventDate {
+func toCome(dates []Date, now time.Time) []Date {
 	if len(dates) == 1 {
 		return dates
 	}
-	return slices.DeleteFunc(slices.Clone(dates), func(d *bookingv1.EventDate) bool {
-		return cancelled(d) || !d.GetStartsAt().AsTime().After(now)
-	})
+	return slices.DeleteFunc(slices.Clone(dates), func(d Date) bool { return d.Cancelled || !d.StartsAt.After(now) })
 }
 
-func cancelled(d *bookingv1.EventDate) bool {
-	return d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
-}
+func isCancelled(d Date) bool { return d.Cancelled }

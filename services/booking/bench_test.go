@@ -10,6 +10,7 @@ import (
 
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // maxImportBatch is the most transactions of one batch, by the proto.
@@ -21,7 +22,7 @@ func BenchmarkImport(b *testing.B) {
 	w := newWorld(b)
 	const customers = 20_000
 	for i := range customers {
-		w.customers.add(w.company, customerRecord{Customer: Customer{ID: id.New[id.Customer]()}, reference: fmt.Sprintf("c%d", i), version: 1})
+		w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Reference: fmt.Sprintf("c%d", i), Version: 1})
 	}
 	stream, err := w.bookings.ImportTransactions(w.ctx)
 	if err != nil {

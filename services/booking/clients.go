@@ -10,9 +10,10 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // The other services, called as ourselves: a caller who may book need not have
@@ -30,53 +31,27 @@ func NewCustomerClient(conn grpc.ClientConnInterface, source *token.Source) *Cus
 }
 
 // Lookup implements Customers.
-func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error) {
+func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error) {
 	req := &customerv1.BatchGetCustomersRequest{IncludeDeleted: true, References: references}
 	for _, customer := range ids {
 		req.Ids = append(req.Ids, customer.String())
 	}
 	resp, err := c.client.BatchGetCustomers(rpc.As(ctx, c.source, company), req)
 	if err != nil {
-		return nil, ours("customer", err)
+		return nil, rpc.OwnError("customer", err)
 	}
-	records := make([]customerRecord, 0, len(resp.GetCustomers()))
+	records := make([]model.CustomerRecord, 0, len(resp.GetCustomers()))
 	for _, in := range resp.GetCustomers() {
 		customer, err := id.Parse[id.Customer](in.GetId())
 		if err != nil {
 			return nil, fmt.Errorf("customer service: %q: %w", in.GetId(), err)
 		}
-		records = append(records, customerRecord{
-			Customer:  Customer{ID: customer, FirstName: in.GetFirstName(), LastName: in.GetLastName(), Email: in.GetEmail()},
-			reference: in.GetReference(), version: in.GetVersion(), deletedAt: instantOf(in.GetDeletedAt()),
+		records = append(records, model.CustomerRecord{
+			Customer:  model.Customer{ID: customer, FirstName: in.GetFirstName(), LastName: in.GetLastName(), Email: in.GetEmail()},
+			Reference: in.GetReference(), Version: in.GetVersion(), DeletedAt: convert.Instant(in.GetDeletedAt()),
 		})
 	}
 	return records, nil
-}
-
-// CompanyClient asks the auth service.
-type CompanyClient struct {
-	client authv1.CompanyServiceClient
-	source *token.Source
-}
-
-// NewCompanyClient returns a client over conn with tokens of source.
-func NewCompanyClient(conn grpc.ClientConnInterface, source *token.Source) *CompanyClient {
-	return &CompanyClient{client: authv1.NewCompanyServiceClient(conn), source: source}
-}
-
-// Company implements Companies.
-func (c *CompanyClient) Company(ctx context.Context, company id.Company) (companyRecord, error) {
-	resp, err := c.client.GetCompany(rpc.As(ctx, c.source, company), &authv1.GetCompanyRequest{Id: company.String()})
-	if fault.Is(err, fault.NotFound) {
-		return companyRecord{}, fault.Missing("company")
-	}
-	if err != nil {
-		return companyRecord{}, ours("auth", err)
-	}
-	in := resp.GetCompany()
-	return companyRecord{
-		Company: Company{ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency()}, version: in.GetVersion(),
-	}, nil
 }
 
 // PassClient asks the pass service.
@@ -91,12 +66,12 @@ func NewPassClient(conn grpc.ClientConnInterface, source *token.Source) *PassCli
 }
 
 // Redeem implements Passes.
-func (c *PassClient) Redeem(ctx context.Context, company id.Company, t *Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+func (c *PassClient) Redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
 	req := &passv1.RedeemCreditsRequest{RedemptionId: t.ID.String(), CustomerId: t.Purchaser.ID.String(), CustomerPassId: pass.String()}
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		req.Items = append(req.Items, &passv1.RedemptionItem{
-			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.localDay(),
+			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.LocalDay(),
 		})
 	}
 	resp, err := c.client.RedeemCredits(rpc.As(ctx, c.source, company), req)
@@ -113,9 +88,9 @@ func (c *PassClient) Cancel(ctx context.Context, company id.Company, t id.Transa
 }
 
 // Return implements Passes.
-func (c *PassClient) Return(ctx context.Context, company id.Company, r creditReturn) error {
-	_, err := c.client.ReturnCredits(rpc.As(ctx, c.source, company), &passv1.ReturnCreditsRequest{
-		ReturnId: r.booking.String(), RedemptionId: r.transaction.String(), CustomerPassId: r.pass.String(), Credits: r.credits,
+func (c *PassClient) Return(ctx context.Context, r model.CreditReturn) error {
+	_, err := c.client.ReturnCredits(rpc.As(ctx, c.source, r.Company), &passv1.ReturnCreditsRequest{
+		ReturnId: r.Booking.String(), RedemptionId: r.Transaction.String(), CustomerPassId: r.Pass.String(), Credits: r.Credits,
 	})
 	return ofPass(err)
 }
@@ -125,7 +100,7 @@ func (c *PassClient) Return(ctx context.Context, company id.Company, r creditRet
 const reasonRedemptionCancelled = "REDEMPTION_CANCELLED"
 
 // ofPass keeps what the pass service refuses with its reason, which is the
-// caller's to know, and treats the rest as ours does.
+// caller's to know, and treats the rest as rpc.OwnError does.
 func ofPass(err error) error {
 	if err == nil {
 		return nil
@@ -137,15 +112,5 @@ func ofPass(err error) error {
 	case f.Kind == fault.Refused || f.Kind == fault.NotFound || f.Kind == fault.Invalid:
 		return f
 	}
-	return ours("pass", err)
-}
-
-// ours turns what another service answered to a call of our own into what our
-// caller is told: that service being away is news for him, its complaints about
-// us (our credential, our request) are not.
-func ours(service string, err error) error {
-	if fault.Is(err, fault.Unavailable) {
-		return fault.Away(fmt.Errorf("%s service: %w", service, err))
-	}
-	return fmt.Errorf("%s service: %v", service, err) //nolint:errorlint // the fault of a service is not the caller's
+	return rpc.OwnError("pass", err)
 }

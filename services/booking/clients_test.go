@@ -11,10 +11,12 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // neighbours are the other services, as far as this one calls them.
@@ -65,7 +67,7 @@ func TestClients(t *testing.T) {
 	source := token.NewSource(func(context.Context) (string, time.Time, error) {
 		return issuer.Admin(), time.Now().Add(time.Hour), nil
 	})
-	customers, companies := NewCustomerClient(conn, source), NewCompanyClient(conn, source)
+	customers, companies := NewCustomerClient(conn, source), tenancy.NewAuth(conn, source)
 	company, ann := id.New[id.Company](), id.New[id.Customer]()
 
 	t.Run("customers are asked for as ourselves, on behalf of the company, with those who are deleted", func(t *testing.T) {
@@ -73,7 +75,7 @@ func TestClients(t *testing.T) {
 			Id: ann.String(), FirstName: "Ann", LastName: "Lee", Email: "ann@example.com", Version: 7, Reference: "a1",
 		}}
 		got, err := customers.Lookup(t.Context(), company, []id.Customer{ann}, []string{"a1"})
-		want := customerRecord{Customer: Customer{ID: ann, FirstName: "Ann", LastName: "Lee", Email: "ann@example.com"}, reference: "a1", version: 7}
+		want := model.CustomerRecord{Customer: model.Customer{ID: ann, FirstName: "Ann", LastName: "Lee", Email: "ann@example.com"}, Reference: "a1", Version: 7}
 		if err != nil || len(got) != 1 || got[0] != want {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -83,16 +85,16 @@ func TestClients(t *testing.T) {
 	})
 	t.Run("a company is asked for as ourselves", func(t *testing.T) {
 		got, err := companies.Company(t.Context(), company)
-		want := companyRecord{Company: Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR"}, version: 4}
+		want := tenancy.Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR", Version: 4}
 		if err != nil || got != want || n.company != company {
 			t.Errorf("got %+v, %v for %s", got, err, n.company)
 		}
 	})
 	t.Run("a pass must be valid on the local day of each date", func(t *testing.T) {
 		starts := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC)
-		bought := &Transaction{ID: id.New[id.Transaction](), Purchaser: Customer{ID: ann}, Bookings: []Booking{
-			{ID: id.New[id.Booking](), Date: BookedDate{StartsAt: starts, Timezone: "Europe/Paris", EventType: Class}, Payment: Payment{Credits: 2}},
-			{ID: id.New[id.Booking](), Date: BookedDate{StartsAt: starts, Timezone: "America/New_York", EventType: Class}, Payment: Payment{Credits: 1}},
+		bought := &model.Transaction{ID: id.New[id.Transaction](), Purchaser: model.Customer{ID: ann}, Bookings: []model.Booking{
+			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "Europe/Paris", EventType: model.Class}, Payment: model.Payment{Credits: 2}},
+			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "America/New_York", EventType: model.Class}, Payment: model.Payment{Credits: 1}},
 		}}
 		pass := id.New[id.CustomerPass]()
 		if got, err := NewPassClient(conn, source).Redeem(t.Context(), company, bought, pass); err != nil || got != pass {

@@ -11,6 +11,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -41,19 +42,19 @@ func (w *world) compare(repair bool) (found map[string]string, checked int64) {
 func TestCompareCustomers(t *testing.T) {
 	w := newWorld(t)
 	same, behind, ahead, deleted, gone := w.customer(w.company, "Ada"), w.customer(w.company, "Bea"), w.customer(w.company, "Cleo"), w.customer(w.company, "Dora"), w.customer(w.company, "Eve")
-	w.companies.add(companyRecord{Company: Company{ID: w.company, Timezone: "Europe/London", Currency: "GBP"}, version: 1})
+	w.companies.add(tenancy.Company{ID: w.company, Timezone: "Europe/London", Currency: "GBP", Version: 1})
 	other := id.New[id.Company]()
 	elsewhere := w.customer(other, "Fay")
 	change := func(customer id.Customer, version int64, first string, deletedAt time.Time) {
 		r := w.customers.known[customer]
-		r.version, r.FirstName, r.deletedAt = version, first, deletedAt
+		r.Version, r.FirstName, r.DeletedAt = version, first, deletedAt
 		w.customers.known[customer] = r
 	}
 	change(ahead, 4, "Cleo", time.Time{})
-	if _, err := w.server.meet(t.Context(), w.company, []id.Customer{same, behind, ahead, deleted, gone}, nil); err != nil {
+	if _, err := w.server.fetchCustomers(t.Context(), w.company, []id.Customer{same, behind, ahead, deleted, gone}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.server.meet(t.Context(), other, []id.Customer{elsewhere}, nil); err != nil {
+	if _, err := w.server.fetchCustomers(t.Context(), other, []id.Customer{elsewhere}, nil); err != nil {
 		t.Fatal(err)
 	}
 	change(behind, 5, "Beatrix", time.Time{})

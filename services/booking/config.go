@@ -1,6 +1,8 @@
 package booking
 
-import "reservation.dev/platform/service"
+import (
+	"reservation.dev/platform/service"
+)
 
 // Config holds the settings of the booking service.
 type Config struct {

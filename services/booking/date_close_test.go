@@ -15,6 +15,8 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/service"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // passed moves a date into the past, as time does.
@@ -30,7 +32,7 @@ func TestCancelEventDate(t *testing.T) {
 		return w.events.CancelEventDate(ctx, &bookingv1.CancelEventDateRequest{Id: date, Reason: "Ill"})
 	}
 	t.Run("a date is cancelled with all its bookings, one event each, and no other date (invariants 1, 4, 13)", func(t *testing.T) {
-		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, ptr[int32](700)), newDate(2*time.Hour, nil)}})
+		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, new(int32(700))), newDate(2*time.Hour, nil)}})
 		first, second := e.GetDates()[0].GetId(), e.GetDates()[1].GetId()
 		together(8, func(int) {
 			for range 75 {
@@ -72,9 +74,9 @@ func TestCancelEventDate(t *testing.T) {
 			t.Errorf("%d dates are still closing", n)
 		}
 		_, err = w.book(w.ctx, ann, e, 1)
-		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 		_, err = w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: first, Unlimited: true}})
-		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 
 		again, err := cancel(w.ctx, first)
 		if err != nil || again.GetCancelledBookings() != 0 || !proto.Equal(again.GetDate(), resp.GetDate()) || w.published(subjectDateCancelled) != 1 {
@@ -106,7 +108,7 @@ func TestCancelEventDate(t *testing.T) {
 		}
 		date := idOf[id.EventDate](t, e.GetDates()[0].GetId())
 		// The first commit, and no other.
-		w.exec(closeDateSQL, w.company, date)
+		w.exec(store.CloseDateSQL, w.company, date)
 		before := w.published(subjectBookingCancelled)
 		together(6, func(int) {
 			if err := w.server.finishClosings(t.Context()); err != nil {
@@ -127,7 +129,7 @@ func TestCancelEventDate(t *testing.T) {
 	t.Run("the job runs until it is told to end", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		w.mustBook(w.ctx, ann, e, 1)
-		w.exec(closeDateSQL, w.company, idOf[id.EventDate](t, e.GetDates()[0].GetId()))
+		w.exec(store.CloseDateSQL, w.company, idOf[id.EventDate](t, e.GetDates()[0].GetId()))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- w.server.FinishClosings(ctx, service.NewJobs(testkit.Log(t))) }()
@@ -204,7 +206,7 @@ func TestCancelAndDeleteEvent(t *testing.T) {
 		if err != nil || again.GetCancelledBookings() != 0 || !proto.Equal(again.GetEvent(), read) || w.published(subjectEventCancelled) != 1 {
 			t.Errorf("the repeat answers %v, %v", again, err)
 		}
-		same, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("Yoga"), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
+		same, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("Yoga"), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
 		if err != nil || !proto.Equal(same.GetEvent(), read) {
 			t.Errorf("an update that changes nothing answers %v, %v", same, err)
 		}
@@ -216,22 +218,22 @@ func TestCancelAndDeleteEvent(t *testing.T) {
 		}
 		for _, req := range []*bookingv1.UpdateEventRequest{
 			{Type: bookingv1.EventType_EVENT_TYPE_WORKSHOP}, {Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED}, {Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT},
-			{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), Capacity: ptr[int32](9)}}},
-			{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: ptr[int32](9)}}},
-			{Dates: []*bookingv1.EventDateChange{{LocalStart: ptr("2030-01-01T09:00:00"), DurationMinutes: ptr[int32](1)}}},
-			{PricingOptions: []*bookingv1.PricingOptionChange{{Name: ptr("x"), Price: ptr[int64](1)}}},
+			{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), Capacity: new(int32(9))}}},
+			{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: new(int32(9))}}},
+			{Dates: []*bookingv1.EventDateChange{{LocalStart: new("2030-01-01T09:00:00"), DurationMinutes: new(int32(1))}}},
+			{PricingOptions: []*bookingv1.PricingOptionChange{{Name: new("x"), Price: new(int64(1))}}},
 		} {
 			req.Id = e.GetId()
 			_, err := w.events.UpdateEvent(w.ctx, req)
-			wantFault(t, err, fault.Refused, ReasonEventCancelled)
+			wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 		}
-		_, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), Capacity: ptr[int32](9)}})
-		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+		_, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), Capacity: new(int32(9))}})
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
 	t.Run("an update with the status cancels as well, other changes included", func(t *testing.T) {
 		e := three()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
-			Id: e.GetId(), Title: ptr("Off"), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED, Timezone: ptr("Asia/Tokyo"),
+			Id: e.GetId(), Title: new("Off"), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED, Timezone: new("Asia/Tokyo"),
 		})
 		if got.GetTitle() != "Off" || got.GetVersion() != 2 || !slices.Equal(booked(got), []int32{2, 0, 0}) || got.GetDates()[2].GetTimezone() != "Asia/Tokyo" {
 			t.Errorf("got %v", got)
@@ -244,7 +246,7 @@ func TestCancelAndDeleteEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantFault(t, remove(e), fault.Refused, ReasonHasRegistrations)
+		wantFault(t, remove(e), fault.Refused, model.ReasonHasRegistrations)
 		if _, err := w.events.CancelEvent(w.ctx, &bookingv1.CancelEventRequest{Id: e.GetId()}); err != nil {
 			t.Fatal(err)
 		}
@@ -349,7 +351,7 @@ func TestDatesWithoutBookingsAreNotEmptied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.exec(closeDatesSQL, w.company, idOf[id.Event](t, e.GetId()), time.Now())
+	w.exec(store.CloseDatesSQL, w.company, idOf[id.Event](t, e.GetId()), time.Now())
 	if n := one[int64](w, `select count(*) from event_dates where closing`); n != 1 {
 		t.Errorf("%d dates are to be emptied, not the one with a booking", n)
 	}

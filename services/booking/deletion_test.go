@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/booking/store"
 )
 
 // deletes marks a customer as deleted in the customer service. The copy does not
@@ -20,7 +21,7 @@ func (f *fakeCustomers) deletes(customer id.Customer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.known[customer]
-	c.version, c.deletedAt = c.version+1, time.Now()
+	c.Version, c.DeletedAt = c.Version+1, time.Now()
 	f.known[customer] = c
 }
 
@@ -53,7 +54,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 			}
 			_, err := w.book(w.ctx, c, e, 1)
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
-			_, err = w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c.String(), PageSize: ptr[int32](10)})
+			_, err = w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c.String(), PageSize: new(int32(10))})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
 	})
@@ -221,7 +222,7 @@ func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			c, e := w.customer(w.company, "Ann"), w.event(w.ctx, ptr[int32](2))
+			c, e := w.customer(w.company, "Ann"), w.event(w.ctx, new(int32(2)))
 			w.mustBook(w.ctx, c, w.event(w.ctx, nil), 1) // now the copy has her
 			act := begin(w, c, e)
 			release, acted, confirmed := w.lockDate(e), make(chan error, 1), make(chan error, 1)
@@ -261,7 +262,7 @@ func (w *world) lockDate(e *bookingv1.Event) (release func()) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			_, err := tx.Exec(ctx, lockDatesAloneSQL, w.company, []id.EventDate{date})
+			_, err := tx.Exec(ctx, store.LockDatesAloneSQL, w.company, []id.EventDate{date})
 			close(locked)
 			<-done
 			return err
@@ -288,7 +289,7 @@ func (w *world) fenced() <-chan struct{} {
 	waits := make(chan struct{})
 	go func() {
 		for w.t.Context().Err() == nil {
-			n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), waitingSQL, fenceSQL)
+			n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), waitingSQL, store.FenceSQL)
 			if err == nil && n > 0 {
 				close(waits)
 				return
@@ -305,7 +306,7 @@ func (w *world) fenced() <-chan struct{} {
 func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1, 15 and 22
 	w := newWorld(t)
 	processes := []*world{w, w.process()}
-	e := w.passEvent(ptr[int32](100000), time.Hour, nil)
+	e := w.passEvent(new(int32(100000)), time.Hour, nil)
 	const customers, callers = 12, 6
 	type belongings struct {
 		Confirmed, Held, Waiting int64

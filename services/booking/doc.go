@@ -4,14 +4,14 @@
 // A purchase is one decision. The dates it names are locked, the rules are asked
 // in memory, and the spaces, the transaction, its bookings and their events are
 // one commit. Purchases of one date that arrive while another is being committed
-// share the next commit, up to 64 of them (desk.go).
+// share the next commit, up to 64 of them (package commitqueue).
 //
 //	                 ┌───────── cancel ─────────▶ is_cancelled, spaces freed ─┐
 //	create ──▶ confirmed                                                     ├─ either, both or
 //	                 └───────── refund ─────────▶ is_refunded ────────────────┘  none; never back
 //
 // What has places before it is confirmed is in no list. A purchase by pass is
-// pending while its credits are taken (redemption.go); what is not confirmed in
+// pending while its credits are taken (pass_payment.go); what is not confirmed in
 // time gives its places back (release.go).
 //
 //	pay by pass ──▶ pending ── credits taken ──▶ confirmed
@@ -21,11 +21,14 @@
 //	           └──── time is up, or by hand ──▶ released
 //
 // Who finds a date full can wait for it; what becomes free is offered to, or booked
-// for, those who wait (waitlist.go).
+// for, those who wait (waitlist_promotion.go).
 //
 // Names come from a copy of the customers which customer.* events keep; a
 // customer met for the first time is fetched from the customer service. So
 // reads, and purchases by known customers, need no other service.
+//
+// Types and decisions are in package model, SQL is in package store, and package convert
+// reads and writes the messages. This package has the RPCs, the events and the jobs.
 //
 // # Invariants
 //

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
@@ -28,8 +29,9 @@ func TestErasure(t *testing.T) { // invariant 21
 	e := privacy.Erasure{Company: w.company, Customer: gone, At: time.Now(), Left: &customerv1.CustomerSnapshot{
 		Id: gone.String(), FirstName: "Erased", LastName: "customer", Email: "erased@customer.invalid", Version: 1000,
 	}}
+	participant := NewParticipant(w.db, nil, testkit.Log(t))
 	for range 2 { // it can be repeated
-		if err := w.server.store.erase(t.Context(), e); err != nil {
+		if err := participant.Erase(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,7 +60,7 @@ func TestErasure(t *testing.T) { // invariant 21
 		}
 	})
 	t.Run("everything of the customer's is known, and nothing of another's", func(t *testing.T) {
-		names, err := w.server.store.belongings(t.Context(), e)
+		names, err := participant.Names(t.Context(), e)
 		if err != nil || len(names) != 2 || names[0] != bought[0].GetId() || names[1] != bought[0].GetBookings()[0].GetId() {
 			t.Errorf("got %v, %v", names, err)
 		}

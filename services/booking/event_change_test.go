@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 func (w *world) getEvent(which string) *bookingv1.Event {
@@ -56,8 +57,8 @@ func TestCreateEventInWallTime(t *testing.T) {
 	})
 	t.Run("a rule makes the dates after the model of one, and is kept (invariant 12)", func(t *testing.T) {
 		made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
-			Title: "Yoga", Timezone: "Europe/London", FreeCancellationMinutes: ptr[int32](90),
-			Dates: []*bookingv1.NewEventDate{{DurationMinutes: 45, Capacity: ptr[int32](8)}},
+			Title: "Yoga", Timezone: "Europe/London", FreeCancellationMinutes: new(int32(90)),
+			Dates: []*bookingv1.NewEventDate{{DurationMinutes: 45, Capacity: new(int32(8))}},
 			Recurrence: &bookingv1.Recurrence{
 				Rule: "freq=weekly;byday=sa,su;count=4", LocalStart: "2027-03-27T09:30", Exceptions: []string{"2027-04-03"},
 			},
@@ -109,8 +110,8 @@ func TestCreateEventInWallTime(t *testing.T) {
 		"an empty rule": {"recurrence.rule", "required", func(r *bookingv1.CreateEventRequest) {
 			r.Recurrence = &bookingv1.Recurrence{LocalStart: "2027-01-01T09:00:00"}
 		}},
-		"free cancellation beyond a year":   {"free_cancellation_minutes", "range", func(r *bookingv1.CreateEventRequest) { r.FreeCancellationMinutes = ptr[int32](525_601) }},
-		"free cancellation after the start": {"free_cancellation_minutes", "range", func(r *bookingv1.CreateEventRequest) { r.FreeCancellationMinutes = ptr[int32](-1) }},
+		"free cancellation beyond a year":   {"free_cancellation_minutes", "range", func(r *bookingv1.CreateEventRequest) { r.FreeCancellationMinutes = new(int32(525_601)) }},
+		"free cancellation after the start": {"free_cancellation_minutes", "range", func(r *bookingv1.CreateEventRequest) { r.FreeCancellationMinutes = new(int32(-1)) }},
 	} {
 		t.Run(behaviour+" is refused", func(t *testing.T) {
 			req := &bookingv1.CreateEventRequest{Title: "Yoga", Timezone: "Europe/London", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}}
@@ -134,10 +135,10 @@ func TestUpdateEvent(t *testing.T) {
 	w := newWorld(t)
 	two := func() *bookingv1.Event {
 		return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
-			Title: "Yoga", Description: "Mats", Location: "Hall", FreeCancellationMinutes: ptr[int32](60), Timezone: "Europe/London",
-			Dates: []*bookingv1.NewEventDate{{LocalStart: "2027-01-04T09:00:00", DurationMinutes: 60, Capacity: ptr[int32](3)}, {LocalStart: "2027-01-05T09:00:00", DurationMinutes: 60}},
+			Title: "Yoga", Description: "Mats", Location: "Hall", FreeCancellationMinutes: new(int32(60)), Timezone: "Europe/London",
+			Dates: []*bookingv1.NewEventDate{{LocalStart: "2027-01-04T09:00:00", DurationMinutes: 60, Capacity: new(int32(3))}, {LocalStart: "2027-01-05T09:00:00", DurationMinutes: 60}},
 			PricingOptions: []*bookingv1.NewPricingOption{
-				{Name: "Adult", Price: 1200, Credits: ptr[int32](2)}, {Name: "Child", Price: 600},
+				{Name: "Adult", Price: 1200, Credits: new(int32(2))}, {Name: "Child", Price: 600},
 			},
 		})
 	}
@@ -145,13 +146,13 @@ func TestUpdateEvent(t *testing.T) {
 		e := two()
 		before := w.published(subjectEventUpdated)
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
-			Id: e.GetId(), Title: ptr(" Pilates "), Type: bookingv1.EventType_EVENT_TYPE_COURSE, ExpectedVersion: ptr[int64](1),
+			Id: e.GetId(), Title: new(" Pilates "), Type: bookingv1.EventType_EVENT_TYPE_COURSE, ExpectedVersion: new(int64(1)),
 			Dates: []*bookingv1.EventDateChange{
-				{Id: e.GetDates()[0].GetId(), LocalStart: ptr("2027-07-04T09:00:00"), Capacity: ptr[int32](5)},
-				{StartsAt: timestamppb.New(time.Date(2027, 1, 6, 9, 0, 0, 0, time.UTC)), DurationMinutes: ptr[int32](30)},
+				{Id: e.GetDates()[0].GetId(), LocalStart: new("2027-07-04T09:00:00"), Capacity: new(int32(5))},
+				{StartsAt: timestamppb.New(time.Date(2027, 1, 6, 9, 0, 0, 0, time.UTC)), DurationMinutes: new(int32(30))},
 			},
 			PricingOptions: []*bookingv1.PricingOptionChange{
-				{Id: e.GetPricingOptions()[0].GetId(), Price: ptr[int64](1500), NoCredits: true}, {Name: ptr("Senior"), Price: ptr[int64](900)},
+				{Id: e.GetPricingOptions()[0].GetId(), Price: new(int64(1500)), NoCredits: true}, {Name: new("Senior"), Price: new(int64(900))},
 			},
 		})
 		if got.GetTitle() != "Pilates" || got.GetDescription() != "Mats" || got.GetLocation() != "Hall" || got.GetVersion() != 2 ||
@@ -175,24 +176,24 @@ func TestUpdateEvent(t *testing.T) {
 		e := two()
 		before := one[int64](w, `select count(*) from outbox`)
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
-			Id: e.GetId(), Title: ptr("Yoga"), Status: e.GetStatus(), Timezone: ptr("Europe/London"), FreeCancellationMinutes: ptr[int32](60),
-			Dates:          []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), StartsAt: e.GetDates()[0].GetStartsAt(), Capacity: ptr[int32](3)}, {Id: e.GetDates()[1].GetId(), Unlimited: true}},
-			PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Name: ptr("Adult"), Price: ptr[int64](1200)}},
+			Id: e.GetId(), Title: new("Yoga"), Status: e.GetStatus(), Timezone: new("Europe/London"), FreeCancellationMinutes: new(int32(60)),
+			Dates:          []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), StartsAt: e.GetDates()[0].GetStartsAt(), Capacity: new(int32(3))}, {Id: e.GetDates()[1].GetId(), Unlimited: true}},
+			PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Name: new("Adult"), Price: new(int64(1200))}},
 		})
 		if !proto.Equal(got, e) || one[int64](w, `select count(*) from outbox`) != before {
 			t.Errorf("got %v\nwas %v", got, e)
 		}
 	})
 	t.Run("texts can be emptied, and the policy taken away", func(t *testing.T) {
-		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: two().GetId(), Description: ptr(""), Location: ptr(""), FreeCancellationMinutes: ptr[int32](-1)})
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: two().GetId(), Description: new(""), Location: new(""), FreeCancellationMinutes: new(int32(-1))})
 		if got.GetDescription() != "" || got.GetLocation() != "" || got.FreeCancellationMinutes != nil || got.GetTitle() != "Yoga" {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("another zone shows the dates otherwise and leaves their instants", func(t *testing.T) {
 		e := two()
-		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Timezone: ptr("Asia/Tokyo"), Dates: []*bookingv1.EventDateChange{
-			{LocalStart: ptr("2027-02-01T09:00:00"), DurationMinutes: ptr[int32](10)},
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Timezone: new("Asia/Tokyo"), Dates: []*bookingv1.EventDateChange{
+			{LocalStart: new("2027-02-01T09:00:00"), DurationMinutes: new(int32(10))},
 		}})
 		if s := starts(got.GetDates()); !slices.Equal(s, append(starts(e.GetDates()), "2027-02-01T00:00")) {
 			t.Errorf("got %v", s)
@@ -209,14 +210,14 @@ func TestUpdateEvent(t *testing.T) {
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id:             e.GetId(),
 			Dates:          []*bookingv1.EventDateChange{{Id: d[0].GetId(), StartsAt: d[1].GetStartsAt()}, {Id: d[1].GetId(), StartsAt: d[0].GetStartsAt()}},
-			PricingOptions: []*bookingv1.PricingOptionChange{{Id: o[0].GetId(), Name: ptr("Child")}, {Id: o[1].GetId(), Name: ptr("Adult")}},
+			PricingOptions: []*bookingv1.PricingOptionChange{{Id: o[0].GetId(), Name: new("Child")}, {Id: o[1].GetId(), Name: new("Adult")}},
 		})
 		if got.GetDates()[0].GetId() != d[1].GetId() || got.GetPricingOptions()[0].GetName() != "Child" {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("the only date is changed without its name", func(t *testing.T) {
-		e := w.event(w.ctx, ptr[int32](3))
+		e := w.event(w.ctx, new(int32(3)))
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Id: "whatever", Unlimited: true}})
 		if got.GetDates()[0].Capacity != nil || got.GetDates()[0].GetDurationMinutes() != 60 {
 			t.Errorf("got %v", got.GetDates())
@@ -224,28 +225,28 @@ func TestUpdateEvent(t *testing.T) {
 	})
 	t.Run("a draft cannot be booked until it is published, nor become one again when it is", func(t *testing.T) {
 		ann := w.customer(w.company, "ann")
-		e := w.event(w.ctx, ptr[int32](3))
+		e := w.event(w.ctx, new(int32(3)))
 		w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT})
 		_, err := w.book(w.ctx, ann, e, 1)
-		wantFault(t, err, fault.Refused, ReasonEventNotPublished)
+		wantFault(t, err, fault.Refused, model.ReasonEventNotPublished)
 		w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED})
 		w.mustBook(w.ctx, ann, e, 1)
 		_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT})
-		wantFault(t, err, fault.Refused, ReasonHasRegistrations)
+		wantFault(t, err, fault.Refused, model.ReasonHasRegistrations)
 	})
 	t.Run("a draft that was cancelled is cancelled, not waiting to be published", func(t *testing.T) {
-		e := w.event(w.ctx, ptr[int32](3))
+		e := w.event(w.ctx, new(int32(3)))
 		for _, status := range []bookingv1.EventStatus{bookingv1.EventStatus_EVENT_STATUS_DRAFT, bookingv1.EventStatus_EVENT_STATUS_CANCELLED} {
 			w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: status})
 		}
 		_, err := w.book(w.ctx, w.customer(w.company, "ann"), e, 1)
-		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
 	t.Run("a stale version changes nothing", func(t *testing.T) {
 		e := two()
-		_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("x"), ExpectedVersion: ptr[int64](2)})
+		_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("x"), ExpectedVersion: new(int64(2))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
-		_, err = w.events.DeleteEvent(w.ctx, &bookingv1.DeleteEventRequest{Id: e.GetId(), ExpectedVersion: ptr[int64](2)})
+		_, err = w.events.DeleteEvent(w.ctx, &bookingv1.DeleteEventRequest{Id: e.GetId(), ExpectedVersion: new(int64(2))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
 		if got := w.getEvent(e.GetId()); !proto.Equal(got, e) {
 			t.Errorf("got %v", got)
@@ -255,7 +256,7 @@ func TestUpdateEvent(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		ann := w.customer(w.company, "ann")
 		made := w.mustBook(w.ctx, ann, e, 1)
-		w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Price: ptr[int64](9900)}}})
+		w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Price: new(int64(9900))}}})
 		read, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
 		if err != nil || read.GetTransaction().GetBookings()[0].GetCard().GetGross() != 1200 {
 			t.Errorf("got %v, %v", read, err)
@@ -264,7 +265,7 @@ func TestUpdateEvent(t *testing.T) {
 	t.Run("a change repeated under its key is made once", func(t *testing.T) {
 		e := two()
 		ctx := withKey(w.ctx, "update-1")
-		req := &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{LocalStart: ptr("2027-03-01T09:00:00"), DurationMinutes: ptr[int32](10)}}}
+		req := &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{LocalStart: new("2027-03-01T09:00:00"), DurationMinutes: new(int32(10))}}}
 		for range 2 {
 			if got, err := w.events.UpdateEvent(ctx, req); err != nil || got.GetEvent().GetVersion() != 2 || len(got.GetEvent().GetDates()) != 3 {
 				t.Errorf("got %v, %v", got, err)
@@ -278,7 +279,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 	ann := w.customer(w.company, "ann")
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 		Title: "Yoga", Timezone: "Europe/London",
-		Dates:          []*bookingv1.NewEventDate{newDate(time.Hour, ptr[int32](5)), newDate(2*time.Hour, nil)},
+		Dates:          []*bookingv1.NewEventDate{newDate(time.Hour, new(int32(5))), newDate(2*time.Hour, nil)},
 		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult"}, {Name: "Child"}},
 	})
 	other := w.event(w.ctx, nil)
@@ -301,38 +302,38 @@ func TestUpdateEventRefusals(t *testing.T) {
 		behaviour, field, rule string
 		req                    *bookingv1.UpdateEventRequest
 	}{
-		{"no title", "title", "required", &bookingv1.UpdateEventRequest{Title: ptr(" ")}},
-		{"a long description", "description", "max_length", &bookingv1.UpdateEventRequest{Description: ptr(strings.Repeat("a", 10_001))}},
+		{"no title", "title", "required", &bookingv1.UpdateEventRequest{Title: new(" ")}},
+		{"a long description", "description", "max_length", &bookingv1.UpdateEventRequest{Description: new(strings.Repeat("a", 10_001))}},
 		{"an unknown type", "type", "enum", &bookingv1.UpdateEventRequest{Type: 99}},
 		{"an unknown status", "status", "enum", &bookingv1.UpdateEventRequest{Status: 99}},
-		{"an unknown zone", "timezone", "timezone", &bookingv1.UpdateEventRequest{Timezone: ptr("")}},
-		{"a policy below none", "free_cancellation_minutes", "range", &bookingv1.UpdateEventRequest{FreeCancellationMinutes: ptr[int32](-2)}},
-		{"a policy beyond a year", "free_cancellation_minutes", "range", &bookingv1.UpdateEventRequest{FreeCancellationMinutes: ptr[int32](525_601)}},
-		{"a capacity below what is booked (invariant 1)", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: ptr[int32](2)})},
-		{"a negative capacity", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: second.GetId(), Capacity: ptr[int32](-1)})},
-		{"a capacity of both kinds", "dates[0].unlimited", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: ptr[int32](9), Unlimited: true})},
-		{"a date to add without start", "dates[0].starts_at", "required", date(&bookingv1.EventDateChange{DurationMinutes: ptr[int32](1)})},
-		{"a date to add of no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{LocalStart: ptr("2027-01-01T09:00:00"), DurationMinutes: ptr[int32](0)})},
-		{"no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{Id: first.GetId(), DurationMinutes: ptr[int32](0)})},
+		{"an unknown zone", "timezone", "timezone", &bookingv1.UpdateEventRequest{Timezone: new("")}},
+		{"a policy below none", "free_cancellation_minutes", "range", &bookingv1.UpdateEventRequest{FreeCancellationMinutes: new(int32(-2))}},
+		{"a policy beyond a year", "free_cancellation_minutes", "range", &bookingv1.UpdateEventRequest{FreeCancellationMinutes: new(int32(525_601))}},
+		{"a capacity below what is booked (invariant 1)", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: new(int32(2))})},
+		{"a negative capacity", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: second.GetId(), Capacity: new(int32(-1))})},
+		{"a capacity of both kinds", "dates[0].unlimited", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: new(int32(9)), Unlimited: true})},
+		{"a date to add without start", "dates[0].starts_at", "required", date(&bookingv1.EventDateChange{DurationMinutes: new(int32(1))})},
+		{"a date to add of no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{LocalStart: new("2027-01-01T09:00:00"), DurationMinutes: new(int32(0))})},
+		{"no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{Id: first.GetId(), DurationMinutes: new(int32(0))})},
 		{"a start within a second", "dates[0].starts_at", "precision", date(&bookingv1.EventDateChange{Id: first.GetId(), StartsAt: &timestamppb.Timestamp{Nanos: 1}})},
-		{"a start that is no time", "dates[0].local_start", "format", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: ptr("9:00")})},
-		{"two starts", "dates[0].local_start", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: ptr("2027-01-01T09:00:00"), StartsAt: first.GetStartsAt()})},
+		{"a start that is no time", "dates[0].local_start", "format", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: new("9:00")})},
+		{"two starts", "dates[0].local_start", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: new("2027-01-01T09:00:00"), StartsAt: first.GetStartsAt()})},
 		{"a start of another date", "dates[0].starts_at", "unique", date(&bookingv1.EventDateChange{Id: first.GetId(), StartsAt: second.GetStartsAt()})},
-		{"a date to add at a start that is taken", "dates[0].starts_at", "unique", date(&bookingv1.EventDateChange{DurationMinutes: ptr[int32](1), StartsAt: second.GetStartsAt()})},
+		{"a date to add at a start that is taken", "dates[0].starts_at", "unique", date(&bookingv1.EventDateChange{DurationMinutes: new(int32(1)), StartsAt: second.GetStartsAt()})},
 		{"a date changed twice", "dates[1].id", "unique", &bookingv1.UpdateEventRequest{Dates: []*bookingv1.EventDateChange{{Id: first.GetId()}, {Id: first.GetId()}}}},
 		{"too many dates", "dates", "max_items", &bookingv1.UpdateEventRequest{Dates: make([]*bookingv1.EventDateChange, 1001)}},
 		{"a start of an event with two dates", "only_date.starts_at", "ambiguous", &bookingv1.UpdateEventRequest{OnlyDate: &bookingv1.EventDateChange{StartsAt: &timestamppb.Timestamp{Seconds: 4_000_000_000}}}},
-		{"an end of an event with two dates", "only_date.local_end", "ambiguous", &bookingv1.UpdateEventRequest{OnlyDate: &bookingv1.EventDateChange{LocalEnd: ptr("2027-01-01T09:00:00")}}},
-		{"an empty currency", "pricing_options[0].currency", "enum", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Currency: ptr("")})},
+		{"an end of an event with two dates", "only_date.local_end", "ambiguous", &bookingv1.UpdateEventRequest{OnlyDate: &bookingv1.EventDateChange{LocalEnd: new("2027-01-01T09:00:00")}}},
+		{"an empty currency", "pricing_options[0].currency", "enum", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Currency: new("")})},
 		{"a recurrence of an event without one", "recurrence", "immutable", &bookingv1.UpdateEventRequest{Recurrence: &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=2"}}},
-		{"an option to add without name", "pricing_options[0].name", "required", option(&bookingv1.PricingOptionChange{Price: ptr[int64](1)})},
-		{"an option to add without price", "pricing_options[0].price", "required", option(&bookingv1.PricingOptionChange{Name: ptr("New")})},
-		{"an option with the name of another", "pricing_options[0].name", "unique", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Name: ptr(" Child")})},
-		{"an option to add with the name of another", "pricing_options[0].name", "unique", option(&bookingv1.PricingOptionChange{Name: ptr("Child"), Price: ptr[int64](1)})},
-		{"a negative price", "pricing_options[0].price", "range", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Price: ptr[int64](-1)})},
-		{"another currency", "pricing_options[0].currency", "enum", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Currency: ptr("YEN")})},
-		{"a tax of more than all", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), TaxRateBasisPoints: ptr[int32](10_001)})},
-		{"credits of both kinds", "pricing_options[0].no_credits", "exclusive", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Credits: ptr[int32](1), NoCredits: true})},
+		{"an option to add without name", "pricing_options[0].name", "required", option(&bookingv1.PricingOptionChange{Price: new(int64(1))})},
+		{"an option to add without price", "pricing_options[0].price", "required", option(&bookingv1.PricingOptionChange{Name: new("New")})},
+		{"an option with the name of another", "pricing_options[0].name", "unique", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Name: new(" Child")})},
+		{"an option to add with the name of another", "pricing_options[0].name", "unique", option(&bookingv1.PricingOptionChange{Name: new("Child"), Price: new(int64(1))})},
+		{"a negative price", "pricing_options[0].price", "range", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Price: new(int64(-1))})},
+		{"another currency", "pricing_options[0].currency", "enum", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Currency: new("YEN")})},
+		{"a tax of more than all", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), TaxRateBasisPoints: new(int32(10_001))})},
+		{"credits of both kinds", "pricing_options[0].no_credits", "exclusive", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Credits: new(int32(1)), NoCredits: true})},
 		{"an option changed twice", "pricing_options[1].id", "unique", option(&bookingv1.PricingOptionChange{Id: child.GetId()}, &bookingv1.PricingOptionChange{Id: child.GetId()})},
 		{"too many options", "pricing_options", "max_items", option(make([]*bookingv1.PricingOptionChange, 51)...)},
 	}
@@ -346,7 +347,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 	t.Run("more options than an event may have are refused, whatever was there", func(t *testing.T) {
 		req := &bookingv1.UpdateEventRequest{Id: e.GetId()}
 		for i := range 49 {
-			req.PricingOptions = append(req.PricingOptions, &bookingv1.PricingOptionChange{Name: ptr(strings.Repeat("n", i+1)), Price: ptr[int64](1)})
+			req.PricingOptions = append(req.PricingOptions, &bookingv1.PricingOptionChange{Name: new(strings.Repeat("n", i+1)), Price: new(int64(1))})
 		}
 		_, err := w.events.UpdateEvent(w.ctx, req)
 		wantField(t, err, "pricing_options", "max_items")
@@ -358,7 +359,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 		"a malformed option":           option(&bookingv1.PricingOptionChange{Id: "po-x"}),
 		"a date that never was":        date(&bookingv1.EventDateChange{Id: id.New[id.EventDate]().String()}),
 		"an option that never was":     option(&bookingv1.PricingOptionChange{Id: id.New[id.PricingOption]().String()}),
-		"an event that does not exist": {Id: id.New[id.Event]().String(), Title: ptr("x")},
+		"an event that does not exist": {Id: id.New[id.Event]().String(), Title: new("x")},
 	} {
 		t.Run(behaviour+" is not found", func(t *testing.T) {
 			if req.Id == "" {
@@ -385,11 +386,11 @@ func TestUpdateEventDate(t *testing.T) {
 		return resp.GetDate(), err
 	}
 	t.Run("a date moves, and its bookings with it", func(t *testing.T) {
-		e := w.event(w.ctx, ptr[int32](3))
+		e := w.event(w.ctx, new(int32(3)))
 		ann := w.customer(w.company, "ann")
 		made := w.mustBook(w.ctx, ann, e, 2)
 		d, err := update(w.ctx, &bookingv1.EventDateChange{
-			Id: e.GetDates()[0].GetId(), LocalStart: ptr("2027-07-01T09:00:00"), DurationMinutes: ptr[int32](15), Capacity: ptr[int32](2),
+			Id: e.GetDates()[0].GetId(), LocalStart: new("2027-07-01T09:00:00"), DurationMinutes: new(int32(15)), Capacity: new(int32(2)),
 		})
 		if err != nil || d.GetBooked() != 2 || d.GetCapacity() != 2 || d.GetDurationMinutes() != 15 {
 			t.Fatalf("got %v, %v", d, err)
@@ -404,24 +405,24 @@ func TestUpdateEventDate(t *testing.T) {
 		}
 	})
 	t.Run("what changes nothing raises no version", func(t *testing.T) {
-		e := w.event(w.ctx, ptr[int32](3))
-		if _, err := update(w.ctx, &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), Capacity: ptr[int32](3)}); err != nil {
+		e := w.event(w.ctx, new(int32(3)))
+		if _, err := update(w.ctx, &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), Capacity: new(int32(3))}); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.getEvent(e.GetId()); !proto.Equal(got, e) {
 			t.Errorf("got %v", got)
 		}
 	})
-	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, ptr[int32](4)), newDate(2*time.Hour, nil)}})
+	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, new(int32(4))), newDate(2*time.Hour, nil)}})
 	w.mustBook(w.ctx, w.customer(w.company, "ann"), e, 3)
 	first, second := e.GetDates()[0].GetId(), e.GetDates()[1]
 	for behaviour, tt := range map[string]struct {
 		field, rule string
 		change      *bookingv1.EventDateChange
 	}{
-		"a capacity below what is booked (invariant 1)": {"date.capacity", "min", &bookingv1.EventDateChange{Id: first, Capacity: ptr[int32](2)}},
+		"a capacity below what is booked (invariant 1)": {"date.capacity", "min", &bookingv1.EventDateChange{Id: first, Capacity: new(int32(2))}},
 		"a start that is taken":                         {"date.starts_at", "unique", &bookingv1.EventDateChange{Id: first, StartsAt: second.GetStartsAt()}},
-		"no duration":                                   {"date.duration_minutes", "range", &bookingv1.EventDateChange{Id: first, DurationMinutes: ptr[int32](0)}},
+		"no duration":                                   {"date.duration_minutes", "range", &bookingv1.EventDateChange{Id: first, DurationMinutes: new(int32(0))}},
 	} {
 		t.Run(behaviour+" is refused", func(t *testing.T) {
 			_, err := update(w.ctx, tt.change)

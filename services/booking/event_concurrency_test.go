@@ -8,6 +8,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // process is another process of the service on the same database.
@@ -24,7 +25,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 		w := newWorld(t)
 		processes := []*world{w, w.process()}
 		ann := w.customer(w.company, "ann")
-		e := w.event(w.ctx, ptr[int32](10))
+		e := w.event(w.ctx, new(int32(10)))
 		w.mustBook(w.ctx, ann, e, 1)
 		var granted, full, grown, shrunk, refused atomic.Int64
 		together(240, func(i int) {
@@ -52,7 +53,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 			}
 			made, err := p.book(p.ctx, ann, e, int32(1+i%3))
 			switch {
-			case refusedFor(err, ReasonEventFull):
+			case refusedFor(err, model.ReasonEventFull):
 				full.Add(1)
 				return
 			case err != nil:
@@ -100,14 +101,14 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 		}
 		var ended, kept atomic.Int64
 		together(32, func(round int) {
-			e := w.event(w.ctx, ptr[int32](1000))
+			e := w.event(w.ctx, new(int32(1000)))
 			together(9, func(i int) {
 				p := processes[i%2]
 				if i == 4 {
 					switch err := ends[round%len(ends)](p, e); {
 					case err == nil:
 						ended.Add(1)
-					case refusedFor(err, ReasonHasRegistrations):
+					case refusedFor(err, model.ReasonHasRegistrations):
 						kept.Add(1)
 					default:
 						t.Error(err)
@@ -115,7 +116,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 					return
 				}
 				_, err := p.book(p.ctx, ann, e, 1)
-				if err != nil && !refusedFor(err, ReasonEventCancelled) && !refusedFor(err, ReasonEventNotPublished) && !fault.Is(err, fault.NotFound) {
+				if err != nil && !refusedFor(err, model.ReasonEventCancelled) && !refusedFor(err, model.ReasonEventNotPublished) && !fault.Is(err, fault.NotFound) {
 					t.Error(err)
 				}
 			})
@@ -140,7 +141,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 			if i%2 == 0 {
 				_, err = w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{d}})
 			} else {
-				_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{StartsAt: d.GetStartsAt(), DurationMinutes: ptr[int32](5)}}})
+				_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{StartsAt: d.GetStartsAt(), DurationMinutes: new(int32(5))}}})
 			}
 			if err == nil {
 				added.Add(1)
@@ -157,7 +158,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		var changed atomic.Int64
 		together(12, func(i int) {
-			_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Description: ptr(time.Duration(i + 1).String()), ExpectedVersion: ptr[int64](1)})
+			_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Description: new(time.Duration(i + 1).String()), ExpectedVersion: new(int64(1))})
 			if err == nil {
 				changed.Add(1)
 			} else if !fault.Is(err, fault.VersionMismatch) {

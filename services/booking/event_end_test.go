@@ -97,17 +97,17 @@ func TestEndOfADate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{LocalEnd: ptr("2027-10-31T06:00:00")}})
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{LocalEnd: new("2027-10-31T06:00:00")}})
 		if m := got.GetDates()[0].GetDurationMinutes(); m != 540 {
 			t.Errorf("the event's end gives %d minutes", m)
 		}
-		got = w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), LocalEnd: ptr("2027-10-31T05:00:00")}}})
+		got = w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), LocalEnd: new("2027-10-31T05:00:00")}}})
 		if m := got.GetDates()[0].GetDurationMinutes(); m != 480 {
 			t.Errorf("the date's end gives %d minutes", m)
 		}
-		_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{LocalEnd: ptr("2027-10-31T06:00:00"), DurationMinutes: ptr[int32](30)}})
+		_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{LocalEnd: new("2027-10-31T06:00:00"), DurationMinutes: new(int32(30))}})
 		wantField(t, err, "only_date.duration_minutes", "mismatch")
-		date, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), LocalEnd: ptr("2027-10-31T06:00:00")}})
+		date, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), LocalEnd: new("2027-10-31T06:00:00")}})
 		if err != nil || date.GetDate().GetDurationMinutes() != 540 {
 			t.Errorf("got %v, %v", date, err)
 		}

@@ -11,7 +11,9 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/store"
 )
 
 // walk follows a list of events from page to page.
@@ -42,7 +44,7 @@ func TestListEventsInOrder(t *testing.T) {
 	w.exec(`update events set created_at = '2026-01-01', updated_at = '2026-01-01' where id = any($1)`, []id.Event{
 		idOf[id.Event](t, made[6].GetId()), idOf[id.Event](t, made[7].GetId()), idOf[id.Event](t, made[8].GetId()),
 	})
-	w.updateEvent(&bookingv1.UpdateEventRequest{Id: made[0].GetId(), Title: ptr("Changed")})
+	w.updateEvent(&bookingv1.UpdateEventRequest{Id: made[0].GetId(), Title: new("Changed")})
 	in := func(places ...int) (ids []string) {
 		for _, n := range places {
 			ids = append(ids, made[n].GetId())
@@ -248,23 +250,23 @@ func TestListEventsWithVeryManyDates(t *testing.T) {
 	}
 	for most := 6; most < 20; most++ {
 		var got []id.Event
-		q := &eventsQuery{paging: paging{order: eventsByID, size: 5}, withDates: true, mostDates: most}
+		q := &store.EventQuery{Page: page.Page{Order: store.EventsByID(), Size: 5}, WithDates: true, MostDates: most}
 		for {
-			page, more, total, err := w.server.store.events(t.Context(), w.company, q)
-			if err != nil || total != int64(len(want)) || len(page) == 0 || len(page) > 5 {
-				t.Fatalf("got %d of %d events, %v", len(page), total, err)
+			list, more, total, err := w.server.store.Events(t.Context(), w.company, q)
+			if err != nil || total != int64(len(want)) || len(list) == 0 || len(list) > 5 {
+				t.Fatalf("got %d of %d events, %v", len(list), total, err)
 			}
-			for i := range page {
-				got = append(got, page[i].ID)
-				if n := one[int](w, `select count(*) from event_dates where event_id = $1`, page[i].ID); len(page[i].Dates) != n {
-					t.Errorf("at most %d dates: event %d has %d of %d", most, len(got), len(page[i].Dates), n)
+			for i := range list {
+				got = append(got, list[i].ID)
+				if n := one[int](w, `select count(*) from event_dates where event_id = $1`, list[i].ID); len(list[i].Dates) != n {
+					t.Errorf("at most %d dates: event %d has %d of %d", most, len(got), len(list[i].Dates), n)
 				}
 			}
 			if !more {
 				break
 			}
-			after := q.next(&page[len(page)-1])
-			q.after = &after
+			after := q.Next(&list[len(list)-1])
+			q.Page.After = &after
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("at most %d dates: got %v\nwant %v", most, got, want)

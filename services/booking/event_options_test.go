@@ -51,7 +51,7 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		_, err = w.join(&bookingv1.JoinWaitlistRequest{PricingOptionId: early}, w.customer(w.company, "X"), made)
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
-		for _, change := range []*bookingv1.PricingOptionChange{{Id: early, Ended: true}, {Id: early, Price: ptr[int64](1)}} {
+		for _, change := range []*bookingv1.PricingOptionChange{{Id: early, Ended: true}, {Id: early, Price: new(int64(1))}} {
 			_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
@@ -69,12 +69,12 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 	})
 	t.Run("its name is free at once, and new ones come after those that are left", func(t *testing.T) {
 		e := w.updateEvent(&bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{
-			{Name: ptr("Full"), Price: ptr[int64](1300)}, {Id: full, Ended: true}, {Name: ptr("Early"), Price: ptr[int64](1000)},
+			{Name: new("Full"), Price: new(int64(1300))}, {Id: full, Ended: true}, {Name: new("Early"), Price: new(int64(1000))},
 		}})
 		if got := optionNames(e); !slices.Equal(got, []string{"Full", "Early"}) || e.GetPricingOptions()[0].GetPrice() != 1300 {
 			t.Errorf("%v", e.GetPricingOptions())
 		}
-		e = w.updateEvent(&bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Name: ptr("Child"), Price: ptr[int64](500)}}})
+		e = w.updateEvent(&bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Name: new("Child"), Price: new(int64(500))}}})
 		if got := optionNames(e); !slices.Equal(got, []string{"Full", "Early", "Child"}) {
 			t.Errorf("%v", got)
 		}
@@ -85,7 +85,7 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 		for _, o := range e.GetPricingOptions() {
 			all = append(all, &bookingv1.PricingOptionChange{Id: o.GetId(), Ended: true})
 		}
-		for _, changes := range [][]*bookingv1.PricingOptionChange{all, {{Id: all[0].GetId(), Ended: true, Price: ptr[int64](1)}}, {{Ended: true}}} {
+		for _, changes := range [][]*bookingv1.PricingOptionChange{all, {{Id: all[0].GetId(), Ended: true, Price: new(int64(1))}}, {{Ended: true}}} {
 			_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: changes})
 			wantFault(t, err, fault.Invalid, fault.ReasonValidation)
 		}

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"reservation.dev/platform/eventdates"
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // shownBack is what a caller sends who has read an event: its dates, and what
@@ -20,11 +22,11 @@ func shownBack(e *bookingv1.Event, now time.Time) *bookingv1.UpdateEventRequest 
 		StartsAt: timestamppb.New(s.StartsAt), EndsAt: timestamppb.New(s.EndsAt), DurationMinutes: &s.Minutes, Unlimited: s.Capacity == nil,
 	}}
 	if s.Capacity != nil {
-		req.OnlyDate.Capacity = ptr(int32(*s.Capacity))
+		req.OnlyDate.Capacity = new(int32(*s.Capacity))
 	}
 	for _, d := range e.GetDates() {
 		req.Dates = append(req.Dates, &bookingv1.EventDateChange{
-			Id: d.GetId(), StartsAt: d.GetStartsAt(), DurationMinutes: ptr(d.GetDurationMinutes()), Capacity: d.Capacity, Unlimited: d.Capacity == nil,
+			Id: d.GetId(), StartsAt: d.GetStartsAt(), DurationMinutes: new(d.GetDurationMinutes()), Capacity: d.Capacity, Unlimited: d.Capacity == nil,
 		})
 	}
 	return req
@@ -41,7 +43,7 @@ func TestDatesTogether(t *testing.T) {
 	}
 	const day = 24 * time.Hour
 	course := func() *bookingv1.Event {
-		return with(date(-day, 60, ptr[int32](4)), date(day, 60, ptr[int32](5)), date(2*day, 90, ptr[int32](6)))
+		return with(date(-day, 60, new(int32(4))), date(day, 60, new(int32(5))), date(2*day, 90, new(int32(6))))
 	}
 	sizes := func(e *bookingv1.Event) (all []int32) {
 		for _, d := range e.GetDates() {
@@ -61,9 +63,9 @@ func TestDatesTogether(t *testing.T) {
 	}
 	t.Run("what was read changes nothing", func(t *testing.T) {
 		for name, e := range map[string]*bookingv1.Event{
-			"of one date": with(date(day, 60, ptr[int32](5))), "of one without a limit": with(date(day, 60, nil)), "of a past one": with(date(-day, 60, ptr[int32](1))),
-			"of several": course(), "of several past ones": with(date(-2*day, 60, ptr[int32](2)), date(-day, 60, ptr[int32](2))),
-			"of several, one without a limit": with(date(day, 60, nil), date(2*day, 60, ptr[int32](2))),
+			"of one date": with(date(day, 60, new(int32(5)))), "of one without a limit": with(date(day, 60, nil)), "of a past one": with(date(-day, 60, new(int32(1)))),
+			"of several": course(), "of several past ones": with(date(-2*day, 60, new(int32(2))), date(-day, 60, new(int32(2)))),
+			"of several, one without a limit": with(date(day, 60, nil), date(2*day, 60, new(int32(2)))),
 		} {
 			if got := w.updateEvent(shownBack(e, now)); got.GetVersion() != e.GetVersion() {
 				t.Errorf("%s: got %v", name, got)
@@ -71,14 +73,14 @@ func TestDatesTogether(t *testing.T) {
 		}
 	})
 	t.Run("what was read before a date started changes nothing", func(t *testing.T) {
-		e := with(date(-time.Minute, 60, ptr[int32](4)), date(day, 60, ptr[int32](5)))
+		e := with(date(-time.Minute, 60, new(int32(4))), date(day, 60, new(int32(5))))
 		if got := w.updateEvent(shownBack(e, now.Add(-2*time.Minute))); got.GetVersion() != e.GetVersion() {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("what was read of more dates than a request may add changes nothing", func(t *testing.T) {
 		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
-			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 5, Capacity: ptr[int32](3)}},
+			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 5, Capacity: new(int32(3))}},
 			Recurrence: &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=1000", LocalStart: "2090-01-01T09:00:00"},
 		})
 		if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date(day, 60, nil)}}); err != nil {
@@ -95,11 +97,11 @@ func TestDatesTogether(t *testing.T) {
 		if got := w.updateEvent(shownBack(e, now)); got.GetVersion() != e.GetVersion() {
 			t.Errorf("got %v", got)
 		}
-		_, err := update(e, &bookingv1.EventDateChange{Capacity: ptr[int32](9)})
-		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+		_, err := update(e, &bookingv1.EventDateChange{Capacity: new(int32(9))})
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
 	t.Run("a capacity changes every date to come", func(t *testing.T) {
-		got, err := update(course(), &bookingv1.EventDateChange{Capacity: ptr[int32](9)})
+		got, err := update(course(), &bookingv1.EventDateChange{Capacity: new(int32(9))})
 		if err != nil || !slices.Equal(sizes(got), []int32{4, 9, 9}) {
 			t.Errorf("got %v, %v", got, err)
 		}
@@ -109,52 +111,52 @@ func TestDatesTogether(t *testing.T) {
 		}
 	})
 	t.Run("a duration changes every date to come", func(t *testing.T) {
-		got, err := update(course(), &bookingv1.EventDateChange{DurationMinutes: ptr[int32](45)})
+		got, err := update(course(), &bookingv1.EventDateChange{DurationMinutes: new(int32(45))})
 		if err != nil || !slices.Equal(minutes(got), []int32{60, 45, 45}) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
 	t.Run("a capacity alone is set for every date, even if it equals the sum", func(t *testing.T) {
-		alike := with(date(day, 60, ptr[int32](10)), date(2*day, 60, ptr[int32](10)))
-		got, err := update(alike, &bookingv1.EventDateChange{Capacity: ptr[int32](20)})
+		alike := with(date(day, 60, new(int32(10))), date(2*day, 60, new(int32(10))))
+		got, err := update(alike, &bookingv1.EventDateChange{Capacity: new(int32(20))})
 		if err != nil || !slices.Equal(sizes(got), []int32{20, 20}) {
 			t.Errorf("got %v, %v", got, err)
 		}
-		started := with(date(-time.Minute, 60, ptr[int32](10)), date(day, 60, ptr[int32](10)))
-		got, err = update(started, &bookingv1.EventDateChange{Capacity: ptr[int32](20)})
+		started := with(date(-time.Minute, 60, new(int32(10))), date(day, 60, new(int32(10))))
+		got, err = update(started, &bookingv1.EventDateChange{Capacity: new(int32(20))})
 		if err != nil || !slices.Equal(sizes(got), []int32{10, 20}) {
 			t.Errorf("with the sum of a minute ago: got %v, %v", got, err)
 		}
-		unlimited := with(date(day, 60, ptr[int32](10)), date(2*day, 60, nil))
+		unlimited := with(date(day, 60, new(int32(10))), date(2*day, 60, nil))
 		got, err = update(unlimited, &bookingv1.EventDateChange{Unlimited: true})
 		if err != nil || got.GetDates()[0].Capacity != nil || got.GetDates()[1].Capacity != nil {
 			t.Errorf("without a limit: got %v, %v", got, err)
 		}
 	})
 	t.Run("a capacity with a date to add is set for every date, even if it equals the sum", func(t *testing.T) {
-		e := with(date(day, 60, ptr[int32](10)), date(2*day, 60, ptr[int32](10)))
+		e := with(date(day, 60, new(int32(10))), date(2*day, 60, new(int32(10))))
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
-			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: ptr[int32](20)},
-			Dates: []*bookingv1.EventDateChange{{StartsAt: timestamppb.New(now.Add(3 * day)), DurationMinutes: ptr[int32](60)}},
+			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(20))},
+			Dates: []*bookingv1.EventDateChange{{StartsAt: timestamppb.New(now.Add(3 * day)), DurationMinutes: new(int32(60))}},
 		})
 		if !slices.Equal(sizes(got), []int32{20, 20, 20}) {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("a duration alone is set for every date, even if it equals the first one", func(t *testing.T) {
-		got, err := update(with(date(day, 60, nil), date(2*day, 90, nil)), &bookingv1.EventDateChange{DurationMinutes: ptr[int32](60)})
+		got, err := update(with(date(day, 60, nil), date(2*day, 90, nil)), &bookingv1.EventDateChange{DurationMinutes: new(int32(60))})
 		if err != nil || !slices.Equal(minutes(got), []int32{60, 60}) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
 	t.Run("one thing changed in what was read changes that", func(t *testing.T) {
 		req := shownBack(course(), now)
-		req.OnlyDate.Capacity = ptr[int32](20)
+		req.OnlyDate.Capacity = new(int32(20))
 		if got := w.updateEvent(req); !slices.Equal(sizes(got), []int32{4, 20, 20}) {
 			t.Errorf("got %v", got)
 		}
 		req = shownBack(course(), now)
-		req.Dates[2].Capacity = ptr[int32](20)
+		req.Dates[2].Capacity = new(int32(20))
 		if got := w.updateEvent(req); !slices.Equal(sizes(got), []int32{4, 5, 20}) {
 			t.Errorf("got %v", got)
 		}
@@ -180,10 +182,10 @@ func TestDatesTogether(t *testing.T) {
 			"the end": func(r *bookingv1.UpdateEventRequest) {
 				r.OnlyDate.EndsAt = timestamppb.New(now.Add(day + 90*time.Minute))
 			},
-			"the duration":        func(r *bookingv1.UpdateEventRequest) { r.OnlyDate.DurationMinutes = ptr[int32](90) },
-			"the date's duration": func(r *bookingv1.UpdateEventRequest) { r.Dates[0].DurationMinutes = ptr[int32](90) },
+			"the duration":        func(r *bookingv1.UpdateEventRequest) { r.OnlyDate.DurationMinutes = new(int32(90)) },
+			"the date's duration": func(r *bookingv1.UpdateEventRequest) { r.Dates[0].DurationMinutes = new(int32(90)) },
 			"both, which agree": func(r *bookingv1.UpdateEventRequest) {
-				r.OnlyDate.DurationMinutes, r.OnlyDate.EndsAt = ptr[int32](90), timestamppb.New(now.Add(day+90*time.Minute))
+				r.OnlyDate.DurationMinutes, r.OnlyDate.EndsAt = new(int32(90)), timestamppb.New(now.Add(day+90*time.Minute))
 			},
 		} {
 			req := shownBack(with(date(day, 60, nil)), now)
@@ -202,8 +204,8 @@ func TestDatesTogether(t *testing.T) {
 	t.Run("a date to add takes the capacity and the duration", func(t *testing.T) {
 		e := course()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
-			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: ptr[int32](9), DurationMinutes: ptr[int32](45)},
-			Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: ptr[int32](7)}, {StartsAt: timestamppb.New(now.Add(3 * day))}, {StartsAt: timestamppb.New(now.Add(4 * day)), Unlimited: true, DurationMinutes: ptr[int32](30)}},
+			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(9)), DurationMinutes: new(int32(45))},
+			Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: new(int32(7))}, {StartsAt: timestamppb.New(now.Add(3 * day))}, {StartsAt: timestamppb.New(now.Add(4 * day)), Unlimited: true, DurationMinutes: new(int32(30))}},
 		})
 		if !slices.Equal(sizes(got), []int32{4, 7, 9, 9, 0}) || !slices.Equal(minutes(got), []int32{60, 45, 45, 45, 30}) || got.GetDates()[4].Capacity != nil {
 			t.Errorf("got %v", got)
@@ -216,19 +218,19 @@ func TestDatesTogether(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := update(e, &bookingv1.EventDateChange{Capacity: ptr[int32](2)})
+		_, err := update(e, &bookingv1.EventDateChange{Capacity: new(int32(2))})
 		wantField(t, err, "only_date.capacity", "min")
 		if got := w.getEvent(e.GetId()); !slices.Equal(sizes(got), []int32{4, 5, 6}) {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("a capacity for several dates none of which is to come is refused", func(t *testing.T) {
-		_, err := update(with(date(-2*day, 60, nil), date(-day, 60, nil)), &bookingv1.EventDateChange{Capacity: ptr[int32](2)})
+		_, err := update(with(date(-2*day, 60, nil), date(-day, 60, nil)), &bookingv1.EventDateChange{Capacity: new(int32(2))})
 		wantField(t, err, "only_date.capacity", "exists")
 	})
 	t.Run("two values for the only date are refused", func(t *testing.T) {
-		req := shownBack(with(date(day, 60, ptr[int32](3))), now)
-		req.OnlyDate.Capacity, req.Dates[0].Capacity = ptr[int32](4), ptr[int32](5)
+		req := shownBack(with(date(day, 60, new(int32(3)))), now)
+		req.OnlyDate.Capacity, req.Dates[0].Capacity = new(int32(4)), new(int32(5))
 		_, err := w.events.UpdateEvent(w.ctx, req)
 		wantField(t, err, "only_date.capacity", "exclusive")
 	})
@@ -238,7 +240,7 @@ func TestDatesTogether(t *testing.T) {
 			Recurrence: &bookingv1.Recurrence{Rule: "freq=daily;count=3", LocalStart: "2099-01-01T09:00:00", Exceptions: []string{"2099-01-02"}},
 		})
 		r := e.GetRecurrence()
-		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("Glaze"), Recurrence: &bookingv1.Recurrence{Rule: r.GetRule(), Exceptions: r.GetExceptions()}})
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("Glaze"), Recurrence: &bookingv1.Recurrence{Rule: r.GetRule(), Exceptions: r.GetExceptions()}})
 		if got.GetTitle() != "Glaze" {
 			t.Errorf("got %v", got)
 		}
@@ -251,25 +253,25 @@ func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
 	w := newWorld(t)
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: []*bookingv1.NewEventDate{{LocalStart: "2099-01-01T09:00:00", DurationMinutes: 60}}})
 	w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
-	got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("Clay (cancelled)"), Description: ptr("Sorry"), Location: ptr("Nowhere")})
+	got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("Clay (cancelled)"), Description: new("Sorry"), Location: new("Nowhere")})
 	if got.GetTitle() != "Clay (cancelled)" || got.GetDescription() != "Sorry" || got.GetLocation() != "Nowhere" || got.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_CANCELLED {
 		t.Errorf("got %v", got)
 	}
 	date, option := got.GetDates()[0].GetId(), got.GetPricingOptions()[0].GetId()
 	for what, req := range map[string]*bookingv1.UpdateEventRequest{
 		"the type":     {Type: bookingv1.EventType_EVENT_TYPE_WORKSHOP},
-		"the zone":     {Timezone: ptr("Asia/Tokyo")},
-		"the policy":   {FreeCancellationMinutes: ptr[int32](5)},
+		"the zone":     {Timezone: new("Asia/Tokyo")},
+		"the policy":   {FreeCancellationMinutes: new(int32(5))},
 		"the status":   {Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED},
-		"a price":      {PricingOptions: []*bookingv1.PricingOptionChange{{Id: option, Price: ptr[int64](5)}}},
-		"a new price":  {PricingOptions: []*bookingv1.PricingOptionChange{{Name: ptr("New"), Price: ptr[int64](5)}}},
-		"a date":       {Dates: []*bookingv1.EventDateChange{{Id: date, DurationMinutes: ptr[int32](5)}}},
-		"a new date":   {Dates: []*bookingv1.EventDateChange{{LocalStart: ptr("2099-01-02T09:00:00"), DurationMinutes: ptr[int32](5)}}},
-		"the capacity": {OnlyDate: &bookingv1.EventDateChange{Capacity: ptr[int32](5)}},
+		"a price":      {PricingOptions: []*bookingv1.PricingOptionChange{{Id: option, Price: new(int64(5))}}},
+		"a new price":  {PricingOptions: []*bookingv1.PricingOptionChange{{Name: new("New"), Price: new(int64(5))}}},
+		"a date":       {Dates: []*bookingv1.EventDateChange{{Id: date, DurationMinutes: new(int32(5))}}},
+		"a new date":   {Dates: []*bookingv1.EventDateChange{{LocalStart: new("2099-01-02T09:00:00"), DurationMinutes: new(int32(5))}}},
+		"the capacity": {OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(5))}},
 	} {
-		req.Id, req.Title = e.GetId(), ptr("Other")
+		req.Id, req.Title = e.GetId(), new("Other")
 		_, err := w.events.UpdateEvent(w.ctx, req)
-		t.Run("refuses to change "+what, func(t *testing.T) { wantFault(t, err, fault.Refused, ReasonEventCancelled) })
+		t.Run("refuses to change "+what, func(t *testing.T) { wantFault(t, err, fault.Refused, model.ReasonEventCancelled) })
 	}
 	if got := w.getEvent(e.GetId()); got.GetTitle() != "Clay (cancelled)" {
 		t.Errorf("a refused change renamed it: %v", got)
@@ -278,21 +280,21 @@ func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
 
 func TestAddedDatesAreLikeTheLastOne(t *testing.T) {
 	w := newWorld(t)
-	later := newDate(48*time.Hour, ptr[int32](7))
+	later := newDate(48*time.Hour, new(int32(7)))
 	later.DurationMinutes = 45
 	for behaviour, tt := range map[string]struct {
 		change   *bookingv1.EventDateChange
 		minutes  int32
 		capacity *int32
 	}{
-		"in what they do not say":                    {&bookingv1.EventDateChange{LocalStart: ptr("2030-01-01T09:00:00")}, 45, ptr[int32](7)},
-		"in the capacity, with a duration":           {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-01T09:00:00"), DurationMinutes: ptr[int32](5)}, 5, ptr[int32](7)},
-		"in the capacity, with an end":               {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-02T09:00:00"), LocalEnd: ptr("2029-01-02T09:10:00")}, 10, ptr[int32](7)},
-		"in the duration, with a capacity":           {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-03T09:00:00"), Capacity: ptr[int32](3)}, 45, ptr[int32](3)},
-		"in the duration, and unlimited if they say": {&bookingv1.EventDateChange{LocalStart: ptr("2029-01-04T09:00:00"), Unlimited: true}, 45, nil},
+		"in what they do not say":                    {&bookingv1.EventDateChange{LocalStart: new("2030-01-01T09:00:00")}, 45, new(int32(7))},
+		"in the capacity, with a duration":           {&bookingv1.EventDateChange{LocalStart: new("2029-01-01T09:00:00"), DurationMinutes: new(int32(5))}, 5, new(int32(7))},
+		"in the capacity, with an end":               {&bookingv1.EventDateChange{LocalStart: new("2029-01-02T09:00:00"), LocalEnd: new("2029-01-02T09:10:00")}, 10, new(int32(7))},
+		"in the duration, with a capacity":           {&bookingv1.EventDateChange{LocalStart: new("2029-01-03T09:00:00"), Capacity: new(int32(3))}, 45, new(int32(3))},
+		"in the duration, and unlimited if they say": {&bookingv1.EventDateChange{LocalStart: new("2029-01-04T09:00:00"), Unlimited: true}, 45, nil},
 	} {
 		t.Run(behaviour, func(t *testing.T) {
-			e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{later, newDate(time.Hour, ptr[int32](2))}})
+			e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{later, newDate(time.Hour, new(int32(2)))}})
 			before := e.GetDates()
 			resp, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{tt.change}})
 			if err != nil {
@@ -300,7 +302,7 @@ func TestAddedDatesAreLikeTheLastOne(t *testing.T) {
 			}
 			for _, d := range resp.GetEvent().GetDates() {
 				isNew := !slices.ContainsFunc(before, func(b *bookingv1.EventDate) bool { return b.GetId() == d.GetId() })
-				if isNew && (d.GetDurationMinutes() != tt.minutes || !same(d.Capacity, tt.capacity)) {
+				if isNew && (d.GetDurationMinutes() != tt.minutes || !reflect.DeepEqual(d.Capacity, tt.capacity)) {
 					t.Errorf("got %v", d)
 				}
 			}

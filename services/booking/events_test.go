@@ -21,9 +21,11 @@ import (
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // update rewrites the golden events of this service.
@@ -35,17 +37,17 @@ func TestGoldenEvents(t *testing.T) {
 	serial := byte(0)
 	w.server.now = func() time.Time { at = at.Add(time.Minute); return at }
 	w.server.newID = func() id.UUID { serial++; return id.UUID{0x01, 0x9c, 15: serial} }
-	zoe := w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+	zoe := w.customers.add(w.company, model.CustomerRecord{Version: 1, Customer: model.Customer{
 		ID: id.Customer{0x01, 0x9c, 15: 0xf1}, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com",
 	}})
-	max := w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+	max := w.customers.add(w.company, model.CustomerRecord{Version: 1, Customer: model.Customer{
 		ID: id.Customer{0x01, 0x9c, 15: 0xf2}, FirstName: "Max", LastName: "Müller", Email: "max@example.com",
 	}})
 	starts := time.Date(2026, 3, 29, 8, 30, 0, 0, time.UTC)
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 		Title: "Sunrise yoga", Description: "Bring a mat.", Type: bookingv1.EventType_EVENT_TYPE_WORKSHOP, Location: "Studio 1",
-		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(starts), DurationMinutes: 60, Capacity: ptr[int32](12)}},
-		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: ptr[int32](1)}},
+		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(starts), DurationMinutes: 60, Capacity: new(int32(12))}},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: new(int32(1))}},
 	})
 	if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{
 		{StartsAt: timestamppb.New(starts.AddDate(0, 0, 7)), DurationMinutes: 90},
@@ -73,13 +75,13 @@ func TestGoldenEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{
-		Id: e.GetId(), Title: ptr("Sunset yoga"), FreeCancellationMinutes: ptr[int32](1440),
+		Id: e.GetId(), Title: new("Sunset yoga"), FreeCancellationMinutes: new(int32(1440)),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	date := e.GetDates()[0].GetId()
 	if _, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{
-		Date: &bookingv1.EventDateChange{Id: date, LocalStart: ptr("2026-03-29T18:30:00"), Capacity: ptr[int32](20)},
+		Date: &bookingv1.EventDateChange{Id: date, LocalStart: new("2026-03-29T18:30:00"), Capacity: new(int32(20))},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func TestGoldenWaitlistEvents(t *testing.T) {
 	w.server.now = func() time.Time { return at }
 	w.server.newID = func() id.UUID { serial++; return id.UUID{0x01, 0x9c, 15: serial} }
 	known := func(n byte) id.Customer {
-		return w.customers.add(w.company, customerRecord{version: 1, Customer: Customer{
+		return w.customers.add(w.company, model.CustomerRecord{Version: 1, Customer: model.Customer{
 			ID: id.Customer{0x01, 0x9c, 15: n}, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com",
 		}})
 	}
@@ -146,7 +148,7 @@ func TestGoldenWaitlistEvents(t *testing.T) {
 func (w *world) wantGolden(subjects string, payloads map[string]proto.Message) {
 	t := w.t.(*testing.T)
 	found := 0
-	err := w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox where subject like $1`, Args: []any{subjects}, Scan: each(func(rows pgx.Rows) error {
+	err := w.db.Read(t.Context(), pg.AllCompanies(), pg.Query{SQL: `select subject, payload from outbox where subject like $1`, Args: []any{subjects}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var subject string
 		var payload []byte
 		if err := rows.Scan(&subject, &payload); err != nil {
@@ -242,7 +244,7 @@ func TestCopies(t *testing.T) {
 	}
 	t.Run("the customer service's events keep the copy", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db)
+		copies := NewCopies(w.db, w.server.companies)
 		var created customerv1.CustomerCreated
 		var updated customerv1.CustomerUpdated
 		var deleted customerv1.CustomerDeleted
@@ -267,7 +269,7 @@ func TestCopies(t *testing.T) {
 	})
 	t.Run("an older version changes nothing, in one batch or in several (invariant 8)", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db)
+		copies := NewCopies(w.db, w.server.companies)
 		ann, ben := id.New[id.Customer](), id.New[id.Customer]()
 		for _, batch := range [][]bus.Message{
 			{update(ann, "third", 3), update(ben, "ben", 1), update(ann, "first", 1), update(ann, "second", 2)},
@@ -284,7 +286,7 @@ func TestCopies(t *testing.T) {
 	})
 	t.Run("a repeated delivery changes nothing (invariant 8)", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db)
+		copies := NewCopies(w.db, w.server.companies)
 		ann := id.New[id.Customer]()
 		m := update(ann, "ann", 1)
 		for range 3 {
@@ -302,7 +304,7 @@ func TestCopies(t *testing.T) {
 		theirs := update(ann, "theirs", 9)
 		theirs.Company = id.New[id.Company]()
 		batch := []bus.Message{update(ann, "ours", 1), theirs, event("customer.v1.customer_merged", []byte("whatever"))}
-		if err := NewCopies(w.db).handle(t.Context(), batch); err != nil {
+		if err := NewCopies(w.db, w.server.companies).handle(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
 		if a, b := w.copyOf(company, ann), w.copyOf(theirs.Company, ann); a != "ours  <> v1" || b != "theirs  <> v9" {
@@ -313,7 +315,7 @@ func TestCopies(t *testing.T) {
 		w := newWorld(t)
 		ann := id.New[id.Customer]()
 		good, bad := update(ann, "ann", 1), event("customer.v1.customer_updated", []byte{0xff})
-		copies := NewCopies(w.db)
+		copies := NewCopies(w.db, w.server.companies)
 		if err := copies.handle(t.Context(), []bus.Message{good, bad}); err == nil {
 			t.Fatal("no error")
 		}
@@ -326,7 +328,7 @@ func TestCopies(t *testing.T) {
 	})
 	t.Run("a company's events keep its copy", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db)
+		copies := NewCopies(w.db, w.server.companies)
 		snapshot := func(zone string, version int64) *authv1.CompanySnapshot {
 			return &authv1.CompanySnapshot{Id: company.String(), Timezone: zone, Currency: "EUR", Version: version}
 		}
@@ -338,7 +340,8 @@ func TestCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := w.server.store.company(t.Context(), company)
+		var got tenancy.Company
+		err := w.db.Read(t.Context(), pg.For(company), w.server.companies.Query(company, &got))
 		if err != nil || got.Timezone != "Europe/Berlin" || got.Currency != "EUR" {
 			t.Errorf("the copy is %v, %v", got, err)
 		}
@@ -348,7 +351,7 @@ func TestCopies(t *testing.T) {
 		b := testkit.Bus(t)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- NewCopies(w.db).Run(ctx, b) }()
+		go func() { done <- NewCopies(w.db, w.server.companies).Run(ctx, b) }()
 		var all []bus.Message
 		for n := range 2000 {
 			all = append(all, update(id.New[id.Customer](), fmt.Sprint(n), 1))

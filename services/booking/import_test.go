@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 const (
@@ -34,7 +35,7 @@ func past(reference, customer, event string, spaces int32) *bookingv1.ImportedTr
 	return &bookingv1.ImportedTransaction{
 		Reference: reference, Customer: customer, PurchasedAt: timestamppb.New(time.Date(2025, 2, 1, 8, 0, 0, 5e8, time.UTC)),
 		Bookings: []*bookingv1.ImportedBooking{{
-			Spaces: spaces, Date: pastDate(event, ptr[int32](5)),
+			Spaces: spaces, Date: pastDate(event, new(int32(5))),
 			Payment: &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "EUR", Gross: 1190, Net: 1000, Reference: "ch_9"}},
 		}},
 	}
@@ -70,8 +71,8 @@ func (w *world) mustSend(lines ...*bookingv1.ImportedTransaction) []*bookingv1.I
 // studioOf makes customers ann and ben, who were imported under their names.
 func studioOf(w *world) (ann, ben id.Customer) {
 	add := func(name string) id.Customer {
-		return w.customers.add(w.company, customerRecord{
-			Customer: Customer{ID: id.New[id.Customer](), FirstName: name, LastName: "Smith", Email: name + "@example.com"}, reference: name, version: 1,
+		return w.customers.add(w.company, model.CustomerRecord{
+			Customer: model.Customer{ID: id.New[id.Customer](), FirstName: name, LastName: "Smith", Email: name + "@example.com"}, Reference: name, Version: 1,
 		})
 	}
 	return add("ann"), add("ben")
@@ -147,7 +148,7 @@ func TestImport(t *testing.T) {
 	t.Run("lines are judged one by one, and the good ones are stored (invariant 9)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, _ := studioOf(w)
-		gone := w.customers.add(w.company, customerRecord{Customer: Customer{ID: id.New[id.Customer]()}, version: 2, deletedAt: time.Now(), reference: "gone"})
+		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now(), Reference: "gone"})
 		unknownDate := past("p7", "ann", "yoga", 1)
 		unknownDate.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: id.New[id.EventDate]().String()}
 		results := w.mustSend(
@@ -166,7 +167,7 @@ func TestImport(t *testing.T) {
 		}
 		for i, want := range map[int][2]string{
 			1: {"reference", "required"}, 2: {"customer", "exists"}, 3: {"customer", "exists"}, 4: {"customer", "exists"},
-			5: {"bookings[0].spaces", ReasonEventFull}, 7: {"bookings[0].event_date_id", "exists"},
+			5: {"bookings[0].spaces", model.ReasonEventFull}, 7: {"bookings[0].event_date_id", "exists"},
 		} {
 			if r := results[i]; r.GetField() != want[0] || r.GetRule() != want[1] || r.GetMessage() == "" || r.GetId() != "" {
 				t.Errorf("%d: got %v", i, r)
@@ -191,7 +192,7 @@ func TestImport(t *testing.T) {
 	t.Run("imports and live bookings share a date's capacity (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, _ := studioOf(w)
-		e := w.event(w.ctx, ptr[int32](3))
+		e := w.event(w.ctx, new(int32(3)))
 		w.mustBook(w.ctx, ann, e, 2)
 		line := func(reference string, spaces int32) *bookingv1.ImportedTransaction {
 			l := past(reference, "ann", "", spaces)
@@ -203,7 +204,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		_, err := w.book(w.ctx, ann, e, 1)
-		wantFault(t, err, fault.Refused, ReasonEventFull)
+		wantFault(t, err, fault.Refused, model.ReasonEventFull)
 		w.inStep()
 	})
 	t.Run("a stream that breaks can be begun again (invariant 9)", func(t *testing.T) {
@@ -290,7 +291,7 @@ func TestImport(t *testing.T) {
 		var lines []*bookingv1.ImportedTransaction
 		for i := range 300 {
 			name := fmt.Sprintf("c%d", i)
-			c := w.customers.add(w.company, customerRecord{Customer: Customer{ID: id.New[id.Customer](), FirstName: name}, reference: name, version: 1})
+			c := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer](), FirstName: name}, Reference: name, Version: 1})
 			if i%2 == 0 {
 				name = c.String()
 			}

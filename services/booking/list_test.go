@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // list reads a page of what the customer bought.
@@ -56,7 +57,7 @@ func TestListTransactions(t *testing.T) {
 		}
 		var paged []string
 		for n := range int32(3) {
-			page := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String(), Page: ptr(n), PageSize: ptr[int32](2)})
+			page := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String(), Page: new(n), PageSize: new(int32(2))})
 			if page.GetTotal() != 5 || page.GetPage() != n {
 				t.Errorf("page %d has total %d", page.GetPage(), page.GetTotal())
 			}
@@ -65,7 +66,7 @@ func TestListTransactions(t *testing.T) {
 		if !slices.Equal(paged, want) {
 			t.Errorf("the pages are %v", paged)
 		}
-		far := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String(), Page: ptr[int32](1<<31 - 1), PageSize: ptr[int32](1000)})
+		far := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String(), Page: new(int32(1<<31 - 1)), PageSize: new(int32(1000))})
 		if len(far.GetTransactions()) != 0 || far.GetTotal() != 5 || far.GetPageSize() != 100 {
 			t.Errorf("far out: %v", far)
 		}
@@ -101,7 +102,7 @@ func TestListTransactions(t *testing.T) {
 			if l := w.list(req); !slices.Equal(idsOf(l), []string{recent.GetId()}) || l.GetTotal() != 1 {
 				t.Errorf("future_only %t: %v", future, l)
 			}
-			req.StartDate = ptr("1970-01-01")
+			req.StartDate = new("1970-01-01")
 			if l := w.list(req); len(l.GetTransactions()) != 2 || l.GetTotal() != 2 {
 				t.Errorf("future_only %t from the start of time: %v", future, l)
 			}
@@ -163,7 +164,7 @@ func TestListTransactions(t *testing.T) {
 		if !l.GetTransactions()[0].GetBookings()[0].GetIsCancelled() {
 			t.Error("a cancelled booking lost its flag")
 		}
-		page := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String(), FutureOnly: true, PageSize: ptr[int32](1), Page: ptr[int32](1)})
+		page := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String(), FutureOnly: true, PageSize: new(int32(1)), Page: new(int32(1))})
 		if got := idsOf(page); !slices.Equal(got, []string{both.GetId()}) || page.GetTotal() != 2 {
 			t.Errorf("the second page is %v", got)
 		}
@@ -175,10 +176,10 @@ func TestListTransactions(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann").String()
 		for field, req := range map[string]*bookingv1.ListTransactionsRequest{
-			"page":       {CustomerId: ann, Page: ptr[int32](-1)},
-			"page_size":  {CustomerId: ann, PageSize: ptr[int32](0)},
-			"start_date": {CustomerId: ann, StartDate: ptr("soon")},
-			"end_date":   {CustomerId: ann, EndDate: ptr("2026-02-30")},
+			"page":       {CustomerId: ann, Page: new(int32(-1))},
+			"page_size":  {CustomerId: ann, PageSize: new(int32(0))},
+			"start_date": {CustomerId: ann, StartDate: new("soon")},
+			"end_date":   {CustomerId: ann, EndDate: new("2026-02-30")},
 		} {
 			_, err := w.bookings.ListTransactions(w.ctx, req)
 			if f := wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter); f.Fields[0].Field != field {
@@ -189,7 +190,7 @@ func TestListTransactions(t *testing.T) {
 	t.Run("a customer who does not exist is the greater fault", func(t *testing.T) {
 		w := newWorld(t)
 		for _, c := range []string{"cust_x", id.New[id.Customer]().String()} {
-			_, err := w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c, Page: ptr[int32](-1)})
+			_, err := w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c, Page: new(int32(-1))})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
 	})
@@ -204,7 +205,7 @@ func TestListTransactions(t *testing.T) {
 		if n := w.customers.lookups(); n != 1 {
 			t.Errorf("the customer service was asked %d times", n)
 		}
-		gone := w.customers.add(w.company, customerRecord{Customer: Customer{ID: id.New[id.Customer]()}, version: 2, deletedAt: time.Now()})
+		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now()})
 		for _, c := range []string{"", "cust_x", id.New[id.Customer]().String(), gone.String(), gone.String()} {
 			_, err := w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)

@@ -7,6 +7,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/services/booking/model"
 )
 
 // fakePasses is the pass service as far as purchases see it, with faults on
@@ -74,7 +75,7 @@ func (f *fakePasses) call(name string, do func() error) error {
 	return err
 }
 
-func (f *fakePasses) Redeem(_ context.Context, _ id.Company, t *Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+func (f *fakePasses) Redeem(_ context.Context, _ id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
 	err := f.call("redeem", func() error {
 		if f.cancelled[t.ID] {
 			return errPassAway
@@ -129,11 +130,11 @@ func (f *fakePasses) Cancel(_ context.Context, _ id.Company, t id.Transaction) e
 	})
 }
 
-func (f *fakePasses) Return(_ context.Context, _ id.Company, r creditReturn) error {
+func (f *fakePasses) Return(_ context.Context, r model.CreditReturn) error {
 	return f.call("return", func() error {
-		if !f.returned[r.booking] {
-			f.left[r.pass] += r.credits
-			f.returned[r.booking] = true
+		if !f.returned[r.Booking] {
+			f.left[r.Pass] += r.Credits
+			f.returned[r.Booking] = true
 		}
 		return nil
 	})

@@ -8,6 +8,10 @@ import (
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // Others' bookings: n of them, twenty per event, bought by a hundred thousand
@@ -42,32 +46,31 @@ func TestSlowEventListPlans(t *testing.T) {
 		}
 	}
 	at := time.Date(2026, 2, 1, 0, 30, 0, 0, time.UTC)
-	p := paging{size: 30}
-	in := func(order byte, after id.UUID) paging {
-		q := p
-		q.order, q.after = order, &cursor{order: order, at: at, id: after}
-		return q
+	p := page.Page{Order: store.RegistrationsByCreation(), Size: 30}
+	in := func(order page.Order, after id.UUID) page.Page {
+		cursor := page.At(at, after)
+		return page.Page{Order: order, Size: 30, After: &cursor}
 	}
 	type named struct {
 		name, index string
-		statement
+		pg.Statement
 	}
 	list := []named{
-		{"a page of events by creation", "events_by_creation", (&eventsQuery{paging: in(eventsByCreation, id.UUID{})}).page(w.company)},
-		{"a page of events by creation, backwards", "events_by_creation", (&eventsQuery{paging: in(eventsByCreationDesc, id.UUID{})}).page(w.company)},
-		{"a page of events by change", "events_by_change", (&eventsQuery{paging: in(eventsByChange, id.UUID{})}).page(w.company)},
-		{"a page of events by id", "events_pkey", (&eventsQuery{paging: in(eventsByID, id.UUID{0x80})}).page(w.company)},
-		{"a page of registrations", "bookings_by_event", (&registrationsQuery{paging: in(registrationsByCreation, some[20].UUID()), event: event}).page(w.company)},
-		{"a page of registrations, backwards", "bookings_by_event", (&registrationsQuery{paging: in(registrationsByCreationDesc, some[20].UUID()), event: event}).page(w.company)},
-		{"a page of a date's registrations", "", (&registrationsQuery{paging: p, event: event, date: date}).page(w.company)},
-		{"a page of a customer's registrations", "transactions_by_purchaser", (&registrationsQuery{paging: p, event: event, customer: &ann}).page(w.company)},
-		{"changed registrations", "", (&registrationsQuery{paging: p, event: event, since: time.Now().Add(-time.Hour)}).page(w.company)},
-		{"the number of registrations", "bookings_by_event", (&registrationsQuery{event: event}).total(w.company)},
-		{"the number of cancelled registrations", "bookings_by_event", (&registrationsQuery{event: event, cancelled: ptr(true)}).total(w.company)},
-		{"the number of a customer's registrations", "transactions_by_purchaser", (&registrationsQuery{event: event, customer: &ann}).total(w.company)},
-		{"registrations by id", "bookings_pkey", statement{registrationsSQL, []any{w.company, some}}},
-		{"registrants by id", "bookings_pkey", statement{registrantsSQL, []any{w.company, some}}},
-		{"what is left of a date", "bookings_by_date", statement{lockBookedSQL, []any{w.company, date, int32(cancelBatch)}}},
+		{"a page of events by creation", "events_by_creation", (&store.EventQuery{Page: in(store.EventsByCreation(), id.UUID{})}).List(w.company)},
+		{"a page of events by creation, backwards", "events_by_creation", (&store.EventQuery{Page: in(store.EventsByCreationDesc(), id.UUID{})}).List(w.company)},
+		{"a page of events by change", "events_by_change", (&store.EventQuery{Page: in(store.EventsByChange(), id.UUID{})}).List(w.company)},
+		{"a page of events by id", "events_pkey", (&store.EventQuery{Page: in(store.EventsByID(), id.UUID{0x80})}).List(w.company)},
+		{"a page of registrations", "bookings_by_event", (&store.RegistrationQuery{Page: in(store.RegistrationsByCreation(), some[20].UUID()), Event: event}).List(w.company)},
+		{"a page of registrations, backwards", "bookings_by_event", (&store.RegistrationQuery{Page: in(store.RegistrationsByCreationDesc(), some[20].UUID()), Event: event}).List(w.company)},
+		{"a page of a date's registrations", "", (&store.RegistrationQuery{Page: p, Event: event, Date: date}).List(w.company)},
+		{"a page of a customer's registrations", "transactions_by_purchaser", (&store.RegistrationQuery{Page: p, Event: event, Customer: &ann}).List(w.company)},
+		{"changed registrations", "", (&store.RegistrationQuery{Page: p, Event: event, Since: time.Now().Add(-time.Hour)}).List(w.company)},
+		{"the number of registrations", "bookings_by_event", (&store.RegistrationQuery{Event: event}).Total(w.company)},
+		{"the number of cancelled registrations", "bookings_by_event", (&store.RegistrationQuery{Event: event, Cancelled: new(true)}).Total(w.company)},
+		{"the number of a customer's registrations", "transactions_by_purchaser", (&store.RegistrationQuery{Event: event, Customer: &ann}).Total(w.company)},
+		{"registrations by id", "bookings_pkey", pg.Statement{SQL: store.RegistrationsSQL, Args: []any{w.company, some}}},
+		{"registrants by id", "bookings_pkey", pg.Statement{SQL: store.RegistrantsSQL, Args: []any{w.company, some}}},
+		{"what is left of a date", "bookings_by_date", pg.Statement{SQL: store.LockBookedSQL, Args: []any{w.company, date, int32(cancelBatch)}}},
 	}
 	small := map[string]float64{}
 	for _, size := range []int{10_000, 60_000} {
@@ -92,7 +95,7 @@ func TestSlowEventListPlans(t *testing.T) {
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, s := range list {
 				t.Run(fmt.Sprintf("%s with a %s after %d rows costs what the event has (invariant 14)", s.name, mode, size), func(t *testing.T) {
-					p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+					p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)
 					index := s.index == ""
 					p.walk(func(n plan) {
 						index = index || n.Index == s.index
@@ -123,9 +126,9 @@ func TestSlowEventListPlans(t *testing.T) {
 				})
 			}
 			t.Run(fmt.Sprintf("events that a filter leaves are counted in an index, with a %s after %d rows", mode, size), func(t *testing.T) {
-				q := eventsQuery{eventType: Workshop, status: Published}
-				s := q.total(w.company)
-				p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+				q := store.EventQuery{EventType: model.Workshop, Status: model.Published}
+				s := q.Total(w.company)
+				p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)
 				indexOnly := false
 				p.walk(func(n plan) { indexOnly = indexOnly || n.Type == "Index Only Scan" && n.Index == "events_by_creation" })
 				if !indexOnly && size > 10_000 {
@@ -133,9 +136,9 @@ func TestSlowEventListPlans(t *testing.T) {
 				}
 			})
 			t.Run(fmt.Sprintf("events of a window are found without reading all dates, with a %s after %d rows", mode, size), func(t *testing.T) {
-				q := eventsQuery{paging: paging{order: eventsByCreation, size: 30}, startsFrom: at, startsBefore: at.Add(time.Minute)}
-				for _, s := range []statement{q.page(w.company), q.total(w.company)} {
-					p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+				q := store.EventQuery{Page: page.Page{Order: store.EventsByCreation(), Size: 30}, StartsFrom: at, StartsBefore: at.Add(time.Minute)}
+				for _, s := range []pg.Statement{q.List(w.company), q.Total(w.company)} {
+					p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)
 					p.walk(func(n plan) {
 						if n.Type == "Seq Scan" && n.Table == "event_dates" {
 							t.Errorf("reads all dates\n%s", p)

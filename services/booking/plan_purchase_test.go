@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/services/booking/store"
 )
 
 // Others' events: n of them, with a date and two options each.
@@ -32,11 +33,11 @@ func TestPurchasePlans(t *testing.T) {
 		name, sql string
 		args      []any
 	}{
-		{"customers", knownCustomersSQL, []any{w.company, []id.Customer{ann}}},
-		{"options", offeredOptionsSQL, []any{w.company, dates}},
-		{"dates", lockDatesSQL, []any{w.company, dates}},
-		{"places", takeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
-		{"options of an import", importOptionsSQL, []any{w.company, events}},
+		{"customers", store.KnownCustomersSQL, []any{w.company, []id.Customer{ann}}},
+		{"options", store.OfferedOptionsSQL, []any{w.company, dates}},
+		{"dates", store.LockDatesSQL, []any{w.company, dates}},
+		{"places", store.TakeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
+		{"options of an import", store.ImportOptionsSQL, []any{w.company, events}},
 	}
 	for _, size := range []int{400, 10_000} {
 		w.exec(fillOffersSQL, w.company, size)

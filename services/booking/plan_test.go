@@ -14,6 +14,8 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // plan is a node of EXPLAIN's JSON.
@@ -153,16 +155,16 @@ func TestSlowListPlans(t *testing.T) {
 	w.exec(`insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone)
 		select $1, gen_random_uuid(), $2, now() + n * interval '1 hour', 60, 'UTC' from generate_series(2, 1000) n`, w.company, event)
 
-	from, to := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), endOfTime()
+	from, to := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), model.EndOfTime()
 	now := time.Now()
 	statements := []struct {
 		name, sql string
 		args      []any
 	}{
-		{"page", pageSQL, []any{w.company, ann, from, to, int32(30), int64(60)}},
-		{"total", totalSQL, []any{w.company, ann, from, to}},
-		{"future page", futurePageSQL, []any{w.company, ann, from, to, now, int32(30), int64(60)}},
-		{"future total", futureTotalSQL, []any{w.company, ann, from, to, now}},
+		{"page", store.PageSQL, []any{w.company, ann, from, to, int32(30), int64(60)}},
+		{"total", store.TotalSQL, []any{w.company, ann, from, to}},
+		{"future page", store.FuturePageSQL, []any{w.company, ann, from, to, now, int32(30), int64(60)}},
+		{"future total", store.FutureTotalSQL, []any{w.company, ann, from, to, now}},
 	}
 	small := map[string]float64{}
 	const ofAnn = 500

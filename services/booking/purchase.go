@@ -2,149 +2,126 @@ package booking
 
 import (
 	"context"
-	"errors"
-	"strings"
-	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
-// purchase is an order on its way through a commit.
+// purchase is a purchase of a company's customer on its way through a commit.
 type purchase struct {
-	company Company
-	order   order
-	// What it is stored as, and until when; zero: confirmed.
-	status    status
-	expiresAt time.Time
-	discount  id.DiscountCode // what it used
-	cause     outbox.Cause    // the request's trace: a commit may serve several
-	// Set by sell: one of the two.
-	bought  *Transaction
-	refused error
+	model.Purchase
+	company tenancy.Company
+	cause   outbox.Cause // the request's trace: a commit may serve several
 }
 
-// date returns the date that all lines are for; false: there are several.
-func (p *purchase) date() (id.EventDate, bool) {
-	first := p.order.lines[0].date
-	for _, l := range p.order.lines[1:] {
-		if l.date != first {
-			return id.EventDate{}, false
-		}
-	}
-	return first, true
-}
-
-// purchase settles one order. Those for one date queue at the desk. One under an
-// idempotency key has a commit of its own, in which its answer is stored, and so
-// has one for several dates.
-func (s *Server) purchase(ctx context.Context, req *bookingv1.CreateTransactionRequest, company Company, o order) (*bookingv1.CreateTransactionResponse, error) {
-	p := &purchase{company: company, order: o, status: confirmed}
-	if date, one := p.date(); one && idem.Key(ctx) == "" {
-		if err := s.desk.buy(ctx, date, p); err != nil {
-			return nil, err
-		}
-		return &bookingv1.CreateTransactionResponse{Transaction: transactionToProto(p.bought)}, nil
-	}
+// purchaseByCard settles an order that is paid by card, and fills the response.
+func (s *Server) purchaseByCard(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
-	err := s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		if err := s.settle(ctx, tx, company.ID, []*purchase{p}); err != nil {
-			return err
-		}
-		if p.refused != nil {
-			return p.refused
-		}
-		resp.Transaction = transactionToProto(p.bought)
-		return nil
+	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Confirmed}, company: company}
+	return resp, s.settleOnce(ctx, req, resp, p, func() { resp.Transaction = convert.Transaction(p.Bought) })
+}
+
+// settleOnce settles a purchase once per idempotency key. answer fills resp from the
+// purchase.
+func (s *Server) settleOnce(ctx context.Context, req, resp proto.Message, p *purchase, answer func()) error {
+	shared, err := s.settleInCommit(ctx, p, func(ctx context.Context, tx *pg.Tx) error {
+		return idem.Do(ctx, tx, req, resp, func() error {
+			if err := s.settleOne(ctx, tx, p); err != nil {
+				return err
+			}
+			answer()
+			return nil
+		})
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && shared {
+		answer()
 	}
-	return resp, nil
+	return err
 }
 
-// sell settles purchases of one company in one commit, in their order. Its error
-// is about the commit; what is refused is said in each.
-func (s *Server) sell(ctx context.Context, company id.Company, purchases []*purchase) error {
-	return s.store.inTx(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		return s.settle(ctx, tx, company, purchases)
+// settleInCommit chooses the commit of a purchase. Purchases of one date share commits.
+// A purchase with an idempotency key has its own, because its answer is stored in it, and
+// so has a purchase of several dates: then alone settles the purchase.
+func (s *Server) settleInCommit(ctx context.Context, p *purchase, alone func(ctx context.Context, tx *pg.Tx) error) (shared bool, err error) {
+	date, one := p.OnlyDate()
+	if !one || idem.Key(ctx) != "" {
+		return false, s.store.Write(ctx, p.company.ID, alone)
+	}
+	p.cause = outbox.CauseOf(ctx)
+	if err := s.queue.Do(ctx, queueKey{p.company.ID, date}, p); err != nil {
+		return true, err
+	}
+	return true, p.Refused
+}
+
+// queueKey is the row that purchases of one date lock.
+type queueKey struct {
+	company id.Company
+	date    id.EventDate
+}
+
+// commitPurchases settles purchases of one date in one commit, in their order. Its error
+// is about the commit; a purchase that is refused says so itself.
+func (s *Server) commitPurchases(ctx context.Context, key queueKey, purchases []*purchase) error {
+	s.metrics.shared.Observe(float64(len(purchases)))
+	return s.store.Write(ctx, key.company, func(ctx context.Context, tx *pg.Tx) error {
+		return s.settle(ctx, tx, key.company, purchases)
 	})
 }
 
+// settleOne settles one purchase in tx, and returns why it is refused.
+func (s *Server) settleOne(ctx context.Context, tx *pg.Tx, p *purchase) error {
+	if err := s.settle(ctx, tx, p.company.ID, []*purchase{p}); err != nil {
+		return err
+	}
+	return p.Refused
+}
+
+// settle decides purchases of one company in their order, and stores those that are
+// granted with their events.
 func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purchases []*purchase) error {
-	var dates []id.EventDate
-	var customers []id.Customer
-	var codes []string
+	var wanted model.Demand
 	for _, p := range purchases {
-		if codeFormat.MatchString(p.order.code) { // no other exists
-			codes = append(codes, strings.ToLower(p.order.code))
-		}
-		customers = append(customers, p.order.customers()...)
-		for _, l := range p.order.lines {
-			dates = append(dates, l.date)
-		}
+		wanted.Add(&p.Order)
 	}
-	of, err := s.store.lockOffer(ctx, tx, company, distinct(dates), distinct(customers), codes)
+	var kept tenancy.Company
+	of, err := s.store.LockOffer(ctx, tx, company, wanted, s.companies.Query(company, &kept))
 	if err != nil {
 		return err
 	}
-	// The clock is read under the lock: who waited for it past the start is late.
+	// The clock is read under the lock, so that a buyer who waited for the lock past the
+	// start time is refused.
 	now := s.now()
-	var settled []*purchase
+	var granted []*model.Purchase
 	var events []outbox.Event
 	for _, p := range purchases {
-		p.bought, p.refused = nil, nil // this may be a repetition
-		bookings, err := of.grant(&p.order, now)
-		if err != nil {
-			p.refused = err
+		p.Settle(of, now, p.company.Newest(kept).Timezone, s.newID)
+		if p.Refused != nil {
 			continue
 		}
-		p.bought = s.confirm(p, of, bookings, now)
-		settled = append(settled, p)
-		if p.order.code != "" {
-			p.discount = of.codes[strings.ToLower(p.order.code)].ID
-		}
-		if p.status != confirmed {
-			continue // nobody is told before it is paid
-		}
-		for i := range p.bought.Bookings {
-			e := bookingConfirmed(snapshotToProto(p.bought, &p.bought.Bookings[i]))
-			e.Cause = p.cause
-			events = append(events, e)
+		granted = append(granted, &p.Purchase)
+		if p.Status == model.Confirmed { // others are announced when they are paid
+			events = append(events, confirmations(p.Bought, p.cause)...)
 		}
 	}
-	if len(settled) == 0 {
+	if len(granted) == 0 {
 		return nil
 	}
-	queries := of.save(company, settled)
+	var announced []pg.Query
 	if len(events) > 0 {
-		told, err := s.outbox.Query(ctx, tx, s.stamp(company, now, events)...)
+		query, err := s.outbox.Query(ctx, tx, s.stamp(company, now, events)...)
 		if err != nil {
 			return err
 		}
-		queries = append(queries, told)
+		announced = append(announced, query)
 	}
-	return tx.Pipeline(ctx, queries...)
-}
-
-// confirm makes the transaction of bookings that were granted.
-func (s *Server) confirm(p *purchase, of *offer, bookings []Booking, now time.Time) *Transaction {
-	t := &Transaction{
-		ID: id.Transaction(s.newID()), Purchaser: of.customers[p.order.purchaser].Customer,
-		PurchasedAt: now.Truncate(time.Second), Timezone: p.company.newest(of.company).Timezone, Version: 1, Bookings: bookings,
-	}
-	for i := range t.Bookings {
-		t.Bookings[i].ID = id.Booking(s.newID())
-	}
-	return t
-}
-
-// asUnknown reports an error about customers who may exist nevertheless.
-func asUnknown(err error) (*unknownCustomers, bool) {
-	var unknown *unknownCustomers
-	ok := errors.As(err, &unknown)
-	return unknown, ok
+	return s.store.SavePurchases(ctx, tx, company, of, granted, announced...)
 }

@@ -11,13 +11,14 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 func TestCreateTransaction(t *testing.T) {
 	t.Run("a purchase is answered as it is read, and publishes one event per booking (invariants 2, 4, 11)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
-		e := w.event(w.ctx, ptr[int32](10))
+		e := w.event(w.ctx, new(int32(10)))
 		date := e.GetDates()[0].GetId()
 		resp, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
 			PurchaserId: ann.String(), PaymentReference: " ch_1 ",
@@ -53,12 +54,12 @@ func TestCreateTransaction(t *testing.T) {
 	t.Run("lines of several dates are one commit", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
-		roomy, tight := w.event(w.ctx, nil), w.event(w.ctx, ptr[int32](1))
+		roomy, tight := w.event(w.ctx, nil), w.event(w.ctx, new(int32(1)))
 		req := &bookingv1.CreateTransactionRequest{PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{
 			{EventDateId: roomy.GetDates()[0].GetId()}, {EventDateId: tight.GetDates()[0].GetId(), Spaces: 2},
 		}}
 		_, err := w.bookings.CreateTransaction(w.ctx, req)
-		f := wantFault(t, err, fault.Refused, ReasonEventFull)
+		f := wantFault(t, err, fault.Refused, model.ReasonEventFull)
 		if f.Meta["event_date_id"] != tight.GetDates()[0].GetId() {
 			t.Errorf("the fault names %v", f.Meta)
 		}
@@ -84,7 +85,7 @@ func TestCreateTransaction(t *testing.T) {
 	t.Run("customers who do not exist, were deleted, or are of another company are not found", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
-		gone := w.customers.add(w.company, customerRecord{Customer: Customer{ID: id.New[id.Customer]()}, version: 2, deletedAt: time.Now()})
+		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now()})
 		for _, c := range []id.Customer{id.New[id.Customer](), gone, gone, w.customer(id.New[id.Company](), "zoe")} {
 			_, err := w.book(w.ctx, c, e, 1)
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
@@ -110,21 +111,21 @@ func TestCreateTransaction(t *testing.T) {
 			Title: "Draft", Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT, Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)},
 		})
 		_, err := w.book(w.ctx, ann, draft, 1)
-		wantFault(t, err, fault.Refused, ReasonEventNotPublished)
+		wantFault(t, err, fault.Refused, model.ReasonEventNotPublished)
 
 		past := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Past", Dates: []*bookingv1.NewEventDate{newDate(-time.Hour, nil)}})
 		_, err = w.book(w.ctx, ann, past, 1)
-		wantFault(t, err, fault.Refused, ReasonEventPast)
+		wantFault(t, err, fault.Refused, model.ReasonEventPast)
 
 		e := w.event(w.ctx, nil)
 		w.exec(`update event_dates set status = 'cancelled' where id = $1`, idOf[id.EventDate](t, e.GetDates()[0].GetId()))
 		_, err = w.book(w.ctx, ann, e, 1)
-		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
 	t.Run("a purchase repeated under its key is answered as the first time and made once", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
-		e := w.event(w.ctx, ptr[int32](1))
+		e := w.event(w.ctx, new(int32(1)))
 		ctx := withKey(w.ctx, "k1")
 		first := w.mustBook(ctx, ann, e, 1)
 		again := w.mustBook(ctx, ann, e, 1)
@@ -133,7 +134,7 @@ func TestCreateTransaction(t *testing.T) {
 		}
 		_, err := w.book(ctx, ann, e, 2)
 		wantFault(t, err, fault.Conflict, fault.ReasonIdempotencyKeyReused)
-		w.customers.add(w.company, customerRecord{Customer: Customer{ID: ann}, version: 9, deletedAt: time.Now()})
+		w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: ann}, Version: 9, DeletedAt: time.Now()})
 		if again := w.mustBook(ctx, ann, e, 1); again.GetId() != first.GetId() {
 			t.Errorf("got %v", again)
 		}
@@ -178,7 +179,7 @@ func idOf[T any, P interface {
 
 func TestCancellingABookingOfAnEvent(t *testing.T) {
 	w := newWorld(t)
-	ann, e := w.customer(w.company, "ann"), w.event(w.ctx, ptr[int32](5))
+	ann, e := w.customer(w.company, "ann"), w.event(w.ctx, new(int32(5)))
 	booking := w.mustBook(w.ctx, ann, e, 1).GetBookings()[0].GetId()
 	cancel := func(event string) (*bookingv1.CancelBookingResponse, error) {
 		return w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, EventId: event})
@@ -194,7 +195,7 @@ func TestCancellingABookingOfAnEvent(t *testing.T) {
 	}
 	t.Run("is refused for another event even with a stale version", func(t *testing.T) {
 		_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{
-			BookingId: booking, EventId: w.event(w.ctx, nil).GetId(), ExpectedVersion: ptr[int64](99),
+			BookingId: booking, EventId: w.event(w.ctx, nil).GetId(), ExpectedVersion: new(int64(99)),
 		})
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
@@ -206,7 +207,7 @@ func TestCancellingABookingOfAnEvent(t *testing.T) {
 func TestCancelAndRefund(t *testing.T) {
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
-	e := w.event(w.ctx, ptr[int32](3))
+	e := w.event(w.ctx, new(int32(3)))
 	made := w.mustBook(w.ctx, ann, e, 3)
 	booking := made.GetBookings()[0].GetId()
 

@@ -11,6 +11,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // register books lines of one event and returns the bookings' identifiers.
@@ -78,11 +79,11 @@ func TestRegistrations(t *testing.T) {
 	}{
 		"of an event":                           {&bookingv1.ListRegistrationsRequest{}, in(0, 1, 2, 3, 4)},
 		"of a date":                             {&bookingv1.ListRegistrationsRequest{EventDateId: first}, in(0, 2, 3)},
-		"that are cancelled":                    {&bookingv1.ListRegistrationsRequest{Cancelled: ptr(true)}, in(2)},
-		"that are not cancelled":                {&bookingv1.ListRegistrationsRequest{Cancelled: ptr(false)}, in(0, 1, 3, 4)},
-		"of a date that are not":                {&bookingv1.ListRegistrationsRequest{Cancelled: ptr(false), EventDateId: first}, in(0, 3)},
+		"that are cancelled":                    {&bookingv1.ListRegistrationsRequest{Cancelled: new(true)}, in(2)},
+		"that are not cancelled":                {&bookingv1.ListRegistrationsRequest{Cancelled: new(false)}, in(0, 1, 3, 4)},
+		"of a date that are not":                {&bookingv1.ListRegistrationsRequest{Cancelled: new(false), EventDateId: first}, in(0, 3)},
 		"for who bought or was given":           {&bookingv1.ListRegistrationsRequest{CustomerId: ann.String()}, in(0, 3)},
-		"for who bought or was given, not gone": {&bookingv1.ListRegistrationsRequest{CustomerId: ben.String(), Cancelled: ptr(false)}, in(1, 4)},
+		"for who bought or was given, not gone": {&bookingv1.ListRegistrationsRequest{CustomerId: ben.String(), Cancelled: new(false)}, in(1, 4)},
 		"for somebody on a date":                {&bookingv1.ListRegistrationsRequest{CustomerId: ben.String(), EventDateId: second}, in(1, 4)},
 		"for nobody known":                      {&bookingv1.ListRegistrationsRequest{CustomerId: id.New[id.Customer]().String()}, nil},
 		"changed since the beginning":           {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(began)}, in(0, 1, 2, 3, 4)},
@@ -127,9 +128,9 @@ func TestRegistrations(t *testing.T) {
 	})
 	t.Run("a cancellation of another version is refused", func(t *testing.T) {
 		booking := w.mustBook(w.ctx, ann, w.event(w.ctx, nil), 1).GetBookings()[0].GetId()
-		_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, ExpectedVersion: ptr[int64](2)})
+		_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, ExpectedVersion: new(int64(2))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
-		got, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, ExpectedVersion: ptr[int64](1)})
+		got, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, ExpectedVersion: new(int64(1))})
 		if err != nil || !got.GetChanged() {
 			t.Errorf("got %v, %v", got, err)
 		}
@@ -267,6 +268,6 @@ func TestAttendance(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: booking, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN})
-		wantFault(t, err, fault.Refused, ReasonAlreadyCancelled)
+		wantFault(t, err, fault.Refused, model.ReasonAlreadyCancelled)
 	})
 }

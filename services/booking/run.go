@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -55,7 +56,8 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer passConn.Close()
 
 	source := cfg.Credential.Source(authConn)
-	server := NewServer(kit.DB, kit.Outbox, NewCustomerClient(customerConn, source), NewCompanyClient(authConn, source), NewPassClient(passConn, source))
+	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
+	server := NewServer(kit.DB, kit.Outbox, NewCustomerClient(customerConn, source), companies, NewPassClient(passConn, source))
 	if err := server.Collect(h.Metrics); err != nil {
 		return err
 	}
@@ -65,13 +67,13 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterDiscountServiceServer(srv, server)
 	bookingv1.RegisterWaitlistServiceServer(srv, server)
 	bookingv1.RegisterVerificationServiceServer(srv, server)
-	authv1.RegisterCompanyCopyServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
-	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB).Run(ctx, kit.Bus) })
+	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB, companies).Run(ctx, kit.Bus) })
 	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("expiries", func(ctx context.Context) error { return server.Expire(ctx, kit.Jobs) })
 	g.Go("closings", func(ctx context.Context) error { return server.FinishClosings(ctx, kit.Jobs) })

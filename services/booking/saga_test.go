@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // TestTwoPayersOfOnePurchase lets a repetition pay while the first attempt is
@@ -96,7 +97,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 		return resp.GetTransaction(), err
 	}
 	t.Run("that is refused leaves the hold as it was", func(t *testing.T) {
-		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		for range 2 {
 			if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 2 {
@@ -109,7 +110,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 		}
 	})
 	t.Run("can be tried again with more credits", func(t *testing.T) {
-		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" {
 			t.Fatalf("got %v", err)
@@ -120,7 +121,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 		}
 	})
 	t.Run("that is refused keeps the time at which the hold expires", func(t *testing.T) {
-		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" {
 			t.Fatalf("got %v", err)
@@ -131,7 +132,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 		}
 	})
 	t.Run("of another attempt is undone, because nobody knows what the first did", func(t *testing.T) {
-		e := w.passEvent(ptr[int32](2), time.Hour, nil)
+		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		w.passes.before = func(string) error { return errPassAway }
 		if _, err := confirm(h, byPass); !fault.Is(err, fault.Unavailable) {
@@ -145,7 +146,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 	t.Run("with a discount is refused, and by card it is kept", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
 		h := w.hold(mia, e, 2, "HALF")
-		if _, err := confirm(h, byPass); fault.From(err).Reason != ReasonDiscountInvalid {
+		if _, err := confirm(h, byPass); fault.From(err).Reason != model.ReasonDiscountInvalid {
 			t.Errorf("got %v", err)
 		}
 		if paid, err := confirm(h, 0); err != nil || paid.GetBookings()[0].GetCard().GetGross() != 1000 {
@@ -176,7 +177,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 			return nil
 		}
 		_, err := w.byPass(w.ctx, mia, e, 2)
-		if fault.From(err).Reason != ReasonEventCancelled || w.passes.credits(pass) != 3 || w.booked(e) != 0 {
+		if fault.From(err).Reason != model.ReasonEventCancelled || w.passes.credits(pass) != 3 || w.booked(e) != 0 {
 			t.Errorf("got %v, %d credits, %d booked", err, w.passes.credits(pass), w.booked(e))
 		}
 		if err := w.server.finishClosings(t.Context()); err != nil || one[int64](w, `select count(*) from event_dates where closing`) != 0 {
@@ -192,7 +193,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 		h := w.hold(mia, e, 2, "")
 		w.exec(`update event_dates set status = 'cancelled', closing = true`) // and nobody has emptied it yet
 		_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()})
-		if fault.From(err).Reason != ReasonEventCancelled {
+		if fault.From(err).Reason != model.ReasonEventCancelled {
 			t.Errorf("got %v", err)
 		}
 		if err := w.server.finishClosings(t.Context()); err != nil || w.booked(e) != 0 {
@@ -223,7 +224,7 @@ func TestASilentPassService(t *testing.T) { // invariant 16
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	w.passes.give(mia, 3)
-	e := w.passEvent(ptr[int32](2), time.Hour, nil)
+	e := w.passEvent(new(int32(2)), time.Hour, nil)
 	w.passes.after = func(call string) error { return errors.New("lost") }
 	if _, err := w.byPass(w.ctx, mia, e, 1); err == nil {
 		t.Fatal("it was booked")

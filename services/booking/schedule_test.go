@@ -8,13 +8,14 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
 func TestListEventDates(t *testing.T) {
 	w := newWorld(t)
 	yoga := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Location: "Hall", Dates: []*bookingv1.NewEventDate{
-		newDate(time.Hour, ptr[int32](1)), newDate(25*time.Hour, nil), newDate(49*time.Hour, nil),
+		newDate(time.Hour, new(int32(1))), newDate(25*time.Hour, nil), newDate(49*time.Hour, nil),
 	}})
 	barre := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Barre", Dates: []*bookingv1.NewEventDate{newDate(2*time.Hour, nil)}})
 	gone := w.event(w.ctx, nil)
@@ -84,7 +85,7 @@ func TestListEventDates(t *testing.T) {
 	t.Run("a forged token and an impossible bound are refused", func(t *testing.T) {
 		for _, req := range []*bookingv1.ListEventDatesRequest{
 			{PageToken: "forged"}, {PageSize: 201}, {StartsFrom: &timestamppb.Timestamp{Nanos: -1}},
-			{PageToken: cursor{order: eventsByID}.token()},
+			{PageToken: page.Cursor{Code: 1}.Token()},
 		} {
 			_, err := w.events.ListEventDates(w.ctx, req)
 			wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)

@@ -11,13 +11,14 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // TestConstraints shows that the database itself refuses what the rules never do.
 func TestConstraints(t *testing.T) {
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
-	e := w.event(w.ctx, ptr[int32](2))
+	e := w.event(w.ctx, new(int32(2)))
 	w.mustBook(w.ctx, ann, e, 1)
 	if results, err := w.send(w.ctx, past("p1", ann.String(), "yoga", 1), past("p2", ann.String(), "run", 1)); err != nil || outcomes(results) != "cc" {
 		t.Fatalf("got %v, %v", results, err)
@@ -68,8 +69,8 @@ func TestConstraints(t *testing.T) {
 	}
 	t.Run("a version never starts over, whatever writes it (invariant 8)", func(t *testing.T) {
 		before := w.copyOf(w.company, ann)
-		err := w.server.store.inTx(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
-			return keepCustomers(ctx, tx, []customerRecord{{company: w.company, Customer: Customer{ID: ann, FirstName: "old"}, version: 0}})
+		err := w.server.store.Write(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
+			return w.server.store.KeepCustomers(ctx, tx, []model.CustomerRecord{{Company: w.company, Customer: model.Customer{ID: ann, FirstName: "old"}, Version: 0}})
 		})
 		if after := w.copyOf(w.company, ann); err != nil || after != before {
 			t.Errorf("was %q, is %q, %v", before, after, err)
@@ -89,7 +90,7 @@ func TestCommitIsWhole(t *testing.T) {
 	t.Run("when the event cannot be stored nothing is (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
-		e := w.event(w.ctx, ptr[int32](5))
+		e := w.event(w.ctx, new(int32(5)))
 		kept := w.mustBook(w.ctx, ann, e, 1)
 		// An event's identifier that is taken makes the last statement fail.
 		taken := id.NewUUID()

@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at
@@ -46,15 +47,15 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 	w.passes.before, w.passes.after = flaky, flaky
 	servers := []*Server{w.server}
 	for range 2 {
-		servers = append(servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes))
+		servers = append(servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, NewCompanies(w.db, w.companies), w.passes))
 	}
 	var skew atomic.Int64
 	for _, s := range servers {
 		s.now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 	}
 	ctx := w.serverSide()
-	expected := []string{ReasonEventFull, ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, ReasonEventPast,
-		ReasonEventNotFull, ReasonAlreadyWaiting, ReasonNotOffered}
+	expected := []string{model.ReasonEventFull, model.ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, model.ReasonEventPast,
+		model.ReasonEventNotFull, model.ReasonAlreadyWaiting, model.ReasonNotOffered}
 	var wg sync.WaitGroup
 	for worker := range 24 {
 		wg.Go(func() {

@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 const byPass = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
@@ -135,7 +136,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 		}
 	})
 	t.Run("of a price without credits is refused", func(t *testing.T) {
-		if _, err := w.byPass(w.ctx, mia, w.event(w.ctx, nil), 1); fault.From(err).Reason != ReasonPassNotApplicable {
+		if _, err := w.byPass(w.ctx, mia, w.event(w.ctx, nil), 1); fault.From(err).Reason != model.ReasonPassNotApplicable {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -152,7 +153,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 			t.Errorf("readers see %v, %v", list, err)
 		}
 		confirmedBefore := w.published(subjectBookingConfirmed)
-		w.shift(pendingTime + time.Second)
+		w.shift(model.PendingTime + time.Second)
 		defer w.shift(0)
 		if err := w.server.expireOnce(t.Context()); err != nil {
 			t.Fatal(err)
@@ -333,7 +334,7 @@ func TestHolds(t *testing.T) { // invariant 16
 		if until := time.Until(h.GetExpiresAt().AsTime()); until < 14*time.Minute || until > 15*time.Minute || h.GetBookings()[0].GetCard().GetGross() != 5000 {
 			t.Errorf("got %v", h)
 		}
-		if _, err := w.book(w.ctx, mia, e, 1); fault.From(err).Reason != ReasonEventFull {
+		if _, err := w.book(w.ctx, mia, e, 1); fault.From(err).Reason != model.ReasonEventFull {
 			t.Errorf("got %v", err)
 		}
 		w.shift(15*time.Minute + time.Second)
@@ -509,7 +510,7 @@ func TestDiscounts(t *testing.T) { // invariant 17
 	for code, why := range map[string]string{"EARLY": "not_yet_valid", "OVER": "expired", "OFF": "disabled", "ONCE": "used_up", "NONE": "unknown", "CHEAP": "not_applicable", "EURO": "currency", "x' or 1=1": "unknown", "NUL\x00": "unknown"} {
 		t.Run(code+" is refused: "+why, func(t *testing.T) {
 			_, err := buy(code, dear)
-			if f := fault.From(err); f == nil || f.Reason != ReasonDiscountInvalid || f.Meta["why"] != why {
+			if f := fault.From(err); f == nil || f.Reason != model.ReasonDiscountInvalid || f.Meta["why"] != why {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -526,7 +527,7 @@ func TestDiscounts(t *testing.T) { // invariant 17
 				_, err := buy("TEN", []*bookingv1.Event{cheap, dear}[i%2])
 				if err == nil {
 					sold.Add(1)
-				} else if fault.From(err).Reason != ReasonDiscountInvalid {
+				} else if fault.From(err).Reason != model.ReasonDiscountInvalid {
 					t.Error(err)
 				}
 			})
@@ -576,7 +577,7 @@ func TestDiscountWithAPass(t *testing.T) {
 	lines := []*bookingv1.TransactionLine{{EventId: w.passEvent(nil, time.Hour, nil).GetId()}}
 	refused := func(t *testing.T, err error) {
 		t.Helper()
-		if f := wantFault(t, err, fault.Refused, ReasonDiscountInvalid); f.Meta["why"] != "method" {
+		if f := wantFault(t, err, fault.Refused, model.ReasonDiscountInvalid); f.Meta["why"] != "method" {
 			t.Errorf("got %v", f)
 		}
 		if w.passes.credits(pass) != 5 {

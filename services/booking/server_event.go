@@ -4,60 +4,59 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-)
-
-const (
-	usualPage = 50
-	maxPage   = 200
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // CreateEvent implements EventService.
 func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequest) (*bookingv1.CreateEventResponse, error) {
-	company, err := s.currentTenant(ctx)
+	company, err := s.companies.Of(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made := eventOf(req, company)
-	if err := made.check(company); err != nil {
+	made := convert.NewEvent(req, company)
+	if err := made.Check(company.Currency); err != nil {
 		return nil, err
 	}
 	e := &made.Event
 	resp := &bookingv1.CreateEventResponse{}
-	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		s.name(e)
-		if err := s.store.insertEvent(ctx, tx, company.ID, e); err != nil {
+		if err := s.store.InsertEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
-		resp.Event = eventToProto(e)
+		resp.Event = convert.Event(e)
 		return s.append(ctx, tx, company.ID, e.CreatedAt, eventCreated(resp.Event))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
 // name gives a new event, its dates and its options their identifiers.
-func (s *Server) name(e *Event) {
+func (s *Server) name(e *model.Event) {
 	e.ID, e.Version = id.Event(s.newID()), 1
-	e.CreatedAt = s.now().Truncate(time.Microsecond)
+	e.CreatedAt = pg.Instant(s.now())
 	e.UpdatedAt = e.CreatedAt
 	s.nameOptions(e.Options)
 	s.nameDates(e, e.Dates)
-	sortDates(e.Dates)
+	model.SortDates(e.Dates)
 }
 
-func (s *Server) nameOptions(options []PricingOption) {
+func (s *Server) nameOptions(options []model.PricingOption) {
 	for i := range options {
 		options[i].ID = id.PricingOption(s.newID())
 	}
 }
 
-func (s *Server) nameDates(e *Event, dates []EventDate) {
+func (s *Server) nameDates(e *model.Event, dates []model.EventDate) {
 	for i := range dates {
 		dates[i].ID, dates[i].Timezone = id.EventDate(s.newID()), e.Timezone
 	}
@@ -65,32 +64,24 @@ func (s *Server) nameDates(e *Event, dates []EventDate) {
 
 // GetEvent implements EventService.
 func (s *Server) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (*bookingv1.GetEventResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	which, err := eventIDOf(req.GetId())
+	which, err := check.ID[id.Event](req.GetId(), "event")
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.store.event(ctx, company.ID, which)
+	e, err := s.store.Event(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.GetEventResponse{Event: eventToProto(e)}, nil
-}
-
-func eventIDOf(text string) (id.Event, error) {
-	e, err := id.Parse[id.Event](text)
-	if err != nil {
-		return e, fault.Missing("event")
-	}
-	return e, nil
+	return &bookingv1.GetEventResponse{Event: convert.Event(e)}, nil
 }
 
 // ListEvents implements EventService.
 func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,68 +89,142 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	if err != nil {
 		return nil, err
 	}
-	events, more, total, err := s.store.events(ctx, company.ID, q)
+	events, more, total, err := s.store.Events(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListEventsResponse{Total: total}
 	if more {
-		resp.NextPageToken = q.next(&events[len(events)-1]).token()
+		resp.NextPageToken = q.Next(&events[len(events)-1]).Token()
 	}
 	for i := range events {
-		resp.Events = append(resp.Events, eventToProto(&events[i]))
+		resp.Events = append(resp.Events, convert.Event(&events[i]))
 	}
 	return resp, nil
 }
 
-// next is the cursor after an event.
-func (q *eventsQuery) next(last *Event) cursor {
-	c := cursor{order: q.order, id: last.ID.UUID()}
-	switch q.order {
-	case eventsByCreation, eventsByCreationDesc:
-		c.at = last.CreatedAt
-	case eventsByChange, eventsByChangeDesc:
-		c.at = last.UpdatedAt
+// eventsQueryOf reads which events a list is to hold.
+func eventsQueryOf(r *bookingv1.ListEventsRequest) (*store.EventQuery, error) {
+	orders := map[bookingv1.EventOrder]page.Order{
+		bookingv1.EventOrder_EVENT_ORDER_UNSPECIFIED:  store.EventsByID(),
+		bookingv1.EventOrder_EVENT_ORDER_CREATED:      store.EventsByCreation(),
+		bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC: store.EventsByCreationDesc(),
+		bookingv1.EventOrder_EVENT_ORDER_UPDATED:      store.EventsByChange(),
+		bookingv1.EventOrder_EVENT_ORDER_UPDATED_DESC: store.EventsByChangeDesc(),
 	}
-	return c
+	order, ok := orders[r.GetOrder()]
+	if !ok {
+		return nil, fault.InvalidParameter("order", "enum", "is not an order of events")
+	}
+	p, err := page.Read(page.Of(r), order, pageSizes())
+	if err != nil {
+		return nil, err
+	}
+	q := &store.EventQuery{Page: p, WithDates: r.GetWithDates(), MostDates: store.ListedDates}
+	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		if q.EventType = convert.EventType(r.GetType()); q.EventType == "" {
+			return nil, fault.InvalidParameter("type", "enum", "is not a type of event")
+		}
+	}
+	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
+		if q.Status = convert.EventStatus(r.GetStatus()); q.Status == "" {
+			return nil, fault.InvalidParameter("status", "enum", "must be draft, published or cancelled")
+		}
+	}
+	for _, bound := range []struct {
+		name string
+		from *timestamppb.Timestamp
+		to   *time.Time
+	}{
+		{"starts_from", r.GetStartsFrom(), &q.StartsFrom}, {"starts_before", r.GetStartsBefore(), &q.StartsBefore},
+		{"updated_since", r.GetUpdatedSince(), &q.UpdatedSince},
+	} {
+		if *bound.to, err = check.Bound(bound.name, bound.from); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
 }
 
 // DeleteEvent implements EventService.
 func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequest) (*bookingv1.DeleteEventResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	which, err := eventIDOf(req.GetId())
+	which, err := check.ID[id.Event](req.GetId(), "event")
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.DeleteEventResponse{}
-	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.lockEventAndDates(ctx, tx, company.ID, which)
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
-		if v := req.ExpectedVersion; v != nil && *v != e.Version {
-			return staleVersion("event", e.Version)
+		if err := check.Version(e.Version, req.ExpectedVersion, "event"); err != nil {
+			return err
 		}
-		if e.occupied() {
-			return fault.Refuse(ReasonHasRegistrations, "the event has registrations")
+		if e.Occupied() {
+			return fault.Refuse(model.ReasonHasRegistrations, "the event has registrations")
 		}
-		s.raise(e)
-		if err := s.store.deleteEvent(ctx, tx, company.ID, e); err != nil {
+		e.Raise(s.now())
+		if err := s.store.DeleteEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
 		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDeleted(e))
 	})
+}
+
+// CancelEvent implements EventService.
+func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequest) (*bookingv1.CancelEventResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reason, err := reasonOf(req.GetReason())
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.Event](req.GetId(), "event")
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.CancelEventResponse{}
+	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
+		if err != nil {
+			return err
+		}
+		if e.Status != model.Cancelled {
+			e.Raise(s.now())
+			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, e.Upcoming(e.UpdatedAt)); err != nil {
+				return err
+			}
+			e.Cancel(e.UpdatedAt)
+			if err := s.store.SaveEvent(ctx, tx, company.ID, &model.EventPlan{Event: e, Cancels: true}); err != nil {
+				return err
+			}
+			if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventCancelled(e, reason)); err != nil {
+				return err
+			}
+		}
+		e.Emptied()
+		resp.Event = convert.Event(e)
+		return nil
+	})
+	if err == nil {
+		err = s.emptyEvent(ctx, company.ID, which)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return resp, nil
 }
 
-// raise gives a locked event its next version.
-func (s *Server) raise(e *Event) {
-	e.Version++
-	e.UpdatedAt = s.now().Truncate(time.Microsecond)
+// reasonOf reads the reason of a cancellation.
+func reasonOf(text string) (string, error) {
+	var faults check.Fields
+	text = faults.Prose("reason", text, 0, model.MaxReason)
+	return text, faults.Err()
 }

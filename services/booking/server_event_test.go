@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 func TestEvents(t *testing.T) {
@@ -20,9 +21,9 @@ func TestEvents(t *testing.T) {
 	t.Run("an event is read as it was answered, with its dates in order", func(t *testing.T) {
 		made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 			Title: "  Yoga ", Description: "Two\nlines", Type: bookingv1.EventType_EVENT_TYPE_COURSE, Timezone: "America/New_York", Location: "Hall",
-			Dates: []*bookingv1.NewEventDate{newDate(3*time.Hour, nil), newDate(time.Hour, ptr[int32](0)), newDate(2*time.Hour, ptr[int32](7))},
+			Dates: []*bookingv1.NewEventDate{newDate(3*time.Hour, nil), newDate(time.Hour, new(int32(0))), newDate(2*time.Hour, new(int32(7)))},
 			PricingOptions: []*bookingv1.NewPricingOption{
-				{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: ptr[int32](0)}, {Name: "Child", Currency: "EUR"},
+				{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: new(int32(0))}, {Name: "Child", Currency: "EUR"},
 			},
 		})
 		read, err := w.events.GetEvent(w.ctx, &bookingv1.GetEventRequest{Id: made.GetId()})
@@ -53,7 +54,7 @@ func TestEvents(t *testing.T) {
 	t.Run("dates can be added, and raise the version", func(t *testing.T) {
 		made := w.event(w.ctx, nil)
 		added, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{
-			EventId: made.GetId(), Dates: []*bookingv1.NewEventDate{newDate(5*time.Hour, nil), newDate(4*time.Hour, ptr[int32](2))},
+			EventId: made.GetId(), Dates: []*bookingv1.NewEventDate{newDate(5*time.Hour, nil), newDate(4*time.Hour, new(int32(2)))},
 		})
 		if err != nil || len(added.GetDates()) != 2 {
 			t.Fatalf("got %v, %v", added, err)
@@ -83,7 +84,7 @@ func TestEvents(t *testing.T) {
 		made := w.event(w.ctx, nil)
 		w.exec(`update events set status = 'cancelled' where id = $1`, idOf[id.Event](t, made.GetId()))
 		_, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: made.GetId(), Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
-		wantFault(t, err, fault.Refused, ReasonEventCancelled)
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
 	t.Run("a creation repeated under its key is made once", func(t *testing.T) {
 		ctx := withKey(w.ctx, "event-1")
@@ -131,7 +132,7 @@ func TestEventRefusals(t *testing.T) {
 		{"a start beyond four digits of year", "dates[0].starts_at", "range", date(func(d *bookingv1.NewEventDate) { d.StartsAt = &timestamppb.Timestamp{Seconds: 1 << 60} })},
 		{"no duration", "dates[0].duration_minutes", "range", date(func(d *bookingv1.NewEventDate) { d.DurationMinutes = 0 })},
 		{"more than a year", "dates[0].duration_minutes", "range", date(func(d *bookingv1.NewEventDate) { d.DurationMinutes = 525_601 })},
-		{"a negative capacity", "dates[0].capacity", "min", date(func(d *bookingv1.NewEventDate) { d.Capacity = ptr[int32](-1) })},
+		{"a negative capacity", "dates[0].capacity", "min", date(func(d *bookingv1.NewEventDate) { d.Capacity = new(int32(-1)) })},
 		{"two dates at once", "dates[1].starts_at", "unique", func(r *bookingv1.CreateEventRequest) { r.Dates = append(r.Dates, r.Dates[0]) }},
 		{"too many options", "pricing_options", "max_items", func(r *bookingv1.CreateEventRequest) { r.PricingOptions = make([]*bookingv1.NewPricingOption, 51) }},
 		{"an option without name", "pricing_options[0].name", "required", option(&bookingv1.NewPricingOption{})},
@@ -139,9 +140,9 @@ func TestEventRefusals(t *testing.T) {
 			r.PricingOptions = []*bookingv1.NewPricingOption{{Name: "a"}, {Name: " a"}}
 		}},
 		{"a negative price", "pricing_options[0].price", "range", option(&bookingv1.NewPricingOption{Name: "a", Price: -1})},
-		{"a price beyond counting", "pricing_options[0].price", "range", option(&bookingv1.NewPricingOption{Name: "a", Price: maxPrice + 1})},
+		{"a price beyond counting", "pricing_options[0].price", "range", option(&bookingv1.NewPricingOption{Name: "a", Price: model.MaxPrice + 1})},
 		{"another currency", "pricing_options[0].currency", "enum", option(&bookingv1.NewPricingOption{Name: "a", Currency: "gbp"})},
-		{"negative credits", "pricing_options[0].credits", "range", option(&bookingv1.NewPricingOption{Name: "a", Credits: ptr[int32](-1)})},
+		{"negative credits", "pricing_options[0].credits", "range", option(&bookingv1.NewPricingOption{Name: "a", Credits: new(int32(-1))})},
 		{"a negative tax", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.NewPricingOption{Name: "a", TaxRateBasisPoints: -1})},
 		{"a tax of more than all", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.NewPricingOption{Name: "a", TaxRateBasisPoints: 10_001})},
 	}

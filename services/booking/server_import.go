@@ -12,13 +12,16 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
 )
 
 // ImportTransactions implements BookingService. While one batch is stored the
 // next one is read and its customers are looked up.
 func (s *Server) ImportTransactions(stream grpc.BidiStreamingServer[bookingv1.ImportTransactionsRequest, bookingv1.ImportTransactionsResponse]) error {
-	company, err := s.currentTenant(stream.Context())
+	company, err := s.companies.Of(stream.Context())
 	if err != nil {
 		return err
 	}
@@ -55,7 +58,7 @@ type received struct {
 }
 
 // receive passes batches on until the stream ends or fails.
-func (s *Server) receive(stream importStream, company Company, to chan<- received) {
+func (s *Server) receive(stream importStream, company tenancy.Company, to chan<- received) {
 	defer close(to)
 	for {
 		var next received
@@ -72,7 +75,7 @@ func (s *Server) receive(stream importStream, company Company, to chan<- receive
 }
 
 // nextBatch reads a batch and finds out about its customers.
-func (s *Server) nextBatch(stream importStream, company Company) (b *importBatch, err error) {
+func (s *Server) nextBatch(stream importStream, company tenancy.Company) (b *importBatch, err error) {
 	// No caller's stack is above this one to recover.
 	defer func() {
 		if p := recover(); p != nil {
@@ -89,38 +92,38 @@ func (s *Server) nextBatch(stream importStream, company Company) (b *importBatch
 	if b, err = newImportBatch(stream.Context(), company, req.GetTransactions()); err != nil {
 		return nil, err
 	}
-	return b, s.know(stream.Context(), b)
+	return b, s.findCustomers(stream.Context(), b)
 }
 
 // importBatch is the lines of one commit on their way; a line with a result has
 // arrived.
 type importBatch struct {
-	company   Company
-	lines     []imported
+	company   tenancy.Company
+	lines     []model.ImportedTransaction
 	results   []*bookingv1.ImportTransactionResult
 	customers map[string]id.Customer // who exists, by what lines call them
 }
 
 // newImportBatch reads lines and refuses those that are wrong in themselves.
-func newImportBatch(ctx context.Context, company Company, in []*bookingv1.ImportedTransaction) (*importBatch, error) {
+func newImportBatch(ctx context.Context, company tenancy.Company, in []*bookingv1.ImportedTransaction) (*importBatch, error) {
 	b := &importBatch{
-		company: company, lines: make([]imported, len(in)), customers: map[string]id.Customer{},
+		company: company, lines: make([]model.ImportedTransaction, len(in)), customers: map[string]id.Customer{},
 		results: make([]*bookingv1.ImportTransactionResult, len(in)),
 	}
 	for i, t := range in {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		b.lines[i] = importedOf(t, company.Timezone)
-		if why := b.lines[i].check(); why != nil {
-			b.results[i] = refusedResult(b.lines[i].reference, why)
+		b.lines[i] = convert.ImportedTransaction(t, company.Timezone)
+		if why := b.lines[i].Check(); why != nil {
+			b.results[i] = convert.RefusedResult(b.lines[i].Reference, why)
 		}
 	}
 	return b, nil
 }
 
 // open calls do for each line that has no result yet.
-func (b *importBatch) open(do func(i int, t *imported)) {
+func (b *importBatch) open(do func(i int, t *model.ImportedTransaction)) {
 	for i := range b.lines {
 		if b.results[i] == nil {
 			do(i, &b.lines[i])
@@ -130,8 +133,8 @@ func (b *importBatch) open(do func(i int, t *imported)) {
 
 // storeBatch stores b in one commit and gives every line its result.
 func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
-	var lines []*imported
-	b.open(func(_ int, t *imported) { lines = append(lines, t) })
+	var lines []*model.ImportedTransaction
+	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
 	if len(lines) == 0 {
 		return nil
 	}
@@ -142,15 +145,14 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 		return ctx.Err()
 	}
 	results := make(map[int]*bookingv1.ImportTransactionResult, len(lines))
-	err := s.store.inTx(ctx, b.company.ID, func(ctx context.Context, tx *pg.Tx) error {
-		l := newLedger(b.company, s.now(), s.newID)
-		l.customers = b.customers
-		if err := openLedger(ctx, tx, l, lines); err != nil {
+	err := s.store.Write(ctx, b.company.ID, func(ctx context.Context, tx *pg.Tx) error {
+		l := model.NewImportPlan(b.company.ID, b.company.Timezone, b.company.Currency, s.now(), s.newID)
+		l.Customers = b.customers
+		if err := s.store.OpenImport(ctx, tx, l, lines); err != nil {
 			return err
 		}
-		var stored purchases
-		b.open(func(i int, t *imported) { results[i] = l.result(t, &stored) })
-		return closeLedger(ctx, tx, l, &stored)
+		b.open(func(i int, t *model.ImportedTransaction) { results[i] = importLine(l, t) })
+		return s.store.CloseImport(ctx, tx, l)
 	})
 	if err != nil {
 		return err
@@ -161,102 +163,39 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 	return nil
 }
 
-// result plans one line and says what becomes of it.
-func (l *ledger) result(t *imported, stored *purchases) *bookingv1.ImportTransactionResult {
-	if id, ok := l.existing[t.reference]; ok {
-		return importResult(t.reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_EXISTED, id.String())
+// importLine plans one line and says what becomes of it.
+func importLine(l *model.ImportPlan, t *model.ImportedTransaction) *bookingv1.ImportTransactionResult {
+	if id, ok := l.Existing[t.Reference]; ok {
+		return convert.ImportResult(t.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_EXISTED, id.String())
 	}
-	transaction, why := l.record(t)
+	transaction, why := l.Record(t)
 	if why != nil {
-		return refusedResult(t.reference, why)
+		return convert.RefusedResult(t.Reference, why)
 	}
-	stored.add(&transaction, t.reference)
-	return importResult(t.reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED, transaction.ID.String())
+	return convert.ImportResult(t.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED, transaction.ID.String())
 }
 
-// know finds out which of the customers that lines name exist: in the copy, else
+// findCustomers finds out which of the customers that lines name exist: in the copy, else
 // from the customer service.
-func (s *Server) know(ctx context.Context, b *importBatch) error {
-	names := b.names()
-	ids, references := names.split()
+func (s *Server) findCustomers(ctx context.Context, b *importBatch) error {
+	var lines []*model.ImportedTransaction
+	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
+	names := model.CustomerNamesOf(lines)
+	ids, references := names.Split()
 	if len(names) == 0 {
 		return nil
 	}
-	r, err := s.store.resolve(ctx, b.company.ID, ids, references)
+	r, err := s.store.Resolve(ctx, b.company.ID, ids, references)
 	if err != nil {
 		return err
 	}
-	met, err := s.meet(ctx, b.company.ID, unknownTo(r.byID, ids), unknownTo(r.byReference, references))
+	fetched, err := s.fetchCustomers(ctx, b.company.ID, model.UnknownTo(r.ByID, ids), model.UnknownTo(r.ByReference, references))
 	if err != nil {
 		return err
 	}
-	for _, c := range met {
-		r.note(c.ID, c.reference, !c.deletedAt.IsZero())
+	for _, c := range fetched {
+		r.Note(c.ID, c.Reference, !c.DeletedAt.IsZero())
 	}
-	names.exist(r, b.customers)
+	names.Exist(r, b.customers)
 	return nil
-}
-
-// names are what the lines of an import call customers: each text once, with the
-// identifier that it is, or zero for a reference.
-type names map[string]id.Customer
-
-func (b *importBatch) names() names {
-	n := names{}
-	b.open(func(_ int, t *imported) {
-		n.add(t.customer)
-		for i := range t.bookings {
-			if forWhom := t.bookings[i].boughtFor; forWhom != "" {
-				n.add(forWhom)
-			}
-		}
-	})
-	return n
-}
-
-func (n names) add(text string) {
-	if _, ok := n[text]; ok {
-		return
-	}
-	c, err := id.Parse[id.Customer](text)
-	if err != nil {
-		c = id.Customer{}
-	}
-	n[text] = c
-}
-
-func (n names) split() (ids []id.Customer, references []string) {
-	for text, c := range n {
-		if c.IsZero() {
-			references = append(references, text)
-		} else {
-			ids = append(ids, c)
-		}
-	}
-	return ids, references
-}
-
-// exist records who of n exists and is not deleted.
-func (n names) exist(r resolved, into map[string]id.Customer) {
-	for text, c := range n {
-		if c.IsZero() {
-			c = r.byReference[text]
-		} else {
-			c = r.byID[c]
-		}
-		if !c.IsZero() {
-			into[text] = c
-		}
-	}
-}
-
-// unknownTo lists the keys that known does not have.
-func unknownTo[K comparable, V any](known map[K]V, keys []K) []K {
-	var unknown []K
-	for _, k := range keys {
-		if _, ok := known[k]; !ok {
-			unknown = append(unknown, k)
-		}
-	}
-	return unknown
 }

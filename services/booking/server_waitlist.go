@@ -4,48 +4,56 @@ import (
 	"context"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // JoinWaitlist implements WaitlistService.
 func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRequest) (*bookingv1.JoinWaitlistResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w, err := waiterOf(req)
+	w, err := convert.NewWaitlistEntry(req)
 	if err != nil {
 		return nil, err
 	}
 	w.Timezone = company.Timezone
 	resp := &bookingv1.JoinWaitlistResponse{}
-	err = s.knowing(ctx, company.ID, func() error {
-		return s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-			of, err := s.store.lockOffer(ctx, tx, company.ID, []id.EventDate{w.Date}, []id.Customer{w.Customer}, nil)
+	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
+		_, err := idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+			of, err := s.store.LockOffer(ctx, tx, company.ID, model.Demand{Dates: []id.EventDate{w.Date}, Customers: []id.Customer{w.Customer}})
 			if err != nil {
 				return err
 			}
 			now := s.now()
-			if err := of.admits(w, now); err != nil {
+			if err := of.Admits(w, now); err != nil {
 				return err
 			}
-			if err := of.meets([]id.Customer{w.Customer}); err != nil {
+			if err := of.Meets([]id.Customer{w.Customer}); err != nil {
 				return err
 			}
-			w.ID, w.JoinedAt = id.WaitlistEntry(s.newID()), now.Truncate(time.Microsecond)
-			if err := s.store.addWaiter(ctx, tx, company.ID, w); err != nil {
+			w.ID, w.JoinedAt = id.WaitlistEntry(s.newID()), pg.Instant(now)
+			if err := s.store.AddWaitlistEntry(ctx, tx, company.ID, w); err != nil {
 				return err
 			}
-			stored, err := s.store.waiterIn(ctx, tx, company.ID, w.ID)
+			stored, err := s.store.WaitlistEntryInTx(ctx, tx, company.ID, w.ID)
 			if err != nil {
 				return err
 			}
-			resp.Entry = stored.toProto(now)
+			resp.Entry = convert.WaitlistEntry(stored, now)
 			return s.append(ctx, tx, company.ID, now, waitlistJoined(stored, now))
 		})
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -55,141 +63,124 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 
 // LeaveWaitlist implements WaitlistService.
 func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlistRequest) (*bookingv1.LeaveWaitlistResponse, error) {
-	company, which, err := s.waiterOf(ctx, req.GetId())
+	company, which, err := s.waiterID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.LeaveWaitlistResponse{}
-	err = s.write(ctx, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		w, err := s.store.lockWaiter(ctx, tx, company.ID, which)
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		w, err := s.store.LockWaitlistEntry(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
 		now := s.now()
-		resp.Entry, resp.Changed = w.toProto(now), false
+		resp.Entry, resp.Changed = convert.WaitlistEntry(w, now), false
 		switch w.State {
-		case entryBooking:
-			return errBeingBooked
-		case entryWaiting, entryOffered:
+		case model.EntryBooking:
+			return errBeingBooked()
+		case model.EntryWaiting, model.EntryOffered:
 		default:
 			return nil
 		}
 		offer := w.Transaction
-		if _, err := tx.Exec(ctx, leaveWaiterSQL, company.ID, w.ID); err != nil {
+		if err := s.store.LeaveWaitlist(ctx, tx, company.ID, w.ID); err != nil {
 			return err
 		}
-		w.State, w.Transaction = entryLeft, id.Transaction{}
-		resp.Entry, resp.Changed = w.toProto(now), true
+		w.State, w.Transaction = model.EntryLeft, id.Transaction{}
+		resp.Entry, resp.Changed = convert.WaitlistEntry(w, now), true
 		if err := s.append(ctx, tx, company.ID, now, waitlistEnded(w, now)); err != nil || offer.IsZero() {
 			return err
 		}
-		n, err := s.releaseIn(ctx, tx, company.ID, []id.Transaction{offer}, held)
+		n, err := s.release(ctx, tx, company.ID, []id.Transaction{offer}, model.Held)
 		if err == nil && n == 0 {
-			return errBeingBooked // somebody is paying for it by pass
+			return errBeingBooked() // somebody is paying for it by pass
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
 }
 
-// errBeingBooked is told to who leaves while the credits for the place are taken.
-var errBeingBooked = fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
-	"the place is being booked just now; try again").After(2 * time.Second)
+// errBeingBooked refuses to leave while the credits for the place are taken.
+func errBeingBooked() error {
+	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
+		"the place is being booked just now; try again").After(2 * time.Second)
+}
 
-// waiterOf names an entry of the caller's company.
-func (s *Server) waiterOf(ctx context.Context, text string) (Company, id.WaitlistEntry, error) {
-	company, err := s.tenant(ctx)
+// waiterID reads the identifier of an entry of the caller's company.
+func (s *Server) waiterID(ctx context.Context, text string) (tenancy.Company, id.WaitlistEntry, error) {
+	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return company, id.WaitlistEntry{}, err
 	}
-	which, err := id.Parse[id.WaitlistEntry](text)
-	if err != nil {
-		err = fault.Missing("waitlist entry")
-	}
+	which, err := check.ID[id.WaitlistEntry](text, "waitlist entry")
 	return company, which, err
 }
 
 // GetWaitlistEntry implements WaitlistService.
 func (s *Server) GetWaitlistEntry(ctx context.Context, req *bookingv1.GetWaitlistEntryRequest) (*bookingv1.GetWaitlistEntryResponse, error) {
-	company, which, err := s.waiterOf(ctx, req.GetId())
+	company, which, err := s.waiterID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.store.waiter(ctx, company.ID, which)
+	w, err := s.store.WaitlistEntry(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.GetWaitlistEntryResponse{Entry: w.toProto(s.now())}, nil
+	return &bookingv1.GetWaitlistEntryResponse{Entry: convert.WaitlistEntry(w, s.now())}, nil
 }
 
 // ListWaitlist implements WaitlistService.
 func (s *Server) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRequest) (*bookingv1.ListWaitlistResponse, error) {
-	company, err := s.tenant(ctx)
+	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	date, err := id.Parse[id.EventDate](req.GetEventDateId())
+	date, err := check.ID[id.EventDate](req.GetEventDateId(), "event date")
 	if err != nil {
-		return nil, fault.Missing("event date")
+		return nil, err
 	}
-	size := int(req.GetPageSize())
-	if size == 0 {
-		size = usualPage
+	p, err := page.Read(page.Of(req), store.WaitersByJoining(), pageSizes())
+	if err != nil {
+		return nil, err
 	}
-	if size < 1 || size > maxPage {
-		return nil, fault.InvalidParameter("page_size", "range", "must be 1 to 200")
-	}
-	var after id.WaitlistEntry
-	if req.GetPageToken() != "" {
-		if after, err = id.Parse[id.WaitlistEntry](req.GetPageToken()); err != nil {
-			return nil, fault.InvalidParameter("page_token", "format", "is not a token of an earlier answer")
-		}
-	}
-	page, total, err := s.store.waiters(ctx, company.ID, date, req.GetIncludeEnded(), after, size+1)
+	entries, total, err := s.store.WaitlistEntries(ctx, company.ID, date, req.GetIncludeEnded(), p)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListWaitlistResponse{Total: total}
-	if len(page) > size {
-		page = page[:size]
-		resp.NextPageToken = page[size-1].ID.String()
-	}
+	entries, resp.NextPageToken = page.Cut(p, entries, func(w **model.WaitlistEntry) page.Cursor { return page.Cursor{ID: (*w).ID.UUID()} })
 	now := s.now()
-	for _, w := range page {
-		resp.Entries = append(resp.Entries, w.toProto(now))
+	for _, w := range entries {
+		resp.Entries = append(resp.Entries, convert.WaitlistEntry(w, now))
 	}
 	return resp, nil
 }
 
 // AcceptOffer implements WaitlistService.
 func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequest) (*bookingv1.AcceptOfferResponse, error) {
-	company, which, err := s.waiterOf(ctx, req.GetId())
+	company, which, err := s.waiterID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	how, err := paymentOf(payment{req.GetPaymentMethod(), req.GetPaymentReference(), req.GetCustomerPassId()})
+	how, err := convert.Payment(convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()})
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.store.waiter(ctx, company.ID, which)
+	w, err := s.store.WaitlistEntry(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}
 	switch w.State {
-	case entryOffered, entryBooked:
-	case entryExpired:
+	case model.EntryOffered, model.EntryBooked:
+	case model.EntryExpired:
 		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired, its places are given to others")
-	case entryClosed:
-		return nil, eventCancelledFault()
+	case model.EntryClosed:
+		return nil, model.EventIsCancelled()
 	default:
-		return nil, fault.Refuse(ReasonNotOffered, "no places are offered to this entry")
+		return nil, fault.Refuse(model.ReasonNotOffered, "no places are offered to this entry")
 	}
 	t, err := s.confirmHold(ctx, company, w.Transaction, how)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.AcceptOfferResponse{Transaction: transactionToProto(t)}, nil
+	return &bookingv1.AcceptOfferResponse{Transaction: convert.Transaction(t)}, nil
 }

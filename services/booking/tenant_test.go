@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -22,7 +23,7 @@ func TestTenancy(t *testing.T) {
 	ours, theirs := w.company, id.New[id.Company]()
 	us, them := w.ctx, w.as(theirs)
 	ann, zoe := w.customer(ours, "ann"), w.customer(theirs, "zoe")
-	e := w.event(us, ptr[int32](5))
+	e := w.event(us, new(int32(5)))
 	made := w.mustBook(us, ann, e, 1)
 	booking, date := made.GetBookings()[0].GetId(), e.GetDates()[0].GetId()
 	their := w.event(them, nil)
@@ -100,16 +101,16 @@ func TestTenancy(t *testing.T) {
 			return err
 		},
 		"UpdateEvent": func() error {
-			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: ptr("Theirs")})
+			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("Theirs")})
 			return err
 		},
 		"UpdateEvent with our date": func() error {
-			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{Id: their.GetId(), Dates: []*bookingv1.EventDateChange{{Id: date, Capacity: ptr[int32](9)}}})
+			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{Id: their.GetId(), Dates: []*bookingv1.EventDateChange{{Id: date, Capacity: new(int32(9))}}})
 			return err
 		},
 		"UpdateEvent with our pricing option": func() error {
 			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{
-				Id: their.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Price: ptr[int64](1)}},
+				Id: their.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Price: new(int64(1))}},
 			})
 			return err
 		},
@@ -207,7 +208,7 @@ func TestTenancy(t *testing.T) {
 		}
 	})
 	t.Run("a platform credential speaks for the company that it names", func(t *testing.T) {
-		w.companies.add(companyRecord{Company: Company{ID: ours, Timezone: "Asia/Tokyo", Currency: "EUR"}, version: 1})
+		w.companies.add(tenancy.Company{ID: ours, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 1})
 		ctx := w.asPlatform(ours)
 		for range 2 {
 			resp, err := w.events.CreateEvent(ctx, &bookingv1.CreateEventRequest{Title: "Sushi", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
@@ -255,7 +256,7 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 		}
 		held[method] = res.GetHold().GetId()
 	}
-	full := w.event(w.ctx, ptr[int32](1))
+	full := w.event(w.ctx, new(int32(1)))
 	taken := w.mustBook(before, ann, full, 1)
 	wantZone(t, taken, nil, "UTC")
 	joined, err := w.join(&bookingv1.JoinWaitlistRequest{Mode: bookingv1.WaitlistMode_WAITLIST_MODE_BOOK}, ben, full)
@@ -264,7 +265,7 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 	}
 
 	copies := authv1.NewCompanyCopyServiceClient(w.conn)
-	w.companies.add(companyRecord{Company: Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR"}, version: 3})
+	w.companies.add(tenancy.Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 3})
 	if _, err := copies.RefreshCompany(signed(1, "company:write"), &authv1.RefreshCompanyRequest{}); err != nil {
 		t.Fatal(err)
 	}

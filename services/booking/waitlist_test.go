@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 const (
@@ -115,14 +116,14 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 			t.Errorf("it expires in %v", until)
 		}
 		w.wantEntry(second, "WAITING", 1, "")
-		if _, err := w.book(w.ctx, w.customer(w.company, "Zoe"), e, 1); fault.From(err).Reason != ReasonEventFull {
+		if _, err := w.book(w.ctx, w.customer(w.company, "Zoe"), e, 1); fault.From(err).Reason != model.ReasonEventFull {
 			t.Errorf("somebody else booked it: %v", err)
 		}
 		accept := func(req *bookingv1.AcceptOfferRequest) (*bookingv1.Transaction, error) {
 			resp, err := w.waitlist.AcceptOffer(w.ctx, req)
 			return resp.GetTransaction(), err
 		}
-		if _, err := accept(&bookingv1.AcceptOfferRequest{Id: second.GetId()}); fault.From(err).Reason != ReasonNotOffered {
+		if _, err := accept(&bookingv1.AcceptOfferRequest{Id: second.GetId()}); fault.From(err).Reason != model.ReasonNotOffered {
 			t.Errorf("got %v", err)
 		}
 		for range 2 {
@@ -259,7 +260,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		w.shift(0)
 	})
 	t.Run("are made when an event is published", func(t *testing.T) {
-		e := w.passEvent(ptr[int32](0), time.Hour, nil)
+		e := w.passEvent(new(int32(0)), time.Hour, nil)
 		entry := w.waits(e, 1, byOffer)
 		update := func(req *bookingv1.UpdateEventRequest) {
 			t.Helper()
@@ -269,7 +270,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 			}
 		}
 		update(&bookingv1.UpdateEventRequest{Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT})
-		update(&bookingv1.UpdateEventRequest{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), Capacity: ptr[int32](1)}}})
+		update(&bookingv1.UpdateEventRequest{Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[0].GetId(), Capacity: new(int32(1))}}})
 		w.wantEntry(entry, "WAITING", 1, "")
 		update(&bookingv1.UpdateEventRequest{Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED})
 		w.wantEntry(entry, "OFFERED", 0, "")
@@ -385,15 +386,15 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 		if n := w.booked(e); n != 1 {
 			t.Errorf("%d places are taken", n)
 		}
-		w.later(pendingTime + time.Second)
-		w.wantEntry(entry, "WAITING", 1, passedOverPassAway)
+		w.later(model.PendingTime + time.Second)
+		w.wantEntry(entry, "WAITING", 1, model.PassedOverPassAway)
 		if n := w.booked(e); n != 0 {
 			t.Errorf("%d places are taken", n)
 		}
 		w.passes.mu.Lock()
 		w.passes.before = nil
 		w.passes.mu.Unlock()
-		w.later(2*pendingTime + 2*time.Second)
+		w.later(2*model.PendingTime + 2*time.Second)
 		w.eventually("it is booked", func() bool {
 			return w.entry(entry).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
 		})
@@ -413,14 +414,14 @@ func TestJoiningAWaitlist(t *testing.T) {
 	if _, err := w.events.CancelEvent(w.ctx, &bookingv1.CancelEventRequest{Id: cancelled.GetId()}); err != nil {
 		t.Fatal(err)
 	}
-	cardOnly := w.event(w.ctx, ptr[int32](1))
+	cardOnly := w.event(w.ctx, new(int32(1)))
 	w.mustBook(w.ctx, mia, cardOnly, 1)
 	draft := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
-		Title: "Yoga", Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT, Dates: []*bookingv1.NewEventDate{newDate(time.Hour, ptr[int32](1))},
+		Title: "Yoga", Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT, Dates: []*bookingv1.NewEventDate{newDate(time.Hour, new(int32(1)))},
 		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1000}},
 	})
 	two := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
-		Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, ptr[int32](0))},
+		Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, new(int32(0)))},
 		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1000}, {Name: "Child", Price: 500}},
 	})
 	for name, c := range map[string]struct {
@@ -429,11 +430,11 @@ func TestJoiningAWaitlist(t *testing.T) {
 		kind   fault.Kind
 		reason string
 	}{
-		"twice":                         {full, &bookingv1.JoinWaitlistRequest{}, fault.Refused, ReasonAlreadyWaiting},
-		"where there are places":        {w.event(w.ctx, nil), &bookingv1.JoinWaitlistRequest{}, fault.Refused, ReasonEventNotFull},
-		"for a cancelled event":         {cancelled, &bookingv1.JoinWaitlistRequest{}, fault.Refused, ReasonEventCancelled},
-		"for a draft":                   {draft, &bookingv1.JoinWaitlistRequest{}, fault.Refused, ReasonEventNotPublished},
-		"with a price for cards":        {cardOnly, &bookingv1.JoinWaitlistRequest{Mode: byBooking, PaymentMethod: byPass}, fault.Refused, ReasonPassNotApplicable},
+		"twice":                         {full, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonAlreadyWaiting},
+		"where there are places":        {w.event(w.ctx, nil), &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventNotFull},
+		"for a cancelled event":         {cancelled, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventCancelled},
+		"for a draft":                   {draft, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventNotPublished},
+		"with a price for cards":        {cardOnly, &bookingv1.JoinWaitlistRequest{Mode: byBooking, PaymentMethod: byPass}, fault.Refused, model.ReasonPassNotApplicable},
 		"without one of several prices": {two, &bookingv1.JoinWaitlistRequest{}, fault.Invalid, fault.ReasonValidation},
 		"with another event's price":    {two, &bookingv1.JoinWaitlistRequest{PricingOptionId: full.GetPricingOptions()[0].GetId()}, fault.NotFound, fault.ReasonNotFound},
 		"with a malformed price":        {two, &bookingv1.JoinWaitlistRequest{PricingOptionId: "x"}, fault.NotFound, fault.ReasonNotFound},
@@ -485,7 +486,7 @@ func TestJoiningAWaitlist(t *testing.T) {
 		}
 		next := w.waits(e, 1, byOffer)
 		err = w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			return leaveWaiting(ctx, tx, []customerRecord{{company: w.company, Customer: Customer{ID: gone}, deletedAt: time.Now()}})
+			return w.server.store.LeaveWaitlists(ctx, tx, []model.CustomerRecord{{Company: w.company, Customer: model.Customer{ID: gone}, DeletedAt: time.Now()}})
 		})
 		if err != nil {
 			t.Fatal(err)

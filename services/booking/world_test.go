@@ -24,11 +24,13 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/booking/migrations"
+	"reservation.dev/services/booking/model"
 )
 
 // world is the service over real gRPC and PostgreSQL, with one company in it.
@@ -81,10 +83,11 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	t.Helper()
 	w := &world{
 		t: t, db: db, issuer: tokentest.New(t), company: id.New[id.Company](),
-		customers: &fakeCustomers{known: map[id.Customer]customerRecord{}}, companies: &fakeCompanies{},
+		customers: &fakeCustomers{known: map[id.Customer]model.CustomerRecord{}}, companies: &fakeCompanies{},
 		passes: newFakePasses(),
 	}
-	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, w.companies, w.passes)
+	copies := NewCompanies(w.db, w.companies)
+	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, copies, w.passes)
 	w.server.now = func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 	srv := rpc.NewServer(rpc.ServerOptions{
 		Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey,
@@ -94,7 +97,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
-	authv1.RegisterCompanyCopyServiceServer(srv, w.server)
+	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(w.db))
 	w.conn = serveOn(t, srv)
@@ -129,9 +132,9 @@ func (w *world) asPlatform(company id.Company) context.Context {
 
 // customer makes a customer whom the customer service knows and the copy does not.
 func (w *world) customer(company id.Company, first string) id.Customer {
-	return w.customers.add(company, customerRecord{Customer: Customer{
+	return w.customers.add(company, model.CustomerRecord{Customer: model.Customer{
 		ID: id.New[id.Customer](), FirstName: first, LastName: "Smith", Email: first + "@example.com",
-	}, version: 1})
+	}, Version: 1})
 }
 
 // event makes a published event with one date an hour from now and one option.
@@ -238,7 +241,7 @@ func (w *world) inStep() {
 	}
 }
 
-// wantFault checks what a caller is told.
+// WantFault checks what a caller is told.
 func wantFault(t testing.TB, err error, kind fault.Kind, reason string) *fault.Error {
 	t.Helper()
 	f := fault.From(err)
@@ -248,18 +251,23 @@ func wantFault(t testing.TB, err error, kind fault.Kind, reason string) *fault.E
 	return f
 }
 
+func refusedFor(err error, reason string) bool {
+	f := fault.From(err)
+	return f != nil && f.Kind == fault.Refused && f.Reason == reason
+}
+
 // fakeCustomers is the customer service.
 type fakeCustomers struct {
 	mu    sync.Mutex
-	known map[id.Customer]customerRecord
+	known map[id.Customer]model.CustomerRecord
 	calls int
 	err   error
 }
 
-func (f *fakeCustomers) add(company id.Company, c customerRecord) id.Customer {
+func (f *fakeCustomers) add(company id.Company, c model.CustomerRecord) id.Customer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c.company = company
+	c.Company = company
 	f.known[c.ID] = c
 	return c.ID
 }
@@ -276,13 +284,13 @@ func (f *fakeCustomers) lookups() int {
 	return f.calls
 }
 
-func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.Customer, references []string) ([]customerRecord, error) {
+func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
-	var found []customerRecord
+	var found []model.CustomerRecord
 	for _, c := range ids {
-		if r, ok := f.known[c]; ok && r.company == company {
+		if r, ok := f.known[c]; ok && r.Company == company {
 			found = append(found, r)
 		}
 	}
@@ -291,7 +299,7 @@ func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.C
 		wanted[reference] = true
 	}
 	for _, r := range f.known {
-		if r.company == company && wanted[r.reference] && r.reference != "" {
+		if r.Company == company && wanted[r.Reference] && r.Reference != "" {
 			found = append(found, r)
 		}
 	}
@@ -301,26 +309,26 @@ func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.C
 // fakeCompanies is the auth service.
 type fakeCompanies struct {
 	mu    sync.Mutex
-	known map[id.Company]companyRecord
+	known map[id.Company]tenancy.Company
 	calls int
 }
 
-func (f *fakeCompanies) add(c companyRecord) {
+func (f *fakeCompanies) add(c tenancy.Company) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil {
-		f.known = map[id.Company]companyRecord{}
+		f.known = map[id.Company]tenancy.Company{}
 	}
 	f.known[c.ID] = c
 }
 
-func (f *fakeCompanies) Company(_ context.Context, company id.Company) (companyRecord, error) {
+func (f *fakeCompanies) Company(_ context.Context, company id.Company) (tenancy.Company, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
 	c, ok := f.known[company]
 	if !ok {
-		return companyRecord{}, fault.Missing("company")
+		return tenancy.Company{}, fault.Missing("company")
 	}
 	return c, nil
 }

@@ -1,0 +1,127 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/service"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
+)
+
+// A date is cancelled in two steps. The first commit closes it: nobody can book it
+// from then on, and it is marked as closing. Then its bookings are cancelled batch
+// by batch, each batch a commit with its events, and the mark is taken away when
+// nothing is left. The caller waits for both; what a crash leaves is found by its
+// mark and finished by whichever process looks first.
+
+const (
+	// cancelBatch is how many bookings of a date share a commit.
+	cancelBatch = 500
+	// closingsEvery is how often dates that a crash left unfinished are looked for.
+	closingsEvery = 5 * time.Second
+)
+
+// emptyEvent cancels what is booked of the closed dates of an event.
+func (s *Server) emptyEvent(ctx context.Context, company id.Company, e id.Event) error {
+	dates, err := s.store.ClosingOf(ctx, company, e)
+	if err != nil {
+		return err
+	}
+	for _, d := range dates {
+		if err := s.emptyDate(ctx, company, d, store.WaitForOthers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptyDate cancels what is booked of a closed date, batch by batch. Places that are
+// neither booked nor free, because somebody is paying by pass, keep the date marked, and
+// are looked at again.
+func (s *Server) emptyDate(ctx context.Context, company id.Company, date id.EventDate, l store.EmptyingLock) error {
+	for {
+		more := false
+		err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+			more = false
+			locked, err := s.store.LockEmptying(ctx, tx, date, l)
+			if err == nil && locked {
+				more, err = s.emptyBatch(ctx, tx, company, date)
+			}
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// emptyBatch cancels a batch of what is booked of a date, or releases a batch of holds,
+// and reports whether there may be more. When nothing is left, it takes the mark off the
+// date.
+func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (more bool, err error) {
+	if cancelled, err := s.cancelBookings(ctx, tx, company, date); err != nil || cancelled > 0 {
+		return true, err
+	}
+	holds, err := s.store.HoldsOf(ctx, tx, company, date, cancelBatch)
+	if err != nil {
+		return false, err
+	}
+	if len(holds) > 0 {
+		if released, err := s.release(ctx, tx, company, holds, model.Held); err != nil || released > 0 {
+			return true, err
+		}
+	}
+	return false, s.store.FinishClosing(ctx, tx, company, date)
+}
+
+// cancelBookings cancels up to a batch of what is booked of a date, with one event each,
+// and returns how many bookings these were.
+func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (int, error) {
+	booked, err := s.store.LockBooked(ctx, tx, company, date, cancelBatch)
+	if err != nil || len(booked) == 0 {
+		return 0, err
+	}
+	now := s.now()
+	done := model.CancelAll(company, booked, now)
+	if err := s.store.SaveCancelled(ctx, tx, company, date, booked, done.Refunded, done.Spaces, now); err != nil {
+		return 0, err
+	}
+	if err := s.oweCredits(ctx, tx, company, done.Returns); err != nil {
+		return 0, err
+	}
+	events := make([]outbox.Event, len(booked))
+	for i := range booked {
+		events[i] = bookingCancelled(convert.Snapshot(&booked[i].Transaction, booked[i].Booking()))
+	}
+	tx.AfterCommit(func() { s.returnCreditsLater(done.Returns) })
+	return len(booked), s.append(ctx, tx, company, now, events...)
+}
+
+// FinishClosings empties closed dates that a crash left behind, until ctx ends. Any
+// number of processes may do it at once.
+func (s *Server) FinishClosings(ctx context.Context, jobs *service.Jobs) error {
+	return jobs.Every(ctx, "finish_closings", closingsEvery, s.finishClosings)
+}
+
+// finishClosings goes through all closed dates once. A failure on one date does not stop
+// the others.
+func (s *Server) finishClosings(ctx context.Context) error {
+	all, err := s.store.Closings(ctx)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, c := range all {
+		if err := s.emptyDate(ctx, c.Company, c.Date, store.LeaveToOthers); err != nil {
+			faults = append(faults, fmt.Errorf("date %s: %w", c.Date, err))
+		}
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,226 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/tenancy"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/recurrence"
+)
+
+// NewEvent reads an event to be made; what the request leaves out has its default.
+func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) *model.NewEvent {
+	e := &model.NewEvent{Event: model.Event{
+		Title: strings.TrimSpace(r.GetTitle()), Description: strings.TrimSpace(r.GetDescription()),
+		Type: EventType(r.GetType()), Status: EventStatus(r.GetStatus()),
+		Timezone: r.GetTimezone(), Location: strings.TrimSpace(r.GetLocation()),
+		Policy: policyOf(r),
+	}, Requested: NewDates(r.GetDates())}
+	if e.Timezone == "" {
+		e.Timezone = company.Timezone
+	}
+	e.Recurrence = Recurrence(r.GetRecurrence())
+	for _, o := range r.GetPricingOptions() {
+		currency := o.GetCurrency()
+		if currency == "" {
+			currency = company.Currency
+		}
+		e.Options = append(e.Options, model.PricingOption{
+			Name: strings.TrimSpace(o.GetName()), Price: o.GetPrice(), Currency: currency,
+			Credits: o.Credits, TaxRate: o.GetTaxRateBasisPoints(),
+		})
+	}
+	return e
+}
+
+// Recurrence reads a rule; nil: there is none.
+func Recurrence(r *bookingv1.Recurrence) *recurrence.Recurrence {
+	if r == nil {
+		return nil
+	}
+	return &recurrence.Recurrence{Rule: r.GetRule(), Start: r.GetLocalStart(), Exceptions: slices.Clone(r.GetExceptions())}
+}
+
+// NewDates reads dates to be added.
+func NewDates(in []*bookingv1.NewEventDate) []model.DateChange {
+	dates := make([]model.DateChange, len(in))
+	for i, d := range in {
+		dates[i] = model.DateChange{
+			At: fmt.Sprintf("dates[%d].", i), Adds: true, StartsAt: Instant(d.GetStartsAt()), Local: d.GetLocalStart(),
+			EndsAt: Instant(d.GetEndsAt()), LocalEnd: d.GetLocalEnd(), Capacity: d.Capacity,
+		}
+		if minutes := d.GetDurationMinutes(); minutes != 0 || !dates[i].Ends() {
+			dates[i].Minutes = &minutes
+		}
+	}
+	return dates
+}
+
+// DateChange reads what a request says about a date; at is where it stands. What
+// has no id is added.
+func DateChange(at string, d *bookingv1.EventDateChange) (model.DateChange, error) {
+	c := model.DateChange{
+		At: at, Adds: d.GetId() == "", StartsAt: Instant(d.GetStartsAt()), Local: d.GetLocalStart(),
+		EndsAt: Instant(d.GetEndsAt()), LocalEnd: d.GetLocalEnd(), Minutes: d.DurationMinutes, Capacity: d.Capacity, Unlimited: d.GetUnlimited(),
+	}
+	var err error
+	if !c.Adds {
+		if c.Id, err = id.Parse[id.EventDate](d.GetId()); err != nil {
+			err = model.MissingPart(at+"id", "event date")
+		}
+	}
+	return c, err
+}
+
+// EventChange reads what a request changes of an event.
+func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
+	c := &model.EventChange{
+		Title: trimmed(r.Title), Description: trimmed(r.Description), Timezone: r.Timezone, Location: trimmed(r.Location),
+		Policy: policyChangeOf(r), Recurrence: Recurrence(r.GetRecurrence()), Version: r.ExpectedVersion,
+	}
+	var faults check.Fields
+	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		if c.EventType = EventType(r.GetType()); c.EventType == "" {
+			faults.Add("type", "enum", "is not a type of event")
+		}
+	}
+	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
+		if c.Status = EventStatus(r.GetStatus()); c.Status == "" {
+			faults.Add("status", "enum", "must be draft, published or cancelled")
+		}
+	}
+	c.Policy.CheckChange(&faults)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	for i, d := range r.GetDates() {
+		change, err := DateChange(fmt.Sprintf("dates[%d].", i), d)
+		if err != nil {
+			return nil, err
+		}
+		change.CopiesLast = change.Adds
+		c.Dates = append(c.Dates, change)
+	}
+	if r.GetOnlyDate() != nil {
+		together, err := togetherOf(r.GetOnlyDate())
+		if err != nil {
+			return nil, err
+		}
+		c.Together = together
+		c.LendDuration()
+	}
+	for i, o := range r.GetPricingOptions() {
+		change := model.OptionChange{
+			Adds: o.GetId() == "", Name: trimmed(o.Name), Price: o.Price, Currency: o.Currency, Credits: o.Credits,
+			NoCredits: o.GetNoCredits(), TaxRate: o.TaxRateBasisPoints, Ends: o.GetEnded(),
+		}
+		if !change.Adds {
+			var err error
+			if change.Id, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
+				return nil, model.MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
+			}
+		}
+		c.Options = append(c.Options, change)
+	}
+	return c, c.Check()
+}
+
+// togetherOf reads what a request says about the dates together.
+func togetherOf(d *bookingv1.EventDateChange) (*model.DateChange, error) {
+	unnamed := proto.CloneOf(d)
+	unnamed.Id = ""
+	c, err := DateChange("only_date.", unnamed)
+	c.Adds = false
+	return &c, err
+}
+
+func trimmed(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	t := strings.TrimSpace(*s)
+	return &t
+}
+
+// Event converts an event with its dates and options.
+func Event(e *model.Event) *bookingv1.Event {
+	out := &bookingv1.Event{
+		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: eventTypeToProto(e.Type),
+		Status: eventStatusToProto(e.Status), Timezone: e.Timezone, Location: e.Location,
+		Dates: Dates(e.Dates), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt),
+		Version: e.Version,
+	}
+	policyToProto(e.Policy, out)
+	if r := e.Recurrence; r != nil {
+		out.Recurrence = &bookingv1.Recurrence{Rule: r.Rule, LocalStart: r.Start, Exceptions: r.Exceptions}
+	}
+	for _, o := range e.Options {
+		out.PricingOptions = append(out.PricingOptions, &bookingv1.PricingOption{
+			Id: o.ID.String(), Name: o.Name, Price: o.Price, Currency: o.Currency,
+			Credits: o.Credits, TaxRateBasisPoints: o.TaxRate,
+		})
+	}
+	return out
+}
+
+// Dates converts dates.
+func Dates(dates []model.EventDate) []*bookingv1.EventDate {
+	out := make([]*bookingv1.EventDate, len(dates))
+	for i := range dates {
+		out[i] = Date(&dates[i])
+	}
+	return out
+}
+
+// Date converts a date.
+func Date(d *model.EventDate) *bookingv1.EventDate {
+	status := bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED
+	if d.Status == model.DateCancelled {
+		status = bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
+	}
+	return &bookingv1.EventDate{
+		Id: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), DurationMinutes: d.Minutes,
+		Timezone: d.Timezone, Capacity: d.Capacity, Booked: d.Booked, Status: status,
+	}
+}
+
+func eventStatusToProto(s model.EventStatus) bookingv1.EventStatus {
+	switch s {
+	case model.Draft:
+		return bookingv1.EventStatus_EVENT_STATUS_DRAFT
+	case model.Published:
+		return bookingv1.EventStatus_EVENT_STATUS_PUBLISHED
+	case model.Cancelled:
+		return bookingv1.EventStatus_EVENT_STATUS_CANCELLED
+	}
+	return bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED
+}
+
+// EventStatus reads a status; unspecified is published, and "" is no status.
+func EventStatus(s bookingv1.EventStatus) model.EventStatus {
+	switch s {
+	case bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED, bookingv1.EventStatus_EVENT_STATUS_PUBLISHED:
+		return model.Published
+	case bookingv1.EventStatus_EVENT_STATUS_DRAFT:
+		return model.Draft
+	case bookingv1.EventStatus_EVENT_STATUS_CANCELLED:
+		return model.Cancelled
+	}
+	return ""
+}
+
+// ScheduledDate converts a date of a calendar.
+func ScheduledDate(d *model.ScheduledDate) *bookingv1.ScheduledDate {
+	return &bookingv1.ScheduledDate{
+		Date: Date(&d.EventDate), EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: eventTypeToProto(d.EventType),
+		EventStatus: eventStatusToProto(d.EventStatus), Location: d.Location, Waiting: d.Waiting,
+	}
+}

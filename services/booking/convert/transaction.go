@@ -1,0 +1,215 @@
+// Package convert converts between the messages of the booking service and its model.
+// Functions that read a request also check what the model cannot express.
+package convert
+
+import (
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/id"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
+)
+
+// Instant reads an instant: the zero time where it is absent, and a time that
+// no check accepts where it is out of range.
+func Instant(t *timestamppb.Timestamp) time.Time {
+	switch {
+	case t == nil:
+		return time.Time{}
+	case t.CheckValid() != nil:
+		return model.EndOfTime()
+	}
+	return t.AsTime()
+}
+
+// OrderRequest is what requests that buy or hold places have in common.
+type OrderRequest struct {
+	Purchaser string
+	Lines     []*bookingv1.TransactionLine
+	PaymentRequest
+	Code string
+}
+
+// PaymentRequest is how a request says that it pays.
+type PaymentRequest struct {
+	Method    bookingv1.PaymentMethod
+	Reference string
+	Pass      string
+}
+
+// Order reads and checks what a request asks to buy.
+func Order(r OrderRequest) (model.Order, error) {
+	o := model.Order{Code: strings.TrimSpace(r.Code)}
+	var err error
+	if o.Payment, err = Payment(r.PaymentRequest); err != nil {
+		return o, err
+	}
+	for _, l := range r.Lines {
+		spaces := l.GetSpaces()
+		if spaces == 0 {
+			spaces = 1
+		}
+		o.Lines = append(o.Lines, model.Line{Spaces: spaces})
+	}
+	if err := o.Check(); err != nil {
+		return o, err
+	}
+	if o.Purchaser, err = check.ID[id.Customer](r.Purchaser, "customer"); err != nil {
+		return o, err
+	}
+	for i, l := range r.Lines {
+		to := &o.Lines[i]
+		if l.GetEventId() != "" {
+			if to.Event, err = check.ID[id.Event](l.GetEventId(), "event"); err != nil {
+				return o, err
+			}
+		}
+		if l.GetEventDateId() != "" || to.Event.IsZero() {
+			if to.Date, err = id.Parse[id.EventDate](l.GetEventDateId()); err != nil {
+				return o, model.MissingInLine(i, "event_date_id", "event date")
+			}
+		}
+		if l.GetPricingOptionId() != "" {
+			if to.Option, err = id.Parse[id.PricingOption](l.GetPricingOptionId()); err != nil {
+				return o, model.MissingInLine(i, "pricing_option_id", "pricing option")
+			}
+		}
+		if l.GetBoughtForId() != "" {
+			if to.BoughtFor, err = check.ID[id.Customer](l.GetBoughtForId(), "customer"); err != nil {
+				return o, err
+			}
+		}
+	}
+	return o, nil
+}
+
+// Payment reads and checks how a request pays.
+func Payment(p PaymentRequest) (model.PaymentChoice, error) {
+	var out model.PaymentChoice
+	var faults check.Fields
+	out.Reference = strings.TrimSpace(p.Reference)
+	faults.Line("payment_reference", out.Reference, 0, model.MaxPaymentReference)
+	switch p.Method {
+	case bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD:
+		out.Method = model.Card
+		if p.Pass != "" {
+			faults.Add("customer_pass_id", "method", "is for payments by pass")
+		}
+	case bookingv1.PaymentMethod_PAYMENT_METHOD_PASS:
+		out.Method = model.Pass
+		if out.Reference != "" {
+			faults.Add("payment_reference", "method", "is for payments by card")
+		}
+	default:
+		faults.Add("payment_method", "enum", "must be card or pass")
+	}
+	if err := faults.Err(); err != nil {
+		return out, err
+	}
+	if p.Pass != "" {
+		var err error
+		if out.Pass, err = check.ID[id.CustomerPass](p.Pass, "customer pass"); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Hold converts a held purchase.
+func Hold(p *model.Purchase) *bookingv1.Hold {
+	out := &bookingv1.Hold{Id: p.Bought.ID.String(), PurchaserId: p.Order.Purchaser.String(), ExpiresAt: timestamppb.New(p.ExpiresAt)}
+	for i := range p.Bought.Bookings {
+		out.Bookings = append(out.Bookings, Booking(&p.Bought.Bookings[i]))
+	}
+	return out
+}
+
+// Transaction converts a transaction with its bookings.
+func Transaction(t *model.Transaction) *bookingv1.Transaction {
+	out := &bookingv1.Transaction{
+		Id: t.ID.String(), Purchaser: customerToProto(&t.Purchaser), PurchasedAt: timestamppb.New(t.PurchasedAt),
+		Timezone: t.Timezone, Version: t.Version, Bookings: make([]*bookingv1.Booking, len(t.Bookings)),
+	}
+	for i := range t.Bookings {
+		out.Bookings[i] = Booking(&t.Bookings[i])
+	}
+	return out
+}
+
+func customerToProto(c *model.Customer) *bookingv1.CustomerReference {
+	return &bookingv1.CustomerReference{Id: c.ID.String(), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email}
+}
+
+// Booking converts a booking.
+func Booking(b *model.Booking) *bookingv1.Booking {
+	d := &b.Date
+	out := &bookingv1.Booking{
+		Id: b.ID.String(), IsCancelled: b.Cancelled, IsRefunded: b.Refunded, Spaces: b.Spaces,
+		EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: eventTypeToProto(d.EventType),
+		EventDateId: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), Timezone: d.Timezone,
+		DurationMinutes: d.Minutes, PricingOptionId: b.Option.String(), Attendance: attendanceToProto(b.Attendance),
+		CreatedAt: timestamppb.New(model.CreatedAt(b.ID.UUID())),
+	}
+	if !b.CancelledAt.IsZero() {
+		out.CancelledAt = timestamppb.New(b.CancelledAt)
+	}
+	if b.BoughtFor != nil {
+		out.BoughtFor = customerToProto(b.BoughtFor)
+	}
+	switch p := &b.Payment; p.Method {
+	case model.Card:
+		out.Payment = &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{
+			Currency: p.Currency, Gross: p.Gross, Net: p.Net, Reference: p.Reference, Discount: p.Discount, DiscountCode: p.Code,
+		}}
+	case model.Pass:
+		out.Payment = &bookingv1.Booking_Pass{Pass: &bookingv1.PassPayment{
+			CreditsUsed: p.Credits, CustomerPassId: p.CustomerPass.String(),
+		}}
+	}
+	return out
+}
+
+// Snapshot is one booking of t as events carry it.
+func Snapshot(t *model.Transaction, b *model.Booking) *bookingv1.BookingSnapshot {
+	return &bookingv1.BookingSnapshot{
+		TransactionId: t.ID.String(), Purchaser: customerToProto(&t.Purchaser),
+		PurchasedAt: timestamppb.New(t.PurchasedAt), Version: t.Version, Booking: Booking(b),
+	}
+}
+
+func eventTypeToProto(t model.EventType) bookingv1.EventType {
+	switch t {
+	case model.Class:
+		return bookingv1.EventType_EVENT_TYPE_CLASS
+	case model.OneOff:
+		return bookingv1.EventType_EVENT_TYPE_EVENT
+	case model.Workshop:
+		return bookingv1.EventType_EVENT_TYPE_WORKSHOP
+	case model.Course:
+		return bookingv1.EventType_EVENT_TYPE_COURSE
+	case model.Appointment:
+		return bookingv1.EventType_EVENT_TYPE_APPOINTMENT
+	}
+	return bookingv1.EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+// EventType reads a type; unspecified is a class, and "" is not a type at all.
+func EventType(t bookingv1.EventType) model.EventType {
+	switch t {
+	case bookingv1.EventType_EVENT_TYPE_UNSPECIFIED, bookingv1.EventType_EVENT_TYPE_CLASS:
+		return model.Class
+	case bookingv1.EventType_EVENT_TYPE_EVENT:
+		return model.OneOff
+	case bookingv1.EventType_EVENT_TYPE_WORKSHOP:
+		return model.Workshop
+	case bookingv1.EventType_EVENT_TYPE_COURSE:
+		return model.Course
+	case bookingv1.EventType_EVENT_TYPE_APPOINTMENT:
+		return model.Appointment
+	}
+	return ""
+}

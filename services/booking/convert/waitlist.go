@@ -1,0 +1,120 @@
+package convert
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/id"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
+)
+
+// NewWaitlistEntry reads a request to wait.
+func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry, error) {
+	how, err := Payment(PaymentRequest{Method: req.GetPaymentMethod(), Pass: req.GetCustomerPassId()})
+	if err != nil {
+		return nil, err
+	}
+	w := &model.WaitlistEntry{Spaces: req.GetSpaces(), Method: how.Method, Pass: how.Pass, State: model.EntryWaiting}
+	if w.Spaces == 0 {
+		w.Spaces = 1
+	}
+	var faults check.Fields
+	faults.Range("spaces", int64(w.Spaces), 1, model.MaxSpaces)
+	minutes := req.GetOfferMinutes()
+	switch req.GetMode() {
+	case bookingv1.WaitlistMode_WAITLIST_MODE_UNSPECIFIED, bookingv1.WaitlistMode_WAITLIST_MODE_OFFER:
+		w.Mode, w.OfferMinutes = model.ModeOffer, &minutes
+		if minutes == 0 {
+			minutes = model.DefaultOfferMinutes
+		}
+		faults.Range("offer_minutes", int64(minutes), 1, model.MaxOfferMinutes)
+		if w.Method == model.Pass {
+			faults.Add("payment_method", "exclusive", "is said when the offer is accepted")
+		}
+	case bookingv1.WaitlistMode_WAITLIST_MODE_BOOK:
+		w.Mode = model.ModeBook
+		if minutes != 0 {
+			faults.Add("offer_minutes", "exclusive", "is for offers")
+		}
+	default:
+		faults.Add("mode", "enum", "must be offer or book")
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	if w.Date, err = check.ID[id.EventDate](req.GetEventDateId(), "event date"); err != nil {
+		return nil, err
+	}
+	if w.Customer, err = check.ID[id.Customer](req.GetCustomerId(), "customer"); err != nil {
+		return nil, err
+	}
+	if req.GetPricingOptionId() != "" {
+		if w.Option, err = check.ID[id.PricingOption](req.GetPricingOptionId(), "pricing option"); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func waitModes() map[model.WaitlistMode]bookingv1.WaitlistMode {
+	return map[model.WaitlistMode]bookingv1.WaitlistMode{
+		model.ModeOffer: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER,
+		model.ModeBook:  bookingv1.WaitlistMode_WAITLIST_MODE_BOOK,
+	}
+}
+
+func waitStates() map[model.WaitlistState]bookingv1.WaitlistState {
+	return map[model.WaitlistState]bookingv1.WaitlistState{
+		model.EntryWaiting: bookingv1.WaitlistState_WAITLIST_STATE_WAITING,
+		model.EntryOffered: bookingv1.WaitlistState_WAITLIST_STATE_OFFERED,
+		model.EntryBooked:  bookingv1.WaitlistState_WAITLIST_STATE_BOOKED,
+		model.EntryExpired: bookingv1.WaitlistState_WAITLIST_STATE_EXPIRED,
+		model.EntryLeft:    bookingv1.WaitlistState_WAITLIST_STATE_LEFT,
+		model.EntryClosed:  bookingv1.WaitlistState_WAITLIST_STATE_CLOSED,
+	}
+}
+
+// WaitlistEntry converts an entry as readers see it at now.
+func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEntry {
+	state := w.At(now)
+	out := &bookingv1.WaitlistEntry{
+		Id: w.ID.String(), EventDateId: w.Date.String(), CustomerId: w.Customer.String(), Spaces: w.Spaces,
+		Mode: waitModes()[w.Mode], State: waitStates()[state], JoinedAt: timestamppb.New(w.JoinedAt),
+		PassedOverReason: w.PassedOver, PricingOptionId: w.Option.String(),
+	}
+	if state == model.EntryWaiting {
+		out.Position = int32(w.Position)
+	}
+	if !w.Transaction.IsZero() && w.State != model.EntryBooking {
+		out.TransactionId = w.Transaction.String()
+	}
+	if state == model.EntryOffered {
+		out.OfferExpiresAt = timestamppb.New(w.OfferExpiresAt)
+	}
+	if !w.PassedOverAt.IsZero() {
+		out.PassedOverAt = timestamppb.New(w.PassedOverAt)
+	}
+	if w.OfferMinutes != nil {
+		out.OfferMinutes = *w.OfferMinutes
+		return out
+	}
+	out.PaymentMethod = bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
+	if w.Method == model.Pass {
+		out.PaymentMethod = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
+		if !w.Pass.IsZero() {
+			out.CustomerPassId = w.Pass.String()
+		}
+	}
+	return out
+}
+
+// AnnouncedEntry converts an entry for an event. It has no position, which changes
+// with every entry before it.
+func AnnouncedEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEntry {
+	e := WaitlistEntry(w, now)
+	e.Position = 0
+	return e
+}

@@ -1,0 +1,109 @@
+package booking
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/inbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
+)
+
+// consumer is the name under which the copies are kept up to date.
+const consumer = "booking-copies"
+
+// copyBatch is how many events one commit of the copies takes.
+const copyBatch = 500
+
+// Copies keeps the copies of customers and companies up to date with their events.
+type Copies struct {
+	store     *store.Store
+	companies *tenancy.Companies
+}
+
+// NewCopies returns the keeper of the copies in db.
+func NewCopies(db *pg.DB, companies *tenancy.Companies) *Copies {
+	return &Copies{store: store.New(db), companies: companies}
+}
+
+// Run consumes events until ctx ends.
+func (c *Copies) Run(ctx context.Context, b *bus.Bus) error {
+	return b.Consume(ctx, bus.Consumer{
+		Name: consumer, Batch: copyBatch, Handle: c.handle,
+		Subjects: []string{"customer.v1.*", tenancy.SubjectCompanyCreated, tenancy.SubjectCompanyUpdated},
+	})
+}
+
+// handle stores what a batch of events says, each event once, in one commit.
+func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
+	return c.store.Fault(c.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		unseen, err := inbox.Once(ctx, tx, consumer, msgs)
+		if err != nil {
+			return err
+		}
+		var customers []model.CustomerRecord
+		var companies []tenancy.Company
+		for _, m := range unseen {
+			if m.Subject == tenancy.SubjectCompanyCreated || m.Subject == tenancy.SubjectCompanyUpdated {
+				company, err := tenancy.FromEvent(m)
+				if err != nil {
+					return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
+				}
+				companies = append(companies, company)
+				continue
+			}
+			customer, ok, err := customerFromEvent(m)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
+			}
+			if ok {
+				customers = append(customers, customer)
+			}
+		}
+		if err := c.keep(ctx, tx, customers); err != nil || len(companies) == 0 {
+			return err
+		}
+		return c.companies.Keep(ctx, tx, companies)
+	}))
+}
+
+func (c *Copies) keep(ctx context.Context, tx *pg.Tx, customers []model.CustomerRecord) error {
+	if len(customers) == 0 {
+		return nil
+	}
+	if err := c.store.KeepCustomers(ctx, tx, customers); err != nil {
+		return err
+	}
+	return c.store.LeaveWaitlists(ctx, tx, customers)
+}
+
+// customerFromEvent returns the customer that an event is about; false for events that
+// do not change customers.
+func customerFromEvent(m bus.Message) (customer model.CustomerRecord, ok bool, err error) {
+	var event interface {
+		proto.Message
+		GetCustomer() *customerv1.CustomerSnapshot
+	}
+	switch m.Subject {
+	case "customer.v1.customer_created":
+		event = &customerv1.CustomerCreated{}
+	case "customer.v1.customer_updated":
+		event = &customerv1.CustomerUpdated{}
+	case "customer.v1.customer_deleted":
+		event = &customerv1.CustomerDeleted{}
+	default:
+		return model.CustomerRecord{}, false, nil
+	}
+	if err := proto.Unmarshal(m.Payload, event); err != nil {
+		return model.CustomerRecord{}, false, err
+	}
+	customer, err = convert.CustomerRecord(m.Company, event.GetCustomer())
+	return customer, err == nil, err
+}

@@ -1,0 +1,277 @@
+package model
+
+import (
+	"fmt"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/isotime"
+	"reservation.dev/services/booking/recurrence"
+)
+
+// DateChange is what a request says about a date: one of the event's to change,
+// or one to add.
+type DateChange struct {
+	At       string // where it stands in the request, with a dot at the end
+	Id       id.EventDate
+	Adds     bool      // a date of its own; otherwise it changes the one with id
+	StartsAt time.Time // zero: not said
+	Local    string    // the start as wall time instead; "": not said
+	EndsAt   time.Time // zero: not said
+	LocalEnd string    // the end as wall time instead; "": not said
+	Minutes  *int32
+	Capacity *int32
+	// Unlimited takes the capacity away.
+	Unlimited bool
+	// CopiesLast gives a date to add the duration and the capacity of the event's
+	// last date where the change says none.
+	CopiesLast bool
+}
+
+// check reports what is wrong whatever the event is.
+func (c *DateChange) check(f *fields) {
+	if c.Adds || c.Local != "" || !c.StartsAt.IsZero() {
+		f.time(c.At, "starts_at", "local_start", c.StartsAt, c.Local)
+	}
+	c.checkSize(f)
+}
+
+// time checks a time that is given as an instant or as wall time.
+func (f *fields) time(at, instant, local string, when time.Time, text string) {
+	switch {
+	case text != "" && !when.IsZero():
+		f.Add(at+local, "exclusive", "does not go with "+instant)
+	case text != "":
+		if wall, ok := isotime.ParseLocal(text); !ok {
+			f.Add(at+local, "format", "must be a local time such as 2026-03-29T09:30:00")
+		} else if !isotime.InRange(wall) {
+			f.Add(at+local, "range", "must be in the years 1 to 9999")
+		}
+	default:
+		f.Second(at+instant, when)
+	}
+}
+
+// checkSize checks the duration, the end and the capacity.
+func (c *DateChange) checkSize(f *fields) {
+	if c.Ends() {
+		f.time(c.At, "ends_at", "local_end", c.EndsAt, c.LocalEnd)
+	}
+	if m := c.Minutes; m == nil && c.Adds && !c.CopiesLast && !c.Ends() || m != nil && (*m < 1 || *m > maxMinutes) {
+		f.Add(c.At+"duration_minutes", "range", fmt.Sprintf("must be 1 to %d", maxMinutes))
+	}
+	switch {
+	case c.Capacity != nil && c.Unlimited:
+		f.Add(c.At+"unlimited", "exclusive", "does not go with a capacity")
+	case c.Capacity != nil && *c.Capacity < 0:
+		f.Add(c.At+"capacity", "min", "must be 0 or more")
+	}
+}
+
+// Ends reports whether the change gives an end.
+func (c *DateChange) Ends() bool { return c.LocalEnd != "" || !c.EndsAt.IsZero() }
+
+// sizes reports a capacity.
+func (c *DateChange) sizes() bool { return c.Capacity != nil || c.Unlimited }
+
+// start is the instant of a checked change; zero: it says none.
+func (c *DateChange) start(loc *time.Location) time.Time { return instantIn(c.StartsAt, c.Local, loc) }
+
+// end is like start.
+func (c *DateChange) end(loc *time.Location) time.Time { return instantIn(c.EndsAt, c.LocalEnd, loc) }
+
+// instantIn is an instant, or that of a checked wall time.
+func instantIn(at time.Time, local string, loc *time.Location) time.Time {
+	if local == "" {
+		return at
+	}
+	wall, _ := isotime.ParseLocal(local)
+	return zone.Instant(wall, loc)
+}
+
+// length returns the minutes of a date that starts at an instant and that a checked
+// change sizes; nil: the change does not say.
+func (c *DateChange) length(start time.Time, loc *time.Location, f *fields) *int32 {
+	if !c.Ends() {
+		return c.Minutes
+	}
+	member := "ends_at"
+	if c.LocalEnd != "" {
+		member = "local_end"
+	}
+	between := c.end(loc).Sub(start)
+	if between <= 0 || between%time.Minute != 0 || between > maxMinutes*time.Minute {
+		f.Add(c.At+member, "min", "must be whole minutes after the start, at most a year")
+		return c.Minutes
+	}
+	minutes := int32(between / time.Minute)
+	if c.Minutes != nil && *c.Minutes != minutes {
+		f.Add(c.At+"duration_minutes", "mismatch", fmt.Sprintf("must be %d, the minutes from the start to the end, or be left out", minutes))
+	}
+	return &minutes
+}
+
+// date is the date that a checked change adds at an instant.
+func (c *DateChange) date(at time.Time, loc *time.Location, f *fields) EventDate {
+	d := EventDate{StartsAt: at, Capacity: c.Capacity, Status: Scheduled}
+	if minutes := c.length(at, loc, f); minutes != nil {
+		d.Minutes = *minutes
+	}
+	return d
+}
+
+// after is the date that a checked change adds to an event with a last date.
+func (c *DateChange) after(last EventDate, loc *time.Location, f *fields) EventDate {
+	d := c.date(c.start(loc), loc, f)
+	if !c.CopiesLast {
+		return d
+	}
+	if c.Minutes == nil && !c.Ends() {
+		d.Minutes = last.Minutes
+	}
+	if !c.sizes() {
+		d.Capacity = last.Capacity
+	}
+	return d
+}
+
+// byRule is where a date stands in a request that a rule gives.
+const byRule = "recurrence."
+
+// occurrences lists the dates that a rule gives, each after the model of one, by
+// time. An end in wall time keeps its distance from the start in wall time, so a
+// night on which the clocks change is longer or shorter than others.
+func (f *fields) occurrences(r *recurrence.Recurrence, model DateChange, loc *time.Location, timezone string) []DateChange {
+	starts := r.Dates(timezone, &f.Checks)
+	if len(starts) == 0 {
+		return nil
+	}
+	if !model.EndsAt.IsZero() {
+		f.Add(model.At+"ends_at", "local", "must be wall time without an offset where the event recurs")
+		return nil
+	}
+	first, _ := isotime.ParseLocal(r.Start)
+	last, _ := isotime.ParseLocal(model.LocalEnd)
+	before := f.Len()
+	if model.length(zone.Instant(first, loc), loc, f); f.Len() > before {
+		return nil
+	}
+	dates := make([]DateChange, len(starts))
+	for i, at := range starts {
+		// A fault of one names the rule, and what it gives by its wall time.
+		wall := at.In(loc)
+		dates[i] = model
+		dates[i].At, dates[i].StartsAt, dates[i].Local = byRule, time.Time{}, wall.Format(isotime.LocalLayout)
+		if model.LocalEnd != "" {
+			shown := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC)
+			dates[i].LocalEnd = shown.Add(last.Sub(first)).Format(isotime.LocalLayout)
+			end := dates[i]
+			end.At = model.At
+			if end.length(at, loc, f); f.Len() > before {
+				return nil // one date on which the duration contradicts the end is enough
+			}
+		}
+	}
+	return dates
+}
+
+// added makes dates of changes that add, whose starts must differ.
+func (f *fields) added(changes []DateChange, loc *time.Location) []EventDate {
+	starts := make(map[time.Time]bool, len(changes))
+	dates := make([]EventDate, len(changes))
+	for i := range changes {
+		at := changes[i].start(loc)
+		if !at.IsZero() && starts[at] {
+			f.startTaken(&changes[i])
+		}
+		starts[at] = true
+		dates[i] = changes[i].date(at, loc, f)
+	}
+	return dates
+}
+
+func (f *fields) startTaken(c *DateChange) {
+	member := "starts_at"
+	if c.Local != "" {
+		member = "local_start"
+	}
+	if c.At == byRule {
+		f.Add("recurrence.rule", "unique", "gives "+c.Local+", at which the event takes place already")
+		return
+	}
+	f.Add(c.At+member, "unique", "is the start of another date of the event")
+}
+
+// DateDifference is what a change does to a date.
+type DateDifference struct {
+	Date    EventDate // as it will be
+	Changed bool
+}
+
+// change applies a checked change to a date. What is booked stays within the
+// capacity.
+func (c *DateChange) change(d *EventDate, loc *time.Location, f *fields) (DateDifference, *fault.Error) {
+	before := *d
+	if at := c.start(loc); !at.IsZero() {
+		d.StartsAt = at
+	}
+	if minutes := c.length(d.StartsAt, loc, f); minutes != nil {
+		d.Minutes = *minutes
+	}
+	if c.Unlimited {
+		d.Capacity = nil
+	}
+	if c.Capacity != nil {
+		d.Capacity = c.Capacity
+		if *c.Capacity < d.Booked {
+			f.Add(c.At+"capacity", "min", fmt.Sprintf("must be at least %d, which are booked", d.Booked))
+		}
+	}
+	done := DateDifference{Date: *d, Changed: before.differs(d)}
+	if done.Changed && before.Status == DateCancelled {
+		return done, fault.Refuse(ReasonEventCancelled, "the event date is cancelled").With("event_date_id", d.ID.String())
+	}
+	return done, nil
+}
+
+// differs reports whether the dates have another start, duration or capacity.
+func (d *EventDate) differs(other *EventDate) bool {
+	return d.places() != other.places() || !d.StartsAt.Equal(other.StartsAt) || d.Minutes != other.Minutes
+}
+
+// places is how many a date holds.
+func (d *EventDate) places() int64 {
+	if d.Capacity == nil {
+		return unlimited + 1
+	}
+	return int64(*d.Capacity)
+}
+
+// Alone applies a checked change to the only date of e that was read.
+func (c *DateChange) Alone(e *Event) (DateDifference, error) {
+	loc, err := zone.Load(e.Timezone)
+	if err != nil {
+		return DateDifference{}, err
+	}
+	var faults fields
+	done, refusal := c.change(&e.Dates[0], loc, &faults)
+	if refusal != nil {
+		return done, refusal
+	}
+	if err := faults.Err(); err != nil {
+		return done, err
+	}
+	if done.Changed && e.Status == Cancelled {
+		return done, EventIsCancelled()
+	}
+	return done, nil
+}
+
+// Checked returns the faults of a change that show without its event.
+func (c *DateChange) Checked() error {
+	var faults fields
+	c.check(&faults)
+	return faults.Err()
+}

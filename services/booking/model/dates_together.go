@@ -1,0 +1,239 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/eventdates"
+)
+
+// echoWindow is how long a caller may take from reading an event to sending it back.
+// A date that starts in that time is no longer in the sums of the dates to come.
+const echoWindow = time.Hour
+
+// datesSummary is what callers see of the dates of an event together.
+type datesSummary struct {
+	eventdates.Summary
+	// capacities are the sums within the echoWindow; nil: unlimited.
+	capacities []*int64
+}
+
+// summarizeDates sums up dates as callers see them now and saw them within the
+// echoWindow.
+func summarizeDates(dates []EventDate, now time.Time) datesSummary {
+	dates = slices.Clone(dates)
+	SortDates(dates)
+	s := datesSummary{Summary: eventdates.Of(summedDates(dates), now)}
+	s.capacities = []*int64{s.Capacity}
+	var sum int64
+	limited := true
+	for _, d := range slices.Backward(dates) {
+		if d.Status != Scheduled || d.StartsAt.Before(now.Add(-echoWindow)) {
+			continue
+		}
+		if limited = limited && d.Capacity != nil; limited {
+			sum += int64(*d.Capacity)
+		}
+		if !d.StartsAt.After(now) {
+			s.capacities = append(s.capacities, sumOf(sum, limited))
+		}
+	}
+	return s
+}
+
+func summedDates(dates []EventDate) []eventdates.Date {
+	out := make([]eventdates.Date, len(dates))
+	for i, d := range dates {
+		out[i] = eventdates.Date{
+			StartsAt: d.StartsAt, Minutes: d.Minutes, Capacity: d.Capacity, Booked: d.Booked, Cancelled: d.Status == DateCancelled,
+		}
+	}
+	return out
+}
+
+// sumOf is a sum of capacities; nil: one of them has no limit.
+func sumOf(sum int64, limited bool) *int64 {
+	if !limited {
+		return nil
+	}
+	return &sum
+}
+
+// hasCapacity reports whether a change names one of the summary's capacities.
+func (s *datesSummary) hasCapacity(c *DateChange) bool {
+	return slices.ContainsFunc(s.capacities, func(sum *int64) bool {
+		if sum == nil || c.Capacity == nil {
+			return sum == nil && c.Unlimited
+		}
+		return min(*sum, math.MaxInt32) == int64(*c.Capacity)
+	})
+}
+
+// LendDuration gives dates to be added that have no duration the one of the dates
+// together.
+func (c *EventChange) LendDuration() {
+	for i := range c.Dates {
+		if d := &c.Dates[i]; d.Adds && d.Minutes == nil && !d.Ends() {
+			d.Minutes = c.Together.Minutes
+		}
+	}
+}
+
+// withoutEchoes returns what a request changes of the dates together: a caller may
+// send back what it has read, so values that equal the summary before or after the
+// other changes of the request are left out. A caller that has read an event with
+// several dates names them; without names, a duration or a capacity is a new value
+// for every date, even if it happens to equal the first duration or the sum.
+func (c *EventChange) withoutEchoes(dates int, loc *time.Location, before, after *datesSummary) DateChange {
+	rest := c.Together.withoutEchoedTimes(loc, before, after)
+	if dates == 1 || c.namesDates() {
+		return rest.withoutEchoedSizes(before, after)
+	}
+	return rest
+}
+
+// namesDates reports whether the change names dates that the event has.
+func (c *EventChange) namesDates() bool {
+	return slices.ContainsFunc(c.Dates, func(d DateChange) bool { return !d.Adds })
+}
+
+// withoutEchoedTimes returns the change without a start and an end that equal a
+// summary.
+func (c *DateChange) withoutEchoedTimes(loc *time.Location, before, after *datesSummary) DateChange {
+	rest := *c
+	equals := func(at, a, b time.Time) bool { return at.Equal(a) || at.Equal(b) }
+	if equals(rest.start(loc), before.StartsAt, after.StartsAt) {
+		rest.StartsAt, rest.Local = time.Time{}, ""
+	}
+	// Without a duration, an end that stays makes the date longer or shorter if the
+	// start moves.
+	moves := rest.Local != "" || !rest.StartsAt.IsZero()
+	if (rest.Minutes != nil || !moves) && equals(rest.end(loc), before.EndsAt, after.EndsAt) {
+		rest.EndsAt, rest.LocalEnd = time.Time{}, ""
+	}
+	return rest
+}
+
+// withoutEchoedSizes returns the change without a duration and a capacity that equal
+// a summary.
+func (c *DateChange) withoutEchoedSizes(before, after *datesSummary) DateChange {
+	rest := *c
+	if rest.Minutes != nil && (*rest.Minutes == before.Minutes || *rest.Minutes == after.Minutes) {
+		rest.Minutes = nil
+	}
+	if before.hasCapacity(&rest) || after.hasCapacity(&rest) {
+		rest.Capacity, rest.Unlimited = nil, false
+	}
+	return rest
+}
+
+// member is the first member that a change of the dates together gives.
+func (c *DateChange) member() string {
+	switch {
+	case c.Local != "":
+		return "local_start"
+	case !c.StartsAt.IsZero():
+		return "starts_at"
+	case c.LocalEnd != "":
+		return "local_end"
+	case c.Ends():
+		return "ends_at"
+	case c.Minutes != nil:
+		return "duration_minutes"
+	}
+	return "capacity"
+}
+
+// spread makes the changes of single dates that a request means by what it says
+// about the dates together. before are the dates as they were.
+func (c *EventChange) spread(p *EventPlan, before []EventDate, loc *time.Location, now time.Time, f *fields) ([]DateChange, error) {
+	e, old := p.Event, summarizeDates(before, now)
+	after := summarizeDates(slices.Concat(e.Dates, p.AddedDates), now)
+	rest := c.withoutEchoes(len(e.Dates), loc, &old, &after)
+	if !rest.sizes() && !rest.Ends() && rest.Minutes == nil && rest.start(loc).IsZero() {
+		return nil, nil
+	}
+	if len(e.Dates) == 1 {
+		return []DateChange{rest}, c.spreadToOne(p, &rest, &before[0], loc, f)
+	}
+	if rest.Ends() || !rest.start(loc).IsZero() {
+		f.Add(rest.At+rest.member(), "ambiguous", fmt.Sprintf("does not say which date is meant, because the event has %d. Change them in dates", len(e.Dates)))
+		return nil, nil
+	}
+	return nil, c.spreadToAll(p, &rest, before, loc, now, f)
+}
+
+// spreadToOne changes the only date, unless the request changes the same about it
+// in another place.
+func (c *EventChange) spreadToOne(p *EventPlan, rest *DateChange, before *EventDate, loc *time.Location, f *fields) error {
+	d := &p.Dates[0]
+	faults := f.Len()
+	once := func(member string, here, there bool) {
+		if here && there {
+			f.Add(rest.At+member, "exclusive", "does not go with another value in dates")
+		}
+	}
+	once("starts_at", !rest.start(loc).IsZero(), !d.StartsAt.Equal(before.StartsAt))
+	once("duration_minutes", rest.Minutes != nil || rest.Ends(), d.Minutes != before.Minutes)
+	once("capacity", rest.sizes(), d.places() != before.places())
+	if f.Len() > faults {
+		return nil
+	}
+	c.sizeAdded(p, rest)
+	if _, refusal := rest.change(d, loc, f); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// spreadToAll changes the duration and the capacity of each date to come, except
+// where the request changes them by itself.
+func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []EventDate, loc *time.Location, now time.Time, f *fields) error {
+	if p.Status == Cancelled && !p.Cancels {
+		return EventIsCancelled()
+	}
+	reached := c.sizeAdded(p, rest)
+	for i := range p.Dates {
+		d := &p.Dates[i]
+		if d.Status != Scheduled || !d.StartsAt.After(now) {
+			continue
+		}
+		reached = true
+		change := *rest
+		if d.Minutes != before[i].Minutes {
+			change.Minutes = nil
+		}
+		if d.places() != before[i].places() {
+			change.Capacity, change.Unlimited = nil, false
+		}
+		faults := f.Len()
+		if _, refusal := change.change(d, loc, f); refusal != nil {
+			return refusal
+		}
+		if f.Len() > faults {
+			return nil // one date is enough to refuse it
+		}
+	}
+	if !reached {
+		f.Add(rest.At+rest.member(), "exists", "has no date to come that it could change. Change dates that have started in dates")
+	}
+	return nil
+}
+
+// sizeAdded gives the dates that a request adds without a capacity the one of the
+// dates together, and reports whether it adds any.
+func (c *EventChange) sizeAdded(p *EventPlan, rest *DateChange) bool {
+	added := 0
+	for i := range c.Dates {
+		if !c.Dates[i].Adds {
+			continue
+		}
+		if !c.Dates[i].sizes() && rest.sizes() {
+			p.AddedDates[added].Capacity = rest.Capacity
+		}
+		added++
+	}
+	return added > 0
+}

@@ -1,0 +1,164 @@
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/money"
+	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/recurrence"
+)
+
+// EventType is the kind of offering. The value is what is stored.
+type EventType string
+
+// The kinds of offering.
+const (
+	Class       EventType = "class"
+	OneOff      EventType = "event"
+	Workshop    EventType = "workshop"
+	Course      EventType = "course"
+	Appointment EventType = "appointment"
+)
+
+// EventStatus says whether an event is on offer.
+type EventStatus string
+
+// The states of an event. Only a published one can be booked.
+const (
+	Draft     EventStatus = "draft"
+	Published EventStatus = "published"
+	Cancelled EventStatus = "cancelled"
+)
+
+// DateStatus says whether a date takes place.
+type DateStatus string
+
+// The states of an event date.
+const (
+	Scheduled     DateStatus = "scheduled"
+	DateCancelled DateStatus = "cancelled"
+)
+
+// Event is something that can be booked.
+type Event struct {
+	ID          id.Event
+	Title       string
+	Description string
+	Type        EventType
+	Status      EventStatus
+	Timezone    string // in which its dates are meant
+	Location    string
+	Dates       []EventDate // by start, then id
+	Options     []PricingOption
+	Recurrence  *recurrence.Recurrence // nil: its first dates were named one by one
+	Policy      CancellationPolicy
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Version     int64
+}
+
+// EventDate is one occurrence of an event.
+type EventDate struct {
+	ID       id.EventDate
+	StartsAt time.Time // a whole second
+	Minutes  int32
+	Timezone string
+	Capacity *int32 // nil: unlimited
+	Booked   int32
+	Status   DateStatus
+}
+
+// PricingOption is a way to pay for one space of an event.
+type PricingOption struct {
+	ID       id.PricingOption
+	Name     string
+	Price    int64 // minor units, tax included
+	Currency string
+	Credits  *int32 // nil: not payable by pass
+	TaxRate  int32  // basis points that the price includes: 2000 is 20 %
+}
+
+// about checks what an event says of itself.
+func (f *fields) about(e *Event) {
+	f.Line("title", e.Title, 1, maxTitle)
+	f.Prose("description", e.Description, 0, maxDescription)
+	f.Line("location", e.Location, 0, maxLocation)
+	if e.Type == "" {
+		f.Add("type", "enum", "is not a type of event")
+	}
+	if _, err := zone.Load(e.Timezone); err != nil {
+		f.Add("timezone", "timezone", "must be an IANA time zone, for example Europe/London")
+	}
+	e.Policy.check(&f.Fields)
+}
+
+func (f *fields) options(options []PricingOption) {
+	if !f.Count("pricing_options", len(options), 0, maxOptions) {
+		return
+	}
+	names := make(map[string]bool, len(options))
+	for i := range options {
+		f.option(fmt.Sprintf("pricing_options[%d].", i), &options[i])
+		if names[options[i].Name] {
+			f.nameTaken(i)
+		}
+		names[options[i].Name] = true
+	}
+}
+
+func (f *fields) nameTaken(i int) {
+	f.Add(fmt.Sprintf("pricing_options[%d].name", i), "unique", "is the name of another pricing option of the event")
+}
+
+func (f *fields) option(at string, o *PricingOption) {
+	f.Line(at+"name", o.Name, 1, maxOptionName)
+	if o.Price < 0 || o.Price > MaxPrice {
+		f.Add(at+"price", "range", fmt.Sprintf("must be 0 to %d minor units", int64(MaxPrice)))
+	}
+	f.OneOf(at+"currency", o.Currency, money.Currencies())
+	if o.Credits != nil {
+		f.Range(at+"credits", int64(*o.Credits), 0, maxCredits)
+	}
+	f.Range(at+"tax_rate_basis_points", int64(o.TaxRate), 0, maxTaxRate)
+}
+
+// StartTaken is the fault of a date at which the event already takes place.
+func StartTaken() *fault.Error {
+	return fault.InvalidFields(fault.Field{
+		Field: "dates", Rule: "unique", Message: "have a start at which the event already takes place",
+	})
+}
+
+// SortDates sorts dates by their start.
+func SortDates(dates []EventDate) {
+	slices.SortFunc(dates, func(a, b EventDate) int {
+		return cmp.Or(a.StartsAt.Compare(b.StartsAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+}
+
+// Raise gives a locked event that changes now its next version.
+func (e *Event) Raise(now time.Time) {
+	e.Version++
+	e.UpdatedAt = now.Truncate(time.Microsecond)
+}
+
+// ScheduledDate is a date with what a calendar shows of its event.
+type ScheduledDate struct {
+	EventDate
+	Event       id.Event
+	EventTitle  string
+	EventType   EventType
+	EventStatus EventStatus
+	Location    string
+	Waiting     int32
+}
+
+func same(a, b *int32) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}

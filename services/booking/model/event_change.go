@@ -1,0 +1,461 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/recurrence"
+)
+
+// ReasonHasRegistrations is why an event with bookings is not deleted, nor made a
+// draft again.
+const ReasonHasRegistrations = "EVENT_HAS_REGISTRATIONS"
+
+// EventIsCancelled is the fault of a change of a cancelled event.
+func EventIsCancelled() *fault.Error {
+	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
+}
+
+// EventChange is what a request changes of an event; what is nil, zero or "" stays.
+type EventChange struct {
+	Title, Description, Timezone, Location *string
+	EventType                              EventType
+	Status                                 EventStatus
+	Policy                                 CancellationPolicy // its members are as those of eventChange
+	Dates                                  []DateChange
+	Together                               *DateChange            // what it says of the dates together; nil: nothing
+	Recurrence                             *recurrence.Recurrence // must be the event's
+	Options                                []OptionChange
+	Version                                *int64
+}
+
+// OptionChange changes a pricing option, or adds one.
+type OptionChange struct {
+	Id        id.PricingOption
+	Adds      bool
+	Name      *string
+	Price     *int64
+	Currency  *string
+	Credits   *int32
+	NoCredits bool
+	TaxRate   *int32
+	Ends      bool
+}
+
+// EventPlan is what becomes of an event: the event as it will be, and which parts
+// of it are to be stored and told.
+type EventPlan struct {
+	*Event
+	// Said is what the event says of itself, its options included.
+	Said bool
+	// sells reports a change of more than the texts that people read.
+	sells          bool
+	Cancels        bool
+	Drafts         bool // its dates become drafts, or cease to be
+	Rezones        bool
+	ChangedDates   []DateDifference
+	AddedDates     []EventDate
+	ChangedOptions []*PricingOption
+	AddedOptions   []PricingOption
+	EndedOptions   []id.PricingOption
+}
+
+// Changes reports whether there is anything to store.
+func (p *EventPlan) Changes() bool {
+	return p.Said || p.Cancels || len(p.ChangedDates)+len(p.AddedDates) > 0
+}
+
+// Offers lists the dates that may have places for those who wait: those that
+// changed, or all when they cease to be drafts.
+func (p *EventPlan) Offers() []id.EventDate {
+	var dates []id.EventDate
+	for _, d := range p.ChangedDates {
+		dates = append(dates, d.Date.ID)
+	}
+	if p.Drafts {
+		for i := range p.Dates {
+			dates = append(dates, p.Dates[i].ID)
+		}
+	}
+	return Distinct(dates)
+}
+
+// TouchesDates reports a change for which the event's dates must be locked.
+func (c *EventChange) TouchesDates() bool {
+	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil
+}
+
+// adding counts the dates that the change adds.
+func (c *EventChange) adding() (n int) {
+	for i := range c.Dates {
+		if c.Dates[i].Adds {
+			n++
+		}
+	}
+	return n
+}
+
+// Check reports what is wrong whatever the event is.
+func (c *EventChange) Check() error {
+	var faults fields
+	if faults.Count("dates", len(c.Dates), 0, MaxEventDates) && faults.Count("dates", c.adding(), 0, maxDates) {
+		named := map[id.EventDate]bool{}
+		for i := range c.Dates {
+			d := &c.Dates[i]
+			d.check(&faults)
+			if !d.Adds && named[d.Id] {
+				faults.Add(d.At+"id", "unique", "is changed twice")
+			}
+			named[d.Id] = true
+		}
+	}
+	if c.Together != nil {
+		c.Together.check(&faults)
+	}
+	changed := make(map[id.PricingOption]bool, len(c.Options))
+	for i, o := range c.Options {
+		if o.Credits != nil && o.NoCredits {
+			faults.Add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "does not go with credits")
+		}
+		if o.Ends && (o.Adds || o.Name != nil || o.Price != nil || o.Currency != nil || o.Credits != nil || o.NoCredits || o.TaxRate != nil) {
+			faults.Add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "does not go with other changes of the option")
+		}
+		if !o.Adds && changed[o.Id] {
+			faults.Add(fmt.Sprintf("pricing_options[%d].id", i), "unique", "is changed twice")
+		}
+		changed[o.Id] = true
+	}
+	return faults.Err()
+}
+
+// Apply decides what becomes of e, which is changed in place.
+func (c *EventChange) Apply(e *Event, currency string, now time.Time) (*EventPlan, error) {
+	if c.Version != nil && *c.Version != e.Version {
+		return nil, fault.Stale("event", e.Version)
+	}
+	p := &EventPlan{Event: e}
+	cancelled := e.Status == Cancelled
+	var faults fields
+	if err := c.say(p, &faults); err != nil {
+		return nil, err
+	}
+	if err := c.changeOptions(p, currency, &faults); err != nil {
+		return nil, err
+	}
+	if loc, err := zone.Load(e.Timezone); err == nil {
+		if err := c.changeDates(p, loc, now, &faults); err != nil {
+			return nil, err
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	if cancelled && (p.sells || len(p.ChangedDates)+len(p.AddedDates) > 0) {
+		return nil, EventIsCancelled()
+	}
+	return p, nil
+}
+
+// say changes what the event says of itself.
+func (c *EventChange) say(p *EventPlan, f *fields) error {
+	e := p.Event
+	before := *e
+	for _, text := range []struct{ from, to *string }{
+		{c.Title, &e.Title}, {c.Description, &e.Description}, {c.Timezone, &e.Timezone}, {c.Location, &e.Location},
+	} {
+		if text.from != nil {
+			*text.to = *text.from
+		}
+	}
+	if c.EventType != "" {
+		e.Type = c.EventType
+	}
+	e.Policy = e.Policy.changed(c.Policy)
+	f.about(e)
+	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {
+		f.Add("recurrence", "immutable", "is given when the event is created. Change, add or cancel its dates instead")
+	}
+	p.Rezones = e.Timezone != before.Timezone
+	p.sells = p.Rezones || e.Type != before.Type || !e.Policy.equal(before.Policy)
+	p.Said = p.sells || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
+	if c.Status == "" || c.Status == e.Status {
+		return nil
+	}
+	if c.Status == Cancelled {
+		p.Cancels = true
+	} else {
+		p.Said, p.sells = true, true
+		p.Drafts = e.Status == Draft || c.Status == Draft
+	}
+	if c.Status == Draft && e.Status != Cancelled && e.taken() {
+		return fault.Refuse(ReasonHasRegistrations, "the event has registrations")
+	}
+	e.Status = c.Status
+	return nil
+}
+
+// taken reports places that are booked or held.
+func (e *Event) taken() bool {
+	return slices.ContainsFunc(e.Dates, func(d EventDate) bool { return d.Booked > 0 })
+}
+
+func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) error {
+	e := p.Event
+	if err := c.endOptions(p); err != nil {
+		return err
+	}
+	old := len(e.Options)
+	for i := range c.Options {
+		o := &c.Options[i]
+		if o.Adds {
+			e.Options = append(e.Options, PricingOption{Currency: currency})
+		}
+	}
+	added := old
+	changed := make(map[int]int, len(c.Options)) // by their place in the event
+	for i := range c.Options {
+		o := &c.Options[i]
+		if o.Ends {
+			continue
+		}
+		at := added
+		if o.Adds {
+			added++
+			if o.Price == nil {
+				f.Add(fmt.Sprintf("pricing_options[%d].price", i), "required", "is required")
+			}
+		} else if at = slices.IndexFunc(e.Options[:old], func(p PricingOption) bool { return p.ID == o.Id }); at < 0 {
+			return MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
+		}
+		before := e.Options[at]
+		o.change(&e.Options[at])
+		f.option(fmt.Sprintf("pricing_options[%d].", i), &e.Options[at])
+		changed[at] = i
+		if !o.Adds && before.differs(&e.Options[at]) {
+			p.ChangedOptions = append(p.ChangedOptions, &e.Options[at])
+		}
+	}
+	f.namesOnce(e.Options, changed)
+	if len(e.Options) > maxOptions {
+		f.Add("pricing_options", "max_items", fmt.Sprintf("must be at most %d with those in place", maxOptions))
+	}
+	if len(e.Options) == 0 && len(p.EndedOptions) > 0 {
+		f.Add("pricing_options", "items", "must not all end, because a booking has one")
+	}
+	p.AddedOptions = e.Options[old:]
+	offers := len(p.ChangedOptions)+len(p.AddedOptions)+len(p.EndedOptions) > 0
+	p.Said, p.sells = p.Said || offers, p.sells || offers
+	return nil
+}
+
+// endOptions takes those that end off the event; their names are free at once.
+func (c *EventChange) endOptions(p *EventPlan) error {
+	for i := range c.Options {
+		o := &c.Options[i]
+		if !o.Ends {
+			continue
+		}
+		at := slices.IndexFunc(p.Options, func(p PricingOption) bool { return p.ID == o.Id })
+		if at < 0 {
+			return MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
+		}
+		p.EndedOptions = append(p.EndedOptions, o.Id)
+		p.Options = slices.Delete(p.Options, at, at+1)
+	}
+	return nil
+}
+
+// namesOnce reports options whose name another one has; changed holds the place in
+// the request of those that it names.
+func (f *fields) namesOnce(options []PricingOption, changed map[int]int) {
+	last := map[string]int{}
+	for at := range options {
+		other, taken := last[options[at].Name]
+		last[options[at].Name] = at
+		if !taken {
+			continue
+		}
+		if i, ok := changed[at]; ok {
+			f.nameTaken(i)
+		} else if i, ok := changed[other]; ok {
+			f.nameTaken(i)
+		}
+	}
+}
+
+func (o *OptionChange) change(to *PricingOption) {
+	if o.Name != nil {
+		to.Name = *o.Name
+	}
+	if o.Price != nil {
+		to.Price = *o.Price
+	}
+	if o.Currency != nil {
+		to.Currency = *o.Currency
+	}
+	if o.Credits != nil {
+		to.Credits = o.Credits
+	}
+	if o.NoCredits {
+		to.Credits = nil
+	}
+	if o.TaxRate != nil {
+		to.TaxRate = *o.TaxRate
+	}
+}
+
+func (p *PricingOption) differs(other *PricingOption) bool {
+	return p.Name != other.Name || p.Price != other.Price || p.Currency != other.Currency ||
+		!same(p.Credits, other.Credits) || p.TaxRate != other.TaxRate
+}
+
+// MissingPart is the fault of a part of an event that does not exist. field is its
+// identifier in the request.
+func MissingPart(field, what string) error {
+	missing := fault.Missing(what)
+	missing.Fields = []fault.Field{{Field: field, Rule: "exists", Message: "does not exist"}}
+	return missing
+}
+
+func (c *EventChange) changeDates(p *EventPlan, loc *time.Location, now time.Time, f *fields) error {
+	e := p.Event
+	before := slices.Clone(e.Dates)
+	at := make(map[id.EventDate]int, len(e.Dates))
+	for i := range e.Dates {
+		at[e.Dates[i].ID] = i
+	}
+	var last EventDate
+	for _, d := range before {
+		if d.StartsAt.After(last.StartsAt) {
+			last = d
+		}
+	}
+	for i := range c.Dates {
+		change := &c.Dates[i]
+		if change.Adds {
+			p.AddedDates = append(p.AddedDates, change.after(last, loc, f))
+			continue
+		}
+		i, ok := at[change.Id]
+		if !ok {
+			return MissingPart(change.At+"id", "event date")
+		}
+		if _, refusal := change.change(&e.Dates[i], loc, f); refusal != nil {
+			return refusal
+		}
+	}
+	changes := c.Dates
+	if c.Together != nil {
+		spread, err := c.spread(p, before, loc, now, f)
+		if err != nil {
+			return err
+		}
+		changes = append(slices.Clone(changes), spread...)
+	}
+	for i := range e.Dates {
+		if before[i].differs(&e.Dates[i]) {
+			p.ChangedDates = append(p.ChangedDates, DateDifference{Date: e.Dates[i], Changed: true})
+		}
+	}
+	f.startsOnce(e.Dates, p.AddedDates, changes, loc)
+	if len(p.AddedDates) > 0 && len(e.Dates)+len(p.AddedDates) > MaxEventDates {
+		f.Add("dates", "max_items", fmt.Sprintf("must be at most %d with those in place", MaxEventDates))
+	}
+	return nil
+}
+
+// startsOnce reports changes to a start at which another date of the event is.
+func (f *fields) startsOnce(dates, added []EventDate, changes []DateChange, loc *time.Location) {
+	at := map[int64]int{}
+	for _, list := range [][]EventDate{dates, added} {
+		for i := range list {
+			at[list[i].StartsAt.Unix()]++
+		}
+	}
+	for i := range changes {
+		start := changes[i].start(loc)
+		if !start.IsZero() && at[start.Unix()] > 1 {
+			f.startTaken(&changes[i])
+			at[start.Unix()] = 0 // once is enough
+			if changes[i].At == byRule {
+				return // what is said of a rule is said once
+			}
+		}
+	}
+}
+
+// Cancel takes an event off the offer, with its dates that are still to come.
+func (e *Event) Cancel(now time.Time) {
+	e.Status = Cancelled
+	for i := range e.Dates {
+		if d := &e.Dates[i]; d.StartsAt.After(now) {
+			d.Cancel()
+		}
+	}
+}
+
+// Cancel takes a date off the offer. What was booked of it is cancelled before
+// anybody is told.
+func (d *EventDate) Cancel() { d.Status, d.Booked = DateCancelled, 0 }
+
+// Emptied shows cancelled dates as they are when the answer is given.
+func (e *Event) Emptied() {
+	for i := range e.Dates {
+		if d := &e.Dates[i]; d.Status == DateCancelled {
+			d.Booked = 0
+		}
+	}
+}
+
+// Upcoming lists the dates that cancelling the event at now cancels.
+func (e *Event) Upcoming(now time.Time) []id.EventDate {
+	var dates []id.EventDate
+	for _, d := range e.Dates {
+		if d.Status == Scheduled && d.StartsAt.After(now) {
+			dates = append(dates, d.ID)
+		}
+	}
+	return dates
+}
+
+// Occupied reports bookings for which an event is not deleted: any, until it is
+// cancelled, and then those that are still being cancelled. What took place is no
+// obstacle to deleting a cancelled event.
+func (e *Event) Occupied() bool {
+	return slices.ContainsFunc(e.Dates, func(d EventDate) bool {
+		return d.Booked > 0 && (e.Status != Cancelled || d.Status == DateCancelled)
+	})
+}
+
+// CheckAdded reports what is wrong with dates to be added whatever their event is.
+func CheckAdded(c *EventChange, rule *recurrence.Recurrence) error {
+	var faults fields
+	most := maxDates
+	if rule != nil {
+		most = 1
+	}
+	if !faults.Count("dates", len(c.Dates), 1, most) {
+		return faults.Err()
+	}
+	if rule == nil {
+		return c.Check()
+	}
+	c.Dates[0].checkSize(&faults)
+	return faults.Err()
+}
+
+// Recurring adds the dates of a rule in a zone, each after the model of one.
+func Recurring(r *recurrence.Recurrence, model DateChange, timezone string) (*EventChange, error) {
+	loc, err := zone.Load(timezone)
+	if err != nil {
+		return nil, err
+	}
+	var faults fields
+	again := *r // a transaction may be repeated
+	again.Exceptions = slices.Clone(r.Exceptions)
+	return &EventChange{Dates: faults.occurrences(&again, model, loc, timezone)}, faults.Err()
+}

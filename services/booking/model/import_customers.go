@@ -1,0 +1,71 @@
+package model
+
+import (
+	"reservation.dev/platform/id"
+)
+
+// CustomerNames are what the lines of an import call customers: each text once, with the
+// identifier that it is, or zero for a reference.
+type CustomerNames map[string]id.Customer
+
+// CustomerNamesOf lists what lines call customers.
+func CustomerNamesOf(lines []*ImportedTransaction) CustomerNames {
+	n := CustomerNames{}
+	for _, t := range lines {
+		n.add(t.Customer)
+		for i := range t.Bookings {
+			if forWhom := t.Bookings[i].BoughtFor; forWhom != "" {
+				n.add(forWhom)
+			}
+		}
+	}
+	return n
+}
+
+func (n CustomerNames) add(text string) {
+	if _, ok := n[text]; ok {
+		return
+	}
+	c, err := id.Parse[id.Customer](text)
+	if err != nil {
+		c = id.Customer{}
+	}
+	n[text] = c
+}
+
+// Split separates identifiers from references.
+func (n CustomerNames) Split() (ids []id.Customer, references []string) {
+	for text, c := range n {
+		if c.IsZero() {
+			references = append(references, text)
+		} else {
+			ids = append(ids, c)
+		}
+	}
+	return ids, references
+}
+
+// Exist records who of n exists and is not deleted.
+func (n CustomerNames) Exist(r ResolvedCustomers, into map[string]id.Customer) {
+	for text, c := range n {
+		if c.IsZero() {
+			c = r.ByReference[text]
+		} else {
+			c = r.ByID[c]
+		}
+		if !c.IsZero() {
+			into[text] = c
+		}
+	}
+}
+
+// UnknownTo lists the keys that known does not have.
+func UnknownTo[K comparable, V any](known map[K]V, keys []K) []K {
+	var unknown []K
+	for _, k := range keys {
+		if _, ok := known[k]; !ok {
+			unknown = append(unknown, k)
+		}
+	}
+	return unknown
+}

@@ -1,0 +1,311 @@
+package model
+
+import (
+	"fmt"
+	"time"
+
+	"reservation.dev/platform/id"
+)
+
+// ImportPlan is what an import finds in place and adds to: the plan of one commit.
+// Whatever a line describes is looked up in it and made in it, and what no
+// stored line uses is not written.
+type ImportPlan struct {
+	newID   func() id.UUID
+	Now     time.Time
+	Company id.Company
+	// timezone and currency are those of the company.
+	timezone, currency string
+	Existing           map[string]id.Transaction // by reference
+	// Customers holds who exists and is not deleted, by what lines call them.
+	Customers map[string]id.Customer
+	Events    map[string]*ImportEvent // by reference
+	Dates     map[id.EventDate]*ImportDate
+	starts    map[dateKey]*ImportDate
+	Options   map[id.PricingOption]*ImportOption
+	names     map[optionKey]*ImportOption
+	Recorded  []recorded // the transactions to store
+	// positions counts the options of each event.
+	positions map[id.Event]int32
+}
+
+type dateKey struct {
+	event  id.Event
+	second int64
+}
+
+type optionKey struct {
+	event id.Event
+	name  string
+}
+
+// Origin says what is to become of a thing in the ledger.
+type Origin uint8
+
+const (
+	found Origin = iota // is in the database
+	made                // was described, and no stored line uses it yet
+	Used                // was described, and is to be written
+)
+
+func (o *Origin) use() {
+	if *o == made {
+		*o = Used
+	}
+}
+
+// ImportEvent is an event that lines refer to.
+type ImportEvent struct {
+	Origin
+	Id        id.Event
+	Reference string
+	Title     string
+	EventType EventType
+	Timezone  string
+}
+
+// ImportDate is a date that lines refer to.
+type ImportDate struct {
+	Origin
+	event *ImportEvent // nil for a date that exists and was named
+	EventDate
+	EventID id.Event
+	Takes   int32 // by the lines stored so far
+}
+
+func (d *ImportDate) free() int32 {
+	limit := int32(unlimited)
+	if d.Capacity != nil {
+		limit = *d.Capacity
+	}
+	return limit - d.Booked - d.Takes
+}
+
+// ImportOption is a pricing option that lines refer to.
+type ImportOption struct {
+	Origin
+	PricingOption
+	Event    id.Event
+	Position int32
+	priced   bool
+}
+
+// NewImportPlan returns an empty plan.
+func NewImportPlan(company id.Company, timezone, currency string, now time.Time, newID func() id.UUID) *ImportPlan {
+	return &ImportPlan{
+		newID: newID, Now: now, Company: company, timezone: timezone, currency: currency,
+		Existing: map[string]id.Transaction{}, Customers: map[string]id.Customer{},
+		Events: map[string]*ImportEvent{}, Dates: map[id.EventDate]*ImportDate{}, starts: map[dateKey]*ImportDate{},
+		Options: map[id.PricingOption]*ImportOption{}, names: map[optionKey]*ImportOption{},
+		positions: map[id.Event]int32{},
+	}
+}
+
+// AddDate adds a date that was found or made.
+func (l *ImportPlan) AddDate(d *ImportDate) {
+	l.Dates[d.ID] = d
+	l.starts[dateKey{d.EventID, d.StartsAt.Unix()}] = d
+}
+
+// AddOption adds a pricing option that was found or made.
+func (l *ImportPlan) AddOption(o *ImportOption) {
+	l.Options[o.ID] = o
+	l.names[optionKey{o.Event, o.Name}] = o
+	l.positions[o.Event] = max(l.positions[o.Event], o.Position+1)
+}
+
+// Record plans one line: the transaction to store, or why not.
+func (l *ImportPlan) Record(t *ImportedTransaction) (Transaction, *ImportRefusal) {
+	purchaser, ok := l.Customers[t.Customer]
+	if !ok {
+		return Transaction{}, refuse("customer", "exists", "does not exist")
+	}
+	bookings := make([]Booking, len(t.Bookings))
+	uses := make([]used, len(t.Bookings))
+	for i := range t.Bookings {
+		why := l.book(&t.Bookings[i], &bookings[i], &uses[i])
+		if why == nil {
+			why = l.boughtFor(&t.Bookings[i], &bookings[i], purchaser)
+		}
+		if why != nil {
+			why.Field = fmt.Sprintf("bookings[%d].%s", i, why.Field)
+			why.Message = fmt.Sprintf("bookings[%d].%s", i, why.Message)
+			return Transaction{}, why
+		}
+	}
+	if i, fits := take(t, uses); !fits {
+		return Transaction{}, &ImportRefusal{
+			Field: fmt.Sprintf("bookings[%d].spaces", i), Rule: ReasonEventFull,
+			Message: "the event does not have that many spaces left",
+		}
+	}
+	for i := range uses {
+		uses[i].by(&t.Bookings[i])
+	}
+	id := id.Transaction(l.newID())
+	l.Existing[t.Reference] = id
+	transaction := Transaction{
+		ID: id, Purchaser: Customer{ID: purchaser}, PurchasedAt: t.PurchasedAt.Truncate(time.Second),
+		Timezone: l.timezone, Version: 1, Bookings: bookings,
+	}
+	l.Recorded = append(l.Recorded, recorded{transaction, t.Reference})
+	return transaction, nil
+}
+
+// recorded is a transaction with its key in an earlier system.
+type recorded struct {
+	Transaction
+	Reference string
+}
+
+// used is what one booking refers to.
+type used struct {
+	date   *ImportDate
+	option *ImportOption
+}
+
+func (l *ImportPlan) book(b *ImportedBooking, to *Booking, u *used) *ImportRefusal {
+	if b.Described != nil {
+		u.date = l.describedDate(b.Described)
+	} else if u.date = l.Dates[b.Date]; u.date == nil {
+		return refuse("event_date_id", "exists", "does not exist")
+	}
+	if b.option.IsZero() {
+		u.option = l.namedOption(u.date.EventID, b.OptionName)
+	} else if u.option = l.Options[b.option]; u.option == nil || u.option.Event != u.date.EventID {
+		return refuse("pricing_option_id", "exists", "does not exist")
+	}
+	*to = Booking{
+		ID: id.Booking(l.newID()), Cancelled: b.Cancelled, Refunded: b.Refunded, Spaces: b.Spaces,
+		Date: BookedDate{ID: u.date.ID, Event: u.date.EventID}, Option: u.option.ID, Payment: b.Payment,
+	}
+	return nil
+}
+
+func (l *ImportPlan) boughtFor(b *ImportedBooking, to *Booking, purchaser id.Customer) *ImportRefusal {
+	if b.BoughtFor == "" {
+		return nil
+	}
+	customer, ok := l.Customers[b.BoughtFor]
+	if !ok {
+		return refuse("bought_for", "exists", "does not exist")
+	}
+	if customer != purchaser {
+		to.BoughtFor = &Customer{ID: customer}
+	}
+	return nil
+}
+
+// describedDate finds or makes the date, and its event.
+func (l *ImportPlan) describedDate(d *DescribedDate) *ImportDate {
+	event := l.Events[d.EventReference]
+	if event == nil {
+		event = &ImportEvent{
+			Origin: made, Id: id.Event(l.newID()), Reference: d.EventReference,
+			Title: d.Title, EventType: d.EventType, Timezone: d.Timezone,
+		}
+		l.Events[d.EventReference] = event
+	}
+	if date := l.starts[dateKey{event.Id, d.StartsAt.Unix()}]; date != nil {
+		return date
+	}
+	date := &ImportDate{Origin: made, event: event, EventID: event.Id, EventDate: EventDate{
+		ID: id.EventDate(l.newID()), StartsAt: d.StartsAt.Truncate(time.Second), Minutes: d.Minutes,
+		Timezone: d.Timezone, Capacity: d.Capacity,
+	}}
+	l.AddDate(date)
+	return date
+}
+
+// namedOption finds or makes the event's pricing option of that name.
+func (l *ImportPlan) namedOption(event id.Event, name string) *ImportOption {
+	if name == "" {
+		name = importedOption
+	}
+	if o := l.names[optionKey{event, name}]; o != nil {
+		return o
+	}
+	o := &ImportOption{
+		Origin: made, Event: event, Position: l.positions[event],
+		PricingOption: PricingOption{ID: id.PricingOption(l.newID()), Name: name, Currency: l.currency},
+	}
+	l.AddOption(o)
+	return o
+}
+
+// take takes the spaces of all bookings that are not cancelled, or none and
+// says which booking does not fit.
+func take(t *ImportedTransaction, uses []used) (at int, fits bool) {
+	for i, u := range uses {
+		b := &t.Bookings[i]
+		if b.Cancelled {
+			continue
+		}
+		if b.Spaces > u.date.free() {
+			untake(t, uses[:i])
+			return i, false
+		}
+		u.date.Takes += b.Spaces
+	}
+	return 0, true
+}
+
+func untake(t *ImportedTransaction, uses []used) {
+	for i, u := range uses {
+		if !t.Bookings[i].Cancelled {
+			u.date.Takes -= t.Bookings[i].Spaces
+		}
+	}
+}
+
+// by marks what a stored booking refers to as needed. A pricing option that the
+// import makes costs, per space, what the first booking by card under it cost,
+// and in credits what the first by pass did.
+func (u *used) by(b *ImportedBooking) {
+	u.date.use()
+	if u.date.event != nil {
+		u.date.event.use()
+	}
+	u.option.use()
+	if u.option.Origin == found {
+		return
+	}
+	switch p := b.Payment; {
+	case p.Method == Card && !u.option.priced:
+		u.option.priced = true
+		u.option.Currency = p.Currency
+		u.option.Price = min(perSpace(p.Gross, b.Spaces), MaxPrice)
+	case p.Method == Pass && u.option.Credits == nil:
+		credits := int32(min(perSpace(int64(p.Credits), b.Spaces), maxCredits))
+		u.option.Credits = &credits
+	}
+}
+
+// perSpace shares an amount among spaces, rounded half up.
+func perSpace(amount int64, spaces int32) int64 {
+	return (2*amount + int64(spaces)) / (2 * int64(spaces))
+}
+
+// Starting lists the events in place and the starts at which lines describe a
+// date of theirs, each pair once.
+func (l *ImportPlan) Starting(lines []*ImportedTransaction) (events []id.Event, starts []time.Time) {
+	seen := map[dateKey]bool{}
+	for _, t := range lines {
+		for i := range t.Bookings {
+			d := t.Bookings[i].Described
+			if d == nil {
+				continue
+			}
+			event := l.Events[d.EventReference]
+			if event == nil {
+				continue
+			}
+			key := dateKey{event.Id, d.StartsAt.Unix()}
+			if !seen[key] {
+				seen[key] = true
+				events, starts = append(events, event.Id), append(starts, time.Unix(key.second, 0))
+			}
+		}
+	}
+	return events, starts
+}

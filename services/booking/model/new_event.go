@@ -1,0 +1,60 @@
+package model
+
+import (
+	"reservation.dev/platform/zone"
+)
+
+// freeOption is the name of the option of an event that was made without any,
+// so that every booking has a pricing option.
+const freeOption = "Free"
+
+// NewEvent is an event to be made, with its dates as the request says them.
+type NewEvent struct {
+	Event
+	Requested []DateChange
+}
+
+// Check reports every fault of an event to be made, and makes its dates. e has the
+// defaults of what the request left out already. An event without a pricing option
+// gets a free one in the currency.
+func (e *NewEvent) Check(currency string) error {
+	var faults fields
+	faults.about(&e.Event)
+	if e.Status != Draft && e.Status != Published {
+		faults.Add("status", "enum", "must be draft or published")
+	}
+	if e.Recurrence != nil {
+		e.recur(&faults)
+	} else if faults.Count("dates", len(e.Requested), 1, maxDates) {
+		before := faults.Len()
+		for i := range e.Requested {
+			e.Requested[i].check(&faults)
+		}
+		if loc, err := zone.Load(e.Timezone); err == nil && faults.Len() == before {
+			e.Dates = faults.added(e.Requested, loc)
+		}
+	}
+	faults.options(e.Options)
+	if len(e.Options) == 0 {
+		e.Options = []PricingOption{{Name: freeOption, Currency: currency}}
+	}
+	return faults.Err()
+}
+
+// recur makes the dates of a rule after the only one that is named.
+func (e *NewEvent) recur(faults *fields) {
+	if !faults.Count("dates", len(e.Requested), 1, 1) {
+		return
+	}
+	pattern := e.Requested[0]
+	before := faults.Len()
+	pattern.checkSize(faults)
+	loc, err := zone.Load(e.Timezone)
+	if err != nil || faults.Len() > before {
+		e.Recurrence.Dates(e.Timezone, &faults.Checks) // reports the faults of the rule too
+		return
+	}
+	for _, d := range faults.occurrences(e.Recurrence, pattern, loc, e.Timezone) {
+		e.Dates = append(e.Dates, d.date(d.start(loc), loc, faults))
+	}
+}

@@ -1,0 +1,249 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+// Offer is what orders are decided on: the dates they name, locked against other
+// bookings, the pricing options of those dates' events, and the customers.
+type Offer struct {
+	Dates     map[id.EventDate]*OfferedDate
+	Options   map[id.Event][]PricingOption
+	Ended     map[id.Event][]PricingOption // sold no more
+	Customers map[id.Customer]KnownCustomer
+	Codes     map[string]*DiscountCode // by the code in lower case
+}
+
+// OfferedDate is a date and what of it is taken.
+type OfferedDate struct {
+	BookedDate
+	Status      DateStatus
+	EventStatus EventStatus
+	Capacity    *int32
+	Booked      int32
+	takes       int32 // by the orders decided so far
+}
+
+func (d *OfferedDate) free() int32 {
+	limit := int32(unlimited)
+	if d.Capacity != nil {
+		limit = *d.Capacity
+	}
+	return limit - d.Booked - d.takes
+}
+
+// grant decides one order. On yes it returns the bookings and takes their spaces
+// from the offer; on no it takes nothing, so that an order which does not fit is
+// no obstacle to a smaller one after it.
+func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
+	if err := of.Meets(o.customers()); err != nil {
+		return nil, err
+	}
+	wanted := map[id.EventDate]int32{}
+	bookings := make([]Booking, 0, len(o.Lines))
+	for i, l := range o.Lines {
+		date, ok := of.Dates[l.Date]
+		if !ok || !l.Event.IsZero() && l.Event != date.Event {
+			return nil, MissingInLine(i, "event_date_id", "event date")
+		}
+		if refusal := date.refuses(now); refusal != nil {
+			return nil, refusal.With("event_date_id", l.Date.String())
+		}
+		option, err := of.option(i, l, date.Event)
+		if err != nil {
+			return nil, err
+		}
+		wanted[l.Date] += l.Spaces
+		if wanted[l.Date] > date.free() {
+			return nil, EventFull().With("event_date_id", l.Date.String())
+		}
+		if o.Payment.Method == Pass && option.Credits == nil {
+			return nil, fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", option.ID.String())
+		}
+		bookings = append(bookings, of.booking(o, l, date, option))
+	}
+	if err := of.discount(o, bookings, now); err != nil {
+		return nil, err
+	}
+	for date, spaces := range wanted {
+		of.Dates[date].takes += spaces
+	}
+	return bookings, nil
+}
+
+// Meets checks that everyone is a customer.
+func (of *Offer) Meets(everyone []id.Customer) error {
+	var unknown []id.Customer
+	for _, c := range everyone {
+		known, ok := of.Customers[c]
+		if ok && known.Deleted {
+			return fault.Missing("customer")
+		}
+		if !ok {
+			unknown = append(unknown, c)
+		}
+	}
+	if len(unknown) > 0 {
+		return &UnknownCustomers{Ids: unknown}
+	}
+	return nil
+}
+
+// refuses says why a date cannot be booked at all; nil: it can.
+func (d *OfferedDate) refuses(now time.Time) *fault.Error {
+	switch {
+	case d.EventStatus == Draft:
+		return fault.Refuse(ReasonEventNotPublished, "the event is not published")
+	case d.EventStatus == Cancelled || d.Status == DateCancelled:
+		return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
+	case d.StartsAt.Before(now):
+		return fault.Refuse(ReasonEventPast, "the event has started")
+	}
+	return nil
+}
+
+// option finds the pricing option of a line among those of the date's event.
+func (of *Offer) option(i int, l Line, event id.Event) (PricingOption, error) {
+	options := of.Options[event]
+	if l.Option.IsZero() {
+		if len(options) == 1 {
+			return options[0], nil
+		}
+		return PricingOption{}, fault.InvalidFields(fault.Field{
+			Field: fmt.Sprintf("lines[%d].pricing_option_id", i), Rule: "required",
+			Message: "is required, because the event has several",
+		})
+	}
+	if l.agreed {
+		options = slices.Concat(options, of.Ended[event])
+	}
+	for _, o := range options {
+		if o.ID == l.Option {
+			return o, nil
+		}
+	}
+	return PricingOption{}, MissingInLine(i, "pricing_option_id", "pricing option")
+}
+
+func (of *Offer) booking(o *Order, l Line, date *OfferedDate, option PricingOption) Booking {
+	b := Booking{Spaces: l.Spaces, Date: date.BookedDate, Option: option.ID}
+	if o.Payment.Method == Pass {
+		b.Payment = Payment{Method: Pass, Credits: *option.Credits * l.Spaces}
+	} else {
+		b.Payment = Payment{
+			Method: Card, Currency: option.Currency, Reference: o.Payment.Reference,
+			Gross: option.Price * int64(l.Spaces),
+		}
+		b.Payment.Net = netOf(b.Payment.Gross, option.TaxRate)
+	}
+	if !l.BoughtFor.IsZero() && l.BoughtFor != o.Purchaser {
+		c := of.Customers[l.BoughtFor].Customer
+		b.BoughtFor = &c
+	}
+	return b
+}
+
+// discount lowers the prices of an order's bookings by its code, and counts a use.
+//
+// A share is taken of every line, rounded half up to the minor unit. An amount is
+// taken off the lines in their order, never below 0. The net price is made of what
+// is left, as it is without a discount.
+func (of *Offer) discount(o *Order, bookings []Booking, now time.Time) error {
+	if o.Code == "" {
+		return nil
+	}
+	c := of.Codes[strings.ToLower(o.Code)]
+	if c == nil {
+		return invalidDiscount("unknown", "the discount code does not exist")
+	}
+	if refusal := c.refuses(now); refusal != nil {
+		return refusal
+	}
+	lowered, foreign := false, false
+	var left int64
+	if c.Amount != nil {
+		left = *c.Amount
+	}
+	for i := range bookings {
+		b := &bookings[i]
+		if len(c.Events) > 0 && !slices.Contains(c.Events, b.Date.Event) {
+			continue
+		}
+		if c.Amount != nil && b.Payment.Currency != c.Currency {
+			foreign = true
+			continue
+		}
+		lowered = true
+		off := min(left, b.Payment.Gross)
+		if c.BasisPoints != nil {
+			off = shareOf(b.Payment.Gross, *c.BasisPoints)
+		} else {
+			left -= off
+		}
+		b.Payment.Discount, b.Payment.Code = off, c.Code
+		b.Payment.Gross -= off
+		b.Payment.Net = netOf(b.Payment.Gross, of.taxRate(b))
+	}
+	switch {
+	case lowered:
+	case foreign:
+		return invalidDiscount("currency", "the discount code is an amount in another currency than the price").With("currency", c.Currency)
+	default:
+		return invalidDiscount("not_applicable", "the discount code is not for any of these bookings")
+	}
+	c.Takes++
+	return nil
+}
+
+// taxRate is that of the pricing option of a booking that was granted.
+func (of *Offer) taxRate(b *Booking) int32 {
+	for _, o := range of.Options[b.Date.Event] {
+		if o.ID == b.Option {
+			return o.TaxRate
+		}
+	}
+	return 0
+}
+
+// Taken returns the spaces that the orders granted so far take, by date.
+func (of *Offer) Taken() map[id.EventDate]int32 {
+	spaces := make(map[id.EventDate]int32, len(of.Dates))
+	for _, d := range of.Dates {
+		if d.takes > 0 {
+			spaces[d.ID] = d.takes
+		}
+	}
+	return spaces
+}
+
+// Demand is what is to be locked for orders.
+type Demand struct {
+	Dates     []id.EventDate
+	Customers []id.Customer
+	Codes     []string // in lower case
+}
+
+// Add adds what an order names.
+func (d *Demand) Add(o *Order) {
+	if IsDiscountCode(o.Code) {
+		d.Codes = append(d.Codes, strings.ToLower(o.Code))
+	}
+	d.Customers = append(d.Customers, o.customers()...)
+	for _, l := range o.Lines {
+		d.Dates = append(d.Dates, l.Date)
+	}
+}
+
+// Distinct drops repetitions and sorts the rest.
+func (d *Demand) Distinct() { d.Dates, d.Customers = Distinct(d.Dates), Distinct(d.Customers) }
+
+// EventFull is the fault of spaces that a date does not have.
+func EventFull() *fault.Error {
+	return fault.Refuse(ReasonEventFull, "the event does not have that many spaces left")
+}

@@ -1,0 +1,143 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+// Reasons for which a booking is refused.
+const (
+	ReasonEventFull         = "EVENT_FULL"
+	ReasonEventCancelled    = "EVENT_CANCELLED"
+	ReasonEventPast         = "EVENT_PAST"
+	ReasonEventNotPublished = "EVENT_NOT_PUBLISHED"
+	// ReasonPassNotApplicable is also the pass service's.
+	ReasonPassNotApplicable = "PASS_NOT_APPLICABLE"
+)
+
+const (
+	maxLines            = 50
+	MaxSpaces           = 1000
+	MaxPaymentReference = 200
+)
+
+// Order is what a request asks to buy: all of it or nothing.
+type Order struct {
+	Purchaser id.Customer
+	Lines     []Line
+	Payment   PaymentChoice
+	Code      string // of a discount; "": none
+}
+
+// PaymentChoice is how an order is paid.
+type PaymentChoice struct {
+	Method    Method
+	Reference string          // the payment provider's
+	Pass      id.CustomerPass // zero: the pass service chooses
+}
+
+// Line is one booking to make.
+type Line struct {
+	Event     id.Event         // zero: the date says all
+	Date      id.EventDate     // zero: the event's only one
+	Option    id.PricingOption // zero: the event's only one
+	Spaces    int32
+	BoughtFor id.Customer // zero: the purchaser
+	agreed    bool        // the option may have ended: it was sold when it was chosen
+}
+
+// Check reports every fault of an order that shows without looking anything up.
+func (o *Order) Check() error {
+	var faults check.Fields
+	if faults.Count("lines", len(o.Lines), 1, maxLines) {
+		for i, l := range o.Lines {
+			faults.Range(fmt.Sprintf("lines[%d].spaces", i), int64(l.Spaces), 1, MaxSpaces)
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	if o.Code != "" && o.Payment.Method == Pass {
+		return discountWithPass()
+	}
+	return nil
+}
+
+// customers lists everyone an order names, the purchaser first, each once.
+func (o *Order) customers() []id.Customer {
+	all := []id.Customer{o.Purchaser}
+	for _, l := range o.Lines {
+		if !l.BoughtFor.IsZero() && !slices.Contains(all, l.BoughtFor) {
+			all = append(all, l.BoughtFor)
+		}
+	}
+	return all
+}
+
+// MissingInLine is the fault of line i of an order, which names something that does not
+// exist.
+func MissingInLine(i int, member, what string) error {
+	missing := fault.Missing(what)
+	missing.Fields = []fault.Field{{
+		Field: fmt.Sprintf("lines[%d].%s", i, member), Rule: "exists", Message: "does not exist",
+	}}
+	return missing
+}
+
+// netOf takes the tax that gross includes off it. The net amount of a booking,
+// all its spaces together, is rounded half up to the minor unit; the tax is what
+// is left, so that net and tax always sum up to gross.
+//
+//	net = gross × 10000 / (10000 + rate)
+//
+// gross is at most maxPrice × maxSpaces, for which twice the numerator fits 64 bits.
+func netOf(gross int64, basisPoints int32) int64 {
+	divisor := 10_000 + int64(basisPoints)
+	return (2*10_000*gross + divisor) / (2 * divisor)
+}
+
+// UndatedEvents lists the events of lines that name an event and no date.
+func (o *Order) UndatedEvents() []id.Event {
+	var events []id.Event
+	for _, l := range o.Lines {
+		if l.Date.IsZero() {
+			events = append(events, l.Event)
+		}
+	}
+	return Distinct(events)
+}
+
+// NameDates fills in the dates of lines that name an event alone: its only one that
+// takes place. dates are the first two that take place of each event that exists; a
+// zero one of an event without any.
+func (o *Order) NameDates(dates map[id.Event][]id.EventDate) error {
+	for i := range o.Lines {
+		l := &o.Lines[i]
+		if !l.Date.IsZero() {
+			continue
+		}
+		found := dates[l.Event]
+		switch {
+		case len(found) == 0:
+			return fault.Missing("event")
+		case len(found) > 1:
+			return fault.InvalidFields(fault.Field{
+				Field: fmt.Sprintf("lines[%d].event_date_id", i), Rule: "required", Message: "is required, because the event has several dates",
+			})
+		case found[0].IsZero():
+			return fault.Refuse(ReasonEventCancelled, "the event is cancelled").With("event_id", l.Event.String())
+		}
+		l.Date = found[0]
+	}
+	return nil
+}
+
+// Distinct sorts ids and drops repetitions.
+func Distinct[T ~[16]byte](ids []T) []T {
+	slices.SortFunc(ids, func(a, b T) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(ids)
+}

@@ -1,0 +1,214 @@
+package model
+
+import (
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+// Reasons around waiting.
+const (
+	// ReasonEventNotFull is said to who wants to wait for places that are free.
+	ReasonEventNotFull = "EVENT_NOT_FULL"
+	// ReasonAlreadyWaiting is said to who waits already.
+	ReasonAlreadyWaiting = "ALREADY_WAITING"
+	// ReasonNotOffered is an entry without an open offer.
+	ReasonNotOffered = "NOT_OFFERED"
+
+	// Why others were served before.
+
+	PassedOverTooFew   = "NOT_ENOUGH_PLACES"
+	PassedOverPassAway = "PASS_UNAVAILABLE"
+)
+
+const (
+	DefaultOfferMinutes = 15
+	MaxOfferMinutes     = 7 * 24 * 60
+)
+
+// WaitlistMode says what happens when places become free. The value is what is stored.
+type WaitlistMode string
+
+const (
+	ModeOffer WaitlistMode = "offer"
+	ModeBook  WaitlistMode = "book"
+)
+
+// WaitlistState is where an entry is in its life. The value is what is stored.
+//
+//	join ──▶ waiting ── places, mode offer ──▶ offered ── accepted ──▶ booked
+//	           │ ▲  └── places, mode book ───▶ booking ── paid ──────────┘ (by card at once)
+//	           │ └──────────── refused ───────────┘
+//	           └──▶ left           offered ── time is up ──▶ expired, or closed with its date
+type WaitlistState string
+
+const (
+	EntryWaiting WaitlistState = "waiting"
+	EntryOffered WaitlistState = "offered"
+	// EntryBooking is a purchase by pass that is pending. Readers see it waiting.
+	EntryBooking WaitlistState = "booking"
+	EntryBooked  WaitlistState = "booked"
+	EntryExpired WaitlistState = "expired"
+	EntryLeft    WaitlistState = "left"
+	EntryClosed  WaitlistState = "closed"
+)
+
+// WaitlistEntry is somebody who waits for places of a date.
+type WaitlistEntry struct {
+	ID       id.WaitlistEntry
+	Event    id.Event
+	Date     id.EventDate
+	Customer id.Customer
+	Spaces   int32
+	Mode     WaitlistMode
+	Option   id.PricingOption
+	Method   Method
+	Pass     id.CustomerPass // zero: chosen when it is booked
+	// OfferMinutes is for how long places are held; nil: mode book.
+	OfferMinutes *int32
+	Timezone     string // the company's
+
+	State          WaitlistState
+	Transaction    id.Transaction // of the offer or the booking; zero: none
+	OfferExpiresAt time.Time
+	PassedOver     string
+	PassedOverAt   time.Time
+	JoinedAt       time.Time
+
+	Seq        int64
+	Position   int64
+	StartsAt   time.Time
+	DateStatus DateStatus
+}
+
+// At is the state as readers see it: nobody waits for a date that does not take
+// place, or has begun.
+func (w *WaitlistEntry) At(now time.Time) WaitlistState {
+	if w.State != EntryWaiting && w.State != EntryBooking {
+		return w.State
+	}
+	if w.DateStatus == DateCancelled || !now.Before(w.StartsAt) {
+		return EntryClosed
+	}
+	return EntryWaiting
+}
+
+// Purchase is what w buys when there are places at an instant.
+func (w *WaitlistEntry) Purchase(now time.Time) Purchase {
+	p := Purchase{
+		Order: Order{
+			Purchaser: w.Customer, Payment: PaymentChoice{Method: w.Method, Pass: w.Pass},
+			Lines: []Line{{Date: w.Date, Option: w.Option, Spaces: w.Spaces, agreed: true}},
+		},
+	}
+	switch {
+	case w.Mode == ModeOffer:
+		p.Status = Held
+		p.ExpiresAt = now.Add(time.Duration(*w.OfferMinutes) * time.Minute).Truncate(time.Microsecond)
+		if p.ExpiresAt.After(w.StartsAt) {
+			p.ExpiresAt = w.StartsAt
+		}
+	case w.Method == Pass:
+		p.Status, p.ExpiresAt = Pending, now.Add(PendingTime)
+	default:
+		p.Status = Confirmed
+	}
+	return p
+}
+
+// Takes moves w to what p, which was granted, made of it.
+func (w *WaitlistEntry) Takes(p *Purchase) {
+	w.Transaction, w.OfferExpiresAt = p.Bought.ID, time.Time{}
+	switch p.Status {
+	case Held:
+		w.State, w.OfferExpiresAt = EntryOffered, p.ExpiresAt
+	case Pending:
+		// Why it is refused, if it is, is not known yet.
+		w.State, w.PassedOver, w.PassedOverAt = EntryBooking, "", time.Time{}
+	default:
+		w.State = EntryBooked
+	}
+}
+
+// Admits decides whether w may wait, and for what.
+func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
+	date, ok := of.Dates[w.Date]
+	if !ok {
+		return fault.Missing("event date")
+	}
+	if refusal := date.refuses(now); refusal != nil {
+		return refusal
+	}
+	if date.free() >= w.Spaces {
+		return fault.Refuse(ReasonEventNotFull, "there are enough places: book them")
+	}
+	w.Event, w.StartsAt, w.DateStatus = date.Event, date.StartsAt, date.Status
+	for _, o := range of.Options[date.Event] {
+		if o.ID != w.Option && (!w.Option.IsZero() || len(of.Options[date.Event]) > 1) {
+			continue
+		}
+		if w.Method == Pass && o.Credits == nil {
+			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", o.ID.String())
+		}
+		w.Option = o.ID
+		return nil
+	}
+	if w.Option.IsZero() {
+		return fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: "required", Message: "is required, because the event has several"})
+	}
+	return fault.Missing("pricing option")
+}
+
+// WhyNotServed returns the reason for which a waiting customer is not served.
+func WhyNotServed(refused error) string {
+	if _, unknown := AsUnknownCustomers(refused); unknown {
+		return "NOT_FOUND"
+	}
+	f := fault.From(refused)
+	if f.Reason != "" {
+		return f.Reason
+	}
+	return "REFUSED"
+}
+
+// Promotion is a date with free places, which are offered to waiting customers.
+type Promotion struct {
+	Date id.EventDate
+	// Behind is the entry after which the search for candidates begins; zero: at the
+	// first entry.
+	Behind int64
+	// Refused is the entry whose purchase was refused; zero: there is none. Of the
+	// entries before it, only those that there were too few places for are served.
+	Refused int64
+}
+
+// Promotions returns a promotion for each date.
+func Promotions(dates []id.EventDate) []Promotion {
+	all := make([]Promotion, len(dates))
+	for i, d := range dates {
+		all[i].Date = d
+	}
+	return all
+}
+
+// AlreadyWaiting is the fault of a second entry of a customer for a date.
+func AlreadyWaiting() *fault.Error {
+	return fault.Refuse(ReasonAlreadyWaiting, "the customer waits for this date already")
+}
+
+// RemainingPromotions returns the promotions that go on after candidates, of whom up to a batch of
+// each date were read: a full batch may have others behind it.
+func RemainingPromotions(from []Promotion, candidates []*WaitlistEntry, batch int) []Promotion {
+	asked, refused := map[id.EventDate]int{}, map[id.EventDate]int64{}
+	for _, p := range from {
+		refused[p.Date] = p.Refused
+	}
+	var next []Promotion
+	for _, w := range candidates {
+		if asked[w.Date]++; asked[w.Date] == batch {
+			next = append(next, Promotion{Date: w.Date, Behind: w.Seq, Refused: refused[w.Date]})
+		}
+	}
+	return next
+}

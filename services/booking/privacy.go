@@ -1,0 +1,36 @@
+package booking
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/store"
+)
+
+// NewParticipant returns what erases customers in db.
+func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
+	s := store.New(db)
+	return &privacy.Participant{
+		Service: "booking", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now,
+		Erase: func(ctx context.Context, e privacy.Erasure) error {
+			left, err := convert.CustomerRecord(e.Company, e.Left)
+			if err != nil {
+				return err
+			}
+			return s.Erase(ctx, left)
+		},
+		Names: func(ctx context.Context, e privacy.Erasure) ([]string, error) {
+			return s.Belongings(ctx, e.Company, e.Customer)
+		},
+	}
+}
+
+// NewExporter serves what is stored about a customer.
+func NewExporter(db *pg.DB) *privacy.Exporter {
+	return &privacy.Exporter{Service: "booking", DB: db, Collections: store.PersonalData()}
+}

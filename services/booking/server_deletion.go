@@ -1,0 +1,52 @@
+package booking
+
+import (
+	"context"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+)
+
+// A deletion is confirmed in three commits. Purchases lock the rows of their
+// customers for key share, which an update of the copy neither waits for nor
+// keeps out:
+//
+//	keep the deletion ──▶ fence: lock the row alone ──▶ end the waiting
+//	from here on every     every purchase that read      an entry that was being
+//	purchase is refused    it as present has ended       added is found
+//
+// So the fence never starves, and because its commit holds one lock and waits for
+// no other, nobody waits in a circle.
+
+// ConfirmCustomerDeletion implements CustomerDeletionService. It takes nothing from
+// its caller but the name of the customer, so that it cannot be made to delete one.
+func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.ConfirmCustomerDeletionRequest) (*customerv1.ConfirmCustomerDeletionResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	customer, err := check.ID[id.Customer](req.GetCustomerId(), "customer")
+	if err != nil {
+		return nil, err
+	}
+	deleted, err := s.fetchCustomers(ctx, company.ID, []id.Customer{customer}, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(deleted) == 0:
+		return nil, fault.Missing("customer")
+	case deleted[0].DeletedAt.IsZero():
+		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
+	}
+	if err := s.store.FenceCustomer(ctx, company.ID, customer); err != nil {
+		return nil, err
+	}
+	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error { return s.store.LeaveWaitlists(ctx, tx, deleted) })
+	if err != nil {
+		return nil, err
+	}
+	return &customerv1.ConfirmCustomerDeletionResponse{}, nil
+}

@@ -1,0 +1,181 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+)
+
+// ReasonHoldExpired is a hold whose places are free again.
+const ReasonHoldExpired = "HOLD_EXPIRED"
+
+// ReasonHoldConfirmed is a hold that has become a purchase.
+const ReasonHoldConfirmed = "HOLD_CONFIRMED"
+
+const (
+	defaultHoldMinutes = 15
+	maxHoldMinutes     = 1440
+)
+
+// HoldPlaces implements BookingService.
+func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesRequest) (*bookingv1.HoldPlacesResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	minutes := cmp.Or(req.GetMinutes(), defaultHoldMinutes)
+	var faults check.Fields
+	if faults.Range("minutes", int64(minutes), 1, maxHoldMinutes); faults.Len() > 0 {
+		return nil, faults.Err()
+	}
+	o, err := s.readOrder(ctx, company.ID, convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()})
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.HoldPlacesResponse{}
+	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
+		expiresAt := pg.Instant(s.now().Add(time.Duration(minutes) * time.Minute))
+		p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Held, ExpiresAt: expiresAt}, company: company}
+		return s.settleOnce(ctx, req, resp, p, func() { resp.Hold = convert.Hold(&p.Purchase) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// ReleaseHold implements BookingService.
+func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequest) (*bookingv1.ReleaseHoldResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.Transaction](req.GetHoldId(), "hold")
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.ReleaseHoldResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		h, err := s.store.LockHold(ctx, tx, company.ID, which)
+		if err != nil {
+			return err
+		}
+		if h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing {
+			return fault.Refuse(ReasonHoldConfirmed, "the hold is a purchase already; cancel its bookings")
+		}
+		n, err := s.release(ctx, tx, company.ID, []id.Transaction{which}, model.Held)
+		resp.Changed = n > 0
+		return err
+	})
+}
+
+// ConfirmHold implements BookingService.
+func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequest) (*bookingv1.ConfirmHoldResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.Transaction](req.GetHoldId(), "hold")
+	if err != nil {
+		return nil, err
+	}
+	how, err := convert.Payment(convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()})
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.confirmHold(ctx, company, which, how)
+	if err != nil {
+		return nil, err
+	}
+	return &bookingv1.ConfirmHoldResponse{Transaction: convert.Transaction(t)}, nil
+}
+
+// confirmHold pays a hold. It is idempotent by the hold itself: what is confirmed
+// is answered as it is.
+func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (*model.Transaction, error) {
+	var t *model.Transaction
+	needsCredits := false
+	err := s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+		needsCredits = false
+		h, err := s.store.LockHold(ctx, tx, company.ID, which)
+		if err != nil {
+			return err
+		}
+		switch {
+		case h.Status == model.Confirmed:
+			t, err = s.store.Unconfirmed(ctx, tx, company.ID, which, model.Confirmed)
+			return err
+		case h.Status == model.Pending && how.Method == model.Pass:
+			needsCredits = true
+			t, err = s.joinPending(ctx, tx, company.ID, which)
+			return err
+		case h.Status == model.Pending || h.Status == model.Undoing:
+			return errBeingUndone()
+		case h.Status == model.Released || !s.now().Before(h.ExpiresAt):
+			return fault.Refuse(ReasonHoldExpired, "the hold has expired, its places are given back")
+		}
+		needsCredits = how.Method == model.Pass
+		t, err = s.payHeld(ctx, tx, company, which, how)
+		return err
+	})
+	if err == nil && needsCredits {
+		err = s.payByPass(ctx, company.ID, t, how.Pass, confirmAlone)
+	}
+	return t, err
+}
+
+// joinPending makes a purchase by pass that another attempt is paying for one that this
+// attempt pays for, too.
+func (s *Server) joinPending(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (*model.Transaction, error) {
+	if err := s.store.JoinPending(ctx, tx, company, which); err != nil {
+		return nil, err
+	}
+	t, err := s.store.Unconfirmed(ctx, tx, company, which, model.Pending)
+	if err == nil && t.Bookings[0].Payment.Method != model.Pass {
+		return nil, errBeingUndone() // it was begun by an earlier release of this service
+	}
+	return t, err
+}
+
+// payHeld makes a locked hold a purchase: a confirmed one by card, or a pending one by
+// pass.
+func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (*model.Transaction, error) {
+	var kept tenancy.Company
+	if err := s.store.CheckHold(ctx, tx, company.ID, which, s.companies.Query(company.ID, &kept)); err != nil {
+		return nil, err
+	}
+	t, err := s.store.Unconfirmed(ctx, tx, company.ID, which, model.Held)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	t.PurchasedAt, t.Timezone = now.Truncate(time.Second), company.Newest(kept).Timezone
+	if how.Method == model.Pass {
+		credits, err := s.store.HeldCredits(ctx, tx, company.ID, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := model.PayHeldByPass(t, credits); err != nil {
+			return nil, err
+		}
+		return t, s.store.PayHeldByPass(ctx, tx, company.ID, t, now.Add(model.PendingTime))
+	}
+	for i := range t.Bookings {
+		t.Bookings[i].Payment.Reference = how.Reference
+	}
+	if err := s.store.ConfirmHeld(ctx, tx, company.ID, t, how.Reference); err != nil {
+		return nil, err
+	}
+	return t, s.append(ctx, tx, company.ID, s.now(), confirmations(t, outbox.Cause{})...)
+}

@@ -1,0 +1,145 @@
+package booking
+
+import (
+	"context"
+	"time"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/tenancy"
+	"reservation.dev/platform/zone"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
+)
+
+// CreateTransaction implements BookingService.
+func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTransactionRequest) (*bookingv1.CreateTransactionResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.readOrder(ctx, company.ID, convert.OrderRequest{
+		Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode(),
+		PaymentRequest: convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	buy := s.purchaseByCard
+	if o.Payment.Method == model.Pass {
+		buy = s.purchaseByPass
+	}
+	var resp *bookingv1.CreateTransactionResponse
+	err = s.fetchMissingCustomers(ctx, company.ID, func() (err error) {
+		resp, err = buy(ctx, req, company, o)
+		return err
+	})
+	return resp, err
+}
+
+// readOrder reads what a request asks to buy, and finds the dates of lines that name an
+// event alone.
+func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.OrderRequest) (model.Order, error) {
+	o, err := convert.Order(r)
+	if err != nil {
+		return o, err
+	}
+	dates, err := s.store.OnlyDates(ctx, company, o.UndatedEvents())
+	if err != nil {
+		return o, err
+	}
+	return o, o.NameDates(dates)
+}
+
+// GetTransaction implements BookingService.
+func (s *Server) GetTransaction(ctx context.Context, req *bookingv1.GetTransactionRequest) (*bookingv1.GetTransactionResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.transaction(ctx, company, req.GetCustomerId(), req.GetTransactionId())
+	if err != nil {
+		return nil, err
+	}
+	return &bookingv1.GetTransactionResponse{Transaction: convert.Transaction(t)}, nil
+}
+
+// transaction finds a transaction of a customer who is not deleted. One who is
+// not in the copy has bought nothing.
+func (s *Server) transaction(ctx context.Context, company tenancy.Company, customer, transaction string) (*model.Transaction, error) {
+	c, err := check.ID[id.Customer](customer, "customer")
+	if err != nil {
+		return nil, err
+	}
+	t, err := check.ID[id.Transaction](transaction, "transaction")
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.store.Transaction(ctx, company.ID, c, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.Purchaser.Exists(c) != nil || len(l.Transactions) == 0:
+		return nil, fault.Missing("transaction")
+	}
+	return &l.Transactions[0], nil
+}
+
+// ListTransactions implements BookingService.
+func (s *Server) ListTransactions(ctx context.Context, req *bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	customer, err := check.ID[id.Customer](req.GetCustomerId(), "customer")
+	if err != nil {
+		return nil, err
+	}
+	q, wrong := queryOf(req, company, s.now())
+	q.Customer = customer
+	var l store.Listing
+	err = s.fetchMissingCustomers(ctx, company.ID, func() (err error) {
+		l, err = s.store.Transactions(ctx, company.ID, q)
+		if err != nil {
+			return err
+		}
+		return l.Purchaser.Exists(customer)
+	})
+	if err == nil {
+		// A customer who does not exist is the greater fault.
+		err = wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.ListTransactionsResponse{
+		Transactions: make([]*bookingv1.Transaction, len(l.Transactions)),
+		Total:        l.Total, Page: q.Page.Number, PageSize: q.Page.Size,
+	}
+	for i := range l.Transactions {
+		resp.Transactions[i] = convert.Transaction(&l.Transactions[i])
+	}
+	return resp, nil
+}
+
+// queryOf reads what a list is to hold.
+func queryOf(req *bookingv1.ListTransactionsRequest, company tenancy.Company, now time.Time) (store.TransactionQuery, error) {
+	loc, err := zone.Load(company.Timezone)
+	if err != nil {
+		return store.TransactionQuery{}, err
+	}
+	var q store.TransactionQuery
+	if q.Page, err = model.NewPage(req.Page, req.PageSize); err != nil {
+		return store.TransactionQuery{}, err
+	}
+	if q.Window, err = model.NewWindow(req.StartDate, req.EndDate, now, loc); err != nil {
+		return store.TransactionQuery{}, err
+	}
+	if req.GetFutureOnly() {
+		q.After = now
+	}
+	return q, nil
+}

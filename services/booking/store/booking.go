@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+const (
+	lockTransactionSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'confirmed'
+			and t.id = (select b.transaction_id from bookings b where b.company_id = $1 and b.id = $2)
+		for no key update of t`
+
+	bookingSQL = `with page as materialized (select ` + purchaseColumns + ` from transactions t
+		where t.company_id = $1 and t.status = 'confirmed'
+			and t.id = (select b.transaction_id from bookings b where b.company_id = $1 and b.id = $2))` +
+		selectBookings + ` where b.id = $2`
+
+	bookingPurchaserSQL = `select c.id, c.first_name, c.last_name, c.email, c.deleted_at is not null as deleted
+		from customers c where c.company_id = $1 and c.id = (
+			select t.purchaser_id from transactions t where t.company_id = $1 and t.id = (
+				select b.transaction_id from bookings b where b.company_id = $1 and b.id = $2))`
+
+	policySQL = `select ` + policyColumns + ` from events e where e.company_id = $1 and e.id = (
+		select b.event_id from bookings b where b.company_id = $1 and b.id = $2)`
+
+	changeBookingSQL = `update bookings set is_cancelled = $3, is_refunded = $4,
+			cancelled_at = case when $3 and not is_cancelled then $5 else cancelled_at end,
+			refunded_at = case when $4 and not is_refunded then $5 else refunded_at end
+		where company_id = $1 and id = $2`
+
+	raiseTransactionSQL = `update transactions set version = $3 where company_id = $1 and id = $2`
+
+	freeSpacesSQL = `update event_dates set booked = booked - $3 where company_id = $1 and id = $2`
+)
+
+// foundBooking is a booking, alone in its transaction, with its cancellation policy.
+type foundBooking struct {
+	Transaction *model.Transaction
+	Policy      model.CancellationPolicy
+}
+
+// Booking reads a booking without its purchaser.
+func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (found foundBooking, err error) {
+	var l Listing
+	args := []any{company, b}
+	err = s.ReadOf(ctx, company,
+		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
+		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)})
+	return found, l.only(&found, err)
+}
+
+// LockBooking reads a booking whose transaction stays locked until the end of tx: every
+// change of a booking waits for it.
+func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found foundBooking, err error) {
+	var l Listing
+	args := []any{company, b}
+	err = tx.Pipeline(ctx,
+		pg.Query{SQL: lockTransactionSQL, Args: args},
+		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
+		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
+		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)},
+	)
+	return found, l.only(&found, err)
+}
+
+// only completes found by the only transaction that was read.
+func (l *Listing) only(found *foundBooking, err error) error {
+	if err == nil && len(l.Transactions) == 0 {
+		err = fault.Missing("booking")
+	}
+	if err == nil {
+		found.Transaction = &l.namePurchaser().Transactions[0]
+	}
+	return err
+}
+
+// SaveBooking stores the flags of t's only booking, t's version, and what
+// becomes free.
+func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32, now time.Time) error {
+	b := &t.Bookings[0]
+	queries := []pg.Query{
+		{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, b.Refunded, now}},
+		{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version}},
+	}
+	if frees > 0 {
+		queries = append(queries, pg.Query{SQL: freeSpacesSQL, Args: []any{company, b.Date.ID, frees}})
+	}
+	return tx.Pipeline(ctx, queries...)
+}
+
+const attendanceSQL = `update bookings set attendance = $3, attendance_at = $4 where company_id = $1 and id = $2`
+
+// SaveAttendance stores the attendance of t's only booking, and t's version.
+func (s *Store) SaveAttendance(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, now time.Time) error {
+	b := &t.Bookings[0]
+	return tx.Pipeline(ctx,
+		pg.Query{SQL: attendanceSQL, Args: []any{company, b.ID, orNull(string(b.Attendance)), now}},
+		pg.Query{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version}})
+}
+
+const (
+	// Transactions are locked before their bookings are read, in the order in which
+	// all lock them.
+	LockBookedSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'confirmed' and t.id in (
+			select b.transaction_id from bookings b where b.company_id = $1 and b.event_date_id = $2 and not b.is_cancelled
+				and (select c.status from transactions c where c.company_id = $1 and c.id = b.transaction_id) = 'confirmed'
+			order by b.id limit $3)
+		order by t.id for no key update`
+
+	bookedOfSQL = `select b.id from bookings b where b.company_id = $1 and b.event_date_id = $2 and not b.is_cancelled
+		and b.transaction_id = any($3) order by b.id`
+
+	// What was paid by pass goes back to it, whatever the policy.
+	cancelAllSQL = `update bookings set is_cancelled = true, cancelled_at = $3,
+			is_refunded = is_refunded or id = any($4), refunded_at = case when id = any($4) then $3 else refunded_at end
+		where company_id = $1 and id = any($2)`
+
+	raiseAllSQL = `update transactions set version = version + 1 where company_id = $1 and id = any($2)`
+)
+
+// LockBooked locks transactions with bookings of a date that are not cancelled, up to
+// limit bookings, and reads these bookings, each as a registration.
+func (s *Store) LockBooked(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, limit int) ([]model.Registration, error) {
+	var transactions []id.Transaction
+	err := tx.Pipeline(ctx, pg.Query{SQL: LockBookedSQL, Args: []any{company, date, limit}, Scan: pg.Collect(&transactions)})
+	if err != nil || len(transactions) == 0 {
+		return nil, err
+	}
+	var bookings []id.Booking
+	err = tx.Pipeline(ctx, pg.Query{SQL: bookedOfSQL, Args: []any{company, date, transactions}, Scan: pg.Collect(&bookings)})
+	if err != nil || len(bookings) == 0 {
+		return nil, err
+	}
+	return s.registrationsInTx(ctx, tx, company, bookings)
+}
+
+// SaveCancelled cancels bookings of a date, of which some are refunded too, raises the
+// versions of their transactions, and frees the spaces of the date.
+func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, cancelled []model.Registration,
+	refunded []id.Booking, spaces int32, now time.Time) error {
+	bookings, transactions := make([]id.Booking, len(cancelled)), make([]id.Transaction, len(cancelled))
+	for i := range cancelled {
+		bookings[i], transactions[i] = cancelled[i].Booking().ID, cancelled[i].ID
+	}
+	return tx.Pipeline(ctx,
+		pg.Query{SQL: cancelAllSQL, Args: []any{company, bookings, now, refunded}},
+		pg.Query{SQL: raiseAllSQL, Args: []any{company, model.Distinct(transactions)}},
+		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}})
+}
+
+const countBookedSQL = `select count(*) from bookings b where b.company_id = $1 and b.event_date_id = any($2) and not b.is_cancelled
+	and (select t.status from transactions t where t.company_id = $1 and t.id = b.transaction_id) = 'confirmed'`
+
+// CountBooked counts the bookings of dates that are not cancelled.
+func (s *Store) CountBooked(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate) (n int32, err error) {
+	err = tx.QueryRow(ctx, countBookedSQL, company, dates).Scan(&n)
+	return n, err
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+const (
+	closingOfEventSQL = `select d.id from event_dates d where d.company_id = $1 and d.event_id = $2 and d.closing order by d.id`
+
+	// In any order, so that a date that cannot be finished does not hold up the others.
+	closingsSQL = `select company_id, id from event_dates where closing order by random() limit 1000`
+
+	openedSQL = `update event_dates set closing = false where company_id = $1 and id = $2 and closing and booked = 0`
+)
+
+// dateOf is a date of some company.
+type dateOf struct {
+	Company id.Company
+	Date    id.EventDate
+}
+
+func scanDatesOf(into *[]dateOf) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var d dateOf
+		err := rows.Scan(&d.Company, &d.Date)
+		*into = append(*into, d)
+		return err
+	})
+}
+
+// ClosingOf lists the dates of an event that are still to be emptied.
+func (s *Store) ClosingOf(ctx context.Context, company id.Company, e id.Event) (dates []id.EventDate, err error) {
+	err = s.ReadOf(ctx, company, pg.Query{SQL: closingOfEventSQL, Args: []any{company, e}, Scan: pg.Collect(&dates)})
+	return dates, err
+}
+
+// Closings lists closed dates of all companies that are still to be emptied.
+func (s *Store) Closings(ctx context.Context) (all []dateOf, err error) {
+	err = s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: closingsSQL, Scan: scanDatesOf(&all)})
+	return all, s.Fault(err)
+}
+
+// EmptyingLock is what to do about a date that another process is emptying.
+type EmptyingLock string
+
+const (
+	WaitForOthers EmptyingLock = `select pg_advisory_xact_lock(hashtextextended('empty ' || $1::uuid::text, 0)) is not null`
+	LeaveToOthers EmptyingLock = `select pg_try_advisory_xact_lock(hashtextextended('empty ' || $1::uuid::text, 0))`
+)
+
+// LockEmptying reports whether tx may empty a date.
+func (s *Store) LockEmptying(ctx context.Context, tx *pg.Tx, date id.EventDate, l EmptyingLock) (locked bool, err error) {
+	err = tx.QueryRow(ctx, string(l), date).Scan(&locked)
+	return locked, err
+}
+
+// FinishClosing takes the mark off a date that is empty.
+func (s *Store) FinishClosing(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
+	_, err := tx.Exec(ctx, openedSQL, company, date)
+	return err
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+// The changes of events, each under the lock of the event.
+
+const (
+	raiseEventSQL = `update events set version = $3, updated_at = $4 where company_id = $1 and id = $2`
+
+	updateEventSQL = `update events set version = $3, updated_at = $4, title = $5, description = $6, type = $7, status = $8,
+			timezone = $9, location = $10`
+
+	rezoneDatesSQL = `update event_dates set timezone = $3 where company_id = $1 and event_id = $2`
+
+	// Out of the way of each other: two dates may change places.
+	clearDatesSQL = `update event_dates set starts_at = starts_at + interval '100000 years'
+		where company_id = $1 and id = any($2)`
+
+	updateDatesSQL = `update event_dates d set starts_at = n.starts_at, duration_minutes = n.minutes, capacity = n.capacity
+		from unnest($2::uuid[], $3::timestamptz[], $4::integer[], $5::integer[]) n(id, starts_at, minutes, capacity)
+		where d.company_id = $1 and d.id = n.id`
+
+	clearOptionsSQL = `update pricing_options set name = id::text where company_id = $1 and id = any($2)`
+
+	endOptionsSQL = `update pricing_options set ended_at = $3 where company_id = $1 and id = any($2)`
+
+	updateOptionsSQL = `update pricing_options o set name = n.name, price = n.price, currency = n.currency,
+			credits = n.credits, tax_rate_basis_points = n.tax_rate
+		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::integer[], $7::integer[])
+			n(id, name, price, currency, credits, tax_rate)
+		where o.company_id = $1 and o.id = n.id`
+
+	// Purchases that wait for a date see that it is closed, whatever they saw of its
+	// event before.
+	CloseDatesSQL = `update event_dates set status = 'cancelled', closing = booked > 0
+		where company_id = $1 and event_id = $2 and status = 'scheduled' and starts_at > $3`
+
+	CloseDateSQL = `update event_dates set status = 'cancelled', closing = booked > 0 where company_id = $1 and id = $2`
+
+	// Its reference is free for another event.
+	deleteEventSQL = `update events set deleted_at = $4, updated_at = $4, version = $3, reference = null
+		where company_id = $1 and id = $2`
+
+	uncountEventSQL = `update event_totals set events = events - 1 where company_id = $1`
+)
+
+// SaveEvent stores what a plan changes of a locked event.
+func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan) error {
+	e := p.Event
+	update := pg.Statement{SQL: updateEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt, e.Title, e.Description,
+		string(e.Type), string(e.Status), e.Timezone, e.Location}}
+	setPolicy(&update, e.Policy)
+	update.SQL += ` where company_id = $1 and id = $2`
+	queries := []pg.Query{{SQL: update.SQL, Args: update.Args}}
+	if p.Rezones {
+		queries = append(queries, pg.Query{SQL: rezoneDatesSQL, Args: []any{company, e.ID, e.Timezone}})
+	}
+	queries = append(queries, updateDates(company, p.ChangedDates)...)
+	if len(p.EndedOptions) > 0 {
+		queries = append(queries, pg.Query{SQL: endOptionsSQL, Args: []any{company, p.EndedOptions, e.UpdatedAt}})
+	}
+	queries = append(queries, updateOptions(company, p.ChangedOptions)...)
+	var o offerings
+	for i := range p.AddedDates {
+		o.addDate(e.ID, &p.AddedDates[i])
+	}
+	for i := range p.AddedOptions {
+		o.addOption(e.ID, int32(len(e.Options)-len(p.AddedOptions)+i), &p.AddedOptions[i])
+	}
+	queries = append(queries, o.insert(company, e.UpdatedAt)...)
+	if p.Drafts || len(p.AddedDates) > 0 {
+		queries = append(queries, pg.Query{SQL: draftDatesSQL, Args: []any{company, e.ID, e.Status == model.Draft}})
+	}
+	if p.Cancels {
+		queries = append(queries, pg.Query{SQL: CloseDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}})
+	}
+	return tx.Pipeline(ctx, queries...)
+}
+
+func updateDates(company id.Company, changed []model.DateDifference) []pg.Query {
+	if len(changed) == 0 {
+		return nil
+	}
+	var ids []id.EventDate
+	var starts []time.Time
+	var minutes []int32
+	var capacity []*int32
+	for _, c := range changed {
+		ids, starts = append(ids, c.Date.ID), append(starts, c.Date.StartsAt)
+		minutes, capacity = append(minutes, c.Date.Minutes), append(capacity, c.Date.Capacity)
+	}
+	var queries []pg.Query
+	if len(changed) > 1 {
+		queries = append(queries, pg.Query{SQL: clearDatesSQL, Args: []any{company, ids}})
+	}
+	return append(queries, pg.Query{SQL: updateDatesSQL, Args: []any{company, ids, starts, minutes, capacity}})
+}
+
+func updateOptions(company id.Company, changed []*model.PricingOption) []pg.Query {
+	if len(changed) == 0 {
+		return nil
+	}
+	var ids []id.PricingOption
+	var names, currencies []string
+	var prices []int64
+	var credits []*int32
+	var taxRates []int32
+	for _, o := range changed {
+		ids, names, prices = append(ids, o.ID), append(names, o.Name), append(prices, o.Price)
+		currencies, credits, taxRates = append(currencies, o.Currency), append(credits, o.Credits), append(taxRates, o.TaxRate)
+	}
+	var queries []pg.Query
+	if len(changed) > 1 {
+		queries = append(queries, pg.Query{SQL: clearOptionsSQL, Args: []any{company, ids}})
+	}
+	return append(queries, pg.Query{SQL: updateOptionsSQL, Args: []any{company, ids, names, prices, currencies, credits, taxRates}})
+}
+
+// SaveDate stores a changed date of a locked event.
+func (s *Store) SaveDate(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, d model.DateDifference) error {
+	return tx.Pipeline(ctx, append(updateDates(company, []model.DateDifference{d}),
+		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})...)
+}
+
+// CloseDate takes a locked date off the offer.
+func (s *Store) CloseDate(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, d id.EventDate) error {
+	return tx.Pipeline(ctx,
+		pg.Query{SQL: CloseDateSQL, Args: []any{company, d}},
+		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})
+}
+
+// DeleteEvent takes a locked event away from every reader, and its dates off the
+// offer, so that a purchase which waits for one sees it.
+func (s *Store) DeleteEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event) error {
+	return tx.Pipeline(ctx,
+		pg.Query{SQL: CloseDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}},
+		pg.Query{SQL: deleteEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}},
+		pg.Query{SQL: uncountEventSQL, Args: []any{company}})
+}

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+// EventQuery says which events a list is to hold.
+type EventQuery struct {
+	Page                                   page.Page
+	EventType                              model.EventType   // "": any
+	Status                                 model.EventStatus // "": any
+	StartsFrom, StartsBefore, UpdatedSince time.Time         // zero: none
+	WithDates                              bool
+	MostDates                              int
+}
+
+const (
+	eventTotalSQL = `select events from event_totals where company_id = $1`
+
+	countListedSQL = `select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
+
+	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null`
+
+	// %s is the condition on the start.
+	hasDateSQL = `exists (select from event_dates d where d.company_id = $1 and d.event_id = e.id and `
+)
+
+// filtered reports a query that does not want all events.
+func (q *EventQuery) filtered() bool {
+	return q.EventType != "" || q.Status != "" || !q.StartsFrom.IsZero() || !q.StartsBefore.IsZero() || !q.UpdatedSince.IsZero()
+}
+
+// filter adds the conditions of q.
+func (q *EventQuery) filter(s *pg.Statement) {
+	if q.EventType != "" {
+		s.And("e.type = %s", string(q.EventType))
+	}
+	if q.Status != "" {
+		s.And("e.status = %s", string(q.Status))
+	}
+	if !q.UpdatedSince.IsZero() {
+		s.And("e.updated_at >= %s", q.UpdatedSince)
+	}
+	switch from, before := !q.StartsFrom.IsZero(), !q.StartsBefore.IsZero(); {
+	case from && before:
+		s.And(hasDateSQL+"d.starts_at >= %s and d.starts_at < %s)", q.StartsFrom, q.StartsBefore)
+	case from:
+		s.And(hasDateSQL+"d.starts_at >= %s)", q.StartsFrom)
+	case before:
+		s.And(hasDateSQL+"d.starts_at < %s)", q.StartsBefore)
+	}
+}
+
+// Next returns the cursor behind an event.
+func (q *EventQuery) Next(last *model.Event) page.Cursor {
+	c := page.Cursor{ID: last.ID.UUID()}
+	switch q.Page.Order.Column {
+	case "e.created_at":
+		c = page.At(last.CreatedAt, last.ID.UUID())
+	case "e.updated_at":
+		c = page.At(last.UpdatedAt, last.ID.UUID())
+	}
+	c.Code = q.Page.Order.Code
+	return c
+}
+
+// Total is the statement that counts what q finds.
+func (q *EventQuery) Total(company id.Company) pg.Statement {
+	if !q.filtered() {
+		return pg.Statement{SQL: eventTotalSQL, Args: []any{company}}
+	}
+	s := pg.Statement{SQL: countListedSQL, Args: []any{company}}
+	q.filter(&s)
+	return s
+}
+
+// List is the statement that reads the page, and one event more.
+func (q *EventQuery) List(company id.Company) pg.Statement {
+	s := pg.Statement{SQL: listEventsSQL, Args: []any{company}}
+	q.filter(&s)
+	q.Page.Add(&s)
+	return s
+}
+
+// ListedDates is how many dates a page of events holds at most: all those of ten
+// events with as many as there may be, which fit a message with room to spare.
+const ListedDates = 10 * model.MaxEventDates
+
+// In the order of the page, so that the dates of its first events are all there.
+const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with ordinality n(id, position)
+	join event_dates d on d.company_id = $1 and d.event_id = n.id order by n.position limit $3`
+
+// Events reads a page of events with what belongs to them, whether there are more
+// behind it, and how many there are in all.
+func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (events []model.Event, more bool, total int64, err error) {
+	var found foundEvents
+	list, count := q.List(company), q.Total(company)
+	err = s.ReadOf(ctx, company,
+		pg.Query{SQL: list.SQL, Args: list.Args, Scan: scanEvents(&found.events)},
+		pg.Query{SQL: count.SQL, Args: count.Args, Scan: pg.First(&total)},
+	)
+	if err != nil || len(found.events) == 0 {
+		return nil, false, total, err
+	}
+	if more = len(found.events) > q.Page.Size; more {
+		found.events = found.events[:q.Page.Size]
+	}
+	ids := make([]id.Event, len(found.events))
+	for i := range found.events {
+		ids[i] = found.events[i].ID
+	}
+	queries := found.parts(company, ids, "")
+	if q.WithDates {
+		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.MostDates}, Scan: scanDates(found.dates)})
+	}
+	if err = s.ReadOf(ctx, company, queries...); err != nil {
+		return nil, false, 0, err
+	}
+	if whole := found.whole(q.MostDates); whole < len(found.events) {
+		found.events, more = found.events[:whole], true
+	}
+	return found.join(), more, total, nil
+}
+
+// whole is of how many events all dates were read, if at most so many were.
+func (f *foundEvents) whole(most int) int {
+	read, last := 0, 0
+	for i := range f.events {
+		if n := len(f.dates[f.events[i].ID]); n > 0 {
+			read, last = read+n, i
+		}
+	}
+	if read < most {
+		return len(f.events)
+	}
+	return max(last, 1)
+}
+
+// The orders of events, of their dates and of registrations. Page tokens have their
+// codes.
+
+// EventsByID sorts events by their identifiers.
+func EventsByID() page.Order { return page.Order{Code: 1, ID: "e.id"} }
+
+// EventsByCreation sorts events by their creation.
+func EventsByCreation() page.Order { return page.Order{Code: 2, Column: "e.created_at", ID: "e.id"} }
+
+// EventsByCreationDesc sorts the newest events first.
+func EventsByCreationDesc() page.Order {
+	return page.Order{Code: 3, Column: "e.created_at", ID: "e.id", Desc: true}
+}
+
+// EventsByChange sorts events by their last change.
+func EventsByChange() page.Order { return page.Order{Code: 4, Column: "e.updated_at", ID: "e.id"} }
+
+// EventsByChangeDesc sorts events that changed last first.
+func EventsByChangeDesc() page.Order {
+	return page.Order{Code: 5, Column: "e.updated_at", ID: "e.id", Desc: true}
+}
+
+// RegistrationsByCreation sorts registrations by their creation.
+func RegistrationsByCreation() page.Order { return page.Order{Code: 6, ID: "b.id"} }
+
+// RegistrationsByCreationDesc sorts the newest registrations first.
+func RegistrationsByCreationDesc() page.Order { return page.Order{Code: 7, ID: "b.id", Desc: true} }
+
+// DatesByStart sorts dates by their start.
+func DatesByStart() page.Order { return page.Order{Code: 8, Column: "d.starts_at", ID: "d.id"} }
+
+// DiscountsByCreation sorts discount codes by their creation.
+func DiscountsByCreation() page.Order { return page.Order{Code: 9} }
+
+// WaitersByJoining is sorted by the sequence of entries, which the store looks up by
+// the identifier.
+func WaitersByJoining() page.Order { return page.Order{Code: 10} }

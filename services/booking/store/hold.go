@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+const (
+	lockHoldSQL = `select status, coalesce(expires_at, 'epoch') from transactions where company_id = $1 and id = $2 for no key update`
+
+	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4 where company_id = $1 and transaction_id = $2),
+			waited as (` + bookWaiterSQL + `)
+		update transactions set status = 'confirmed', expires_at = null, purchased_at = $3, timezone = $5 where company_id = $1 and id = $2`
+
+	heldCreditsSQL = `select b.id, o.credits from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
+		where b.company_id = $1 and b.transaction_id = $2`
+
+	heldToPassSQL = `with paid as (update bookings b set method = 'PASS', credits_used = n.credits, currency = null, gross = null, net = null,
+				payment_reference = null from unnest($5::uuid[], $6::integer[]) n(id, credits)
+			where b.company_id = $1 and b.transaction_id = $2 and b.id = n.id)
+		update transactions set status = 'pending', held_until = expires_at, expires_at = $3, purchased_at = $4, timezone = $7, held_prices = (
+				select jsonb_agg(jsonb_build_object('id', b.id, 'currency', b.currency, 'gross', b.gross, 'net', b.net))
+				from bookings b where b.company_id = $1 and b.transaction_id = $2)
+			where company_id = $1 and id = $2`
+
+	joinPendingSQL = `update transactions set held_until = null, held_prices = null where company_id = $1 and id = $2`
+)
+
+// lockedHold is where a hold is in its life.
+type lockedHold struct {
+	Status    model.TransactionStatus
+	ExpiresAt time.Time
+}
+
+// LockHold reads a hold that nobody else changes until the end of tx.
+func (s *Store) LockHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (lockedHold, error) {
+	var h lockedHold
+	err := tx.QueryRow(ctx, lockHoldSQL, company, which).Scan(&h.Status, &h.ExpiresAt)
+	return h, pg.Missing(err, "hold")
+}
+
+// CheckHold refuses to confirm a hold whose dates are cancelled or whose customers are
+// deleted, and runs further queries.
+func (s *Store) CheckHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, further pg.Query) error {
+	return tx.Pipeline(ctx, refuseCancelledDates(company, which), refuseDeletedCustomers(company, which), further)
+}
+
+// ConfirmHeld stores a hold that is paid by card as a purchase.
+func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, reference string) error {
+	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(reference), t.Timezone)
+	return err
+}
+
+// HeldCredits reads how many credits a space of each booking of a hold costs; nil: it
+// cannot be paid by pass.
+func (s *Store) HeldCredits(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) (map[id.Booking]*int32, error) {
+	perSpace := map[id.Booking]*int32{}
+	err := tx.Pipeline(ctx, pg.Query{SQL: heldCreditsSQL, Args: []any{company, t}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var b id.Booking
+		var credits *int32
+		err := rows.Scan(&b, &credits)
+		perSpace[b] = credits
+		return err
+	})})
+	return perSpace, err
+}
+
+// PayHeldByPass stores a hold as a pending purchase by pass.
+func (s *Store) PayHeldByPass(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, expiresAt time.Time) error {
+	var ids []id.Booking
+	var credits []int32
+	for i := range t.Bookings {
+		ids, credits = append(ids, t.Bookings[i].ID), append(credits, t.Bookings[i].Payment.Credits)
+	}
+	_, err := tx.Exec(ctx, heldToPassSQL, company, t.ID, expiresAt, t.PurchasedAt, ids, credits, t.Timezone)
+	return err
+}
+
+// JoinPending marks a pending purchase as paid for by several attempts, so that it does
+// not become a hold again.
+func (s *Store) JoinPending(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) error {
+	_, err := tx.Exec(ctx, joinPendingSQL, company, which)
+	return err
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+// An import runs through few statements, each over the whole batch: what is
+// there is read and locked, the plan is made in memory, and the rows are written.
+
+const (
+	// One import of a company at a time, so that two that carry the same
+	// references cannot both find them missing.
+	lockImportsSQL = `select pg_advisory_xact_lock(hashtextextended('import ' || $1::uuid::text, 0))`
+
+	existingSQL = `select reference, id from transactions where company_id = $1 and reference = any($2)`
+
+	// Events by reference, and those of the dates that are named. The lock keeps
+	// others from adding dates to them meanwhile.
+	lockEventsSQL = `select e.id, coalesce(e.reference, '') from events e
+		where e.company_id = $1 and e.deleted_at is null and e.id in (
+			select id from events where company_id = $1 and reference = any($2)
+			union select event_id from event_dates where company_id = $1 and id = any($3))
+		order by e.id for no key update of e`
+
+	// The dates that are named, and those that events have at the given starts.
+	lockImportDatesSQL = `select d.id, d.event_id, d.starts_at, d.capacity, d.booked from event_dates d
+		where d.company_id = $1 and d.id in (
+			select n.id from event_dates n where n.company_id = $1 and n.id = any($2)
+				and (select e.deleted_at from events e where e.company_id = $1 and e.id = n.event_id) is null
+			union select k.id from unnest($3::uuid[], $4::timestamptz[]) n(event_id, starts_at)
+				cross join lateral (select id from event_dates
+					where company_id = $1 and event_id = n.event_id and starts_at = n.starts_at offset 0) k)
+		order by d.id for no key update of d`
+
+	// Nobody confirms the deletion of a customer before the import has committed.
+	importCustomersSQL = `select id, deleted_at is not null from customers
+		where company_id = $1 and id = any($2) order by id for key share`
+
+	ImportOptionsSQL = `select event_id, id, name, position from pricing_options
+		where company_id = $1 and event_id = any($2) order by ended_at is null` // of one name, what is sold counts
+)
+
+// OpenImport fills l with what is in place of all that lines refer to, locked
+// until the end of tx.
+func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, lines []*model.ImportedTransaction) error {
+	var references, eventReferences []string
+	var dates []id.EventDate
+	for _, t := range lines {
+		references = append(references, t.Reference)
+		for i := range t.Bookings {
+			if b := &t.Bookings[i]; b.Described != nil {
+				eventReferences = append(eventReferences, b.Described.EventReference)
+			} else {
+				dates = append(dates, b.Date)
+			}
+		}
+	}
+	slices.Sort(eventReferences)
+	eventReferences, dates = slices.Compact(eventReferences), model.Distinct(dates)
+
+	var events []id.Event
+	err := tx.Pipeline(ctx,
+		pg.Query{SQL: lockImportsSQL, Args: []any{l.Company}},
+		pg.Query{SQL: existingSQL, Args: []any{l.Company, references}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var reference string
+			var t id.Transaction
+			err := rows.Scan(&reference, &t)
+			l.Existing[reference] = t
+			return err
+		})},
+		pg.Query{SQL: lockEventsSQL, Args: []any{l.Company, eventReferences, dates}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var e model.ImportEvent
+			if err := rows.Scan(&e.Id, &e.Reference); err != nil {
+				return err
+			}
+			events = append(events, e.Id)
+			if e.Reference != "" {
+				l.Events[e.Reference] = &e
+			}
+			return nil
+		})},
+		pg.Query{SQL: importCustomersSQL, Args: []any{l.Company, slices.Collect(maps.Values(l.Customers))}, Scan: scanDeleted(l)},
+	)
+	if err != nil {
+		return err
+	}
+	keyEvents, keyStarts := l.Starting(lines)
+	return tx.Pipeline(ctx,
+		pg.Query{SQL: ImportOptionsSQL, Args: []any{l.Company, events}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var o model.ImportOption
+			err := rows.Scan(&o.Event, &o.ID, &o.Name, &o.Position)
+			l.AddOption(&o)
+			return err
+		})},
+		pg.Query{SQL: lockImportDatesSQL, Args: []any{l.Company, dates, keyEvents, keyStarts}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var d model.ImportDate
+			err := rows.Scan(&d.ID, &d.EventID, &d.StartsAt, &d.Capacity, &d.Booked)
+			l.AddDate(&d)
+			return err
+		})},
+	)
+}
+
+// scanDeleted removes customers of the lines that were deleted since the lines were
+// read.
+func scanDeleted(l *model.ImportPlan) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var customer id.Customer
+		var deleted bool
+		err := rows.Scan(&customer, &deleted)
+		if deleted {
+			maps.DeleteFunc(l.Customers, func(_ string, c id.Customer) bool { return c == customer })
+		}
+		return err
+	})
+}
+
+// CloseImport writes what was planned, and the transactions of the plan.
+func (s *Store) CloseImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan) error {
+	var p purchases
+	for i := range l.Recorded {
+		p.add(&l.Recorded[i].Transaction, l.Recorded[i].Reference)
+	}
+	var o offerings
+	for _, e := range l.Events {
+		if e.Origin == model.Used {
+			o.addEvent(&model.Event{
+				ID: e.Id, Title: e.Title, Type: e.EventType, Status: model.Published, Timezone: e.Timezone,
+			}, e.Reference)
+		}
+	}
+	spaces := takes{}
+	for _, d := range l.Dates {
+		switch {
+		case d.Origin == model.Used:
+			d.Booked = d.Takes
+			o.addDate(d.EventID, &d.EventDate)
+		case d.Takes > 0:
+			spaces[d.ID] = d.Takes
+		}
+	}
+	for _, op := range l.Options {
+		if op.Origin == model.Used {
+			o.addOption(op.Event, op.Position, &op.PricingOption)
+		}
+	}
+	queries := o.insert(l.Company, l.Now)
+	if len(spaces) > 0 {
+		queries = append(queries, spaces.update(l.Company))
+	}
+	return tx.Pipeline(ctx, append(queries, p.insert(l.Company, history)...)...)
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+const (
+	// From the dates to their events, and to the options of these: every lateral is
+	// walked once per date, also where the planner knows nothing of the tables yet.
+	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
+			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end
+		from event_dates d cross join lateral (select e.id, e.title, e.type, e.status
+			from events e where e.company_id = $1 and e.id = d.event_id and e.deleted_at is null offset 0) e
+		where d.company_id = $1 and d.id = any($2) order by d.id for no key update of d`
+
+	OfferedOptionsSQL = `select o.*
+		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id = any($2)) e
+		cross join lateral (select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.ended_at is not null
+			from pricing_options o where o.company_id = $1 and o.event_id = e.event_id offset 0) o`
+
+	KnownCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null as deleted
+		from customers where company_id = $1 and id = any($2) order by id for key share`
+)
+
+// LockOffer reads what orders are decided on, and runs first before. The dates stay
+// locked until the end of tx, and nobody confirms the deletion of the customers before
+// it. Pricing options need no lock.
+func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (*model.Offer, error) {
+	d.Distinct()
+	of := &model.Offer{
+		Dates: map[id.EventDate]*model.OfferedDate{}, Options: map[id.Event][]model.PricingOption{}, Ended: map[id.Event][]model.PricingOption{},
+		Customers: map[id.Customer]model.KnownCustomer{}, Codes: map[string]*model.DiscountCode{},
+	}
+	queries := append(first,
+		pg.Query{SQL: KnownCustomersSQL, Args: []any{company, d.Customers}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var c model.KnownCustomer
+			if err := scanCustomer(rows, &c); err != nil {
+				return err
+			}
+			of.Customers[c.ID] = c
+			return nil
+		})},
+		pg.Query{SQL: OfferedOptionsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedOptions(of)},
+		// Last, so that the lock is held no longer than it must be.
+		pg.Query{SQL: LockDatesSQL, Args: []any{company, d.Dates}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var d model.OfferedDate
+			if err := scanOfferedDate(rows, &d); err != nil {
+				return err
+			}
+			of.Dates[d.ID] = &d
+			return nil
+		})},
+	)
+	if len(d.Codes) > 0 {
+		queries = append(queries, pg.Query{SQL: lockCodesSQL, Args: []any{company, d.Codes}, Scan: scanOfferedCodes(of)})
+	}
+	return of, tx.Pipeline(ctx, queries...)
+}
+
+// scanOfferedOptions separates options that are sold from those that have ended.
+func scanOfferedOptions(of *model.Offer) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var event id.Event
+		var o model.PricingOption
+		var ended bool
+		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &ended)
+		into := of.Options
+		if ended {
+			into = of.Ended
+		}
+		into[event] = append(into[event], o)
+		return err
+	})
+}
+
+func scanOfferedDate(rows pgx.Rows, d *model.OfferedDate) error {
+	return rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked,
+		&d.Event, &d.EventTitle, &d.EventType, &d.EventStatus)
+}
+
+func scanOfferedCodes(of *model.Offer) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var c model.DiscountCode
+		if err := scanDiscount(rows, &c); err != nil {
+			return err
+		}
+		of.Codes[strings.ToLower(c.Code)] = &c
+		return nil
+	})
+}
+
+const onlyDatesSQL = `select e.id, d.id from unnest($2::uuid[]) n(id)
+		join events e on e.company_id = $1 and e.id = n.id and e.deleted_at is null
+		left join lateral (select d.id from event_dates d where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled'
+			order by d.starts_at limit 2) d on true`
+
+// OnlyDates returns, of events that exist, the first two dates that take place; a
+// zero one where there is none. Requests for one event share round trips.
+func (s *Store) OnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
+	switch len(events) {
+	case 0:
+		return nil, nil
+	case 1:
+		dates, _, err := s.dates.Get(ctx, company, events[0])
+		return map[id.Event][]id.EventDate{events[0]: dates}, err
+	default:
+		return s.readOnlyDates(ctx, company, events)
+	}
+}
+
+func (s *Store) readOnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
+	dates := map[id.Event][]id.EventDate{}
+	err := s.ReadOf(ctx, company, pg.Query{SQL: onlyDatesSQL, Args: []any{company, events}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var event id.Event
+		var date id.EventDate
+		if err := rows.Scan(&event, &date); err != nil {
+			return err
+		}
+		dates[event] = append(dates[event], date)
+		return nil
+	})})
+	return dates, err
+}

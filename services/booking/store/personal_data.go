@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/privacy"
+	"reservation.dev/services/booking/model"
+)
+
+// mineSQL are the transactions of the customer $2, each part by an index of its own.
+const mineSQL = `with mine as (
+		select id from transactions where company_id = $1 and purchaser_id = $2 and status = 'confirmed'
+		union all
+		select id from transactions where company_id = $1 and purchaser_id = $2 and status <> 'confirmed'
+	) `
+
+const (
+	// Money and counts stay; what was written to find them again in somebody else's
+	// books goes. A transaction of one customer has few bookings, and they have their
+	// index.
+	forgetPaymentsSQL = mineSQL + `update bookings b set payment_reference = null from mine
+		where b.company_id = $1 and b.transaction_id = mine.id and b.payment_reference is not null`
+
+	forgetReferencesSQL = mineSQL + `update transactions t set reference = null from mine
+		where t.company_id = $1 and t.id = mine.id and t.reference is not null`
+
+	// Keys of purchases that have come to an end; a pending one needs its own.
+	forgetPurchaseKeysSQL = mineSQL + `delete from purchase_keys k using mine, transactions t
+		where k.company_id = $1 and k.transaction_id = mine.id and t.company_id = $1 and t.id = mine.id and t.status in ('confirmed', 'released')`
+)
+
+// Erase overwrites the copy of a customer, ends what waits for places, and deletes what
+// the customer's purchases say in addition to money and counts.
+func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
+	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
+		if err := s.KeepCustomers(ctx, tx, []model.CustomerRecord{left}); err != nil {
+			return err
+		}
+		if err := s.LeaveWaitlists(ctx, tx, []model.CustomerRecord{left}); err != nil {
+			return err
+		}
+		for _, statement := range []string{forgetPaymentsSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
+			if _, err := tx.Exec(ctx, statement, left.Company, left.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const (
+	myTransactionsSQL = mineSQL + `select id from mine`
+	myBookingsSQL     = mineSQL + `select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id`
+	myEntriesSQL      = `select id from waitlist_entries where company_id = $1 and customer_id = $2`
+)
+
+// Belongings are the identifiers of what a customer has booked or waits for.
+func (s *Store) Belongings(ctx context.Context, company id.Company, customer id.Customer) ([]string, error) {
+	var transactions []id.Transaction
+	var bookings []id.Booking
+	var entries []id.WaitlistEntry
+	args := []any{company, customer}
+	err := s.ReadOf(ctx, company,
+		pg.Query{SQL: myTransactionsSQL, Args: args, Scan: pg.Collect(&transactions)},
+		pg.Query{SQL: myBookingsSQL, Args: args, Scan: pg.Collect(&bookings)},
+		pg.Query{SQL: myEntriesSQL, Args: args, Scan: pg.Collect(&entries)},
+	)
+	return slices.Concat(written(transactions), written(bookings), written(entries)), err
+}
+
+// written are identifiers as answers have them.
+func written[T fmt.Stringer](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = v.String()
+	}
+	return out
+}
+
+const (
+	// What a customer bought, and of what others bought the bookings for them.
+	exportTransactionsSQL = mineSQL + `select t.id, to_jsonb(t) - array['held_prices'] || jsonb_build_object('bookings', (
+			select jsonb_agg(to_jsonb(b) - array['transaction_id', 'position'] || jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at) order by b.position)
+			from bookings b
+			left join events e on e.company_id = b.company_id and e.id = b.event_id
+			left join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
+			where b.company_id = t.company_id and b.transaction_id = t.id))
+		from mine join transactions t on t.company_id = $1 and t.id = mine.id order by t.id`
+
+	exportBoughtForSQL = `select b.id, to_jsonb(b) - array['payment_reference', 'gross', 'net', 'currency', 'discount', 'discount_code', 'customer_pass_id',
+				'credits_used', 'method', 'position']
+			|| jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at)
+		from bookings b
+		left join events e on e.company_id = b.company_id and e.id = b.event_id
+		left join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
+		where b.company_id = $1 and b.bought_for = $2 order by b.id`
+
+	exportWaitlistSQL = `select id, to_jsonb(w) - array['seq'] from waitlist_entries w where company_id = $1 and customer_id = $2 order by id`
+
+	exportCopySQL = `select id, to_jsonb(c) from customers c where company_id = $1 and id = $2`
+)
+
+// PersonalData returns the queries of what is stored about a customer.
+func PersonalData() []privacy.Collection {
+	names := func(own func(id.UUID) string) map[string]func(id.UUID) string {
+		return map[string]func(id.UUID) string{
+			"id": own, "bookings.id": privacy.Named[id.Booking], "purchaser_id": privacy.Named[id.Customer], "bought_for": privacy.Named[id.Customer],
+			"customer_id": privacy.Named[id.Customer], "transaction_id": privacy.Named[id.Transaction], "event_id": privacy.Named[id.Event],
+			"event_date_id": privacy.Named[id.EventDate], "pricing_option_id": privacy.Named[id.PricingOption],
+			"customer_pass_id": privacy.Named[id.CustomerPass], "discount_code_id": privacy.Named[id.DiscountCode],
+		}
+	}
+	return []privacy.Collection{
+		{Kind: "customer_copy", SQL: exportCopySQL, Names: names(privacy.Named[id.Customer])},
+		{Kind: "transaction", SQL: exportTransactionsSQL, Names: names(privacy.Named[id.Transaction])},
+		{Kind: "booking_for_the_customer", SQL: exportBoughtForSQL, Names: names(privacy.Named[id.Booking])},
+		{Kind: "waitlist_entry", SQL: exportWaitlistSQL, Names: names(privacy.Named[id.WaitlistEntry])},
+	}
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+// The writes of transactions. Locks are taken in one order everywhere, so that
+// no two commits wait for each other: events, then transactions, then dates, and
+// each kind by id. Rows of customers are locked for key share at any time: only
+// the fence of a deletion waits for that lock, and it holds no other (deletion.go).
+
+const (
+	// The condition repeats what was decided under the lock, and the table's
+	// CHECK repeats it once more.
+	TakeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
+		from unnest($2::uuid[], $3::integer[]) n(id, spaces)
+		where d.company_id = $1 and d.id = n.id and (d.capacity is null or d.booked + n.spaces <= d.capacity)`
+
+	insertTransactionsSQL = `insert into transactions
+			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id)
+		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id
+		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[])
+			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id)`
+
+	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
+			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
+			method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code)
+		select $1, n.id, n.transaction_id, n.position, n.event_id, n.event_date_id,
+			n.pricing_option_id, n.bought_for, n.spaces, n.is_cancelled, n.is_refunded,
+			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id, n.discount, n.discount_code
+		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::uuid[],
+				$7::uuid[], $8::uuid[], $9::integer[], $10::boolean[], $11::boolean[],
+				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[], $19::bigint[], $20::text[])
+			n(id, transaction_id, position, event_id, event_date_id,
+				pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
+				method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code)`
+)
+
+// source says how a transaction came to be stored. The value is what is stored.
+type source string
+
+const (
+	live    source = "live"
+	history source = "import"
+)
+
+// purchases are the columns of transactions and their bookings to be inserted.
+type purchases struct {
+	ids        []id.Transaction
+	purchasers []id.Customer
+	times      []time.Time
+	zones      []string
+	references []*string
+	versions   []int64
+	statuses   []string
+	expiries   []*time.Time
+	discounts  []id.DiscountCode
+	bookings   bookingColumns
+}
+
+type bookingColumns struct {
+	ids                 []id.Booking
+	transactions        []id.Transaction
+	positions           []int32
+	events              []id.Event
+	dates               []id.EventDate
+	options             []id.PricingOption
+	boughtFor           []id.Customer
+	spaces              []int32
+	cancelled, refunded []bool
+	methods             []string
+	currencies          []*string
+	gross, net          []*int64
+	paymentReferences   []*string
+	credits             []*int32
+	passes              []id.CustomerPass
+	discounts           []*int64
+	codes               []*string
+}
+
+// add takes a confirmed transaction; reference is its key in an earlier system,
+// or "".
+func (p *purchases) add(t *model.Transaction, reference string) {
+	p.addAs(t, reference, model.Confirmed, time.Time{}, id.DiscountCode{})
+}
+
+// addAs takes a transaction that may not be confirmed, and the discount it used.
+func (p *purchases) addAs(t *model.Transaction, reference string, as model.TransactionStatus, expiresAt time.Time, discount id.DiscountCode) {
+	p.statuses = append(p.statuses, string(as))
+	var expiry *time.Time
+	if as != model.Confirmed {
+		expiry = &expiresAt
+	}
+	p.expiries = append(p.expiries, expiry)
+	p.discounts = append(p.discounts, discount)
+	p.ids = append(p.ids, t.ID)
+	p.purchasers = append(p.purchasers, t.Purchaser.ID)
+	p.times = append(p.times, t.PurchasedAt)
+	p.zones = append(p.zones, t.Timezone)
+	p.references = append(p.references, orNull(reference))
+	p.versions = append(p.versions, t.Version)
+	for i := range t.Bookings {
+		p.bookings.add(t.ID, int32(i), &t.Bookings[i])
+	}
+}
+
+func (c *bookingColumns) add(t id.Transaction, position int32, b *model.Booking) {
+	c.ids = append(c.ids, b.ID)
+	c.transactions = append(c.transactions, t)
+	c.positions = append(c.positions, position)
+	c.events = append(c.events, b.Date.Event)
+	c.dates = append(c.dates, b.Date.ID)
+	c.options = append(c.options, b.Option)
+	var boughtFor id.Customer
+	if b.BoughtFor != nil {
+		boughtFor = b.BoughtFor.ID
+	}
+	c.boughtFor = append(c.boughtFor, boughtFor)
+	c.spaces = append(c.spaces, b.Spaces)
+	c.cancelled = append(c.cancelled, b.Cancelled)
+	c.refunded = append(c.refunded, b.Refunded)
+
+	p := &b.Payment
+	c.methods = append(c.methods, string(p.Method))
+	c.currencies = append(c.currencies, orNull(p.Currency))
+	c.paymentReferences = append(c.paymentReferences, orNull(p.Reference))
+	c.passes = append(c.passes, p.CustomerPass)
+	var gross, net *int64
+	var credits *int32
+	if p.Method == model.Card {
+		gross, net = &p.Gross, &p.Net
+	} else {
+		credits = &p.Credits
+	}
+	c.gross = append(c.gross, gross)
+	c.net = append(c.net, net)
+	c.credits = append(c.credits, credits)
+	var discount *int64
+	if p.Code != "" {
+		discount = &p.Discount
+	}
+	c.discounts = append(c.discounts, discount)
+	c.codes = append(c.codes, orNull(p.Code))
+}
+
+// insert returns the statements that store p.
+func (p *purchases) insert(company id.Company, from source) []pg.Query {
+	b := &p.bookings
+	return []pg.Query{
+		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts}},
+		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
+			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
+			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes}},
+	}
+}
+
+// takes are the spaces to add to dates' counts.
+type takes map[id.EventDate]int32
+
+// errTakes reports a date that changed although it was locked.
+var errTakes = errors.New("the spaces of a locked date could not be taken")
+
+// update returns the statement that adds t to the dates' counts.
+func (t takes) update(company id.Company) pg.Query {
+	dates := make([]id.EventDate, 0, len(t))
+	spaces := make([]int32, 0, len(t))
+	for date, n := range t {
+		dates, spaces = append(dates, date), append(spaces, n)
+	}
+	return pg.Query{SQL: TakeSpacesSQL, Args: []any{company, dates, spaces}, Scan: func(rows pgx.Rows) error {
+		rows.Close()
+		if rows.CommandTag().RowsAffected() != int64(len(t)) {
+			return errTakes
+		}
+		return nil
+	}}
+}
+
+// SavePurchases stores purchases that were granted on the offer, which is locked, and
+// runs further queries after that.
+func (s *Store) SavePurchases(ctx context.Context, tx *pg.Tx, company id.Company, of *model.Offer, granted []*model.Purchase, further ...pg.Query) error {
+	var p purchases
+	for _, t := range granted {
+		p.addAs(t.Bought, "", t.Status, t.ExpiresAt, t.Discount)
+	}
+	queries := append([]pg.Query{takes(of.Taken()).update(company)}, p.insert(company, live)...)
+	queries = append(queries, countUses(company, of)...)
+	return tx.Pipeline(ctx, append(queries, further...)...)
+}
+
+// countUses returns the statement that counts the uses of the offer's codes.
+func countUses(company id.Company, of *model.Offer) []pg.Query {
+	var ids []id.DiscountCode
+	var uses []int32
+	for _, c := range of.Codes {
+		if c.Takes > 0 {
+			ids, uses = append(ids, c.ID), append(uses, c.Takes)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return []pg.Query{{SQL: countUsesSQL, Args: []any{company, ids, uses}}}
+}

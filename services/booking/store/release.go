@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+const (
+	releaseSQL = `update transactions set status = 'released' where company_id = $1 and id = any($2)`
+
+	lockUnconfirmedSQL = `select id, discount_code_id from transactions where company_id = $1 and id = any($2) and status = any($3)
+		order by id for no key update`
+
+	placesSQL = `select event_date_id, sum(spaces)::integer from bookings where company_id = $1 and transaction_id = any($2)
+		group by event_date_id order by event_date_id`
+
+	LockDatesAloneSQL = `select id from event_dates where company_id = $1 and id = any($2) order by id for no key update`
+
+	lockUsedCodesSQL = `select id from discount_codes where company_id = $1 and id = any($2) order by id for no key update`
+
+	givePlacesSQL = `update event_dates d set booked = d.booked - n.spaces from unnest($2::uuid[], $3::integer[]) n(id, spaces)
+		where d.company_id = $1 and d.id = n.id`
+
+	giveUsesSQL = `update discount_codes c set uses = c.uses - n.uses
+		from (select x.id, count(*)::integer as uses from unnest($2::uuid[]) x(id) group by x.id) n
+		where c.company_id = $1 and c.id = n.id`
+)
+
+// Release takes away the places of those transactions that have one of the statuses, and
+// returns how many these were, the dates with free places, and the entries of waitlists
+// that the transactions were for. Locks are taken in the order of all: transactions,
+// dates, discount codes.
+func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (done releases, err error) {
+	var ids []id.Transaction
+	var codes []id.DiscountCode
+	err = tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var t id.Transaction
+		var code id.DiscountCode
+		if err := rows.Scan(&t, &code); err != nil {
+			return err
+		}
+		ids = append(ids, t)
+		if !code.IsZero() {
+			codes = append(codes, code)
+		}
+		return nil
+	})})
+	if err != nil || len(ids) == 0 {
+		return done, err
+	}
+	done.Transactions = len(ids)
+	var spaces []int32
+	err = tx.Pipeline(ctx, pg.Query{SQL: placesSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var d id.EventDate
+		var n int32
+		err := rows.Scan(&d, &n)
+		done.Dates, spaces = append(done.Dates, d), append(spaces, n)
+		return err
+	})})
+	if err != nil {
+		return done, err
+	}
+	queries := []pg.Query{
+		{SQL: releaseSQL, Args: []any{company, ids}},
+		{SQL: LockDatesAloneSQL, Args: []any{company, done.Dates}},
+		{SQL: givePlacesSQL, Args: []any{company, done.Dates, spaces}},
+	}
+	if len(codes) > 0 {
+		args := []any{company, codes}
+		queries = append(queries, pg.Query{SQL: lockUsedCodesSQL, Args: args}, pg.Query{SQL: giveUsesSQL, Args: args})
+	}
+	queries = append(queries, pg.Query{SQL: releaseWaitersSQL, Args: []any{company, ids, now}, Scan: scanWaiters(&done.Waiters)})
+	return done, tx.Pipeline(ctx, queries...)
+}
+
+// releases is what a release did.
+type releases struct {
+	Transactions int
+	Dates        []id.EventDate
+	Waiters      []*model.WaitlistEntry
+}
+
+func statusTexts(list []model.TransactionStatus) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+const holdsOfDateSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'held' and t.id in (
+		select b.transaction_id from bookings b where b.company_id = $1 and b.event_date_id = $2) order by t.id limit $3`
+
+// HoldsOf lists holds that have places of a date.
+func (s *Store) HoldsOf(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, limit int) (holds []id.Transaction, err error) {
+	err = tx.Pipeline(ctx, pg.Query{SQL: holdsOfDateSQL, Args: []any{company, date, limit}, Scan: pg.Collect(&holds)})
+	return holds, err
+}
+
+const (
+	expiredHoldsSQL = `select company_id, id from transactions where status = 'held' and expires_at <= $1
+		order by expires_at limit $2`
+
+	// Whoever marks them first undoes them; a process that dies while doing so is
+	// followed by another.
+	claimUndoingSQL = `update transactions t set status = 'undoing', expires_at = $2 from (
+			select company_id, id from transactions where status in ('pending', 'undoing') and expires_at <= $1
+			order by expires_at limit $3 for no key update skip locked) due
+		where t.company_id = due.company_id and t.id = due.id returning t.company_id, t.id`
+
+	removeReleasedSQL = `with gone as (delete from transactions where (company_id, id) in (
+			select company_id, id from transactions where status = 'released' and expires_at <= $1 limit 1000 for update skip locked)
+			returning company_id, id),
+		keys as (delete from purchase_keys k using gone where k.company_id = gone.company_id and k.transaction_id = gone.id)
+		delete from bookings b using gone where b.company_id = gone.company_id and b.transaction_id = gone.id`
+
+	removeKeysSQL = `delete from purchase_keys where created_at <= $1`
+)
+
+// OwnedTransaction is a transaction of some company.
+type OwnedTransaction struct {
+	Company id.Company
+	Id      id.Transaction
+}
+
+// ExpiredHolds lists holds of all companies whose time is up, the oldest first.
+func (s *Store) ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]OwnedTransaction, error) {
+	var due []OwnedTransaction
+	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: expiredHoldsSQL, Args: []any{now, limit}, Scan: scanOwned(&due)})
+	return due, s.Fault(err)
+}
+
+// ClaimUndoing claims purchases by pass whose time is up until an instant, after which
+// another process may claim them.
+func (s *Store) ClaimUndoing(ctx context.Context, now, until time.Time, limit int) ([]OwnedTransaction, error) {
+	var due []OwnedTransaction
+	err := s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		due = nil
+		return tx.Pipeline(ctx, pg.Query{SQL: claimUndoingSQL, Args: []any{now, until, limit}, Scan: scanOwned(&due)})
+	})
+	return due, s.Fault(err)
+}
+
+// RemoveReleased deletes what was released before an instant, and keys of purchases
+// that were made before another.
+func (s *Store) RemoveReleased(ctx context.Context, released, keys time.Time) error {
+	return s.Fault(s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, removeReleasedSQL, released)
+		if err == nil {
+			_, err = tx.Exec(ctx, removeKeysSQL, keys)
+		}
+		return err
+	}))
+}
+
+func scanOwned(into *[]OwnedTransaction) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var o OwnedTransaction
+		err := rows.Scan(&o.Company, &o.Id)
+		*into = append(*into, o)
+		return err
+	})
+}

@@ -1,0 +1,59 @@
+// Package store holds every SQL statement of the booking service, a file per kind of row.
+// It is the only package that knows the schema.
+package store
+
+import (
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/combine"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+// Store is every SQL statement of the service. Methods with a tx run in the caller's
+// transaction; the others make one round trip of their own.
+type Store struct {
+	pg.Store
+	// dates looks up an event's only date, batching concurrent lookups.
+	dates *combine.Reads[id.Event, []id.EventDate]
+}
+
+// New returns the store in db.
+func New(db *pg.DB) *Store {
+	s := &Store{Store: pg.Store{DB: db, Constraints: map[string]*fault.Error{
+		"event_dates_start":      model.StartTaken(),
+		"discount_codes_by_code": model.DiscountCodeTaken(),
+		"waitlist_entries_once":  model.AlreadyWaiting(),
+		"event_dates_capacity":   model.EventFull(),
+	}}}
+	s.dates = combine.New(s.readOnlyDates)
+	return s
+}
+
+// tally returns a Query.Scan that reports how many rows the statement changed.
+func tally(rowsAffected *int64) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		rows.Close()
+		*rowsAffected = rows.CommandTag().RowsAffected()
+		return nil
+	}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// timeOrNull returns nil for the zero time.
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// Verification is a statement that computes numbers from the rows that they follow from.
+type Verification string
+
+const (
+	VerifyDates Verification = `select d.id, d.booked::bigint, coalesce(n.spaces, 0)::bigint, d.capacity
+		from event_dates d left join (
+			select b.event_date_id, sum(b.spaces) as spaces from bookings b join transactions t on t.company_id = b.company_id and t.id = b.transaction_id
+			where b.company_id = $1 and not b.is_cancelled and t.status <> 'released' group by b.event_date_id
+		) n on n.event_date_id = d.id
+		where d.company_id = $1`
+
+	VerifyCodes Verification = `select c.id, c.uses::bigint, (select count(*) from transactions t
+			where t.company_id = $1 and t.discount_code_id = c.id and t.status <> 'released'), null::integer
+		from discount_codes c where c.company_id = $1`
+
+	// What an open offer, or a purchase for somebody who waited, has.
+	VerifyWaitlist Verification = `select w.id, w.spaces::bigint, coalesce((select sum(b.spaces) from bookings b join transactions t
+				on t.company_id = b.company_id and t.id = b.transaction_id
+			where b.company_id = $1 and b.transaction_id = w.transaction_id and t.status in ('held', 'pending', 'undoing')), 0)::bigint, null::integer
+		from waitlist_entries w where w.company_id = $1 and w.state in ('offered', 'booking')`
+
+	verifyEventsSQL = `select coalesce((select events from event_totals where company_id = $1), 0),
+		(select count(*) from events where company_id = $1 and deleted_at is null)`
+
+	passPaymentsSQL = `select t.id, b.id, b.customer_pass_id, case when b.is_refunded then 0 else b.credits_used end
+		from transactions t join bookings b on b.company_id = t.company_id and b.transaction_id = t.id
+		where t.company_id = $1 and t.status = 'confirmed' and t.source = 'live' and b.method = 'PASS' and b.customer_pass_id is not null
+		order by t.id, b.id`
+)
+
+// CheckedCount is a stored number and the number that its rows come to.
+type CheckedCount struct {
+	Id               id.UUID
+	Stored, Computed int64
+	Most             *int32 // that it may be; nil: any
+}
+
+// VerifiedCounts calls each for every date's bookings, discount code's uses, or
+// waitlist entry's spaces, as the statement says.
+func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Verification, each func(CheckedCount) error) error {
+	return s.stream(ctx, company, string(which), func(rows pgx.Rows) error {
+		var c CheckedCount
+		if err := rows.Scan(&c.Id, &c.Stored, &c.Computed, &c.Most); err != nil {
+			return err
+		}
+		return each(c)
+	})
+}
+
+// VerifiedEvents returns the stored and the computed number of events.
+func (s *Store) VerifiedEvents(ctx context.Context, company id.Company) (stored, computed int64, err error) {
+	err = s.stream(ctx, company, verifyEventsSQL, func(rows pgx.Rows) error { return rows.Scan(&stored, &computed) })
+	return stored, computed, err
+}
+
+// PassPayment is what a pass paid for a booking.
+type PassPayment struct {
+	Transaction id.Transaction
+	Booking     id.Booking
+	Pass        id.CustomerPass
+	Credits     int32
+}
+
+// PassPayments calls each for every confirmed booking that a known pass paid for.
+func (s *Store) PassPayments(ctx context.Context, company id.Company, each func(PassPayment) error) error {
+	return s.stream(ctx, company, passPaymentsSQL, func(rows pgx.Rows) error {
+		var p PassPayment
+		if err := rows.Scan(&p.Transaction, &p.Booking, &p.Pass, &p.Credits); err != nil {
+			return err
+		}
+		return each(p)
+	})
+}
+
+func (s *Store) stream(ctx context.Context, company id.Company, sql string, each func(pgx.Rows) error) error {
+	return s.Fault(s.Stream(ctx, pg.For(company), sql, []any{company}, each))
+}

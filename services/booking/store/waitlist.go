@@ -1,0 +1,293 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+const (
+	waiterColumns = `w.id, w.seq, w.event_id, w.event_date_id, w.customer_id, w.spaces, w.mode, w.pricing_option_id, w.method,
+		w.customer_pass_id, w.offer_minutes, w.timezone, w.state, w.transaction_id, coalesce(w.offer_expires_at, 'epoch'),
+		coalesce(w.passed_over_reason, ''), coalesce(w.passed_over_at, 'epoch'), w.joined_at`
+
+	insertWaiterSQL = `insert into waitlist_entries (company_id, id, event_id, event_date_id, customer_id, spaces, mode, pricing_option_id,
+			method, customer_pass_id, offer_minutes, timezone, joined_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+
+	selectWaiter = `select ` + waiterColumns + `, d.starts_at, d.status, (
+				select count(*) from waitlist_entries x where x.company_id = $1 and x.event_date_id = w.event_date_id
+					and x.state in ('waiting', 'booking') and x.seq <= w.seq)
+		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		where w.company_id = $1 and `
+
+	waiterSQL = selectWaiter + `w.id = $2`
+
+	lockWaiterOfferSQL = `select from transactions where company_id = $1
+		and id = (select transaction_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
+
+	lockWaiterDateSQL = `select from event_dates where company_id = $1
+		and id = (select event_date_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
+
+	// Those who fit, in their order. Each round of refusals takes one off those in
+	// front who were not refused themselves, so it ends.
+	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
+		from unnest($2::uuid[], $3::bigint[], $6::bigint[]) n(id, behind, refused)
+		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
+		join events e on e.company_id = $1 and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
+		join lateral (select * from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting'
+			and w.seq > n.behind and (w.seq > n.refused or w.seq < n.refused and coalesce(w.passed_over_reason, $7) = $7)
+			and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			order by w.seq limit $5 for no key update) w on true
+		order by w.event_date_id, w.seq`
+
+	saveWaitersSQL = `update waitlist_entries w set state = n.state, transaction_id = n.transaction_id, offer_expires_at = n.offer_expires_at,
+			passed_over_reason = n.passed_over_reason, passed_over_at = n.passed_over_at
+		from unnest($2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $6::text[], $7::timestamptz[])
+			n(id, state, transaction_id, offer_expires_at, passed_over_reason, passed_over_at)
+		where w.company_id = $1 and w.id = n.id`
+
+	passOverSQL = `update waitlist_entries w set passed_over_reason = '` + model.PassedOverTooFew + `', passed_over_at = $4
+		from unnest($2::uuid[], $3::bigint[]) n(id, last), event_dates d
+		where w.company_id = $1 and w.event_date_id = n.id and w.state = 'waiting' and w.seq < n.last
+			and w.passed_over_reason is null and d.company_id = $1 and d.id = n.id
+		returning ` + waiterColumns + `, d.starts_at, d.status, 0::bigint`
+
+	// What becomes of those whose offer or purchase is released. A purchase that was
+	// not refused was not finished.
+	releaseWaitersSQL = `update waitlist_entries w set transaction_id = null, offer_expires_at = null,
+			state = case when d.status = 'cancelled' then 'closed' when w.state = 'booking' then 'waiting' else 'expired' end,
+			passed_over_reason = case when w.state = 'booking' then coalesce(w.passed_over_reason, '` + model.PassedOverPassAway + `') else w.passed_over_reason end,
+			passed_over_at = case when w.state = 'booking' then $3 else w.passed_over_at end
+		from event_dates d
+		where w.company_id = $1 and w.transaction_id = any($2) and w.state in ('offered', 'booking')
+			and d.company_id = $1 and d.id = w.event_date_id
+		returning ` + waiterColumns + `, d.starts_at, d.status, 0::bigint`
+
+	bookWaiterSQL = `update waitlist_entries set state = 'booked', offer_expires_at = null
+		where company_id = $1 and transaction_id = $2 and state in ('offered', 'booking')`
+
+	refuseWaiterSQL = `update waitlist_entries set passed_over_reason = $3
+		where company_id = $1 and transaction_id = $2 and state = 'booking'`
+
+	leaveWaiterSQL = `update waitlist_entries set state = 'left', transaction_id = null, offer_expires_at = null
+		where company_id = $1 and id = $2`
+
+	// Those of customers who were deleted.
+	leaveWaitersSQL = `update waitlist_entries w set state = 'left' from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
+		where w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'`
+
+	promotingSQL = `update event_dates set promoting = $3 where company_id = $1 and id = any($2)`
+
+	// In any order, so that one that cannot be served is in nobody's way.
+	toPromoteSQL = `(select company_id, id from event_dates where promoting order by random() limit $3)
+		union
+		select * from (select distinct w.company_id, w.event_date_id from waitlist_entries w
+			join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id and d.status = 'scheduled' and not d.draft
+				and d.starts_at > $2 and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			join events e on e.company_id = d.company_id and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
+			where w.state = 'waiting' and w.passed_over_reason = '` + model.PassedOverPassAway + `' and w.passed_over_at <= $1) again
+		order by 2 limit 2 * $3`
+
+	countWaitersSQL = `select count(*), count(*) filter (where w.state in ('waiting', 'booking')
+				and w.seq <= coalesce((select x.seq from waitlist_entries x where x.company_id = $1 and x.id = $4), 0))
+		from waitlist_entries w where w.company_id = $1 and w.event_date_id = $2 and ($3 or w.state in ('waiting', 'booking', 'offered'))`
+
+	waitersSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
+		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		where w.company_id = $1 and w.event_date_id = $2 and ($3 or w.state in ('waiting', 'booking', 'offered'))
+			and w.seq > coalesce((select x.seq from waitlist_entries x where x.company_id = $1 and x.id = $4), 0)
+		order by w.seq limit $5`
+
+	dateExistsSQL = `select exists (select from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
+		where d.company_id = $1 and d.id = $2)`
+)
+
+func scanWaiters(into *[]*model.WaitlistEntry) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var w model.WaitlistEntry
+		err := rows.Scan(&w.ID, &w.Seq, &w.Event, &w.Date, &w.Customer, &w.Spaces, &w.Mode, &w.Option, &w.Method,
+			&w.Pass, &w.OfferMinutes, &w.Timezone, &w.State, &w.Transaction, &w.OfferExpiresAt,
+			&w.PassedOver, &w.PassedOverAt, &w.JoinedAt, &w.StartsAt, &w.DateStatus, &w.Position)
+		w.OfferExpiresAt, w.PassedOverAt = unlessEpoch(w.OfferExpiresAt), unlessEpoch(w.PassedOverAt)
+		*into = append(*into, &w)
+		return err
+	})
+}
+
+func unlessEpoch(t time.Time) time.Time {
+	if t.Unix() == 0 {
+		return time.Time{}
+	}
+	return t
+}
+
+// AddWaitlistEntry stores a new entry.
+func (s *Store) AddWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, w *model.WaitlistEntry) error {
+	_, err := tx.Exec(ctx, insertWaiterSQL, company, w.ID, w.Event, w.Date, w.Customer, w.Spaces, string(w.Mode), w.Option,
+		string(w.Method), w.Pass, w.OfferMinutes, w.Timezone, w.JoinedAt)
+	return err
+}
+
+// WaitlistEntry reads an entry; fault.NotFound where there is none.
+func (s *Store) WaitlistEntry(ctx context.Context, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
+	var found []*model.WaitlistEntry
+	err := s.ReadOf(ctx, company, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
+	return theWaiter(found, err)
+}
+
+// WaitlistEntryInTx is waiter within tx.
+func (s *Store) WaitlistEntryInTx(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
+	var found []*model.WaitlistEntry
+	err := tx.Pipeline(ctx, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
+	return theWaiter(found, err)
+}
+
+// LockWaitlistEntry reads an entry that nobody else changes until the end of tx.
+func (s *Store) LockWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
+	var found []*model.WaitlistEntry
+	args := []any{company, which}
+	err := tx.Pipeline(ctx,
+		pg.Query{SQL: lockWaiterOfferSQL, Args: args},
+		pg.Query{SQL: lockWaiterDateSQL, Args: args},
+		pg.Query{SQL: waiterSQL, Args: args, Scan: scanWaiters(&found)})
+	return theWaiter(found, err)
+}
+
+func theWaiter(found []*model.WaitlistEntry, err error) (*model.WaitlistEntry, error) {
+	if err == nil && len(found) == 0 {
+		err = fault.Missing("waitlist entry")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// WaitlistCandidates locks those who wait for dates with places for them, in their order,
+// up to a batch of each date.
+func (s *Store) WaitlistCandidates(ctx context.Context, tx *pg.Tx, company id.Company, from []model.Promotion, limit int, now time.Time) ([]*model.WaitlistEntry, error) {
+	dates := make([]id.EventDate, len(from))
+	behind, refused := make([]int64, len(from)), make([]int64, len(from))
+	for i, p := range from {
+		dates[i], behind[i], refused[i] = p.Date, p.Behind, p.Refused
+	}
+	var found []*model.WaitlistEntry
+	args := []any{company, dates, behind, now, limit, refused, model.PassedOverTooFew}
+	err := tx.Pipeline(ctx, pg.Query{SQL: candidatesSQL, Args: args, Scan: scanWaiters(&found)})
+	return found, err
+}
+
+// SaveWaitlistEntries stores what happened to entries.
+func (s *Store) SaveWaitlistEntries(ctx context.Context, tx *pg.Tx, company id.Company, all []*model.WaitlistEntry) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var ids []id.WaitlistEntry
+	var states []string
+	var transactions []id.Transaction
+	var expiries, passed []*time.Time
+	var reasons []*string
+	for _, w := range all {
+		ids, states, transactions = append(ids, w.ID), append(states, string(w.State)), append(transactions, w.Transaction)
+		expiries, passed = append(expiries, timeOrNull(w.OfferExpiresAt)), append(passed, timeOrNull(w.PassedOverAt))
+		reasons = append(reasons, orNull(w.PassedOver))
+	}
+	_, err := tx.Exec(ctx, saveWaitersSQL, company, ids, states, transactions, expiries, reasons, passed)
+	return err
+}
+
+// PassOver marks those who wait in front of the last that was served of each date,
+// and returns those who had no reason yet.
+func (s *Store) PassOver(ctx context.Context, tx *pg.Tx, company id.Company, last map[id.EventDate]int64, now time.Time) ([]*model.WaitlistEntry, error) {
+	if len(last) == 0 {
+		return nil, nil
+	}
+	var dates []id.EventDate
+	var seqs []int64
+	for d, seq := range last {
+		dates, seqs = append(dates, d), append(seqs, seq)
+	}
+	var over []*model.WaitlistEntry
+	err := tx.Pipeline(ctx, pg.Query{SQL: passOverSQL, Args: []any{company, dates, seqs, now}, Scan: scanWaiters(&over)})
+	return over, err
+}
+
+// PromoteLater leaves those who wait for dates to the job.
+func (s *Store) PromoteLater(ctx context.Context, tx *pg.Tx, company id.Company, from []model.Promotion) error {
+	dates := make([]id.EventDate, len(from))
+	for i, p := range from {
+		dates[i] = p.Date
+	}
+	_, err := tx.Exec(ctx, promotingSQL, company, dates, true)
+	return err
+}
+
+// ToPromote lists dates with people that were left to the job, and those with
+// places for somebody whose pass could not be asked.
+func (s *Store) ToPromote(ctx context.Context, before, now time.Time, limit int) ([]dateOf, error) {
+	var due []dateOf
+	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{before, now, limit}, Scan: scanDatesOf(&due)})
+	return due, s.Fault(err)
+}
+
+// WaitlistEntries reads a page of the waitlist of a date, with positions, and how many
+// there are; fault.NotFound where there is no such date.
+func (s *Store) WaitlistEntries(ctx context.Context, company id.Company, date id.EventDate, ended bool, p page.Page) (list []*model.WaitlistEntry, total int64, err error) {
+	var after id.WaitlistEntry
+	if p.After != nil {
+		after = id.WaitlistEntry(p.After.ID)
+	}
+	var before int64
+	exists := false
+	args := []any{company, date, ended, after}
+	err = s.ReadOf(ctx, company,
+		pg.Query{SQL: dateExistsSQL, Args: args[:2], Scan: pg.First(&exists)},
+		pg.Query{SQL: countWaitersSQL, Args: args, Scan: pg.First(&total, &before)},
+		pg.Query{SQL: waitersSQL, Args: append(args, p.Size+1), Scan: scanWaiters(&list)})
+	if err == nil && !exists {
+		err = fault.Missing("event date")
+	}
+	for _, w := range list {
+		if w.State == model.EntryWaiting || w.State == model.EntryBooking {
+			before++
+			w.Position = before
+		}
+	}
+	return list, total, err
+}
+
+// LeaveWaitlists ends the waiting of deleted customers.
+func (s *Store) LeaveWaitlists(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) error {
+	var companies []id.Company
+	var ids []id.Customer
+	for _, r := range records {
+		if !r.DeletedAt.IsZero() {
+			companies, ids = append(companies, r.Company), append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, leaveWaitersSQL, companies, ids)
+	return err
+}
+
+// LockPromoting locks a date that was left to the job, and takes the mark off it.
+func (s *Store) LockPromoting(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
+	_, err := tx.Exec(ctx, promotingSQL, company, []id.EventDate{date}, false)
+	return err
+}
+
+// LeaveWaitlist stores that an entry is left.
+func (s *Store) LeaveWaitlist(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) error {
+	_, err := tx.Exec(ctx, leaveWaiterSQL, company, which)
+	return err
+}
