@@ -90,7 +90,7 @@ func (s *Server) expireHolds(ctx context.Context) error {
 	}
 	byCompany := map[id.Company][]id.Transaction{}
 	for _, o := range due {
-		byCompany[o.Company] = append(byCompany[o.Company], o.Id)
+		byCompany[o.Company] = append(byCompany[o.Company], o.ID)
 	}
 	var faults []error
 	for company, ids := range byCompany {
@@ -116,10 +116,10 @@ func (s *Server) undoPending(ctx context.Context) error {
 		return err
 	}
 	return atOnce(due, func(o store.OwnedTransaction) error {
-		if err := s.passes.Cancel(ctx, o.Company, o.Id); err != nil {
+		if err := s.passes.Cancel(ctx, o.Company, o.ID); err != nil {
 			return err
 		}
-		err := s.releaseUndone(ctx, o.Company, o.Id)
+		err := s.releaseUndone(ctx, o.Company, o.ID)
 		if err == nil {
 			s.metrics.undone.Inc()
 		}

@@ -63,7 +63,7 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 	}
 	resp := &bookingv1.UpdateEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockDate(ctx, tx, company.ID, change.Id)
+		e, err := s.store.LockDate(ctx, tx, company.ID, change.ID)
 		if err != nil {
 			return err
 		}

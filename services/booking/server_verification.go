@@ -29,7 +29,7 @@ func (s *Server) VerifyBookings(_ *bookingv1.VerifyBookingsRequest, out grpc.Ser
 		{store.VerifyCodes, "discount_code.uses", privacy.Named[id.DiscountCode]},
 		{store.VerifyWaitlist, "waitlist_entry.spaces", privacy.Named[id.WaitlistEntry]},
 	} {
-		err := s.store.VerifiedCounts(ctx, company.ID, of.statement, func(c store.CheckedCount) error { return v.check(of.what, of.name(c.Id), c) })
+		err := s.store.VerifiedCounts(ctx, company.ID, of.statement, func(c store.CheckedCount) error { return v.check(of.what, of.name(c.ID), c) })
 		if err != nil {
 			return err
 		}

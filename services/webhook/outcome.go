@@ -18,12 +18,6 @@ const (
 	outcomeFailed    = "failed"
 )
 
-const (
-	statePending   = "pending"
-	stateDelivered = "delivered"
-	stateFailed    = "failed"
-)
-
 // decision is what follows from an attempt.
 type decision struct {
 	outcome string

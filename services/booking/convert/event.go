@@ -73,7 +73,7 @@ func DateChange(at string, d *bookingv1.EventDateChange) (model.DateChange, erro
 	}
 	var err error
 	if !c.Adds {
-		if c.Id, err = id.Parse[id.EventDate](d.GetId()); err != nil {
+		if c.ID, err = id.Parse[id.EventDate](d.GetId()); err != nil {
 			err = model.MissingPart(at+"id", "event date")
 		}
 	}
@@ -124,7 +124,7 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 		}
 		if !change.Adds {
 			var err error
-			if change.Id, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
+			if change.ID, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
 				return nil, model.MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
 			}
 		}

@@ -37,12 +37,3 @@ func TestPaymentOf(t *testing.T) {
 		}
 	})
 }
-
-func wantFault(t *testing.T, err error, kind fault.Kind, reason string) *fault.Error {
-	t.Helper()
-	f := fault.From(err)
-	if err == nil || f.Kind != kind || f.Reason != reason {
-		t.Fatalf("got %v, want %s", err, reason)
-	}
-	return f
-}

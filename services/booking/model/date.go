@@ -15,7 +15,7 @@ import (
 // or one to add.
 type DateChange struct {
 	At       string // where it stands in the request, with a dot at the end
-	Id       id.EventDate
+	ID       id.EventDate
 	Adds     bool      // a date of its own; otherwise it changes the one with id
 	StartsAt time.Time // zero: not said
 	Local    string    // the start as wall time instead; "": not said

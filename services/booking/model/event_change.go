@@ -35,7 +35,7 @@ type EventChange struct {
 
 // OptionChange changes a pricing option, or adds one.
 type OptionChange struct {
-	Id        id.PricingOption
+	ID        id.PricingOption
 	Adds      bool
 	Name      *string
 	Price     *int64
@@ -107,10 +107,10 @@ func (c *EventChange) Check() error {
 		for i := range c.Dates {
 			d := &c.Dates[i]
 			d.check(&faults)
-			if !d.Adds && named[d.Id] {
+			if !d.Adds && named[d.ID] {
 				faults.Add(d.At+"id", "unique", "is changed twice")
 			}
-			named[d.Id] = true
+			named[d.ID] = true
 		}
 	}
 	if c.Together != nil {
@@ -124,10 +124,10 @@ func (c *EventChange) Check() error {
 		if o.Ends && (o.Adds || o.Name != nil || o.Price != nil || o.Currency != nil || o.Credits != nil || o.NoCredits || o.TaxRate != nil) {
 			faults.Add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "does not go with other changes of the option")
 		}
-		if !o.Adds && changed[o.Id] {
+		if !o.Adds && changed[o.ID] {
 			faults.Add(fmt.Sprintf("pricing_options[%d].id", i), "unique", "is changed twice")
 		}
-		changed[o.Id] = true
+		changed[o.ID] = true
 	}
 	return faults.Err()
 }
@@ -228,7 +228,7 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 			if o.Price == nil {
 				f.Add(fmt.Sprintf("pricing_options[%d].price", i), "required", "is required")
 			}
-		} else if at = slices.IndexFunc(e.Options[:old], func(p PricingOption) bool { return p.ID == o.Id }); at < 0 {
+		} else if at = slices.IndexFunc(e.Options[:old], func(p PricingOption) bool { return p.ID == o.ID }); at < 0 {
 			return MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
 		}
 		before := e.Options[at]
@@ -259,11 +259,11 @@ func (c *EventChange) endOptions(p *EventPlan) error {
 		if !o.Ends {
 			continue
 		}
-		at := slices.IndexFunc(p.Options, func(p PricingOption) bool { return p.ID == o.Id })
+		at := slices.IndexFunc(p.Options, func(p PricingOption) bool { return p.ID == o.ID })
 		if at < 0 {
 			return MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
 		}
-		p.EndedOptions = append(p.EndedOptions, o.Id)
+		p.EndedOptions = append(p.EndedOptions, o.ID)
 		p.Options = slices.Delete(p.Options, at, at+1)
 	}
 	return nil
@@ -340,7 +340,7 @@ func (c *EventChange) changeDates(p *EventPlan, loc *time.Location, now time.Tim
 			p.AddedDates = append(p.AddedDates, change.after(last, loc, f))
 			continue
 		}
-		i, ok := at[change.Id]
+		i, ok := at[change.ID]
 		if !ok {
 			return MissingPart(change.At+"id", "event date")
 		}

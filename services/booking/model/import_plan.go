@@ -57,7 +57,7 @@ func (o *Origin) use() {
 // ImportEvent is an event that lines refer to.
 type ImportEvent struct {
 	Origin
-	Id        id.Event
+	ID        id.Event
 	Reference string
 	Title     string
 	EventType EventType
@@ -201,15 +201,15 @@ func (l *ImportPlan) describedDate(d *DescribedDate) *ImportDate {
 	event := l.Events[d.EventReference]
 	if event == nil {
 		event = &ImportEvent{
-			Origin: made, Id: id.Event(l.newID()), Reference: d.EventReference,
+			Origin: made, ID: id.Event(l.newID()), Reference: d.EventReference,
 			Title: d.Title, EventType: d.EventType, Timezone: d.Timezone,
 		}
 		l.Events[d.EventReference] = event
 	}
-	if date := l.starts[dateKey{event.Id, d.StartsAt.Unix()}]; date != nil {
+	if date := l.starts[dateKey{event.ID, d.StartsAt.Unix()}]; date != nil {
 		return date
 	}
-	date := &ImportDate{Origin: made, event: event, EventID: event.Id, EventDate: EventDate{
+	date := &ImportDate{Origin: made, event: event, EventID: event.ID, EventDate: EventDate{
 		ID: id.EventDate(l.newID()), StartsAt: d.StartsAt.Truncate(time.Second), Minutes: d.Minutes,
 		Timezone: d.Timezone, Capacity: d.Capacity,
 	}}
@@ -300,10 +300,10 @@ func (l *ImportPlan) Starting(lines []*ImportedTransaction) (events []id.Event, 
 			if event == nil {
 				continue
 			}
-			key := dateKey{event.Id, d.StartsAt.Unix()}
+			key := dateKey{event.ID, d.StartsAt.Unix()}
 			if !seen[key] {
 				seen[key] = true
-				events, starts = append(events, event.Id), append(starts, time.Unix(key.second, 0))
+				events, starts = append(events, event.ID), append(starts, time.Unix(key.second, 0))
 			}
 		}
 	}

@@ -72,9 +72,9 @@ func TestImportPlan(t *testing.T) {
 	})
 	t.Run("an option that exists keeps its price", func(t *testing.T) {
 		l := studio()
-		event := &ImportEvent{Id: id.New[id.Event](), Reference: "yoga"}
+		event := &ImportEvent{ID: id.New[id.Event](), Reference: "yoga"}
 		l.Events["yoga"] = event
-		option := &ImportOption{Event: event.Id, PricingOption: PricingOption{ID: id.New[id.PricingOption](), Name: "Imported", Price: 7}}
+		option := &ImportOption{Event: event.ID, PricingOption: PricingOption{ID: id.New[id.PricingOption](), Name: "Imported", Price: 7}}
 		l.AddOption(option)
 		got, why := l.Record(purchaseOf("1", sold(1)))
 		if why != nil || got.Bookings[0].Option != option.ID || option.Price != 7 || option.Origin != found {
@@ -83,15 +83,15 @@ func TestImportPlan(t *testing.T) {
 	})
 	t.Run("options of different names follow those that are there", func(t *testing.T) {
 		l := studio()
-		event := &ImportEvent{Id: id.New[id.Event](), Reference: "yoga"}
+		event := &ImportEvent{ID: id.New[id.Event](), Reference: "yoga"}
 		l.Events["yoga"] = event
-		l.AddOption(&ImportOption{Event: event.Id, Position: 4, PricingOption: PricingOption{ID: id.New[id.PricingOption](), Name: "Adult"}})
+		l.AddOption(&ImportOption{Event: event.ID, Position: 4, PricingOption: PricingOption{ID: id.New[id.PricingOption](), Name: "Adult"}})
 		child, senior := sold(1), sold(1)
 		child.OptionName, senior.OptionName = "Child", "Senior"
 		if _, why := l.Record(purchaseOf("1", child, senior)); why != nil {
 			t.Fatal(why)
 		}
-		if l.names[optionKey{event.Id, "Child"}].Position != 5 || l.names[optionKey{event.Id, "Senior"}].Position != 6 {
+		if l.names[optionKey{event.ID, "Child"}].Position != 5 || l.names[optionKey{event.ID, "Senior"}].Position != 6 {
 			t.Error("the positions do not follow")
 		}
 	})

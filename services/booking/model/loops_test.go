@@ -19,7 +19,7 @@ func BenchmarkChangesOfTheMostDates(b *testing.B) {
 		d := EventDate{ID: id.New[id.EventDate](), StartsAt: now.Add(time.Duration(i+24) * time.Hour), Minutes: 60, Timezone: "Europe/London", Status: Scheduled}
 		dates = append(dates, d)
 		local := d.StartsAt.Add(10 * time.Minute).Format(isotime.LocalLayout)
-		change.Dates = append(change.Dates, DateChange{At: fmt.Sprintf("dates[%d].", i), Id: d.ID, Local: local})
+		change.Dates = append(change.Dates, DateChange{At: fmt.Sprintf("dates[%d].", i), ID: d.ID, Local: local})
 	}
 	loc, err := zone.Load("Europe/London")
 	if err != nil {

@@ -78,10 +78,10 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 		})},
 		pg.Query{SQL: lockEventsSQL, Args: []any{l.Company, eventReferences, dates}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var e model.ImportEvent
-			if err := rows.Scan(&e.Id, &e.Reference); err != nil {
+			if err := rows.Scan(&e.ID, &e.Reference); err != nil {
 				return err
 			}
-			events = append(events, e.Id)
+			events = append(events, e.ID)
 			if e.Reference != "" {
 				l.Events[e.Reference] = &e
 			}
@@ -133,7 +133,7 @@ func (s *Store) CloseImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan)
 	for _, e := range l.Events {
 		if e.Origin == model.Used {
 			o.addEvent(&model.Event{
-				ID: e.Id, Title: e.Title, Type: e.EventType, Status: model.Published, Timezone: e.Timezone,
+				ID: e.ID, Title: e.Title, Type: e.EventType, Status: model.Published, Timezone: e.Timezone,
 			}, e.Reference)
 		}
 	}

@@ -126,7 +126,7 @@ const (
 // OwnedTransaction is a transaction of some company.
 type OwnedTransaction struct {
 	Company id.Company
-	Id      id.Transaction
+	ID      id.Transaction
 }
 
 // ExpiredHolds lists holds of all companies whose time is up, the oldest first.
@@ -162,7 +162,7 @@ func (s *Store) RemoveReleased(ctx context.Context, released, keys time.Time) er
 func scanOwned(into *[]OwnedTransaction) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var o OwnedTransaction
-		err := rows.Scan(&o.Company, &o.Id)
+		err := rows.Scan(&o.Company, &o.ID)
 		*into = append(*into, o)
 		return err
 	})

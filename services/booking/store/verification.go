@@ -41,7 +41,7 @@ const (
 
 // CheckedCount is a stored number and the number that its rows come to.
 type CheckedCount struct {
-	Id               id.UUID
+	ID               id.UUID
 	Stored, Computed int64
 	Most             *int32 // that it may be; nil: any
 }
@@ -51,7 +51,7 @@ type CheckedCount struct {
 func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Verification, each func(CheckedCount) error) error {
 	return s.stream(ctx, company, string(which), func(rows pgx.Rows) error {
 		var c CheckedCount
-		if err := rows.Scan(&c.Id, &c.Stored, &c.Computed, &c.Most); err != nil {
+		if err := rows.Scan(&c.ID, &c.Stored, &c.Computed, &c.Most); err != nil {
 			return err
 		}
 		return each(c)
