@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/enum"
@@ -123,7 +122,7 @@ func (r *request) createEvent() error {
 	}
 	date, rule := f.schedule(r.session.Clock.Zone)
 	req.Dates, req.Recurrence = []*bookingv1.NewEventDate{date}, rule
-	req.FreeCancellationMinutes = f.policy()
+	f.addPolicy(req)
 	price := readPrice(f)
 	req.PricingOptions = []*bookingv1.NewPricingOption{{
 		Name: price.GetName(), Price: price.GetPrice(), Credits: price.Credits, TaxRateBasisPoints: price.GetTaxRateBasisPoints(),
@@ -139,10 +138,10 @@ func (r *request) createEvent() error {
 }
 
 // eventNames are the form's names of the service's fields.
-var eventNames = map[string]string{
+var eventNames = withPolicyFields(map[string]string{
 	"starts_at": "start", "local_start": "start", "duration_minutes": "duration", "rule": "every", "dates": "start",
-	"tax_rate_basis_points": "tax", "free_cancellation_minutes": "policy", "pricing_options": "price",
-}
+	"tax_rate_basis_points": "tax", "pricing_options": "price",
+})
 
 // publishEvent puts a draft on offer.
 func (r *request) publishEvent() error {
@@ -192,16 +191,14 @@ func (r *request) updateEvent() error {
 	if err != nil {
 		return err
 	}
-	f := r.sent(policyFields)
+	f := r.sent(withPolicyFields(nil))
 	title, description, location := f.required("title", "A title"), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
 		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(e.GetVersion()),
 	}
 	if e.StateName() != "Cancelled" { // what a cancelled event sells is changed no more
-		req.Type, req.FreeCancellationMinutes = kindOf(f.text("type")), f.policy()
-		if req.FreeCancellationMinutes == nil {
-			req.FreeCancellationMinutes = proto.Int32(noPolicy)
-		}
+		req.Type = kindOf(f.text("type"))
+		f.changePolicy(req)
 	}
 	res, err := submit(r, f, r.services.events.UpdateEvent, req)
 	if err != nil {

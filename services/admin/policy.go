@@ -1,7 +1,10 @@
 package admin
 
 import (
+	"maps"
 	"math"
+
+	"google.golang.org/protobuf/proto"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -33,9 +36,42 @@ func (r *request) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOut
 	return texts
 }
 
-// policy reads the hours before a date until which cancelling is free, in minutes;
-// nil: until it starts.
-func (f *form) policy() *int32 {
+// policyInput is a field of the forms that have a cancellation policy.
+type policyInput struct{ Name, Label, Help string }
+
+// policyInputs returns the fields of a cancellation policy.
+func policyInputs() []policyInput {
+	return []policyInput{{
+		"policy", "Cancelling is free until (hours before)", "Empty: free until the start. After that, what was paid is kept.",
+	}}
+}
+
+// withPolicyFields adds the form's names of the policy's fields to those of an event's
+// other fields.
+func withPolicyFields(names map[string]string) map[string]string {
+	all := map[string]string{"free_cancellation_minutes": "policy"}
+	maps.Copy(all, names)
+	return all
+}
+
+// addPolicy reads the policy of a new event.
+func (f *form) addPolicy(req *bookingv1.CreateEventRequest) {
+	req.FreeCancellationMinutes = f.freeMinutes()
+}
+
+// changePolicy reads the changed policy of an event.
+func (f *form) changePolicy(req *bookingv1.UpdateEventRequest) {
+	if req.FreeCancellationMinutes = f.freeMinutes(); req.FreeCancellationMinutes == nil {
+		req.FreeCancellationMinutes = proto.Int32(noPolicy)
+	}
+}
+
+// noPolicy is the number of free minutes that removes an event's policy.
+const noPolicy = -1
+
+// freeMinutes reads how many minutes before a date cancelling ceases to be free; nil
+// if it is free until the start.
+func (f *form) freeMinutes() *int32 {
 	hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours)
 	if !given {
 		return nil
@@ -44,15 +80,9 @@ func (f *form) policy() *int32 {
 	return &free
 }
 
-// setPolicy fills the field that policy reads.
+// setPolicy fills the fields with the policy of an event.
 func (f *form) setPolicy(e eventView) {
 	if e.FreeCancellationMinutes != nil {
 		f.values.Set("policy", hundredthsText(int64(math.Round(float64(e.GetFreeCancellationMinutes())*100/60))))
 	}
 }
-
-// policyFields are the form's names of the fields of a policy.
-var policyFields = map[string]string{"free_cancellation_minutes": "policy"}
-
-// noPolicy is how an event is changed to have none.
-const noPolicy = -1

@@ -94,21 +94,22 @@ func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
 // funcs are what templates may call.
 func (p *pages) funcs() template.FuncMap {
 	return template.FuncMap{
-		"asset":    func(name string) string { return p.urls[name] },
-		"money":    priceText,
-		"notice":   noticeText,
-		"amount":   amount,
-		"plural":   plural,
-		"number":   func(n any) string { return thousands(toInt(n)) },
-		"duration": duration,
-		"wallDate": wallDate,
-		"map":      mapOf,
-		"list":     func(items ...any) []any { return items },
-		"join":     strings.Join,
-		"add":      func(a, b int) int { return a + b },
-		"date":     func(t time.Time) string { return t.Format(time.DateOnly) },
-		"has":      func(m map[string]any, key string) bool { return m[key] != nil },
-		"str":      func(v any) string { return fmt.Sprint(v) },
+		"asset":        func(name string) string { return p.urls[name] },
+		"money":        priceText,
+		"notice":       noticeText,
+		"amount":       amount,
+		"plural":       plural,
+		"number":       func(n any) string { return thousands(toInt(n)) },
+		"duration":     duration,
+		"wallDate":     wallDate,
+		"map":          mapOf,
+		"list":         func(items ...any) []any { return items },
+		"join":         strings.Join,
+		"add":          func(a, b int) int { return a + b },
+		"date":         func(t time.Time) string { return t.Format(time.DateOnly) },
+		"policyInputs": policyInputs,
+		"has":          func(m map[string]any, key string) bool { return m[key] != nil },
+		"str":          func(v any) string { return fmt.Sprint(v) },
 	}
 }
 

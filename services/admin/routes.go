@@ -33,7 +33,7 @@ func routes() []route {
 
 func signInRoutes() []route {
 	return []route{
-		route{"/", everybody, audited{}, func(*request) error { return fault.Missing("page") }},
+		{"/", everybody, audited{}, func(*request) error { return fault.Missing("page") }},
 		get("/sign-in", everybody, (*request).signInForm),
 		post("/sign-in", everybody, byAuth(), (*request).signIn),
 		get("/sign-in/code", everybody, (*request).codeForm),
@@ -100,7 +100,7 @@ func customerRoutes() []route {
 		post("/customers/{id}", staff, audited{"customer.update", "id"}, (*request).updateCustomer),
 		get("/customers/{id}/assign", staff, (*request).assignForm),
 		post("/customers/{id}/assign", staff, audited{"customer_pass.assign", given}, (*request).assign),
-		route{"GET /customers/{id}/export", owner, audited{"customer.export", "id"}, (*request).exportCustomer},
+		{"GET /customers/{id}/export", owner, audited{"customer.export", "id"}, (*request).exportCustomer},
 		get("/customers/{id}/erase", owner, (*request).eraseForm),
 		post("/customers/{id}/erase", owner, audited{"customer.erase", "id"}, (*request).eraseCustomer),
 		get("/customers/{id}/{action}", staff, (*request).confirmCustomer),
