@@ -183,9 +183,10 @@ func TestHealthOfNamedServices(t *testing.T) {
 	r := prepare(t)
 	r.start(newSample().part())
 	client := grpc_health_v1.NewHealthClient(r.conn)
+	// The service is not ready before it listens, so calls wait for the connection.
 	named := func(name string, want grpc_health_v1.HealthCheckResponse_ServingStatus) {
 		t.Helper()
-		got, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: name})
+		got, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: name}, grpc.WaitForReady(true))
 		if err != nil || got.GetStatus() != want {
 			t.Errorf("the health of %q is %s, %v, want %s", name, got.GetStatus(), err, want)
 		}
@@ -198,7 +199,7 @@ func TestHealthOfNamedServices(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	watch, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: registered[1]})
+	watch, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: registered[1]}, grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatal(err)
 	}
