@@ -119,6 +119,15 @@ func TestFaults(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	})
+	for _, text := range []string{"5s,,1m", "5s,", ","} {
+		t.Run("a list of durations may not have an empty item: "+text, func(t *testing.T) {
+			t.Parallel()
+			err := config.Read(config.Env{"B_WAIT": text}, &same{})
+			if err == nil || !strings.Contains(err.Error(), "B_WAIT is \""+text+"\", want a duration") {
+				t.Fatalf("got %v", err)
+			}
+		})
+	}
 	t.Run("those of several structs are one list without repetitions, nested joins included", func(t *testing.T) {
 		t.Parallel()
 		cause := errors.New("X is wrong")

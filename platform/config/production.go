@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -42,8 +43,16 @@ func CheckProduction(e Env, dst any) error {
 	return all.orNil()
 }
 
-// IsPublished reports whether a value has a secret in it that everybody knows.
+// IsPublished reports whether a value has a secret in it that everybody knows, also in
+// capitals or escaped in a URL.
 func IsPublished(value string) bool {
-	return strings.Contains(value, insecureMark) ||
+	return hasMark(value) ||
 		slices.ContainsFunc(publishedKeys(), func(key string) bool { return strings.Contains(value, key) })
+}
+
+func hasMark(value string) bool {
+	if text, err := url.PathUnescape(value); err == nil {
+		value = text
+	}
+	return strings.Contains(strings.ToLower(value), insecureMark)
 }

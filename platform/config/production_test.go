@@ -35,6 +35,9 @@ func TestIsPublished(t *testing.T) {
 	for what, value := range map[string]string{
 		"a password":                      "insecure-key-of-thirty-two-bytes",
 		"a password in a URL":             "postgres://booking:insecure-password@db/booking",
+		"a password escaped in a URL":     "postgres://booking:insecure%2Dpassword@db/booking",
+		"a password in capitals":          "INSECURE-PASSWORD",
+		"a password beside a percent":     "insecure-100%",
 		"the second of two keys":          strings.Repeat("A", 43) + "=,aW5zZWN1cmUta2V5LW9mLXRoaXJ0eS10d28tYnl0ZXM=",
 		"a secret of a credential, alone": "e845d185a088498e6b5925cc8e6335d271d1f6c826dbfa80ee1026af6b3facd1",
 	} {
@@ -110,13 +113,14 @@ func TestUnknown(t *testing.T) {
 	t.Parallel()
 	known := []string{"WEBHOOK_TIMEOUT", "WEBHOOK_BREAKER_PAUSE", "DATABASE_URL", "AUTH_ADDR", "HTTP_ADDR", "RESERVATION_ENV", "MASTER_KEY", "DEMO"}
 	e := config.Env{
-		"WEBHOOK_TIMOUT": "1s", "WEBHOOK_BREAKR_PAUSE": "1s", "DATABASE_ULR_FILE": "/x", "DATABASE_SIZE": "1", "RESERVATION_EVN": "production", // wrong
+		"WEBHOOK_TIMOUT": "1s", "WEBHOOK_BREAKR_PAUSE": "1s", "WEBHOOK_SERVICE_HOSTS": "x", "DATABASE_ULR_FILE": "/x", "DATABASE_SIZE": "1", "RESERVATION_EVN": "production", // wrong
 		"WEBHOOK_TIMEOUT": "1s", "MASTER_KEY_FILE": "/k", // right
-		"PATH": "/bin", "HOME": "/", "HTTP_PROXY": "x", "RESERVATION_CREDENTIALS": "x", "WEBHOOK_ADDR": "x", "BASE_ADDR": "x", "DATABASE_ADDER": "", // of other programs, or empty
+		"PATH": "/bin", "HOME": "/", "HTTP_PROXY": "x", "RESERVATION_CREDENTIALS": "x", "WEBHOOK_ADDR": "x", "BASE_ADDR": "x", "DATABASE_ADDER": "", "AUTH_PORT": "x",
+		"WEBHOOK_SERVICE_HOST": "x", "WEBHOOK_SERVICE_PORT": "1", "WEBHOOK_SERVICE_PORT_GRPC": "1", "WEBHOOK_PORT": "x", "WEBHOOK_PORT_9000_TCP_PROTO": "x", // of other programs, or empty
 	}
 	want := []string{
 		"DATABASE_SIZE is not a setting", "DATABASE_ULR_FILE is not a setting", "RESERVATION_EVN is not a setting",
-		"WEBHOOK_BREAKR_PAUSE is not a setting", "WEBHOOK_TIMOUT is not a setting",
+		"WEBHOOK_BREAKR_PAUSE is not a setting", "WEBHOOK_SERVICE_HOSTS is not a setting", "WEBHOOK_TIMOUT is not a setting",
 	}
 	if diff := cmp.Diff(want, config.Unknown(e, known)); diff != "" {
 		t.Error(diff)

@@ -77,19 +77,21 @@ func (f field) read(e Env) error {
 	case err == nil && f.Required:
 		err = fmt.Errorf("%s is required", f.Name)
 	}
+	if f.Default == "" {
+		return err
+	}
 	if wrong := set(f.value, f.Default); wrong != nil {
 		return fmt.Errorf("%s has a wrong default: want %w", f.Name, wrong)
 	}
 	return err
 }
 
-// set parses text into v; an empty text leaves v as it is. The error says what v wants.
+// set parses text into v. The error says what v wants.
 func set(v reflect.Value, text string) error {
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok && text != "" {
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))
 	}
 	switch {
-	case text == "":
 	case v.Kind() == reflect.String:
 		v.SetString(text)
 	case v.Type() == reflect.TypeFor[time.Duration]():

@@ -31,5 +31,11 @@ func beginsLike(name string, known []string) bool {
 // HTTP_PROXY, a part may be given the address of every other part, and reservectl reads
 // two of the others.
 func isShared(name string) bool {
-	return strings.HasSuffix(name, "_ADDR") || name == "RESERVATION_CREDENTIALS" || name == "RESERVATION_TOKEN"
+	return strings.HasSuffix(name, "_ADDR") || isLink(name) || name == "RESERVATION_CREDENTIALS" || name == "RESERVATION_TOKEN"
+}
+
+// isLink reports names that Kubernetes and Docker set for the addresses of services:
+// WEBHOOK_SERVICE_HOST, WEBHOOK_SERVICE_PORT_GRPC, WEBHOOK_PORT_9000_TCP.
+func isLink(name string) bool {
+	return strings.HasSuffix(name, "_SERVICE_HOST") || strings.HasSuffix(name, "_PORT") || strings.Contains(name, "_PORT_")
 }
