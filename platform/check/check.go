@@ -25,16 +25,24 @@ type Fields struct{ fault.Checks }
 // characters, none of them a control character. An empty one is "required" if min is
 // more than 0.
 func (f *Fields) Line(field, s string, minimum, maximum int) string {
-	return f.text(field, s, minimum, maximum, unicode.IsControl, "must not contain control characters")
+	s = strings.TrimSpace(s)
+	f.text(field, s, minimum, maximum, unicode.IsControl, "must not contain control characters")
+	return s
 }
 
 // Prose is Line for text that may have several lines.
 func (f *Fields) Prose(field, s string, minimum, maximum int) string {
-	return f.text(field, s, minimum, maximum, isControlInProse, "must not contain control characters other than line breaks and tabs")
+	s = strings.TrimSpace(s)
+	f.Untrimmed(field, s, minimum, maximum)
+	return s
 }
 
-func (f *Fields) text(field, s string, minimum, maximum int, forbidden func(rune) bool, phrase string) string {
-	s = strings.TrimSpace(s)
+// Untrimmed is Prose for text that is stored as it was given.
+func (f *Fields) Untrimmed(field, s string, minimum, maximum int) {
+	f.text(field, s, minimum, maximum, isControlInProse, "must not contain control characters other than line breaks and tabs")
+}
+
+func (f *Fields) text(field, s string, minimum, maximum int, forbidden func(rune) bool, phrase string) {
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0 && minimum > 0:
 		f.Add(field, "required", "is required")
@@ -45,7 +53,6 @@ func (f *Fields) text(field, s string, minimum, maximum int, forbidden func(rune
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, forbidden):
 		f.Add(field, "characters", phrase)
 	}
-	return s
 }
 
 func isControlInProse(r rune) bool {

@@ -30,6 +30,8 @@ func TestRules(t *testing.T) {
 		{"a line is valid UTF-8", func(f *check.Fields) { f.Line("x", "a\xff", 1, 9) }, "characters"},
 		{"prose has line breaks and tabs", func(f *check.Fields) { f.Prose("x", "a\r\n\tb", 0, 9) }, ""},
 		{"prose has no other control characters", func(f *check.Fields) { f.Prose("x", "a\x00b", 0, 9) }, "characters"},
+		{"spaces around count where they are kept", func(f *check.Fields) { f.Untrimmed("x", "abcd ", 0, 4) }, "max_length"},
+		{"spaces alone are text where they are kept", func(f *check.Fields) { f.Untrimmed("x", " ", 1, 4) }, ""},
 		{"a number within its range", func(f *check.Fields) { f.Range("x", 3, 1, 3) }, ""},
 		{"a number beyond its range", func(f *check.Fields) { f.Range("x", 4, 1, 3) }, "range"},
 		{"too few items", func(f *check.Fields) { f.Count("x", 0, 1, 2) }, "required"},

@@ -30,6 +30,23 @@ func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
 			t.Errorf("got %v", p)
 		}
 	})
+	t.Run("a reason is stored as it is given, and its spaces count", func(t *testing.T) {
+		p := w.give(customer, nil)
+		adjust := func(reason string) error {
+			_, err := w.client.AdjustCredits(w.as(w.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 1, Reason: reason})
+			return err
+		}
+		long := " " + strings.Repeat("é", maxReason-1)
+		if err := adjust(long); err != nil {
+			t.Fatal(err)
+		}
+		if entries := w.ledger(p.GetId()); entries[len(entries)-1].GetReason() != long {
+			t.Errorf("got %v", entries)
+		}
+		if err := adjust(long + " "); reason(err) != fault.ReasonValidation {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("uses are set by an adjustment that is explained", func(t *testing.T) {
 		p := w.give(customer, nil)
 		uses := int32(7)

@@ -85,7 +85,7 @@ func newPassChange(req *passv1.UpdateCustomerPassRequest) (passChange, error) {
 	if change.status == "" && req.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED {
 		f.Add("status", "enum", "must be active, paused or cancelled; the others follow from dates and uses")
 	}
-	f.Prose("reason", req.GetReason(), 0, maxReason)
+	f.Untrimmed("reason", req.GetReason(), 0, maxReason)
 	return change, f.Err()
 }
 
@@ -96,10 +96,7 @@ func checkAdjustment(req *passv1.AdjustCreditsRequest) error {
 	if req.GetCredits() == 0 {
 		f.Add("credits", "required", "must not be 0")
 	}
-	if req.GetReason() == "" {
-		f.Add("reason", "required", "is required")
-	}
-	f.Prose("reason", req.GetReason(), 0, maxReason)
+	f.Untrimmed("reason", req.GetReason(), 1, maxReason)
 	return f.Err()
 }
 
@@ -123,7 +120,7 @@ func newPurchase(req *passv1.PassPurchase, t PassType) (p CustomerPass, err erro
 		gross = *req.Gross
 		f.Range("purchase.gross", gross, 0, maxPrice)
 	}
-	f.Prose("purchase.reference", req.GetReference(), 0, maxReference)
+	f.Untrimmed("purchase.reference", req.GetReference(), 0, maxReference)
 	p.PaidGross, p.PaidCurrency, p.PaidMethod = &gross, &t.Currency, &method
 	if reference := req.GetReference(); reference != "" {
 		p.PaidReference = &reference

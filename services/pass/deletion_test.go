@@ -1,7 +1,9 @@
 package pass
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -140,19 +142,20 @@ func TestDeletionWaits(t *testing.T) { // invariant 8
 	}
 }
 
-// hold locks rows until the returned function is called.
-func (w *world) hold(sql string) (release func()) {
+// hold runs a statement, which locks rows until the returned function undoes it.
+func (w *world) hold(sql string, more ...any) (release func()) {
 	w.t.Helper()
+	errUndo := errors.New("undo")
 	locked, done := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-			_, err := tx.Exec(ctx, sql, w.company)
+			_, err := tx.Exec(ctx, sql, append([]any{w.company}, more...)...)
 			close(locked)
 			<-done
-			return err
+			return cmp.Or(err, errUndo)
 		})
-		if err != nil {
+		if !errors.Is(err, errUndo) {
 			w.t.Error(err)
 		}
 	})

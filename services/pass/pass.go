@@ -2,7 +2,7 @@ package pass
 
 import (
 	"fmt"
-	"reflect"
+	"slices"
 	"time"
 
 	"reservation.dev/platform/check"
@@ -53,7 +53,12 @@ func (t *PassType) check(f *check.Fields) {
 }
 
 // Equal reports whether two pass types are the same in every field.
-func (t PassType) Equal(other PassType) bool { return reflect.DeepEqual(t, other) }
+func (t PassType) Equal(other PassType) bool {
+	return t.ID == other.ID && t.Title == other.Title && t.Description == other.Description && t.TotalUses == other.TotalUses &&
+		t.ValidityCount == other.ValidityCount && t.ValidityUnit == other.ValidityUnit && t.Price == other.Price &&
+		t.Currency == other.Currency && slices.Equal(t.EligibleEventTypes, other.EligibleEventTypes) && t.Status == other.Status &&
+		t.Version == other.Version && t.CreatedAt.Equal(other.CreatedAt) && t.UpdatedAt.Equal(other.UpdatedAt)
+}
 
 // archivedType is the refusal of a pass of an archived type.
 func archivedType() error {

@@ -45,10 +45,10 @@ func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
 	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency())
 }
 
-// tenant is the company of a request, and the day that it is there.
+// tenant is the company of a request, and its time zone.
 type tenant struct {
 	tenancy.Company
-	today time.Time
+	zone *time.Location
 }
 
 func (s *Server) tenant(ctx context.Context) (tenant, error) {
@@ -57,11 +57,12 @@ func (s *Server) tenant(ctx context.Context) (tenant, error) {
 		return tenant{}, err
 	}
 	zone, err := company.Location()
-	if err != nil {
-		return tenant{}, err
-	}
-	return tenant{Company: company, today: dayOf(s.now(), zone)}, nil
+	return tenant{Company: company, zone: zone}, err
 }
+
+// today is the day that it is now at a company. What is decided under a lock asks for it
+// there, because the request may have waited past midnight.
+func (s *Server) today(company tenant) time.Time { return dayOf(s.now(), company.zone) }
 
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {

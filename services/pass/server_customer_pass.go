@@ -26,7 +26,7 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 	}
 	resp := &passv1.AssignCustomerPassResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		resp.CustomerPass = customerPassMessage(p, company.today)
+		resp.CustomerPass = customerPassMessage(p, dayOf(p.CreatedAt, company.zone))
 		if err := s.store.requirePresent(ctx, tx, company.ID, p.CustomerID, t.ID); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 
 // newCustomerPass returns the pass that a request assigns, and its type.
 func (s *Server) newCustomerPass(ctx context.Context, company tenant, req *passv1.AssignCustomerPassRequest) (p CustomerPass, t PassType, err error) {
-	a, err := assignmentOf(req, company.today)
+	a, err := assignmentOf(req, s.today(company))
 	if err != nil {
 		return p, t, err
 	}
@@ -76,7 +76,7 @@ func (s *Server) GetCustomerPass(ctx context.Context, req *passv1.GetCustomerPas
 	if err != nil {
 		return nil, err
 	}
-	return &passv1.GetCustomerPassResponse{CustomerPass: customerPassMessage(p, company.today)}, nil
+	return &passv1.GetCustomerPassResponse{CustomerPass: customerPassMessage(p, s.today(company))}, nil
 }
 
 // ListCustomerPasses implements PassService.
@@ -89,7 +89,8 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 	if err != nil {
 		return nil, err
 	}
-	f, err := customerPassFilterOf(req, company.today)
+	today := s.today(company)
+	f, err := customerPassFilterOf(req, today)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 	resp := &passv1.ListCustomerPassesResponse{Total: total}
 	passes, resp.NextPageToken = page.Cut(p, passes, func(c *CustomerPass) page.Cursor { return page.At(sortedBy(p, c.CreatedAt, c.UpdatedAt), c.ID.UUID()) })
 	for _, c := range passes {
-		resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(c, company.today))
+		resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(c, today))
 	}
 	return resp, nil
 }
@@ -155,7 +156,7 @@ func (s *Server) AdjustCredits(ctx context.Context, req *passv1.AdjustCreditsReq
 			return err
 		}
 		p, err = s.change(ctx, tx, company, p, passChange{uses: &uses}, req.GetReason())
-		resp.CustomerPass = customerPassMessage(p, company.today)
+		resp.CustomerPass = customerPassMessage(p, s.today(company))
 		return err
 	})
 }
@@ -188,14 +189,14 @@ func (s *Server) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCusto
 			return err
 		}
 		p, err = s.change(ctx, tx, company, p, change, req.GetReason())
-		resp.CustomerPass = customerPassMessage(p, company.today)
+		resp.CustomerPass = customerPassMessage(p, s.today(company))
 		return err
 	})
 }
 
 // change applies a change to a locked pass. A change without effect stores nothing.
 func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p CustomerPass, c passChange, reason string) (CustomerPass, error) {
-	changed, credits, err := p.apply(c, company.today)
+	changed, credits, err := p.apply(c, s.today(company))
 	if err != nil || !changed {
 		return p, err
 	}
@@ -219,7 +220,7 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 func (s *Server) savePass(ctx context.Context, tx *pg.Tx, company tenant, p *CustomerPass, e entries, more ...pg.Query) error {
 	p.Version++
 	p.UpdatedAt = pg.Instant(s.now())
-	event, err := s.outbox.Query(ctx, tx, customerPassUpdated(company.ID, customerPassMessage(*p, company.today)))
+	event, err := s.outbox.Query(ctx, tx, customerPassUpdated(company.ID, customerPassMessage(*p, s.today(company))))
 	if err != nil {
 		return err
 	}

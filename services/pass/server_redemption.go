@@ -19,7 +19,8 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 	if err != nil {
 		return nil, err
 	}
-	kinds, when, err := eligibilityOf(req, company.today)
+	today := s.today(company)
+	kinds, when, err := eligibilityOf(req, today)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 	resp := &passv1.ListEligiblePassesResponse{}
 	for i := range passes {
 		if passes[i].refuses(kinds, req.GetCredits(), when) == nil {
-			resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(passes[i].CustomerPass, company.today))
+			resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(passes[i].CustomerPass, today))
 		}
 	}
 	return resp, nil
@@ -83,7 +84,7 @@ func (s *Server) redeemOnce(ctx context.Context, tx *pg.Tx, company tenant, r *r
 
 // redeem takes the credits of a redemption that was claimed.
 func (s *Server) redeem(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) (storedRedemption, error) {
-	when := r.period(company.today)
+	when := r.period(s.today(company))
 	passes, err := s.store.lockCandidates(ctx, tx, company.ID, r, when)
 	if err != nil {
 		return storedRedemption{}, err
@@ -120,7 +121,7 @@ func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company tenant, r *rede
 			return fault.Refuse(ReasonPassNotApplicable, "the pass is another customer's")
 		}
 	}
-	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(company.today))
+	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(s.today(company)))
 	if refusal == nil {
 		// Credits were given back since the passes were read.
 		refusal = fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")
