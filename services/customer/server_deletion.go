@@ -41,8 +41,11 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 		}
 		return s.delete(ctx, tx, company, customer, req.ExpectedVersion)
 	})
-	if err != nil || answered {
-		return resp, err
+	if err != nil {
+		return nil, err
+	}
+	if answered {
+		return resp, nil
 	}
 	if err := s.confirm(ctx, customer); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/services/webhook/message"
@@ -44,9 +45,9 @@ func NewServer(engine *Engine) *Server {
 
 // Policy is the scope that each RPC needs.
 func Policy() rpc.Policy {
-	const read, write = "webhooks:read", "webhooks:write"
+	const read, write = scopes.WebhooksRead, scopes.WebhooksWrite
 	return rpc.Policy{
-		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: "privacy:read",
+		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: scopes.PrivacyRead,
 
 		webhookv1.WebhookService_CreateEndpoint_FullMethodName:   write,
 		webhookv1.WebhookService_GetEndpoint_FullMethodName:      read,
@@ -130,7 +131,10 @@ func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpoi
 		resp.Secret = secret.Text()
 		return resp, nil
 	}
-	return resp, s.addStoredSecret(ctx, company, resp)
+	if err := s.addStoredSecret(ctx, company, resp); err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // addStoredSecret completes the answer to a repeated request.
@@ -242,8 +246,10 @@ func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRe
 	if err != nil {
 		return nil, err
 	}
-	resp.Secrets, err = s.validSecrets(ctx, company, endpoint)
-	return resp, err
+	if resp.Secrets, err = s.validSecrets(ctx, company, endpoint); err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // validSecrets returns the secrets of an endpoint that are valid now, newest first.

@@ -64,9 +64,11 @@ func (s *Server) ReplayFailed(ctx context.Context, req *webhookv1.ReplayFailedRe
 		return nil, err
 	}
 	if resp.GetReplayed() == 0 {
-		resp.Tests, err = s.store.countFailedTests(ctx, company, endpoint.ID, since, maxReplayed)
+		if resp.Tests, err = s.store.countFailedTests(ctx, company, endpoint.ID, since, maxReplayed); err != nil {
+			return nil, err
+		}
 	}
-	return resp, err
+	return resp, nil
 }
 
 // failedSince reads since when deliveries have failed that are replayed.
@@ -115,9 +117,11 @@ func (s *Server) CountDeliveries(ctx context.Context, req *webhookv1.CountDelive
 	}
 	resp := &webhookv1.CountDeliveriesResponse{Count: min(n, maxReplayed), More: n > maxReplayed, AsOf: timestamppb.New(now)}
 	if n == 0 {
-		resp.Tests, err = s.store.countTests(ctx, company, filter, now, maxReplayed)
+		if resp.Tests, err = s.store.countTests(ctx, company, filter, now, maxReplayed); err != nil {
+			return nil, err
+		}
 	}
-	return resp, err
+	return resp, nil
 }
 
 // ReplayDeliveries implements WebhookService.
@@ -159,18 +163,13 @@ func countedAt(req *webhookv1.ReplayDeliveriesRequest, now time.Time) (time.Time
 // replayListed replays the deliveries that a request lists, in one commit.
 func (s *Server) replayListed(ctx context.Context, company id.Company, req *webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {
 	ids := deliveryIDs(req.GetIds())
-	var owners []id.WebhookEndpoint
 	resp := &webhookv1.ReplayDeliveriesResponse{}
-	resp, err := idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) (err error) {
-		owners, err = s.store.replayListed(ctx, tx, company, ids, pg.Instant(s.now()))
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		owners, err := s.store.replayListed(ctx, tx, company, ids, pg.Instant(s.now()))
 		resp.Replayed, resp.Skipped = int64(len(owners)), int64(len(req.GetIds())-len(owners))
+		tx.AfterCommit(func() { s.wake(company, owners) })
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.wake(company, owners)
-	return resp, nil
 }
 
 // filteredReplay is a replay of the deliveries that a filter held at an instant.
@@ -192,8 +191,11 @@ func (s *Server) replayFiltered(
 		answered, err = idem.Seen(ctx, tx, req, resp)
 		return err
 	})
-	if err != nil || answered {
-		return resp, err
+	if err != nil {
+		return nil, err
+	}
+	if answered {
+		return resp, nil
 	}
 	n, err := s.store.countReplays(ctx, company, r.filter, r.asOf, maxReplayed+1)
 	if err != nil {
