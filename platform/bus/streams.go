@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"reservation.dev/platform/subjects"
 )
 
 const (
@@ -18,12 +20,6 @@ const (
 	// dedupeWindow is how long a stream remembers message ids. A relay that died
 	// between publishing and deleting is made up for well within it.
 	dedupeWindow = 10 * time.Minute
-)
-
-// The subjects of which the last word per key is kept for ever.
-const (
-	credentialRevoked  = "auth.v1.credential_revoked."
-	signingKeysChanged = "auth.v1.signing_keys_changed."
 )
 
 var (
@@ -85,7 +81,7 @@ func (b *Bus) streams() map[string]func(*jetstream.StreamConfig) {
 		},
 		b.identityStream(): func(c *jetstream.StreamConfig) {
 			c.Description = "the last word per credential and the signing keys, kept for ever"
-			c.Subjects = []string{b.full(credentialRevoked + "*"), b.full(signingKeysChanged + "*")}
+			c.Subjects = []string{b.full(subjects.CredentialRevoked + "*"), b.full(subjects.SigningKeysChanged + "*")}
 			c.MaxMsgsPerSubject = 1
 			c.Duplicates = dedupeWindow
 			c.Replicas = b.cfg.Replicas

@@ -15,13 +15,10 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/subjects"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
-
-// SubjectErased is what the customer service publishes when a customer is to be
-// forgotten.
-const SubjectErased = "customer.v1.customer_erased"
 
 // Erasure is a customer to be forgotten.
 type Erasure struct {
@@ -59,7 +56,7 @@ const erasureBatch = 10
 // Run erases customers until ctx ends. Any number of processes may run it.
 func (p *Participant) Run(ctx context.Context, b *bus.Bus) error {
 	return b.Consume(ctx, bus.Consumer{
-		Name: p.Service + "-erasure", Subjects: []string{SubjectErased}, Batch: erasureBatch, Handle: p.handle,
+		Name: p.Service + "-erasure", Subjects: []string{subjects.CustomerErased}, Batch: erasureBatch, Handle: p.handle,
 	})
 }
 

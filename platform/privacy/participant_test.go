@@ -17,6 +17,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
+	"reservation.dev/platform/subjects"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -100,7 +101,7 @@ func (s *shop) announce(round int32) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	m := bus.Message{ID: id.NewUUID(), Company: s.company, Subject: privacy.SubjectErased, Payload: body, OccurredAt: time.Now()}
+	m := bus.Message{ID: id.NewUUID(), Company: s.company, Subject: subjects.CustomerErased, Payload: body, OccurredAt: time.Now()}
 	if _, err := s.bus.Publish(s.t.Context(), []bus.Message{m}); err != nil {
 		s.t.Fatal(err)
 	}

@@ -11,20 +11,15 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/inbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/subjects"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
-)
-
-// The subjects of the events that the copy follows.
-const (
-	SubjectCompanyCreated = "auth.v1.company_created"
-	SubjectCompanyUpdated = "auth.v1.company_updated"
 )
 
 // Follow keeps the copy up to date with auth's events until ctx ends. consumer is the
 // name of a durable consumer, one for each service.
 func (c *Companies) Follow(ctx context.Context, b *bus.Bus, consumer string) error {
 	return b.Consume(ctx, bus.Consumer{
-		Name: consumer, Subjects: []string{SubjectCompanyCreated, SubjectCompanyUpdated},
+		Name: consumer, Subjects: []string{subjects.CompanyCreated, subjects.CompanyUpdated},
 		Handle: func(ctx context.Context, msgs []bus.Message) error { return c.handle(ctx, consumer, msgs) },
 	})
 }
@@ -54,9 +49,9 @@ func FromEvent(m bus.Message) (Company, error) {
 		GetCompany() *authv1.CompanySnapshot
 	}
 	switch m.Subject {
-	case SubjectCompanyCreated:
+	case subjects.CompanyCreated:
 		event = &authv1.CompanyCreated{}
-	case SubjectCompanyUpdated:
+	case subjects.CompanyUpdated:
 		event = &authv1.CompanyUpdated{}
 	default:
 		return Company{}, errors.New("not an event about a company")

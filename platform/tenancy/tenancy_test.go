@@ -17,6 +17,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -182,7 +183,7 @@ func TestFollow(t *testing.T) {
 	event := func(t *testing.T, w *world, subject, zone string, version int64) bus.Message {
 		snapshot := &authv1.CompanySnapshot{Id: w.company.String(), Timezone: zone, Currency: "EUR", UniqueCustomerEmails: true, Version: version}
 		var e proto.Message = &authv1.CompanyUpdated{Company: snapshot}
-		if subject == tenancy.SubjectCompanyCreated {
+		if subject == subjects.CompanyCreated {
 			e = &authv1.CompanyCreated{Company: snapshot}
 		}
 		payload, err := proto.Marshal(e)
@@ -197,8 +198,8 @@ func TestFollow(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- w.Follow(ctx, b, "sample-copies") }()
-		created := event(t, w, tenancy.SubjectCompanyCreated, "Europe/London", 1)
-		updated := event(t, w, tenancy.SubjectCompanyUpdated, "Asia/Tokyo", 2)
+		created := event(t, w, subjects.CompanyCreated, "Europe/London", 1)
+		updated := event(t, w, subjects.CompanyUpdated, "Asia/Tokyo", 2)
 		if _, err := b.Publish(t.Context(), []bus.Message{updated, created}); err != nil {
 			t.Fatal(err)
 		}
@@ -215,10 +216,10 @@ func TestFollow(t *testing.T) {
 	})
 	t.Run("an event that cannot be read is an error", func(t *testing.T) {
 		w := newWorld(t)
-		unreadable := event(t, w, tenancy.SubjectCompanyUpdated, "UTC", 1)
+		unreadable := event(t, w, subjects.CompanyUpdated, "UTC", 1)
 		unreadable.Payload = []byte{0xff}
 		other := event(t, w, "auth.v1.company_closed", "UTC", 1)
-		nobody := event(t, &world{}, tenancy.SubjectCompanyCreated, "UTC", 1)
+		nobody := event(t, &world{}, subjects.CompanyCreated, "UTC", 1)
 		for _, m := range []bus.Message{unreadable, other, nobody} {
 			if c, err := tenancy.FromEvent(m); err == nil {
 				t.Errorf("%s became %+v", m.Subject, c)

@@ -11,12 +11,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 
 	"reservation.dev/platform/bus"
-)
-
-// The subjects that a verifier learns from; the auth service publishes them.
-const (
-	keysSubject    = "auth.v1.signing_keys_changed."
-	revokedSubject = "auth.v1.credential_revoked."
+	"reservation.dev/platform/subjects"
 )
 
 // Follower delivers the last message of each subject, reports that it has, and
@@ -27,7 +22,7 @@ type Follower interface {
 
 // Run keeps the keys and revocations up to date until ctx ends.
 func (v *Verifier) Run(ctx context.Context, b Follower) error {
-	return b.Follow(ctx, []string{keysSubject + "*", revokedSubject + "*"}, v.learn, v.caughtUp)
+	return b.Follow(ctx, []string{subjects.SigningKeysChanged + "*", subjects.CredentialRevoked + "*"}, v.learn, v.caughtUp)
 }
 
 // learn takes one event. One that cannot be read is reported and passed over:
@@ -35,9 +30,9 @@ func (v *Verifier) Run(ctx context.Context, b Follower) error {
 func (v *Verifier) learn(m bus.Message) {
 	var err error
 	switch {
-	case strings.HasPrefix(m.Subject, keysSubject):
+	case strings.HasPrefix(m.Subject, subjects.SigningKeysChanged):
 		err = v.learnKeys(m.Payload)
-	case strings.HasPrefix(m.Subject, revokedSubject):
+	case strings.HasPrefix(m.Subject, subjects.CredentialRevoked):
 		err = v.learnRevocation(m.Payload)
 	}
 	if err != nil {

@@ -9,19 +9,20 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // What the auth service publishes. It consumes nothing but its own keys and erasures.
 const (
-	subjectCompanyCreated = "auth.v1.company_created"
-	subjectCompanyUpdated = "auth.v1.company_updated"
-	subjectRevoked        = "auth.v1.credential_revoked." // and the credential's identifier
-	subjectKeysChanged    = "auth.v1.signing_keys_changed.all"
+	subjectCompanyCreated = subjects.CompanyCreated
+	subjectCompanyUpdated = subjects.CompanyUpdated
+	subjectRevoked        = subjects.CredentialRevoked // and the credential's identifier
+	subjectKeysChanged    = subjects.SigningKeysChanged + "all"
 	subjectDataErased     = "auth.v1.customer_data_erased"
 
-	keysSubjects = "auth.v1.signing_keys_changed.*"
+	keysSubjects = subjects.SigningKeysChanged + "*"
 )
 
 func companyCreated(c Company) outbox.Event {

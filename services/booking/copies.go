@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/inbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/booking/convert"
@@ -37,7 +38,7 @@ func NewCopies(db *pg.DB, companies *tenancy.Companies) *Copies {
 func (c *Copies) Run(ctx context.Context, b *bus.Bus) error {
 	return b.Consume(ctx, bus.Consumer{
 		Name: consumer, Batch: copyBatch, Handle: c.handle,
-		Subjects: []string{"customer.v1.*", tenancy.SubjectCompanyCreated, tenancy.SubjectCompanyUpdated},
+		Subjects: []string{subjects.AllOfCustomers, subjects.CompanyCreated, subjects.CompanyUpdated},
 	})
 }
 
@@ -51,7 +52,7 @@ func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
 		var customers []model.CustomerRecord
 		var companies []tenancy.Company
 		for _, m := range unseen {
-			if m.Subject == tenancy.SubjectCompanyCreated || m.Subject == tenancy.SubjectCompanyUpdated {
+			if m.Subject == subjects.CompanyCreated || m.Subject == subjects.CompanyUpdated {
 				company, err := tenancy.FromEvent(m)
 				if err != nil {
 					return fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
@@ -92,11 +93,11 @@ func customerFromEvent(m bus.Message) (customer model.CustomerRecord, ok bool, e
 		GetCustomer() *customerv1.CustomerSnapshot
 	}
 	switch m.Subject {
-	case "customer.v1.customer_created":
+	case subjects.CustomerCreated:
 		event = &customerv1.CustomerCreated{}
-	case "customer.v1.customer_updated":
+	case subjects.CustomerUpdated:
 		event = &customerv1.CustomerUpdated{}
-	case "customer.v1.customer_deleted":
+	case subjects.CustomerDeleted:
 		event = &customerv1.CustomerDeleted{}
 	default:
 		return model.CustomerRecord{}, false, nil

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/subjects"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
@@ -22,7 +23,7 @@ const (
 	subjectDateUpdated        = "booking.v1.event_date_updated"
 	subjectDateCancelled      = "booking.v1.event_date_cancelled"
 	subjectAttendance         = "booking.v1.attendance_recorded"
-	subjectBookingConfirmed   = "booking.v1.booking_confirmed"
+	subjectBookingConfirmed   = subjects.BookingConfirmed
 	subjectBookingCancelled   = "booking.v1.booking_cancelled"
 	subjectBookingRefunded    = "booking.v1.booking_refunded"
 	subjectWaitlistJoined     = "booking.v1.waitlist_joined"

@@ -16,6 +16,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -363,7 +364,7 @@ func TestCompanies(t *testing.T) { // invariant 9
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := bus.Message{ID: id.NewUUID(), Company: w.company, Subject: tenancy.SubjectCompanyCreated, Payload: created, OccurredAt: time.Now()}
+		m := bus.Message{ID: id.NewUUID(), Company: w.company, Subject: subjects.CompanyCreated, Payload: created, OccurredAt: time.Now()}
 		if _, err := b.Publish(t.Context(), []bus.Message{m}); err != nil {
 			t.Fatal(err)
 		}

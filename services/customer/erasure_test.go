@@ -17,7 +17,6 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
@@ -261,11 +260,5 @@ func TestImportAfterErasure(t *testing.T) { // invariant 12
 	}
 	if n := e.total(); n != 1 {
 		t.Errorf("the total is %d", n)
-	}
-}
-
-func TestSubjects(t *testing.T) {
-	if subjectErased != privacy.SubjectErased {
-		t.Errorf("consumers listen to %s", privacy.SubjectErased)
 	}
 }

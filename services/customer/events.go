@@ -8,16 +8,17 @@ import (
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/subjects"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // What the customer service publishes.
 const (
-	subjectCreated = "customer.v1.customer_created"
-	subjectUpdated = "customer.v1.customer_updated"
-	subjectDeleted = "customer.v1.customer_deleted"
-	subjectErased  = "customer.v1.customer_erased"
+	subjectCreated = subjects.CustomerCreated
+	subjectUpdated = subjects.CustomerUpdated
+	subjectDeleted = subjects.CustomerDeleted
+	subjectErased  = subjects.CustomerErased
 )
 
 func created(company id.Company, c Customer) outbox.Event {

@@ -20,7 +20,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
-	"reservation.dev/platform/tenancy"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -59,7 +59,7 @@ func TestRun(t *testing.T) {
 		publish("auth.v1.signing_keys_changed.all", &authv1.SigningKeysChanged{Version: 1, Keys: []*authv1.JsonWebKeySnapshot{{
 			Kid: "k1", Kty: "OKP", Crv: "Ed25519", X: base64.RawURLEncoding.EncodeToString(public), Alg: "EdDSA", Use: "sig",
 		}}})
-		publish(tenancy.SubjectCompanyCreated, &authv1.CompanyCreated{Company: &authv1.CompanySnapshot{Id: company.String(), Version: 1, UniqueCustomerEmails: true}})
+		publish(subjects.CompanyCreated, &authv1.CompanyCreated{Company: &authv1.CompanySnapshot{Id: company.String(), Version: 1, UniqueCustomerEmails: true}})
 
 		_, appURL := testkit.DBURLs(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()})
 		addr, health := freeAddr(t), service.NewHealth()

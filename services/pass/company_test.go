@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -32,7 +33,7 @@ func TestCopyOfCompanies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event := bus.Message{ID: id.NewUUID(), Company: w.company, Subject: tenancy.SubjectCompanyCreated, Payload: payload, OccurredAt: time.Now()}
+	event := bus.Message{ID: id.NewUUID(), Company: w.company, Subject: subjects.CompanyCreated, Payload: payload, OccurredAt: time.Now()}
 	if _, err := b.Publish(t.Context(), []bus.Message{event}); err != nil {
 		t.Fatal(err)
 	}

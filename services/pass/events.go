@@ -5,6 +5,7 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/subjects"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
@@ -12,7 +13,7 @@ import (
 const (
 	subjectPassTypeCreated      = "pass.v1.pass_type_created"
 	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"
-	subjectCustomerPassAssigned = "pass.v1.customer_pass_assigned"
+	subjectCustomerPassAssigned = subjects.CustomerPassAssigned
 	subjectCustomerPassUpdated  = "pass.v1.customer_pass_updated"
 	subjectDataErased           = "pass.v1.customer_data_erased"
 )

@@ -17,20 +17,19 @@ func TestEvents(t *testing.T) {
 		name, _, _ := strings.Cut(quoted(row[0])[0], "<")
 		inPage[name] = true
 	}
+	shared := map[string]string{}
+	for _, file := range sources(t, "platform/subjects") {
+		eachValue(file, func(name string, value ast.Expr) { shared[name], _ = text(value) })
+	}
 	inCode := map[string]bool{}
 	for path, file := range sources(t, "services") {
 		if filepath.Base(path) != "events.go" {
 			continue
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok || !strings.HasPrefix(spec.Names[0].Name, "subject") || len(spec.Values) == 0 {
-				return true
-			}
-			if s, ok := text(spec.Values[0]); ok {
+		eachValue(file, func(name string, value ast.Expr) {
+			if s := subjectOf(value, shared); strings.HasPrefix(name, "subject") && s != "" {
 				inCode[s] = true
 			}
-			return true
 		})
 	}
 	t.Run("every subject that a service publishes is in the catalogue, and no other", func(t *testing.T) {
@@ -62,6 +61,29 @@ func TestEvents(t *testing.T) {
 			}
 		}
 	})
+}
+
+// eachValue calls visit with the constants and variables of a file that have a value.
+func eachValue(file *ast.File, visit func(name string, value ast.Expr)) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) > 0 {
+			visit(spec.Names[0].Name, spec.Values[0])
+		}
+		return true
+	})
+}
+
+// subjectOf returns the text of an expression, of which parts may stand in
+// platform/subjects.
+func subjectOf(e ast.Expr, shared map[string]string) string {
+	switch e := e.(type) {
+	case *ast.SelectorExpr:
+		return shared[e.Sel.Name]
+	case *ast.BinaryExpr:
+		return subjectOf(e.X, shared) + subjectOf(e.Y, shared)
+	}
+	s, _ := text(e)
+	return s
 }
 
 func TestLinks(t *testing.T) {

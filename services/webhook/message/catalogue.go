@@ -8,6 +8,7 @@ import (
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -17,8 +18,8 @@ import (
 // identifier of the domain event, so their order must not change.
 func NewCatalogue() Catalogue {
 	return Catalogue{
-		newSource("booking.v1.booking_confirmed", registrationCreated(), eventPurchased()),
-		newSource("pass.v1.customer_pass_assigned", passPurchased()),
+		newSource(subjects.BookingConfirmed, registrationCreated(), eventPurchased()),
+		newSource(subjects.CustomerPassAssigned, passPurchased()),
 	}
 }
 
