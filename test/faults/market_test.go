@@ -99,7 +99,7 @@ func (m *market) testKills(t *testing.T, s *seller) {
 				if o == nil {
 					return
 				}
-				if err := m.seller(t, s, o, clients); err != nil {
+				if err := m.buyFrom(t, s, o, clients); err != nil {
 					t.Error(err)
 					return
 				}
@@ -154,8 +154,8 @@ func (m *market) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
 	}
 }
 
-// seller places an order, and may cancel or refund it.
-func (m *market) seller(t *testing.T, s *seller, o *order, clients []*harness.B) error {
+// buyFrom places an order, and may cancel or refund it.
+func (m *market) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B) error {
 	ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 	defer cancel()
 	if err := s.place(ctx, o, clients); err != nil {
