@@ -29,6 +29,7 @@ func (w *world) cancelDate(ctx context.Context, date string) (*bookingv1.CancelE
 }
 
 func TestCancelEventDate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	t.Run("a date is cancelled with all its bookings, one event each, and no other date (invariants 1, 4, 13)", func(t *testing.T) {
@@ -114,6 +115,7 @@ func TestCancelEventDate(t *testing.T) {
 }
 
 func TestFinishClosings(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	t.Run("what a crash leaves is finished, by several at once too (invariant 13)", func(t *testing.T) {
@@ -162,6 +164,7 @@ func TestFinishClosings(t *testing.T) {
 }
 
 func TestDatesWithoutBookingsAreNotEmptied(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{
 		newDate(time.Hour, nil), newDate(2*time.Hour, nil), newDate(3*time.Hour, nil),

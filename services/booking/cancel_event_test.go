@@ -41,6 +41,7 @@ func (w *world) deleteEvent(e *bookingv1.Event) error {
 }
 
 func TestCancelEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	t.Run("an event is cancelled with its dates to come and their bookings, and what took place stays (invariant 13)", func(t *testing.T) {
@@ -101,6 +102,7 @@ func TestCancelEvent(t *testing.T) {
 }
 
 func TestDeleteEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	t.Run("an event with bookings is not deleted until it is cancelled, and then it is gone for every reader", func(t *testing.T) {

@@ -40,6 +40,7 @@ func (w *world) updateMessage(t *testing.T, customer id.Customer, name string, v
 }
 
 func TestCopies(t *testing.T) {
+	t.Parallel()
 	t.Run("the customer service's events keep the copy", func(t *testing.T) {
 		w := newWorld(t)
 		copies := NewCopies(w.db, w.server.companies)
@@ -112,6 +113,7 @@ func TestCopies(t *testing.T) {
 }
 
 func TestOrderOfCopies(t *testing.T) {
+	t.Parallel()
 	t.Run("an older version changes nothing, in one batch or in several (invariant 8)", func(t *testing.T) {
 		w := newWorld(t)
 		copies := NewCopies(w.db, w.server.companies)

@@ -87,6 +87,7 @@ func amount(code string, minor int64, events ...string) *bookingv1.CreateDiscoun
 }
 
 func TestDiscounts(t *testing.T) { // invariant 17
+	t.Parallel()
 	w := newDiscountWorld(t)
 	for _, tt := range []struct{ behaviour, code, want string }{
 		{"a percentage is taken off each line, rounded half up", "HALF", "333-167=166 net 138 HALF, 1000-500=500 net 417 HALF"},
@@ -111,6 +112,7 @@ func TestDiscounts(t *testing.T) { // invariant 17
 }
 
 func TestDiscountRefusals(t *testing.T) { // invariant 17
+	t.Parallel()
 	w := newDiscountWorld(t)
 	past, future := timestamppb.New(time.Now().Add(-time.Hour)), timestamppb.New(time.Now().Add(time.Hour))
 	windowed := func(code string, from, until *timestamppb.Timestamp) {
@@ -149,6 +151,7 @@ func TestDiscountRefusals(t *testing.T) { // invariant 17
 }
 
 func TestUsesOfADiscountCode(t *testing.T) { // invariant 17
+	t.Parallel()
 	w := newDiscountWorld(t)
 	t.Run("a code is never used more often than it may, and a hold that ends gives its use back", func(t *testing.T) {
 		req := percent("TEN", 1000)
@@ -180,6 +183,7 @@ func TestUsesOfADiscountCode(t *testing.T) { // invariant 17
 }
 
 func TestListDiscountCodes(t *testing.T) { // invariant 17
+	t.Parallel()
 	w := newDiscountWorld(t) // makes seven codes
 	for n := range 5 {
 		w.code(percent(fmt.Sprint("MORE", n), 1000))
@@ -206,6 +210,7 @@ func TestListDiscountCodes(t *testing.T) { // invariant 17
 }
 
 func TestDiscountWithAPass(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 5)
@@ -240,6 +245,7 @@ func TestDiscountWithAPass(t *testing.T) {
 }
 
 func TestEventsOfADiscountCode(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	own, deleted := w.event(w.ctx, nil).GetId(), w.event(w.ctx, nil).GetId()
 	theirs := w.event(w.as(id.New[id.Company]()), nil).GetId()

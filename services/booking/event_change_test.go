@@ -46,6 +46,7 @@ func starts(dates []*bookingv1.EventDate) []string {
 }
 
 func TestCreateEventInWallTime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("dates are named in the zone of the event, and a start that is skipped moves on", func(t *testing.T) {
 		made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Timezone: "America/New_York", Dates: []*bookingv1.NewEventDate{
@@ -144,6 +145,7 @@ func (w *world) eventOfTwoDates() *bookingv1.Event {
 }
 
 func TestUpdateEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("what is not named stays, and what is named changes, in one commit and one version (invariant 4)", func(t *testing.T) {
 		e := w.eventOfTwoDates()
@@ -239,6 +241,7 @@ func TestUpdateEvent(t *testing.T) {
 }
 
 func TestUpdateEventStatus(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("a draft cannot be booked until it is published, nor become one again when it is", func(t *testing.T) {
 		ann := w.customer(w.company, "ann")
@@ -262,6 +265,7 @@ func TestUpdateEventStatus(t *testing.T) {
 }
 
 func TestUpdateEventVersion(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("a stale version changes nothing", func(t *testing.T) {
 		e := w.eventOfTwoDates()
@@ -286,6 +290,7 @@ func TestUpdateEventVersion(t *testing.T) {
 }
 
 func TestUpdateEventRefusals(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
@@ -391,6 +396,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 }
 
 func TestUpdateEventDate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	update := func(ctx context.Context, d *bookingv1.EventDateChange) (*bookingv1.EventDate, error) {
 		resp, err := w.events.UpdateEventDate(ctx, &bookingv1.UpdateEventDateRequest{Date: d})

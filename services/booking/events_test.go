@@ -26,6 +26,7 @@ import (
 var update = flag.Bool("update", false, "write the golden events")
 
 func TestGoldenEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	serial := byte(0)
@@ -101,6 +102,7 @@ func TestGoldenEvents(t *testing.T) {
 }
 
 func TestGoldenWaitlistEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	serial := byte(0)

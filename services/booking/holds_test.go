@@ -25,6 +25,7 @@ func (w *world) hold(purchaser id.Customer, e *bookingv1.Event, spaces int32, co
 }
 
 func TestHolds(t *testing.T) { // invariant 16
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 10)

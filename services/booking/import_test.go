@@ -79,6 +79,7 @@ func studioOf(w *world) (ann, ben id.Customer) {
 }
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	t.Run("a purchase is stored as it was, with event, date and option", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := studioOf(w)
@@ -169,6 +170,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestRepeatedImport(t *testing.T) {
+	t.Parallel()
 	t.Run("a repeated import changes nothing and finds what it made (invariant 9)", func(t *testing.T) {
 		w := newWorld(t)
 		studioOf(w)
@@ -270,6 +272,7 @@ func TestRepeatedImport(t *testing.T) {
 }
 
 func TestImportRefusals(t *testing.T) {
+	t.Parallel()
 	t.Run("lines are judged one by one, and the good ones are stored (invariant 9)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, _ := studioOf(w)

@@ -38,6 +38,7 @@ func (w *world) backdate(transaction string, to time.Time) {
 }
 
 func TestListTransactions(t *testing.T) {
+	t.Parallel()
 	t.Run("purchases come newest first, by purchase and then by id", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
@@ -108,6 +109,7 @@ func TestListTransactions(t *testing.T) {
 }
 
 func TestListTransactionsOfAPeriod(t *testing.T) {
+	t.Parallel()
 	t.Run("without a start only three months are listed, with future_only too", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
@@ -193,6 +195,7 @@ func TestListTransactionsOfAPeriod(t *testing.T) {
 }
 
 func TestTransactionsNotFound(t *testing.T) {
+	t.Parallel()
 	t.Run("a customer who does not exist is the greater fault", func(t *testing.T) {
 		w := newWorld(t)
 		for _, c := range []string{"cust_x", id.New[id.Customer]().String()} {

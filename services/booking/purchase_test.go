@@ -15,6 +15,7 @@ import (
 )
 
 func TestCreateTransaction(t *testing.T) {
+	t.Parallel()
 	t.Run("a purchase is answered as it is read, and publishes one event per booking (invariants 2, 4, 11)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
@@ -106,6 +107,7 @@ func TestCreateTransaction(t *testing.T) {
 }
 
 func TestCreateTransactionRefusals(t *testing.T) {
+	t.Parallel()
 	t.Run("customers who do not exist, were deleted, or are of another company are not found", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
@@ -181,6 +183,7 @@ func idOf[T any, P interface {
 }
 
 func TestCancellingABookingOfAnEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann, e := w.customer(w.company, "ann"), w.event(w.ctx, new(int32(5)))
 	booking := w.mustBook(w.ctx, ann, e, 1).GetBookings()[0].GetId()
@@ -208,6 +211,7 @@ func TestCancellingABookingOfAnEvent(t *testing.T) {
 }
 
 func TestCancelAndRefund(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, new(int32(3)))

@@ -88,6 +88,7 @@ func (w *registrationWorld) in(places ...int) (ids []string) {
 }
 
 func TestListRegistrations(t *testing.T) {
+	t.Parallel()
 	w := newRegistrationWorld(t)
 	for behaviour, tt := range map[string]struct {
 		req  *bookingv1.ListRegistrationsRequest
@@ -186,6 +187,7 @@ func TestListRegistrations(t *testing.T) {
 }
 
 func TestGetRegistration(t *testing.T) {
+	t.Parallel()
 	w := newRegistrationWorld(t)
 	t.Run("a registration shows its booking, its purchase and when it was made", func(t *testing.T) {
 		resp, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: w.all[1]})
@@ -223,6 +225,7 @@ func TestGetRegistration(t *testing.T) {
 }
 
 func TestCancelBookingVersion(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	t.Run("a cancellation of another version is refused", func(t *testing.T) {
@@ -247,6 +250,7 @@ func (w *world) attend(booking string, a bookingv1.Attendance) bool {
 }
 
 func TestAttendance(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, nil)

@@ -106,6 +106,7 @@ func (w *world) reconcile() {
 }
 
 func TestPurchaseByPass(t *testing.T) { // invariant 15
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 5)
@@ -192,6 +193,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 }
 
 func TestCancellationPolicy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 100)
@@ -305,6 +307,7 @@ func TestCancellationPolicy(t *testing.T) {
 }
 
 func TestIdentifiersThatAreAllZeros(t *testing.T) {
+	t.Parallel()
 	const zeros = "00000000000000000000000000"
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
@@ -334,6 +337,7 @@ func TestIdentifiersThatAreAllZeros(t *testing.T) {
 }
 
 func TestLinesByEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	one, other := w.event(w.ctx, nil), w.event(w.ctx, nil)

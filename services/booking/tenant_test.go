@@ -187,6 +187,7 @@ func (w *twoCompanies) eventCalls() map[string]func() error {
 }
 
 func TestIdentifiersOfAnotherCompany(t *testing.T) {
+	t.Parallel()
 	w := newTwoCompanies(t)
 	for _, calls := range []map[string]func() error{w.waitlistCalls(), w.bookingCalls(), w.eventCalls()} {
 		for name, call := range calls {
@@ -237,6 +238,7 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 }
 
 func TestRowsOfAnotherCompany(t *testing.T) {
+	t.Parallel()
 	w := newTwoCompanies(t)
 	t.Run("every table with a company is under its policy (invariant 5)", func(t *testing.T) {
 		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings"} {
@@ -251,6 +253,7 @@ func TestRowsOfAnotherCompany(t *testing.T) {
 }
 
 func TestPlatformCredential(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("a platform credential speaks for the company that it names", func(t *testing.T) {
 		w.companies.add(tenancy.Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 1})
@@ -272,6 +275,7 @@ func TestPlatformCredential(t *testing.T) {
 }
 
 func TestCompanyMoves(t *testing.T) { // invariant 11
+	t.Parallel()
 	w := newWorld(t)
 	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
 	w.passes.give(ann, 10)
@@ -360,6 +364,7 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	descs := []*grpc.ServiceDesc{&bookingv1.BookingService_ServiceDesc, &bookingv1.EventService_ServiceDesc}
 	t.Run("every method has a scope", func(t *testing.T) {
 		if err := Policy().Check(descs...); err != nil {

@@ -79,6 +79,7 @@ func durations(e *bookingv1.Event) (all []int32) {
 }
 
 func TestUpdateAsRead(t *testing.T) {
+	t.Parallel()
 	w := newDatesWorld(t)
 	t.Run("what was read changes nothing", func(t *testing.T) {
 		for name, e := range map[string]*bookingv1.Event{
@@ -172,6 +173,7 @@ func TestUpdateAsRead(t *testing.T) {
 }
 
 func TestUpdateAllDates(t *testing.T) {
+	t.Parallel()
 	w := newDatesWorld(t)
 	t.Run("a capacity changes every date to come", func(t *testing.T) {
 		got, err := w.updateAll(w.course(), &bookingv1.EventDateChange{Capacity: new(int32(9))})
@@ -241,6 +243,7 @@ func TestUpdateAllDates(t *testing.T) {
 }
 
 func TestUpdateAllDatesRefusals(t *testing.T) {
+	t.Parallel()
 	w := newDatesWorld(t)
 	t.Run("a capacity below what is booked is refused", func(t *testing.T) {
 		e := w.course()
@@ -281,6 +284,7 @@ func TestUpdateAllDatesRefusals(t *testing.T) {
 }
 
 func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
+	t.Parallel()
 	w := newWorld(t)
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: []*bookingv1.NewEventDate{{LocalStart: "2099-01-01T09:00:00", DurationMinutes: 60}}})
 	w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
@@ -310,6 +314,7 @@ func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
 }
 
 func TestAddedDatesAreLikeTheLastOne(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	later := newDate(48*time.Hour, new(int32(7)))
 	later.DurationMinutes = 45

@@ -17,6 +17,7 @@ func (w *world) payerByPass(credits int32) (id.Customer, *bookingv1.JoinWaitlist
 }
 
 func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("by card are confirmed at once", func(t *testing.T) {
 		e, bought := w.fullEvent(3)
@@ -73,6 +74,7 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 }
 
 func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("that are refused leave their places, with those beside them, to who did not fit", func(t *testing.T) {
 		e, bought := w.fullEvent(1)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("go in the order of joining, in the commit that frees a place", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
@@ -118,6 +119,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 }
 
 func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 19
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("that are too many for a commit are gone on with", func(t *testing.T) {
 		e, _ := w.fullEvent(1)

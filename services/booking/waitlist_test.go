@@ -94,7 +94,7 @@ func (w *world) later(by time.Duration) {
 // eventually waits for what happens after a commit.
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
-	for range 200 {
+	for range 1000 {
 		if ok() {
 			return
 		}
@@ -104,6 +104,7 @@ func (w *world) eventually(what string, ok func() bool) {
 }
 
 func TestJoiningAWaitlist(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	full, _ := w.fullEvent(1)
 	mia := w.customer(w.company, "Mia")
@@ -197,6 +198,7 @@ func TestJoiningAWaitlist(t *testing.T) {
 }
 
 func TestListWaitlist(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	e, _ := w.fullEvent(2)
 	var all []string
