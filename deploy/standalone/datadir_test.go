@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"reservation.dev/services/credentials"
+	"reservation.dev/devkit/credentials"
 )
 
 func TestDataDirectories(t *testing.T) {

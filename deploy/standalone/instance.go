@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reservation.dev/devkit/credentials"
 	"reservation.dev/devkit/localca"
 	"reservation.dev/devkit/pgserver"
 	gatewaya "reservation.dev/gateway-a"
@@ -24,7 +25,6 @@ import (
 	"reservation.dev/services/admin"
 	"reservation.dev/services/auth"
 	"reservation.dev/services/booking"
-	"reservation.dev/services/credentials"
 	"reservation.dev/services/customer"
 	"reservation.dev/services/pass"
 	"reservation.dev/services/webhook"

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"reservation.dev/devkit/credentials"
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/telemetry"
-	"reservation.dev/services/credentials"
 )
 
 const help = `standalone runs the whole reservation platform in one process.

@@ -8,12 +8,12 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/devkit/credentials"
+	"reservation.dev/devkit/demonstration"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
-	"reservation.dev/services/credentials"
-	"reservation.dev/services/demonstration"
 )
 
 // operatorClient calls the services as the platform's operator.

@@ -11,9 +11,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"reservation.dev/devkit/credentials"
+	"reservation.dev/devkit/demonstration"
 	"reservation.dev/platform/id"
-	"reservation.dev/services/credentials"
-	"reservation.dev/services/demonstration"
 )
 
 // state is what the instance remembers of itself, in DATA_DIR/state.json. It

@@ -47,8 +47,8 @@ type Sizes struct{ Default, Max int }
 type Order struct {
 	// Code names the order in tokens. A service uses each code for one order.
 	Code byte
-	// Column is the column before the identifier, a timestamptz or a bigint; "" for
-	// lists that are sorted by identifier alone.
+	// Column is the timestamptz column before the identifier; "" for lists that are
+	// sorted by identifier alone.
 	Column string
 	// ID is the column of the identifier; "" is "id".
 	ID   string
@@ -69,7 +69,7 @@ type Page struct {
 // Cursor is the place of a row in an order. It stays valid when the row goes.
 type Cursor struct {
 	Code   byte
-	Key    int64 // what Column holds; of a timestamp, microseconds since 1970
+	Key    int64 // the time in Column, in microseconds since 1970
 	ID     id.UUID
 	Within id.UUID
 }

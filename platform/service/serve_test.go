@@ -27,7 +27,7 @@ func TestReadinessFollowsWhatThePartNeeds(t *testing.T) {
 	r.start(newSample().part())
 	health := func() grpc_health_v1.HealthCheckResponse_ServingStatus {
 		t.Helper()
-		got, err := grpc_health_v1.NewHealthClient(r.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+		got, err := grpc_health_v1.NewHealthClient(r.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(true))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,23 +14,24 @@ import (
 // Column is a fact of a company that a service keeps, in a column of its table
 // companies.
 type Column struct {
-	name  string
-	field func(*Company) any
+	name    string
+	field   func(*Company) any
+	isClaim bool // tokens have it
 }
 
 // Timezone is the column timezone.
 func Timezone() Column {
-	return Column{"timezone", func(c *Company) any { return &c.Timezone }}
+	return Column{"timezone", func(c *Company) any { return &c.Timezone }, true}
 }
 
 // Currency is the column currency.
 func Currency() Column {
-	return Column{"currency", func(c *Company) any { return &c.Currency }}
+	return Column{"currency", func(c *Company) any { return &c.Currency }, true}
 }
 
 // UniqueEmails is the column unique_emails.
 func UniqueEmails() Column {
-	return Column{"unique_emails", func(c *Company) any { return &c.UniqueEmails }}
+	return Column{"unique_emails", func(c *Company) any { return &c.UniqueEmails }, false}
 }
 
 // statements are the SQL statements of a copy.
@@ -41,8 +42,8 @@ type statements struct {
 
 func statementsOf(columns []Column) statements {
 	s := statements{columns: append([]Column{
-		{"company_id", func(c *Company) any { return &c.ID }},
-		{"version", func(c *Company) any { return &c.Version }},
+		{"company_id", func(c *Company) any { return &c.ID }, true},
+		{"version", func(c *Company) any { return &c.Version }, true},
 	}, columns...)}
 	names, values, changes := make([]string, len(s.columns)), make([]string, len(s.columns)), make([]string, len(s.columns))
 	for i, column := range s.columns {
@@ -55,6 +56,11 @@ func statementsOf(columns []Column) statements {
 	s.keep = "insert into companies as c (" + list + ") values (" + strings.Join(values, ", ") + ")" +
 		" on conflict (company_id) do update set " + strings.Join(changes[1:], ", ") + " where c.version < excluded.version"
 	return s
+}
+
+// areClaims reports whether tokens have the facts of all columns.
+func areClaims(columns []Column) bool {
+	return !slices.ContainsFunc(columns, func(c Column) bool { return !c.isClaim })
 }
 
 // fields returns pointers to the fields of a company, in the order of the columns.

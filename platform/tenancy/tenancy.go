@@ -21,6 +21,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
 	"reservation.dev/platform/zone"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -60,6 +61,8 @@ type Companies struct {
 	db   *pg.DB
 	auth Auth
 	sql  statements
+	// claimable reports that tokens have the facts of all columns.
+	claimable bool
 	// reads combines reads of one company's row, which many requests need at once.
 	reads *combine.Reads[id.Company, Company]
 }
@@ -67,13 +70,13 @@ type Companies struct {
 // New returns the copy in db, whose table companies has company_id, version and those
 // columns.
 func New(db *pg.DB, auth Auth, columns ...Column) *Companies {
-	c := &Companies{db: db, auth: auth, sql: statementsOf(columns)}
+	c := &Companies{db: db, auth: auth, sql: statementsOf(columns), claimable: areClaims(columns)}
 	c.reads = combine.New(c.read)
 	return c
 }
 
-// Of returns the company that the request of ctx is for as it is now: the newer one of
-// the copy and the caller's token.
+// Of returns the company that the request of ctx is for as it is now: the copy, with the
+// facts of the caller's token if that is newer.
 func (c *Companies) Of(ctx context.Context) (Company, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
@@ -83,36 +86,36 @@ func (c *Companies) Of(ctx context.Context) (Company, error) {
 	if err != nil {
 		return Company{}, pg.Fault(err, nil)
 	}
-	if claimed, ok := claimed(ctx, company); ok {
-		return claimed.Newest(kept), nil
+	claims := rpc.CompanyClaims(ctx)
+	switch {
+	case !found && (claims == nil || !c.claimable):
+		return c.Fetch(ctx, company)
+	case claims != nil && (!found || kept.Version < claims.CompanyVersion):
+		return kept.updated(company, claims), nil
 	}
-	if found {
-		return kept, nil
-	}
-	return c.Fetch(ctx, company)
+	return kept, nil
 }
 
 // Claimed returns the company that the request of ctx is for as the caller's token
-// describes it, without a round trip. Only a token that does not describe it, as that
-// of a platform credential, needs the copy.
+// describes it, without a round trip. A token that does not describe it, such as a
+// platform credential's, needs the copy, and so does a service with columns that tokens
+// do not have.
 func (c *Companies) Claimed(ctx context.Context) (Company, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return Company{}, err
 	}
-	if claimed, ok := claimed(ctx, company); ok {
-		return claimed, nil
+	if claims := rpc.CompanyClaims(ctx); claims != nil && c.claimable {
+		return Company{}.updated(company, claims), nil
 	}
 	return c.Of(ctx)
 }
 
-// claimed returns the company as the caller's token describes it; false if it does not.
-func claimed(ctx context.Context, company id.Company) (Company, bool) {
-	claims := rpc.CompanyClaims(ctx)
-	if claims == nil {
-		return Company{}, false
-	}
-	return Company{ID: company, Timezone: claims.Zone, Currency: claims.Currency, Version: claims.CompanyVersion}, true
+// updated returns the company with the facts of a token. Those that a token does not
+// have stay as they are.
+func (c Company) updated(company id.Company, claims *token.Claims) Company {
+	c.ID, c.Timezone, c.Currency, c.Version = company, claims.Zone, claims.Currency, claims.CompanyVersion
+	return c
 }
 
 // Fetch fetches a company from auth and keeps it.

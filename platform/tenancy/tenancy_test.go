@@ -49,9 +49,10 @@ func (a *fakeAuth) Company(context.Context, id.Company) (tenancy.Company, error)
 
 type world struct {
 	*tenancy.Companies
-	db      *pg.DB
-	auth    *fakeAuth
-	company id.Company
+	claimable *tenancy.Companies // of columns that tokens have
+	db        *pg.DB
+	auth      *fakeAuth
+	company   id.Company
 }
 
 func newWorld(t *testing.T) *world {
@@ -59,6 +60,7 @@ func newWorld(t *testing.T) *world {
 	t.Parallel()
 	w := &world{db: testkit.DB(t, schema), auth: &fakeAuth{}, company: id.New[id.Company]()}
 	w.Companies = tenancy.New(w.db, w.auth, tenancy.Timezone(), tenancy.UniqueEmails())
+	w.claimable = tenancy.New(w.db, w.auth, tenancy.Timezone())
 	return w
 }
 
@@ -111,24 +113,37 @@ func TestKeep(t *testing.T) {
 }
 
 func TestOf(t *testing.T) {
-	t.Run("the newer one of the copy and the token counts", func(t *testing.T) {
+	t.Run("a newer token replaces the facts of the copy that it has, and no other", func(t *testing.T) {
 		w := newWorld(t)
 		w.keep(t, w.at("Asia/Tokyo", 3))
 		for version, zone := range map[int64]string{2: "Asia/Tokyo", 3: "Asia/Tokyo", 4: "UTC"} {
-			if got, err := w.Of(w.signed(t, "UTC", version)); err != nil || got.Timezone != zone {
-				t.Errorf("with a token of version %d: %+v, %v", version, got, err)
-			}
-			if got, err := w.Claimed(w.signed(t, "UTC", version)); err != nil || got.Timezone != "UTC" {
-				t.Errorf("claimed by a token of version %d: %+v, %v", version, got, err)
+			for name, read := range map[string]func(context.Context) (tenancy.Company, error){"Of": w.Of, "Claimed": w.Claimed} {
+				if got, err := read(w.signed(t, "UTC", version)); err != nil || got.Timezone != zone || !got.UniqueEmails {
+					t.Errorf("%s with a token of version %d: %+v, %v", name, version, got, err)
+				}
 			}
 		}
 		if w.auth.calls > 0 {
 			t.Error("auth was called")
 		}
 	})
-	t.Run("a token serves where there is no copy", func(t *testing.T) {
+	t.Run("a token that has every fact serves without a copy", func(t *testing.T) {
 		w := newWorld(t)
-		if got, err := w.Of(w.signed(t, "UTC", 1)); err != nil || got.ID != w.company || got.Timezone != "UTC" || got.Currency != "GBP" {
+		want := tenancy.Company{ID: w.company, Timezone: "UTC", Currency: "GBP", Version: 1}
+		if got, err := w.claimable.Of(w.signed(t, "UTC", 1)); err != nil || got != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err := w.claimable.Claimed(w.signed(t, "UTC", 1)); err != nil || got != want {
+			t.Errorf("claimed: %+v, %v", got, err)
+		}
+		if w.auth.calls > 0 {
+			t.Error("auth was called")
+		}
+	})
+	t.Run("a fact that tokens do not have is fetched if there is no copy", func(t *testing.T) {
+		w := newWorld(t)
+		w.auth.company = w.at("UTC", 1)
+		if got, err := w.Claimed(w.signed(t, "UTC", 1)); err != nil || got != w.auth.company {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 
@@ -21,30 +22,22 @@ const given = ""
 // own audit entries.
 func byAuth() audited { return audited{} }
 
-// actionName returns the action for a path whose {action} has a value. The log calls
-// two of them by other names than the paths.
-func (a audited) actionName(value string) string {
-	switch value {
-	case "waive":
-		value = "cancel"
-	case "rotate":
-		value = "rotate_secret"
-	}
-	return strings.ReplaceAll(a.action, "{action}", value)
-}
-
 // change is what a request has changed in another service. It is recorded in the
 // audit log before the answer begins.
 type change struct {
 	made    bool
+	action  string // "" is the one that the route declares
 	target  string
 	details []*authv1.AuditDetail
 }
 
 // changed notes that a service has made the change of this request.
 func (r *request) changed() {
-	r.change = change{made: true, target: r.path(r.audited.target)}
+	r.change.made, r.change.target = true, r.path(r.audited.target)
 }
+
+// action names the change where the log has another name than the path.
+func (r *request) action(name string) { r.change.action = name }
 
 // unchanged says that nothing was left to change: nothing is recorded.
 func (r *request) unchanged() { r.change.made = false }
@@ -75,7 +68,7 @@ func (r *request) record() {
 	if !c.made || r.audited.action == "" {
 		return
 	}
-	action := r.audited.actionName(r.path("action"))
+	action := cmp.Or(c.action, strings.ReplaceAll(r.audited.action, "{action}", r.path("action")))
 	part := "audit:" + action + ":" + c.target
 	for _, d := range c.details {
 		part += "\x00" + d.GetAfter()

@@ -254,6 +254,7 @@ func (r *request) confirmBooking() error {
 func (r *request) changeBooking() error {
 	switch action := r.path("action"); action {
 	case "cancel", "waive":
+		r.action("booking.cancel")
 		return r.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive"})
 	case "refund":
 		return r.refundBooking(r.path("id"))

@@ -270,6 +270,7 @@ func (r *request) changeEndpoint() error {
 	var err error
 	switch r.path("action") {
 	case "rotate":
+		r.action("webhook_endpoint.rotate_secret")
 		if _, err = perform(r, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
 			return r.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
 		}

@@ -40,6 +40,7 @@ func (w *world) compare(repair bool) (found map[string]string, checked int64) {
 
 // The customer service was restored to another moment than the copy.
 func TestCompareCustomers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	same, behind, ahead, deleted, gone := w.customer(w.company, "Ada"), w.customer(w.company, "Bea"), w.customer(w.company, "Cleo"), w.customer(w.company, "Dora"), w.customer(w.company, "Eve")
 	w.companies.add(tenancy.Company{ID: w.company, Timezone: "Europe/London", Currency: "GBP", Version: 1})

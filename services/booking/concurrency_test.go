@@ -98,6 +98,9 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 		}
 		w.inStep()
 	})
+}
+
+func TestPurchasesUnderConcurrency(t *testing.T) {
 	t.Run("purchases over several dates in any order, cancellations and imports do not block each other", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")

@@ -42,6 +42,7 @@ func (w *world) forget(customer id.Customer) {
 }
 
 func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("stores the deletion of a customer the copy has, and of one it has not", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
@@ -88,6 +89,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 
 // TestDeletedCustomersAreRefused goes every way in which a booking comes about.
 func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
+	t.Parallel()
 	w := newWorld(t)
 	payer := w.customer(w.company, "Payer")
 	lines := func(e *bookingv1.Event, forWhom id.Customer) []*bookingv1.TransactionLine {

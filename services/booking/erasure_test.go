@@ -13,6 +13,7 @@ import (
 )
 
 func TestErasure(t *testing.T) { // invariant 21
+	t.Parallel()
 	w := newWorld(t)
 	event := w.event(w.ctx, nil)
 	gone, stays := w.customer(w.company, "Ann"), w.customer(w.company, "Bea")

@@ -46,6 +46,7 @@ func starts(dates []*bookingv1.EventDate) []string {
 }
 
 func TestCreateEventInWallTime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	t.Run("dates are named in the zone of the event, and a start that is skipped moves on", func(t *testing.T) {
 		made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Timezone: "America/New_York", Dates: []*bookingv1.NewEventDate{
@@ -131,19 +132,23 @@ func wantField(t testing.TB, err error, field, rule string) {
 	}
 }
 
+// eventOfTwoDates makes an event with two dates and two pricing options.
+func (w *world) eventOfTwoDates() *bookingv1.Event {
+	w.t.Helper()
+	return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+		Title: "Yoga", Description: "Mats", Location: "Hall", FreeCancellationMinutes: new(int32(60)), Timezone: "Europe/London",
+		Dates: []*bookingv1.NewEventDate{{LocalStart: "2027-01-04T09:00:00", DurationMinutes: 60, Capacity: new(int32(3))}, {LocalStart: "2027-01-05T09:00:00", DurationMinutes: 60}},
+		PricingOptions: []*bookingv1.NewPricingOption{
+			{Name: "Adult", Price: 1200, Credits: new(int32(2))}, {Name: "Child", Price: 600},
+		},
+	})
+}
+
 func TestUpdateEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	two := func() *bookingv1.Event {
-		return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
-			Title: "Yoga", Description: "Mats", Location: "Hall", FreeCancellationMinutes: new(int32(60)), Timezone: "Europe/London",
-			Dates: []*bookingv1.NewEventDate{{LocalStart: "2027-01-04T09:00:00", DurationMinutes: 60, Capacity: new(int32(3))}, {LocalStart: "2027-01-05T09:00:00", DurationMinutes: 60}},
-			PricingOptions: []*bookingv1.NewPricingOption{
-				{Name: "Adult", Price: 1200, Credits: new(int32(2))}, {Name: "Child", Price: 600},
-			},
-		})
-	}
 	t.Run("what is not named stays, and what is named changes, in one commit and one version (invariant 4)", func(t *testing.T) {
-		e := two()
+		e := w.eventOfTwoDates()
 		before := w.published(subjectEventUpdated)
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id: e.GetId(), Title: new(" Pilates "), Type: bookingv1.EventType_EVENT_TYPE_COURSE, ExpectedVersion: new(int64(1)),
@@ -173,7 +178,7 @@ func TestUpdateEvent(t *testing.T) {
 		}
 	})
 	t.Run("what changes nothing raises no version and publishes nothing", func(t *testing.T) {
-		e := two()
+		e := w.eventOfTwoDates()
 		before := one[int64](w, `select count(*) from outbox`)
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id: e.GetId(), Title: new("Yoga"), Status: e.GetStatus(), Timezone: new("Europe/London"), FreeCancellationMinutes: new(int32(60)),
@@ -185,13 +190,13 @@ func TestUpdateEvent(t *testing.T) {
 		}
 	})
 	t.Run("texts can be emptied, and the policy taken away", func(t *testing.T) {
-		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: two().GetId(), Description: new(""), Location: new(""), FreeCancellationMinutes: new(int32(-1))})
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: w.eventOfTwoDates().GetId(), Description: new(""), Location: new(""), FreeCancellationMinutes: new(int32(-1))})
 		if got.GetDescription() != "" || got.GetLocation() != "" || got.FreeCancellationMinutes != nil || got.GetTitle() != "Yoga" {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("another zone shows the dates otherwise and leaves their instants", func(t *testing.T) {
-		e := two()
+		e := w.eventOfTwoDates()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Timezone: new("Asia/Tokyo"), Dates: []*bookingv1.EventDateChange{
 			{LocalStart: new("2027-02-01T09:00:00"), DurationMinutes: new(int32(10))},
 		}})
@@ -205,7 +210,7 @@ func TestUpdateEvent(t *testing.T) {
 		}
 	})
 	t.Run("two dates change places, and two options their names", func(t *testing.T) {
-		e := two()
+		e := w.eventOfTwoDates()
 		d, o := e.GetDates(), e.GetPricingOptions()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id:             e.GetId(),
@@ -223,6 +228,21 @@ func TestUpdateEvent(t *testing.T) {
 			t.Errorf("got %v", got.GetDates())
 		}
 	})
+	t.Run("bookings keep the price at which they were made (invariant 11)", func(t *testing.T) {
+		e := w.event(w.ctx, nil)
+		ann := w.customer(w.company, "ann")
+		made := w.mustBook(w.ctx, ann, e, 1)
+		w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Price: new(int64(9900))}}})
+		read, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
+		if err != nil || read.GetTransaction().GetBookings()[0].GetCard().GetGross() != 1200 {
+			t.Errorf("got %v, %v", read, err)
+		}
+	})
+}
+
+func TestUpdateEventStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
 	t.Run("a draft cannot be booked until it is published, nor become one again when it is", func(t *testing.T) {
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, new(int32(3)))
@@ -242,8 +262,13 @@ func TestUpdateEvent(t *testing.T) {
 		_, err := w.book(w.ctx, w.customer(w.company, "ann"), e, 1)
 		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
+}
+
+func TestUpdateEventVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
 	t.Run("a stale version changes nothing", func(t *testing.T) {
-		e := two()
+		e := w.eventOfTwoDates()
 		_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("x"), ExpectedVersion: new(int64(2))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
 		_, err = w.events.DeleteEvent(w.ctx, &bookingv1.DeleteEventRequest{Id: e.GetId(), ExpectedVersion: new(int64(2))})
@@ -252,18 +277,8 @@ func TestUpdateEvent(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("bookings keep the price at which they were made (invariant 11)", func(t *testing.T) {
-		e := w.event(w.ctx, nil)
-		ann := w.customer(w.company, "ann")
-		made := w.mustBook(w.ctx, ann, e, 1)
-		w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Price: new(int64(9900))}}})
-		read, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
-		if err != nil || read.GetTransaction().GetBookings()[0].GetCard().GetGross() != 1200 {
-			t.Errorf("got %v, %v", read, err)
-		}
-	})
 	t.Run("a change repeated under its key is made once", func(t *testing.T) {
-		e := two()
+		e := w.eventOfTwoDates()
 		ctx := withKey(w.ctx, "update-1")
 		req := &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{LocalStart: new("2027-03-01T09:00:00"), DurationMinutes: new(int32(10))}}}
 		for range 2 {
@@ -275,6 +290,7 @@ func TestUpdateEvent(t *testing.T) {
 }
 
 func TestUpdateEventRefusals(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
@@ -380,6 +396,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 }
 
 func TestUpdateEventDate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	update := func(ctx context.Context, d *bookingv1.EventDateChange) (*bookingv1.EventDate, error) {
 		resp, err := w.events.UpdateEventDate(ctx, &bookingv1.UpdateEventDateRequest{Date: d})

@@ -76,6 +76,9 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 			t.Errorf("version %d", v)
 		}
 	})
+}
+
+func TestEndOfSaleUnderConcurrency(t *testing.T) {
 	t.Run("a date that is cancelled while hundreds buy keeps no booking, and an event that is drafted, deleted or cancelled sells none after (invariants 1, 13)", func(t *testing.T) {
 		w := newWorld(t)
 		processes := []*world{w, w.process()}
@@ -131,6 +134,9 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 			t.Errorf("%d were ended, %d had bookings", ended.Load(), kept.Load())
 		}
 	})
+}
+
+func TestEventChangesUnderConcurrency(t *testing.T) {
 	t.Run("of many who add the same date one adds it", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)

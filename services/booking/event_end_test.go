@@ -10,6 +10,7 @@ import (
 )
 
 func TestEndOfADate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	create := func(timezone string, d *bookingv1.NewEventDate, r *bookingv1.Recurrence) (*bookingv1.Event, error) {
 		resp, err := w.events.CreateEvent(w.ctx, &bookingv1.CreateEventRequest{

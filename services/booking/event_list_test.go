@@ -35,6 +35,7 @@ func (w *world) walk(req *bookingv1.ListEventsRequest) (ids []string) {
 }
 
 func TestListEventsInOrder(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var made []*bookingv1.Event
 	for range 9 {
@@ -114,6 +115,7 @@ func TestListEventsInOrder(t *testing.T) {
 }
 
 func TestListEventsFiltered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	at := func(days int) time.Time { return time.Date(2027, 1, 1+days, 9, 0, 0, 0, time.UTC) }
 	var ids []string
@@ -180,6 +182,7 @@ func TestListEventsFiltered(t *testing.T) {
 }
 
 func TestListEventsWhileTheyChange(t *testing.T) {
+	t.Parallel()
 	t.Run("who follows a cursor meets no event twice and misses none, while others add and delete (invariant 14)", func(t *testing.T) {
 		w := newWorld(t)
 		var stay []string
@@ -233,6 +236,7 @@ func TestListEventsWhileTheyChange(t *testing.T) {
 
 // TestListEventsWithVeryManyDates reads pages of which no message has the room.
 func TestListEventsWithVeryManyDates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var want []id.Event
 	for _, n := range []int{3, 2, 0, 4, 1, 1, 1, 5} {

@@ -17,6 +17,7 @@ func optionNames(e *bookingv1.Event) (names []string) {
 }
 
 func TestEndingPricingOptions(t *testing.T) { // invariant 20
+	t.Parallel()
 	w := newWorld(t)
 	one32 := int32(1)
 	made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
@@ -95,6 +96,7 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 }
 
 func TestAddingDatesByARule(t *testing.T) { // invariant 12
+	t.Parallel()
 	w := newWorld(t)
 	eight := int32(8)
 	made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Timezone: "Europe/London", Dates: []*bookingv1.NewEventDate{

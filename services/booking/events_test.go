@@ -2,7 +2,6 @@ package booking
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,14 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"reservation.dev/devkit/testkit"
-	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/tenancy"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/booking/model"
 )
 
@@ -32,6 +26,7 @@ import (
 var update = flag.Bool("update", false, "write the golden events")
 
 func TestGoldenEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	serial := byte(0)
@@ -107,6 +102,7 @@ func TestGoldenEvents(t *testing.T) {
 }
 
 func TestGoldenWaitlistEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	serial := byte(0)
@@ -219,164 +215,4 @@ func payload(t *testing.T, m proto.Message) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// copyOf reads the copy of a customer: "first last <email> v1 [reference] [deleted]".
-func (w *world) copyOf(company id.Company, customer id.Customer) string {
-	w.t.Helper()
-	rows, err := pg.Rows[string](w.t.Context(), w.db, pg.For(company), `select concat_ws(' ', first_name, last_name, '<' || email || '>',
-		'v' || version, reference, case when deleted_at is not null then 'deleted' end) from customers where id = $1`, customer)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return strings.Join(rows, "; ")
-}
-
-func TestCopies(t *testing.T) {
-	company := id.New[id.Company]()
-	event := func(subject string, body []byte) bus.Message {
-		return bus.Message{ID: id.NewUUID(), Company: company, Subject: subject, Payload: body, OccurredAt: time.Now()}
-	}
-	update := func(customer id.Customer, name string, version int64) bus.Message {
-		return event("customer.v1.customer_updated", payload(t, &customerv1.CustomerUpdated{Customer: &customerv1.CustomerSnapshot{
-			Id: customer.String(), FirstName: name, Version: version,
-		}}))
-	}
-	t.Run("the customer service's events keep the copy", func(t *testing.T) {
-		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
-		var created customerv1.CustomerCreated
-		var updated customerv1.CustomerUpdated
-		var deleted customerv1.CustomerDeleted
-		for _, step := range []struct {
-			m    bus.Message
-			want func() string
-		}{
-			{event("customer.v1.customer_created", golden(t, "customer", "customer_created", &created)),
-				func() string { return described(created.GetCustomer()) }},
-			{event("customer.v1.customer_updated", golden(t, "customer", "customer_updated", &updated)),
-				func() string { return described(updated.GetCustomer()) }},
-			{event("customer.v1.customer_deleted", golden(t, "customer", "customer_deleted", &deleted)),
-				func() string { return described(deleted.GetCustomer()) + " deleted" }},
-		} {
-			if err := copies.handle(t.Context(), []bus.Message{step.m}); err != nil {
-				t.Fatal(err)
-			}
-			if got := w.copyOf(company, idOf[id.Customer](t, created.GetCustomer().GetId())); got != step.want() {
-				t.Errorf("after %s the copy is %q, want %q", step.m.Subject, got, step.want())
-			}
-		}
-	})
-	t.Run("an older version changes nothing, in one batch or in several (invariant 8)", func(t *testing.T) {
-		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
-		ann, ben := id.New[id.Customer](), id.New[id.Customer]()
-		for _, batch := range [][]bus.Message{
-			{update(ann, "third", 3), update(ben, "ben", 1), update(ann, "first", 1), update(ann, "second", 2)},
-			{update(ann, "second again", 2), update(ben, "benny", 2)},
-			{update(ann, "third again", 3)},
-		} {
-			if err := copies.handle(t.Context(), batch); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if a, b := w.copyOf(company, ann), w.copyOf(company, ben); a != "third  <> v3" || b != "benny  <> v2" {
-			t.Errorf("the copies are %q and %q", a, b)
-		}
-	})
-	t.Run("a repeated delivery changes nothing (invariant 8)", func(t *testing.T) {
-		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
-		ann := id.New[id.Customer]()
-		m := update(ann, "ann", 1)
-		for range 3 {
-			if err := copies.handle(t.Context(), []bus.Message{m, m}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := w.copyOf(company, ann); got != "ann  <> v1" {
-			t.Errorf("the copy is %q", got)
-		}
-	})
-	t.Run("companies do not mix, and a stranger's event is no obstacle", func(t *testing.T) {
-		w := newWorld(t)
-		ann := id.New[id.Customer]()
-		theirs := update(ann, "theirs", 9)
-		theirs.Company = id.New[id.Company]()
-		batch := []bus.Message{update(ann, "ours", 1), theirs, event("customer.v1.customer_merged", []byte("whatever"))}
-		if err := NewCopies(w.db, w.server.companies).handle(t.Context(), batch); err != nil {
-			t.Fatal(err)
-		}
-		if a, b := w.copyOf(company, ann), w.copyOf(theirs.Company, ann); a != "ours  <> v1" || b != "theirs  <> v9" {
-			t.Errorf("the copies are %q and %q", a, b)
-		}
-	})
-	t.Run("what cannot be read is not taken for read", func(t *testing.T) {
-		w := newWorld(t)
-		ann := id.New[id.Customer]()
-		good, bad := update(ann, "ann", 1), event("customer.v1.customer_updated", []byte{0xff})
-		copies := NewCopies(w.db, w.server.companies)
-		if err := copies.handle(t.Context(), []bus.Message{good, bad}); err == nil {
-			t.Fatal("no error")
-		}
-		if err := copies.handle(t.Context(), []bus.Message{good}); err != nil {
-			t.Fatal(err)
-		}
-		if got := w.copyOf(company, ann); got != "ann  <> v1" {
-			t.Errorf("the copy is %q", got)
-		}
-	})
-	t.Run("a company's events keep its copy", func(t *testing.T) {
-		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
-		snapshot := func(zone string, version int64) *authv1.CompanySnapshot {
-			return &authv1.CompanySnapshot{Id: company.String(), Timezone: zone, Currency: "EUR", Version: version}
-		}
-		for _, m := range []bus.Message{
-			event("auth.v1.company_updated", payload(t, &authv1.CompanyUpdated{Company: snapshot("Europe/Berlin", 2)})),
-			event("auth.v1.company_created", payload(t, &authv1.CompanyCreated{Company: snapshot("Europe/London", 1)})),
-		} {
-			if err := copies.handle(t.Context(), []bus.Message{m}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var got tenancy.Company
-		err := w.db.Read(t.Context(), pg.For(company), w.server.companies.Query(company, &got))
-		if err != nil || got.Timezone != "Europe/Berlin" || got.Currency != "EUR" {
-			t.Errorf("the copy is %v, %v", got, err)
-		}
-	})
-	t.Run("events reach the copy over the bus, in batches", func(t *testing.T) {
-		w := newWorld(t)
-		b := testkit.Bus(t)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- NewCopies(w.db, w.server.companies).Run(ctx, b) }()
-		var all []bus.Message
-		for n := range 2000 {
-			all = append(all, update(id.New[id.Customer](), fmt.Sprint(n), 1))
-		}
-		if _, err := b.Publish(t.Context(), all); err != nil {
-			t.Fatal(err)
-		}
-		testkit.Eventually(t, 20*time.Second, func() error {
-			if n := one[int64](w, `select count(*) from customers`); n != 2000 {
-				return fmt.Errorf("%d customers", n)
-			}
-			return nil
-		})
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// described is what copyOf returns for a customer who is not deleted.
-func described(c *customerv1.CustomerSnapshot) string {
-	s := fmt.Sprintf("%s %s <%s> v%d", c.GetFirstName(), c.GetLastName(), c.GetEmail(), c.GetVersion())
-	if c.GetReference() != "" {
-		s += " " + c.GetReference()
-	}
-	return s
 }

@@ -79,6 +79,7 @@ func studioOf(w *world) (ann, ben id.Customer) {
 }
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	t.Run("a purchase is stored as it was, with event, date and option", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := studioOf(w)
@@ -119,68 +120,6 @@ func TestImport(t *testing.T) {
 		}
 		w.inStep()
 	})
-	t.Run("a repeated import changes nothing and finds what it made (invariant 9)", func(t *testing.T) {
-		w := newWorld(t)
-		studioOf(w)
-		lines := []*bookingv1.ImportedTransaction{past("p1", "ann", "yoga", 1), past("p2", "ben", "yoga", 1), past("p3", "ann", "run", 1)}
-		first := w.mustSend(lines...)
-		lines[0].PurchasedAt = timestamppb.Now()
-		again := w.mustSend(append(lines, past("p4", "ann", "yoga", 3))...)
-		if outcomes(first) != "ccc" || outcomes(again) != "eeec" {
-			t.Fatalf("got %s, then %s", outcomes(first), outcomes(again))
-		}
-		for i := range first {
-			if first[i].GetId() != again[i].GetId() {
-				t.Errorf("%d was %s, is %s", i, first[i].GetId(), again[i].GetId())
-			}
-		}
-		if n := one[int64](w, `select count(*) from events`); n != 2 {
-			t.Errorf("%d events", n)
-		}
-		if n := one[int64](w, `select events from event_totals`); n != 2 {
-			t.Errorf("the total is %d events", n)
-		}
-		if n := one[int64](w, `select count(*) from pricing_options`); n != 2 {
-			t.Errorf("%d options", n)
-		}
-		w.inStep()
-	})
-	t.Run("lines are judged one by one, and the good ones are stored (invariant 9)", func(t *testing.T) {
-		w := newWorld(t)
-		ann, _ := studioOf(w)
-		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now(), Reference: "gone"})
-		unknownDate := past("p7", "ann", "yoga", 1)
-		unknownDate.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: id.New[id.EventDate]().String()}
-		results := w.mustSend(
-			past("p1", ann.String(), "yoga", 4),
-			past("", "ann", "yoga", 1),
-			past("p2", "nobody", "yoga", 1),
-			past("p3", gone.String(), "yoga", 1),
-			past("p4", "gone", "yoga", 1),
-			past("p5", "ann", "yoga", 2), // one space is left
-			past("p6", "ann", "yoga", 1),
-			unknownDate,
-			past("p6", "ann", "yoga", 1),
-		)
-		if got := outcomes(results); got != "crrrrrcre" {
-			t.Fatalf("got %s: %v", got, results)
-		}
-		for i, want := range map[int][2]string{
-			1: {"reference", "required"}, 2: {"customer", "exists"}, 3: {"customer", "exists"}, 4: {"customer", "exists"},
-			5: {"bookings[0].spaces", model.ReasonEventFull}, 7: {"bookings[0].event_date_id", "exists"},
-		} {
-			if r := results[i]; r.GetField() != want[0] || r.GetRule() != want[1] || r.GetMessage() == "" || r.GetId() != "" {
-				t.Errorf("%d: got %v", i, r)
-			}
-		}
-		if results[8].GetId() != results[6].GetId() {
-			t.Error("a duplicate within the batch is another transaction")
-		}
-		if n := one[int64](w, `select count(*) from bookings`); n != 2 {
-			t.Errorf("%d bookings", n)
-		}
-		w.inStep()
-	})
 	t.Run("history publishes nothing (invariant 10)", func(t *testing.T) {
 		w := newWorld(t)
 		studioOf(w)
@@ -205,6 +144,57 @@ func TestImport(t *testing.T) {
 		}
 		_, err := w.book(w.ctx, ann, e, 1)
 		wantFault(t, err, fault.Refused, model.ReasonEventFull)
+		w.inStep()
+	})
+	t.Run("many customers at once are fetched in one request", func(t *testing.T) {
+		w := newWorld(t)
+		var lines []*bookingv1.ImportedTransaction
+		for i := range 300 {
+			name := fmt.Sprintf("c%d", i)
+			c := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer](), FirstName: name}, Reference: name, Version: 1})
+			if i%2 == 0 {
+				name = c.String()
+			}
+			lines = append(lines, past(name, name, "yoga", 1))
+			lines[i].Bookings[0].GetImportedDate().Capacity = nil
+		}
+		for _, r := range w.mustSend(lines...) {
+			if r.GetOutcome() != created {
+				t.Fatal(r)
+			}
+		}
+		if n := w.customers.lookups(); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+func TestRepeatedImport(t *testing.T) {
+	t.Parallel()
+	t.Run("a repeated import changes nothing and finds what it made (invariant 9)", func(t *testing.T) {
+		w := newWorld(t)
+		studioOf(w)
+		lines := []*bookingv1.ImportedTransaction{past("p1", "ann", "yoga", 1), past("p2", "ben", "yoga", 1), past("p3", "ann", "run", 1)}
+		first := w.mustSend(lines...)
+		lines[0].PurchasedAt = timestamppb.Now()
+		again := w.mustSend(append(lines, past("p4", "ann", "yoga", 3))...)
+		if outcomes(first) != "ccc" || outcomes(again) != "eeec" {
+			t.Fatalf("got %s, then %s", outcomes(first), outcomes(again))
+		}
+		for i := range first {
+			if first[i].GetId() != again[i].GetId() {
+				t.Errorf("%d was %s, is %s", i, first[i].GetId(), again[i].GetId())
+			}
+		}
+		if n := one[int64](w, `select count(*) from events`); n != 2 {
+			t.Errorf("%d events", n)
+		}
+		if n := one[int64](w, `select events from event_totals`); n != 2 {
+			t.Errorf("the total is %d events", n)
+		}
+		if n := one[int64](w, `select count(*) from pricing_options`); n != 2 {
+			t.Errorf("%d options", n)
+		}
 		w.inStep()
 	})
 	t.Run("a stream that breaks can be begun again (invariant 9)", func(t *testing.T) {
@@ -279,33 +269,52 @@ func TestImport(t *testing.T) {
 		}
 		w.inStep()
 	})
+}
+
+func TestImportRefusals(t *testing.T) {
+	t.Parallel()
+	t.Run("lines are judged one by one, and the good ones are stored (invariant 9)", func(t *testing.T) {
+		w := newWorld(t)
+		ann, _ := studioOf(w)
+		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now(), Reference: "gone"})
+		unknownDate := past("p7", "ann", "yoga", 1)
+		unknownDate.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: id.New[id.EventDate]().String()}
+		results := w.mustSend(
+			past("p1", ann.String(), "yoga", 4),
+			past("", "ann", "yoga", 1),
+			past("p2", "nobody", "yoga", 1),
+			past("p3", gone.String(), "yoga", 1),
+			past("p4", "gone", "yoga", 1),
+			past("p5", "ann", "yoga", 2), // one space is left
+			past("p6", "ann", "yoga", 1),
+			unknownDate,
+			past("p6", "ann", "yoga", 1),
+		)
+		if got := outcomes(results); got != "crrrrrcre" {
+			t.Fatalf("got %s: %v", got, results)
+		}
+		for i, want := range map[int][2]string{
+			1: {"reference", "required"}, 2: {"customer", "exists"}, 3: {"customer", "exists"}, 4: {"customer", "exists"},
+			5: {"bookings[0].spaces", model.ReasonEventFull}, 7: {"bookings[0].event_date_id", "exists"},
+		} {
+			if r := results[i]; r.GetField() != want[0] || r.GetRule() != want[1] || r.GetMessage() == "" || r.GetId() != "" {
+				t.Errorf("%d: got %v", i, r)
+			}
+		}
+		if results[8].GetId() != results[6].GetId() {
+			t.Error("a duplicate within the batch is another transaction")
+		}
+		if n := one[int64](w, `select count(*) from bookings`); n != 2 {
+			t.Errorf("%d bookings", n)
+		}
+		w.inStep()
+	})
 	t.Run("a batch without lines or with too many ends the stream", func(t *testing.T) {
 		w := newWorld(t)
 		_, err := w.send(w.ctx)
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)
 		_, err = w.send(w.ctx, make([]*bookingv1.ImportedTransaction, maxImportBatch+1)...)
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)
-	})
-	t.Run("many customers at once are fetched in one request", func(t *testing.T) {
-		w := newWorld(t)
-		var lines []*bookingv1.ImportedTransaction
-		for i := range 300 {
-			name := fmt.Sprintf("c%d", i)
-			c := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer](), FirstName: name}, Reference: name, Version: 1})
-			if i%2 == 0 {
-				name = c.String()
-			}
-			lines = append(lines, past(name, name, "yoga", 1))
-			lines[i].Bookings[0].GetImportedDate().Capacity = nil
-		}
-		for _, r := range w.mustSend(lines...) {
-			if r.GetOutcome() != created {
-				t.Fatal(r)
-			}
-		}
-		if n := w.customers.lookups(); n != 1 {
-			t.Errorf("%d requests", n)
-		}
 	})
 	t.Run("an empty stream ends well", func(t *testing.T) {
 		w := newWorld(t)

@@ -26,7 +26,11 @@ type purchase struct {
 func (s *Server) purchaseByCard(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
 	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Confirmed}, company: company}
-	return resp, s.settleOnce(ctx, req, resp, p, func() { resp.Transaction = convert.Transaction(p.Bought) })
+	err := s.settleOnce(ctx, req, resp, p, func() { resp.Transaction = convert.Transaction(p.Bought) })
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // settleOnce settles a purchase once per idempotency key. answer fills resp from the

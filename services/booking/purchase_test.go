@@ -15,6 +15,7 @@ import (
 )
 
 func TestCreateTransaction(t *testing.T) {
+	t.Parallel()
 	t.Run("a purchase is answered as it is read, and publishes one event per booking (invariants 2, 4, 11)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
@@ -82,6 +83,31 @@ func TestCreateTransaction(t *testing.T) {
 			t.Errorf("the customer service was asked %d times", n)
 		}
 	})
+	t.Run("a purchase repeated under its key is answered as the first time and made once", func(t *testing.T) {
+		w := newWorld(t)
+		ann := w.customer(w.company, "ann")
+		e := w.event(w.ctx, new(int32(1)))
+		ctx := withKey(w.ctx, "k1")
+		first := w.mustBook(ctx, ann, e, 1)
+		again := w.mustBook(ctx, ann, e, 1)
+		if !proto.Equal(first, again) {
+			t.Errorf("got %v\nwant %v", again, first)
+		}
+		_, err := w.book(ctx, ann, e, 2)
+		wantFault(t, err, fault.Conflict, fault.ReasonIdempotencyKeyReused)
+		w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: ann}, Version: 9, DeletedAt: time.Now()})
+		if again := w.mustBook(ctx, ann, e, 1); again.GetId() != first.GetId() {
+			t.Errorf("got %v", again)
+		}
+		if n := w.published(subjectBookingConfirmed); n != 1 {
+			t.Errorf("%d events", n)
+		}
+		w.inStep()
+	})
+}
+
+func TestCreateTransactionRefusals(t *testing.T) {
+	t.Parallel()
 	t.Run("customers who do not exist, were deleted, or are of another company are not found", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
@@ -122,27 +148,6 @@ func TestCreateTransaction(t *testing.T) {
 		_, err = w.book(w.ctx, ann, e, 1)
 		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
-	t.Run("a purchase repeated under its key is answered as the first time and made once", func(t *testing.T) {
-		w := newWorld(t)
-		ann := w.customer(w.company, "ann")
-		e := w.event(w.ctx, new(int32(1)))
-		ctx := withKey(w.ctx, "k1")
-		first := w.mustBook(ctx, ann, e, 1)
-		again := w.mustBook(ctx, ann, e, 1)
-		if !proto.Equal(first, again) {
-			t.Errorf("got %v\nwant %v", again, first)
-		}
-		_, err := w.book(ctx, ann, e, 2)
-		wantFault(t, err, fault.Conflict, fault.ReasonIdempotencyKeyReused)
-		w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: ann}, Version: 9, DeletedAt: time.Now()})
-		if again := w.mustBook(ctx, ann, e, 1); again.GetId() != first.GetId() {
-			t.Errorf("got %v", again)
-		}
-		if n := w.published(subjectBookingConfirmed); n != 1 {
-			t.Errorf("%d events", n)
-		}
-		w.inStep()
-	})
 	t.Run("a malformed identifier is not found, and what is wrong in itself is said", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
@@ -178,6 +183,7 @@ func idOf[T any, P interface {
 }
 
 func TestCancellingABookingOfAnEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann, e := w.customer(w.company, "ann"), w.event(w.ctx, new(int32(5)))
 	booking := w.mustBook(w.ctx, ann, e, 1).GetBookings()[0].GetId()
@@ -205,6 +211,7 @@ func TestCancellingABookingOfAnEvent(t *testing.T) {
 }
 
 func TestCancelAndRefund(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, new(int32(3)))

@@ -18,6 +18,7 @@ import (
 // TestTwoPayersOfOnePurchase lets a repetition pay while the first attempt is
 // refused: whatever order their steps come in, credits and places reconcile.
 func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 0)
@@ -88,6 +89,7 @@ func (w *world) settleDown() {
 }
 
 func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 1)
@@ -160,6 +162,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 
 // TestPayingForACancelledDate cancels a date while somebody is paying for it.
 func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
+	t.Parallel()
 	cancel := func(w *world, e *bookingv1.Event) {
 		if _, err := w.events.CancelEventDate(w.ctx, &bookingv1.CancelEventDateRequest{Id: e.GetDates()[0].GetId()}); err != nil {
 			w.t.Error(err)
@@ -204,6 +207,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 }
 
 func TestAKeyIsForgotten(t *testing.T) {
+	t.Parallel()
 	t.Run("a purchase by pass under a key that has expired is a new one", func(t *testing.T) {
 		w := newWorld(t)
 		mia := w.customer(w.company, "Mia")
@@ -221,6 +225,7 @@ func TestAKeyIsForgotten(t *testing.T) {
 
 // TestASilentPassService holds up nothing but payments by pass.
 func TestASilentPassService(t *testing.T) { // invariant 16
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	w.passes.give(mia, 3)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestListEventDates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	yoga := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Location: "Hall", Dates: []*bookingv1.NewEventDate{
 		newDate(time.Hour, new(int32(1))), newDate(25*time.Hour, nil), newDate(49*time.Hour, nil),

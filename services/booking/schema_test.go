@@ -16,6 +16,7 @@ import (
 
 // TestConstraints shows that the database itself refuses what the rules never do.
 func TestConstraints(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
 	e := w.event(w.ctx, new(int32(2)))
@@ -87,6 +88,7 @@ func TestConstraints(t *testing.T) {
 }
 
 func TestCommitIsWhole(t *testing.T) {
+	t.Parallel()
 	t.Run("when the event cannot be stored nothing is (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -21,21 +22,31 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at
-// once while the pass service fails now and then, and holds the books to it.
-func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
-	w := newWorld(t)
+// sellingWorld is a world in which three processes sell three events to the same
+// customers, while the pass service fails now and then.
+type sellingWorld struct {
+	*world
+	serverCtx context.Context
+	servers   []*Server
+	skew      atomic.Int64       // how far the servers' clocks are ahead, as a time.Duration
+	events    []*bookingv1.Event // the last one has no limit
+	buyers    []id.Customer
+}
+
+func newSellingWorld(t *testing.T) *sellingWorld {
+	t.Helper()
+	w := &sellingWorld{world: newWorld(t)}
+	w.serverCtx = w.serverSide()
 	eight := int32(8)
-	events := []*bookingv1.Event{w.passEvent(&eight, time.Hour, nil), w.passEvent(&eight, time.Hour, nil), w.passEvent(nil, time.Hour, nil)}
+	w.events = []*bookingv1.Event{w.passEvent(&eight, time.Hour, nil), w.passEvent(&eight, time.Hour, nil), w.passEvent(nil, time.Hour, nil)}
 	req := percent("TEN", 1000)
 	req.MaxUses = proto.Int32(10)
 	w.code(req)
-	var customers []id.Customer
 	for i := range 6 {
 		c := w.customer(w.company, fmt.Sprint("C", i))
 		w.passes.give(c, 15)
-		customers = append(customers, c)
-		w.mustBook(w.ctx, c, events[2], 1) // now the copy has everyone
+		w.buyers = append(w.buyers, c)
+		w.mustBook(w.ctx, c, w.events[2], 1) // now the copy has everyone
 	}
 	var faults atomic.Int64
 	flaky := func(string) error {
@@ -45,133 +56,172 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 		return nil
 	}
 	w.passes.before, w.passes.after = flaky, flaky
-	servers := []*Server{w.server}
+	w.servers = []*Server{w.server}
 	for range 2 {
-		servers = append(servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, NewCompanies(w.db, w.companies), w.passes))
+		w.servers = append(w.servers, NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), w.customers, NewCompanies(w.db, w.companies), w.passes))
 	}
-	var skew atomic.Int64
-	for _, s := range servers {
-		s.now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+	for _, s := range w.servers {
+		s.now = func() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
 	}
-	ctx := w.serverSide()
+	return w
+}
+
+// serverOf returns the process that a worker calls.
+func (w *sellingWorld) serverOf(worker int) *Server { return w.servers[worker%len(w.servers)] }
+
+// work makes a dozen random requests and cancels some of what it bought.
+func (w *sellingWorld) work(worker int) {
 	expected := []string{model.ReasonEventFull, model.ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, model.ReasonEventPast,
 		model.ReasonEventNotFull, model.ReasonAlreadyWaiting, model.ReasonNotOffered}
-	var wg sync.WaitGroup
-	for worker := range 24 {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(worker), 7))
-			s := servers[worker%len(servers)]
-			for n := range 12 {
-				buyer, e := customers[r.IntN(len(customers))], events[r.IntN(len(events))]
-				lines := []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: int32(1 + r.IntN(2))}}
-				var bought *bookingv1.Transaction
-				var err error
-				switch r.IntN(10) {
-				case 6: // two attempts of one request at once, and a third after them
-					req := &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), PaymentMethod: byPass, Lines: lines}
-					keyed := idem.WithKey(ctx, fmt.Sprint(worker, "-", n), "buyer")
-					var both sync.WaitGroup
-					for i := range 2 {
-						both.Go(func() { _, _ = servers[(worker+i)%len(servers)].CreateTransaction(keyed, req) })
-					}
-					both.Wait()
-					var resp *bookingv1.CreateTransactionResponse
-					resp, err = s.CreateTransaction(keyed, req)
-					bought = resp.GetTransaction()
-				case 7: // never below what is booked, held and pending
-					_, err = s.UpdateEventDate(ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{
-						Id: events[r.IntN(2)].GetDates()[0].GetId(), Capacity: proto.Int32(int32(6 + r.IntN(4))),
-					}})
-					if fault.Is(err, fault.Invalid) {
-						err = nil
-					}
-				case 8: // by either method, for an offer or at once
-					var joined *bookingv1.JoinWaitlistResponse
-					joined, err = s.JoinWaitlist(ctx, &bookingv1.JoinWaitlistRequest{
-						EventDateId: e.GetDates()[0].GetId(), CustomerId: buyer.String(), Spaces: int32(1 + r.IntN(2)),
-						Mode: byBooking, PaymentMethod: bookingv1.PaymentMethod(r.IntN(3)),
-					})
-					if err == nil && r.IntN(3) == 0 {
-						_, err = s.LeaveWaitlist(ctx, &bookingv1.LeaveWaitlistRequest{Id: joined.GetEntry().GetId()})
-					}
-				case 9:
-					_, err = s.JoinWaitlist(ctx, &bookingv1.JoinWaitlistRequest{
-						EventDateId: e.GetDates()[0].GetId(), CustomerId: buyer.String(), OfferMinutes: 1,
-					})
-					list, listErr := s.ListWaitlist(ctx, &bookingv1.ListWaitlistRequest{EventDateId: e.GetDates()[0].GetId()})
-					if listErr != nil {
-						t.Error(listErr)
-					}
-					for _, entry := range list.GetEntries() {
-						if err == nil && entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED {
-							var resp *bookingv1.AcceptOfferResponse
-							resp, err = s.AcceptOffer(ctx, &bookingv1.AcceptOfferRequest{Id: entry.GetId(), PaymentMethod: bookingv1.PaymentMethod(r.IntN(3))})
-							bought = resp.GetTransaction()
-						}
-					}
-				case 0, 1:
-					var resp *bookingv1.CreateTransactionResponse
-					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), PaymentMethod: byPass, Lines: lines})
-					bought = resp.GetTransaction()
-				case 2:
-					var resp *bookingv1.CreateTransactionResponse
-					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), DiscountCode: "TEN", Lines: lines})
-					bought = resp.GetTransaction()
-				case 3:
-					var resp *bookingv1.CreateTransactionResponse
-					lines = append(lines, &bookingv1.TransactionLine{EventId: events[r.IntN(3)].GetId()})
-					resp, err = s.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: buyer.String(), Lines: lines})
-					bought = resp.GetTransaction()
-				default:
-					var held *bookingv1.HoldPlacesResponse
-					held, err = s.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: buyer.String(), Lines: lines, Minutes: 1})
-					if err != nil {
-						break
-					}
-					switch r.IntN(3) {
-					case 0:
-						_, err = s.ReleaseHold(ctx, &bookingv1.ReleaseHoldRequest{HoldId: held.GetHold().GetId()})
-					case 1:
-						var resp *bookingv1.ConfirmHoldResponse
-						req := &bookingv1.ConfirmHoldRequest{HoldId: held.GetHold().GetId(), PaymentMethod: bookingv1.PaymentMethod(r.IntN(3))}
-						var other sync.WaitGroup
-						other.Go(func() { _, _ = servers[(worker+1)%len(servers)].ConfirmHold(ctx, req) })
-						resp, err = s.ConfirmHold(ctx, req)
-						other.Wait()
-						bought = resp.GetTransaction()
-					}
-				}
-				if err != nil && !slices.Contains(expected, fault.From(err).Reason) {
-					t.Errorf("%v", err)
-				}
-				if bought != nil && r.IntN(3) > 0 {
-					if _, err := s.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: bought.GetBookings()[0].GetId()}); err != nil {
-						t.Error(err)
-					}
-				}
-				if r.IntN(10) == 0 {
-					_ = s.expireOnce(t.Context()) // the pass service fails now and then
-				}
+	r := rand.New(rand.NewPCG(uint64(worker), 7))
+	s := w.serverOf(worker)
+	for n := range 12 {
+		bought, err := w.request(r, worker, n)
+		if err != nil && !slices.Contains(expected, fault.From(err).Reason) {
+			w.t.Errorf("%v", err)
+		}
+		if bought != nil && r.IntN(3) > 0 {
+			if _, err := s.CancelBooking(w.serverCtx, &bookingv1.CancelBookingRequest{BookingId: bought.GetBookings()[0].GetId()}); err != nil {
+				w.t.Error(err)
 			}
-		})
+		}
+		if r.IntN(10) == 0 {
+			_ = s.expireOnce(w.t.Context()) // the pass service fails now and then
+		}
 	}
-	wg.Wait()
-	w.verify() // with pending ones and holds
-	w.passes.before, w.passes.after = nil, nil
-	// What is owed or undone is tried again after a while, and a place that nobody takes
-	// is offered to one waiting customer after the other.
-	for range 4 + len(customers) {
-		skew.Add(int64(5 * time.Minute))
-		for _, s := range servers {
-			if err := s.expireOnce(t.Context()); err != nil {
-				t.Fatal(err)
+}
+
+// request makes one random request and returns what it bought.
+func (w *sellingWorld) request(r *rand.Rand, worker, n int) (*bookingv1.Transaction, error) {
+	buyer, e := w.buyers[r.IntN(len(w.buyers))], w.events[r.IntN(len(w.events))]
+	req := &bookingv1.CreateTransactionRequest{
+		PurchaserId: buyer.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: int32(1 + r.IntN(2))}},
+	}
+	switch r.IntN(10) {
+	case 0, 1:
+		req.PaymentMethod = byPass
+	case 2:
+		req.DiscountCode = "TEN"
+	case 3:
+		req.Lines = append(req.Lines, &bookingv1.TransactionLine{EventId: w.events[r.IntN(3)].GetId()})
+	case 6:
+		req.PaymentMethod = byPass
+		return w.buyUnderOneKey(worker, fmt.Sprint(worker, "-", n), req)
+	case 7:
+		return nil, w.changeCapacity(r, worker)
+	case 8:
+		return nil, w.waitToBeBooked(r, worker, buyer, e)
+	case 9:
+		return w.waitForAnOffer(r, worker, buyer, e)
+	default:
+		return w.holdPlaces(r, worker, req)
+	}
+	resp, err := w.serverOf(worker).CreateTransaction(w.serverCtx, req)
+	return resp.GetTransaction(), err
+}
+
+// buyUnderOneKey makes two attempts of one request at once, and a third after them.
+func (w *sellingWorld) buyUnderOneKey(worker int, key string, req *bookingv1.CreateTransactionRequest) (*bookingv1.Transaction, error) {
+	keyed := idem.WithKey(w.serverCtx, key, "buyer")
+	together(2, func(i int) { _, _ = w.serverOf(worker+i).CreateTransaction(keyed, req) })
+	resp, err := w.serverOf(worker).CreateTransaction(keyed, req)
+	return resp.GetTransaction(), err
+}
+
+// changeCapacity sets a capacity, which is refused below what is booked, held and pending.
+func (w *sellingWorld) changeCapacity(r *rand.Rand, worker int) error {
+	_, err := w.serverOf(worker).UpdateEventDate(w.serverCtx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{
+		Id: w.events[r.IntN(2)].GetDates()[0].GetId(), Capacity: proto.Int32(int32(6 + r.IntN(4))),
+	}})
+	if fault.Is(err, fault.Invalid) {
+		return nil
+	}
+	return err
+}
+
+// waitToBeBooked joins a waitlist by either method, and sometimes leaves it at once.
+func (w *sellingWorld) waitToBeBooked(r *rand.Rand, worker int, buyer id.Customer, e *bookingv1.Event) error {
+	s := w.serverOf(worker)
+	joined, err := s.JoinWaitlist(w.serverCtx, &bookingv1.JoinWaitlistRequest{
+		EventDateId: e.GetDates()[0].GetId(), CustomerId: buyer.String(), Spaces: int32(1 + r.IntN(2)),
+		Mode: byBooking, PaymentMethod: bookingv1.PaymentMethod(r.IntN(3)),
+	})
+	if err == nil && r.IntN(3) == 0 {
+		_, err = s.LeaveWaitlist(w.serverCtx, &bookingv1.LeaveWaitlistRequest{Id: joined.GetEntry().GetId()})
+	}
+	return err
+}
+
+// waitForAnOffer joins a waitlist and accepts the offers of that date.
+func (w *sellingWorld) waitForAnOffer(r *rand.Rand, worker int, buyer id.Customer, e *bookingv1.Event) (bought *bookingv1.Transaction, err error) {
+	s := w.serverOf(worker)
+	_, err = s.JoinWaitlist(w.serverCtx, &bookingv1.JoinWaitlistRequest{
+		EventDateId: e.GetDates()[0].GetId(), CustomerId: buyer.String(), OfferMinutes: 1,
+	})
+	list, listErr := s.ListWaitlist(w.serverCtx, &bookingv1.ListWaitlistRequest{EventDateId: e.GetDates()[0].GetId()})
+	if listErr != nil {
+		w.t.Error(listErr)
+	}
+	for _, entry := range list.GetEntries() {
+		if err == nil && entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED {
+			var resp *bookingv1.AcceptOfferResponse
+			resp, err = s.AcceptOffer(w.serverCtx, &bookingv1.AcceptOfferRequest{Id: entry.GetId(), PaymentMethod: bookingv1.PaymentMethod(r.IntN(3))})
+			bought = resp.GetTransaction()
+		}
+	}
+	return bought, err
+}
+
+// holdPlaces holds places and then releases them, confirms them in two processes at
+// once, or leaves them to expire.
+func (w *sellingWorld) holdPlaces(r *rand.Rand, worker int, req *bookingv1.CreateTransactionRequest) (*bookingv1.Transaction, error) {
+	s := w.serverOf(worker)
+	held, err := s.HoldPlaces(w.serverCtx, &bookingv1.HoldPlacesRequest{PurchaserId: req.GetPurchaserId(), Lines: req.GetLines(), Minutes: 1})
+	if err != nil {
+		return nil, err
+	}
+	switch r.IntN(3) {
+	case 0:
+		_, err = s.ReleaseHold(w.serverCtx, &bookingv1.ReleaseHoldRequest{HoldId: held.GetHold().GetId()})
+		return nil, err
+	case 1:
+		confirm := &bookingv1.ConfirmHoldRequest{HoldId: held.GetHold().GetId(), PaymentMethod: bookingv1.PaymentMethod(r.IntN(3))}
+		var other sync.WaitGroup
+		other.Go(func() { _, _ = w.serverOf(worker+1).ConfirmHold(w.serverCtx, confirm) })
+		resp, err := s.ConfirmHold(w.serverCtx, confirm)
+		other.Wait()
+		return resp.GetTransaction(), err
+	default:
+		return nil, nil
+	}
+}
+
+// settle lets time pass until nothing is owed or undone. It is tried again after a while,
+// and a place that nobody takes is offered to one waiting customer after the other.
+func (w *sellingWorld) settle() {
+	w.t.Helper()
+	for range 4 + len(w.buyers) {
+		w.skew.Add(int64(5 * time.Minute))
+		for _, s := range w.servers {
+			if err := s.expireOnce(w.t.Context()); err != nil {
+				w.t.Fatal(err)
 			}
 		}
 	}
-	if open := one[string](w, `select coalesce(string_agg(status, ', '), '') from transactions where status not in ('confirmed', 'released')`); open != "" {
+}
+
+// TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at
+// once while the pass service fails now and then, and holds the books to it.
+func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
+	w := newSellingWorld(t)
+	together(24, w.work)
+	w.verify() // with pending ones and holds
+	w.passes.before, w.passes.after = nil, nil
+	w.settle()
+	if open := one[string](w.world, `select coalesce(string_agg(status, ', '), '') from transactions where status not in ('confirmed', 'released')`); open != "" {
 		t.Errorf("transactions are neither confirmed nor released: %s", open)
 	}
-	if n := one[int64](w, `select count(*) from credit_returns`); n != 0 {
+	if n := one[int64](w.world, `select count(*) from credit_returns`); n != 0 {
 		t.Errorf("%d credits are still owed", n)
 	}
 	w.verify()

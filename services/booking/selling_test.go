@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
@@ -110,6 +106,7 @@ func (w *world) reconcile() {
 }
 
 func TestPurchaseByPass(t *testing.T) { // invariant 15
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 5)
@@ -196,6 +193,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 }
 
 func TestCancellationPolicy(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 100)
@@ -308,302 +306,8 @@ func TestCancellationPolicy(t *testing.T) {
 	w.reconcile()
 }
 
-func (w *world) hold(purchaser id.Customer, e *bookingv1.Event, spaces int32, code string) *bookingv1.Hold {
-	w.t.Helper()
-	resp, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
-		PurchaserId: purchaser.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: spaces}}, DiscountCode: code,
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return resp.GetHold()
-}
-
-func TestHolds(t *testing.T) { // invariant 16
-	w := newWorld(t)
-	mia := w.customer(w.company, "Mia")
-	pass := w.passes.give(mia, 10)
-	five := int32(5)
-	confirm := func(hold string, method bookingv1.PaymentMethod) (*bookingv1.Transaction, error) {
-		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: method})
-		return resp.GetTransaction(), err
-	}
-	t.Run("take places until they expire", func(t *testing.T) {
-		e := w.passEvent(&five, time.Hour, nil)
-		h := w.hold(mia, e, 5, "")
-		if until := time.Until(h.GetExpiresAt().AsTime()); until < 14*time.Minute || until > 15*time.Minute || h.GetBookings()[0].GetCard().GetGross() != 5000 {
-			t.Errorf("got %v", h)
-		}
-		if _, err := w.book(w.ctx, mia, e, 1); fault.From(err).Reason != model.ReasonEventFull {
-			t.Errorf("got %v", err)
-		}
-		w.shift(15*time.Minute + time.Second)
-		defer w.shift(0)
-		if _, err := confirm(h.GetId(), 0); fault.From(err).Reason != ReasonHoldExpired {
-			t.Errorf("before it is released: %v", err)
-		}
-		if err := w.server.expireOnce(t.Context()); err != nil || w.booked(e) != 0 {
-			t.Errorf("%v, %d booked", err, w.booked(e))
-		}
-		if _, err := confirm(h.GetId(), 0); fault.From(err).Reason != ReasonHoldExpired {
-			t.Errorf("after it is released: %v", err)
-		}
-	})
-	t.Run("become a purchase, once", func(t *testing.T) {
-		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
-			e := w.passEvent(&five, time.Hour, nil)
-			credits := w.passes.credits(pass)
-			h := w.hold(mia, e, 2, "")
-			before := w.published(subjectBookingConfirmed)
-			first, err := confirm(h.GetId(), method)
-			if err != nil || first.GetId() != h.GetId() {
-				t.Fatalf("got %v, %v", first, err)
-			}
-			again, err := confirm(h.GetId(), method)
-			if err != nil || !proto.Equal(first, again) || w.booked(e) != 2 || w.published(subjectBookingConfirmed) != before+1 {
-				t.Errorf("got %v, %v\nwant %v", again, err, first)
-			}
-			if taken := credits - w.passes.credits(pass); taken != map[bool]int32{true: 2}[method == byPass] {
-				t.Errorf("%d credits were taken", taken)
-			}
-			if _, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); fault.From(err).Reason != ReasonHoldConfirmed {
-				t.Errorf("got %v", err)
-			}
-		}
-	})
-	t.Run("stay as they are when a pass does not pay, and can be paid otherwise", func(t *testing.T) {
-		e := w.passEvent(&five, time.Hour, nil)
-		poor := w.customer(w.company, "Poor")
-		w.passes.give(poor, 1)
-		h := w.hold(poor, e, 2, "")
-		if _, err := confirm(h.GetId(), byPass); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 2 {
-			t.Errorf("got %v, %d booked", err, w.booked(e))
-		}
-		paid, err := confirm(h.GetId(), 0)
-		if err != nil || paid.GetBookings()[0].GetCard().GetGross() != 2000 || w.booked(e) != 2 {
-			t.Errorf("got %v, %v", paid, err)
-		}
-	})
-	t.Run("are released by hand, once", func(t *testing.T) {
-		e := w.passEvent(&five, time.Hour, nil)
-		h := w.hold(mia, e, 2, "")
-		for n := range 2 {
-			resp, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()})
-			if err != nil || resp.GetChanged() != (n == 0) || w.booked(e) != 0 {
-				t.Errorf("got %v, %v", resp, err)
-			}
-		}
-	})
-	t.Run("of another company do not exist", func(t *testing.T) {
-		h := w.hold(mia, w.passEvent(&five, time.Hour, nil), 1, "")
-		stranger := w.as(id.New[id.Company]())
-		if _, err := w.bookings.ConfirmHold(stranger, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()}); !fault.Is(err, fault.NotFound) {
-			t.Errorf("got %v", err)
-		}
-		if _, err := w.bookings.ReleaseHold(stranger, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); !fault.Is(err, fault.NotFound) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("are removed long after their release", func(t *testing.T) {
-		w.shift(3 * keptReleased)
-		defer w.shift(0)
-		if err := errors.Join(w.server.expireOnce(t.Context()), w.server.expireOnce(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		w.shift(6 * keptReleased)
-		if err := w.server.expireOnce(t.Context()); err != nil || one[int64](w, `select count(*) from transactions where status = 'released'`) != 0 {
-			t.Errorf("%v", err)
-		}
-	})
-	w.verify()
-	w.reconcile()
-}
-
-func (w *world) code(req *bookingv1.CreateDiscountCodeRequest) *bookingv1.DiscountCode {
-	w.t.Helper()
-	resp, err := w.discounts.CreateDiscountCode(w.ctx, req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return resp.GetDiscountCode()
-}
-
-func percent(code string, basisPoints int32) *bookingv1.CreateDiscountCodeRequest {
-	return &bookingv1.CreateDiscountCodeRequest{Code: code, Reduction: &bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: basisPoints}}
-}
-
-func TestDiscounts(t *testing.T) { // invariant 17
-	w := newWorld(t)
-	mia := w.customer(w.company, "Mia")
-	event := func(price int64) *bookingv1.Event {
-		return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
-			Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)},
-			PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: price, TaxRateBasisPoints: 2000}},
-		})
-	}
-	cheap, dear := event(333), event(1000)
-	buy := func(code string, events ...*bookingv1.Event) (*bookingv1.Transaction, error) {
-		req := &bookingv1.CreateTransactionRequest{PurchaserId: mia.String(), DiscountCode: code}
-		for _, e := range events {
-			req.Lines = append(req.Lines, &bookingv1.TransactionLine{EventId: e.GetId()})
-		}
-		resp, err := w.bookings.CreateTransaction(w.ctx, req)
-		return resp.GetTransaction(), err
-	}
-	prices := func(bought *bookingv1.Transaction) string {
-		var all []string
-		for _, b := range bought.GetBookings() {
-			c := b.GetCard()
-			all = append(all, fmt.Sprintf("%d-%d=%d net %d %s", c.GetGross()+c.GetDiscount(), c.GetDiscount(), c.GetGross(), c.GetNet(), c.GetDiscountCode()))
-		}
-		return strings.Join(all, ", ")
-	}
-	amount := func(code string, minor int64, events ...string) *bookingv1.CreateDiscountCodeRequest {
-		return &bookingv1.CreateDiscountCodeRequest{Code: code, Reduction: &bookingv1.CreateDiscountCodeRequest_Amount{Amount: minor}, EventIds: events}
-	}
-	w.code(percent("Spring-10", 1000))
-	w.code(percent("HALF", 5000))
-	w.code(percent("FREE", 10_000))
-	w.code(amount("FOUR", 400))
-	w.code(amount("TWENTY", 2000))
-	w.code(amount("CHEAP", 100, cheap.GetId()))
-	euro := amount("EURO", 100)
-	euro.Currency = "EUR"
-	w.code(euro)
-	for _, tt := range []struct{ behaviour, code, want string }{
-		{"a percentage is taken off each line, rounded half up", "HALF", "333-167=166 net 138 HALF, 1000-500=500 net 417 HALF"},
-		{"a code is found whatever its case", "spring-10", "333-33=300 net 250 Spring-10, 1000-100=900 net 750 Spring-10"},
-		{"a whole price can be taken off", "FREE", "333-333=0 net 0 FREE, 1000-1000=0 net 0 FREE"},
-		{"an amount is taken off the lines in their order", "FOUR", "333-333=0 net 0 FOUR, 1000-67=933 net 778 FOUR"},
-		{"an amount is never more than the price", "TWENTY", "333-333=0 net 0 TWENTY, 1000-1000=0 net 0 TWENTY"},
-		{"a code of one event leaves the others alone", "CHEAP", "333-100=233 net 194 CHEAP, 1000-0=1000 net 833 "},
-	} {
-		t.Run(tt.behaviour, func(t *testing.T) {
-			bought, err := buy(tt.code, cheap, dear)
-			if err != nil || prices(bought) != tt.want {
-				t.Errorf("got %s, %v\nwant %s", prices(bought), err, tt.want)
-			}
-			got, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: mia.String(), TransactionId: bought.GetId()})
-			if err != nil || prices(got.GetTransaction()) != tt.want {
-				t.Errorf("read again: %s, %v", prices(got.GetTransaction()), err)
-			}
-		})
-	}
-	past, future := timestamppb.New(time.Now().Add(-time.Hour)), timestamppb.New(time.Now().Add(time.Hour))
-	windowed := func(code string, from, until *timestamppb.Timestamp) {
-		req := percent(code, 1000)
-		req.ValidFrom, req.ValidUntil = from, until
-		w.code(req)
-	}
-	windowed("EARLY", future, nil)
-	windowed("OVER", nil, past)
-	disabled := w.code(percent("OFF", 1000))
-	if _, err := w.discounts.UpdateDiscountCode(w.ctx, &bookingv1.UpdateDiscountCodeRequest{Id: disabled.GetId(), Disabled: proto.Bool(true)}); err != nil {
-		t.Fatal(err)
-	}
-	once := percent("ONCE", 1000)
-	once.MaxUses = proto.Int32(1)
-	w.code(once)
-	if _, err := buy("ONCE", dear); err != nil {
-		t.Fatal(err)
-	}
-	for code, why := range map[string]string{"EARLY": "not_yet_valid", "OVER": "expired", "OFF": "disabled", "ONCE": "used_up", "NONE": "unknown", "CHEAP": "not_applicable", "EURO": "currency", "x' or 1=1": "unknown", "NUL\x00": "unknown"} {
-		t.Run(code+" is refused: "+why, func(t *testing.T) {
-			_, err := buy(code, dear)
-			if f := fault.From(err); f == nil || f.Reason != model.ReasonDiscountInvalid || f.Meta["why"] != why {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-	t.Run("a code is never used more often than it may, and a hold that ends gives its use back", func(t *testing.T) {
-		req := percent("TEN", 1000)
-		req.MaxUses = proto.Int32(10)
-		ten := w.code(req)
-		h := w.hold(mia, dear, 1, "ten")
-		var wg sync.WaitGroup
-		var sold atomic.Int32
-		for i := range 40 {
-			wg.Go(func() {
-				_, err := buy("TEN", []*bookingv1.Event{cheap, dear}[i%2])
-				if err == nil {
-					sold.Add(1)
-				} else if fault.From(err).Reason != model.ReasonDiscountInvalid {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if _, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); err != nil {
-			t.Fatal(err)
-		}
-		got, err := w.discounts.GetDiscountCode(w.ctx, &bookingv1.GetDiscountCodeRequest{Id: ten.GetId()})
-		if err != nil || sold.Load() != 9 || got.GetDiscountCode().GetUses() != 9 {
-			t.Errorf("%d sold, %v, %v", sold.Load(), got, err)
-		}
-	})
-	t.Run("a code that exists in another case, and one that is wrong, is refused", func(t *testing.T) {
-		for _, req := range []*bookingv1.CreateDiscountCodeRequest{percent("half", 1), percent("", 1), percent("a b", 1), percent("X", 0), percent("X", 10_001), {Code: "X"}, amount("X", 0)} {
-			if _, err := w.discounts.CreateDiscountCode(w.ctx, req); !fault.Is(err, fault.Invalid) {
-				t.Errorf("%v: got %v", req, err)
-			}
-		}
-	})
-	t.Run("codes are listed in pages", func(t *testing.T) {
-		seen := map[string]bool{}
-		for req := (&bookingv1.ListDiscountCodesRequest{PageSize: 4}); ; {
-			resp, err := w.discounts.ListDiscountCodes(w.ctx, req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range resp.GetDiscountCodes() {
-				seen[c.GetCode()] = true
-			}
-			if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
-				if int64(len(seen)) != resp.GetTotal() || len(seen) != 12 {
-					t.Errorf("saw %d of %d", len(seen), resp.GetTotal())
-				}
-				return
-			}
-		}
-	})
-	w.verify()
-}
-
-func TestDiscountWithAPass(t *testing.T) {
-	w := newWorld(t)
-	mia := w.customer(w.company, "Mia")
-	pass := w.passes.give(mia, 5)
-	code := w.code(percent("TENTH", 1000))
-	lines := []*bookingv1.TransactionLine{{EventId: w.passEvent(nil, time.Hour, nil).GetId()}}
-	refused := func(t *testing.T, err error) {
-		t.Helper()
-		if f := wantFault(t, err, fault.Refused, model.ReasonDiscountInvalid); f.Meta["why"] != "method" {
-			t.Errorf("got %v", f)
-		}
-		if w.passes.credits(pass) != 5 {
-			t.Errorf("%d credits are left", w.passes.credits(pass))
-		}
-	}
-	t.Run("is refused at a purchase", func(t *testing.T) {
-		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
-			PurchaserId: mia.String(), Lines: lines, PaymentMethod: byPass, DiscountCode: code.GetCode(),
-		})
-		refused(t, err)
-	})
-	t.Run("is refused when a hold is confirmed, which can still be paid by card", func(t *testing.T) {
-		res, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: lines, DiscountCode: code.GetCode()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: res.GetHold().GetId(), PaymentMethod: byPass})
-		refused(t, err)
-		if _, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: res.GetHold().GetId()}); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestIdentifiersThatAreAllZeros(t *testing.T) {
+	t.Parallel()
 	const zeros = "00000000000000000000000000"
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
@@ -633,6 +337,7 @@ func TestIdentifiersThatAreAllZeros(t *testing.T) {
 }
 
 func TestLinesByEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	one, other := w.event(w.ctx, nil), w.event(w.ctx, nil)

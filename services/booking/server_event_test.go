@@ -16,6 +16,7 @@ import (
 )
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 
 	t.Run("an event is read as it was answered, with its dates in order", func(t *testing.T) {
@@ -104,6 +105,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestEventRefusals(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	date := func(change func(*bookingv1.NewEventDate)) func(*bookingv1.CreateEventRequest) {
 		return func(r *bookingv1.CreateEventRequest) { change(r.Dates[0]) }
@@ -172,6 +174,7 @@ func TestEventRefusals(t *testing.T) {
 }
 
 func TestListEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var ids []string
 	for range 7 {

@@ -96,7 +96,7 @@ func (s *Server) RecordAttendance(ctx context.Context, req *bookingv1.RecordAtte
 	if err != nil {
 		return nil, err
 	}
-	attendance, ok := convert.Attendances()[req.GetAttendance()]
+	attendance, ok := convert.Attendance(req.GetAttendance())
 	if !ok {
 		return nil, fault.InvalidFields(fault.Field{Field: "attendance", Rule: "enum", Message: "must be unknown, checked in or no-show"})
 	}

@@ -51,7 +51,8 @@ func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.Or
 	if err != nil {
 		return o, err
 	}
-	return o, o.NameDates(dates)
+	err = o.NameDates(dates)
+	return o, err
 }
 
 // GetTransaction implements BookingService.

@@ -18,169 +18,207 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-func TestTenancy(t *testing.T) {
-	w := newWorld(t)
-	ours, theirs := w.company, id.New[id.Company]()
-	us, them := w.ctx, w.as(theirs)
-	ann, zoe := w.customer(ours, "ann"), w.customer(theirs, "zoe")
-	e := w.event(us, new(int32(5)))
-	made := w.mustBook(us, ann, e, 1)
-	booking, date := made.GetBookings()[0].GetId(), e.GetDates()[0].GetId()
-	their := w.event(them, nil)
+// twoCompanies is a world with two companies. The first one has a purchase and a
+// customer on a waitlist, which the second one must not reach.
+type twoCompanies struct {
+	*world
+	us, them             context.Context
+	ann, zoe             id.Customer // our customer, and theirs
+	ourEvent, theirEvent *bookingv1.Event
+	made                 *bookingv1.Transaction
+	booking, date        string // of our event
+	waiting              *bookingv1.WaitlistEntry
+}
 
-	line := func(ctx context.Context, customer, event string) error {
-		_, err := w.bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
-			PurchaserId: customer, Lines: []*bookingv1.TransactionLine{{EventDateId: event}},
-		})
-		return err
-	}
-	entry, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 5}, ann, e)
+func newTwoCompanies(t *testing.T) *twoCompanies {
+	t.Helper()
+	w := &twoCompanies{world: newWorld(t)}
+	other := id.New[id.Company]()
+	w.us, w.them = w.ctx, w.as(other)
+	w.ann, w.zoe = w.customer(w.company, "ann"), w.customer(other, "zoe")
+	w.ourEvent = w.event(w.us, new(int32(5)))
+	w.made = w.mustBook(w.us, w.ann, w.ourEvent, 1)
+	w.booking, w.date = w.made.GetBookings()[0].GetId(), w.ourEvent.GetDates()[0].GetId()
+	w.theirEvent = w.event(w.them, nil)
+	waiting, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 5}, w.ann, w.ourEvent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := map[string]func() error{
+	w.waiting = waiting
+	return w
+}
+
+func (w *twoCompanies) buy(ctx context.Context, customer, date string) error {
+	_, err := w.bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
+		PurchaserId: customer, Lines: []*bookingv1.TransactionLine{{EventDateId: date}},
+	})
+	return err
+}
+
+// waitlistCalls are calls about waitlists with an identifier of the other company.
+func (w *twoCompanies) waitlistCalls() map[string]func() error {
+	return map[string]func() error{
 		"JoinWaitlist of our date": func() error {
-			_, err := w.waitlist.JoinWaitlist(them, &bookingv1.JoinWaitlistRequest{EventDateId: entry.GetEventDateId(), CustomerId: zoe.String()})
+			_, err := w.waitlist.JoinWaitlist(w.them, &bookingv1.JoinWaitlistRequest{EventDateId: w.waiting.GetEventDateId(), CustomerId: w.zoe.String()})
 			return err
 		},
 		"JoinWaitlist with their customer": func() error {
-			_, err := w.waitlist.JoinWaitlist(us, &bookingv1.JoinWaitlistRequest{EventDateId: entry.GetEventDateId(), CustomerId: zoe.String(), Spaces: 5})
+			_, err := w.waitlist.JoinWaitlist(w.us, &bookingv1.JoinWaitlistRequest{EventDateId: w.waiting.GetEventDateId(), CustomerId: w.zoe.String(), Spaces: 5})
 			return err
 		},
 		"LeaveWaitlist": func() error {
-			_, err := w.waitlist.LeaveWaitlist(them, &bookingv1.LeaveWaitlistRequest{Id: entry.GetId()})
+			_, err := w.waitlist.LeaveWaitlist(w.them, &bookingv1.LeaveWaitlistRequest{Id: w.waiting.GetId()})
 			return err
 		},
 		"GetWaitlistEntry": func() error {
-			_, err := w.waitlist.GetWaitlistEntry(them, &bookingv1.GetWaitlistEntryRequest{Id: entry.GetId()})
+			_, err := w.waitlist.GetWaitlistEntry(w.them, &bookingv1.GetWaitlistEntryRequest{Id: w.waiting.GetId()})
 			return err
 		},
 		"ListWaitlist": func() error {
-			_, err := w.waitlist.ListWaitlist(them, &bookingv1.ListWaitlistRequest{EventDateId: entry.GetEventDateId()})
+			_, err := w.waitlist.ListWaitlist(w.them, &bookingv1.ListWaitlistRequest{EventDateId: w.waiting.GetEventDateId()})
 			return err
 		},
 		"AcceptOffer": func() error {
-			_, err := w.waitlist.AcceptOffer(them, &bookingv1.AcceptOfferRequest{Id: entry.GetId()})
+			_, err := w.waitlist.AcceptOffer(w.them, &bookingv1.AcceptOfferRequest{Id: w.waiting.GetId()})
 			return err
 		},
-		"CreateTransaction of their customer on our date": func() error { return line(us, zoe.String(), date) },
+	}
+}
+
+// bookingCalls are calls about purchases and bookings with an identifier of the other company.
+func (w *twoCompanies) bookingCalls() map[string]func() error {
+	return map[string]func() error{
+		"CreateTransaction of their customer on our date": func() error { return w.buy(w.us, w.zoe.String(), w.date) },
 		"CreateTransaction of their customer on their date, as us": func() error {
-			return line(us, zoe.String(), their.GetDates()[0].GetId())
+			return w.buy(w.us, w.zoe.String(), w.theirEvent.GetDates()[0].GetId())
 		},
-		"CreateTransaction of our customer on their date": func() error { return line(us, ann.String(), their.GetDates()[0].GetId()) },
+		"CreateTransaction of our customer on their date": func() error { return w.buy(w.us, w.ann.String(), w.theirEvent.GetDates()[0].GetId()) },
 		"CreateTransaction with their pricing option": func() error {
-			_, err := w.bookings.CreateTransaction(us, &bookingv1.CreateTransactionRequest{
-				PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: date, PricingOptionId: their.GetPricingOptions()[0].GetId()}},
+			_, err := w.bookings.CreateTransaction(w.us, &bookingv1.CreateTransactionRequest{
+				PurchaserId: w.ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: w.date, PricingOptionId: w.theirEvent.GetPricingOptions()[0].GetId()}},
 			})
 			return err
 		},
 		"CreateTransaction for their customer": func() error {
-			_, err := w.bookings.CreateTransaction(us, &bookingv1.CreateTransactionRequest{
-				PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: date, BoughtForId: zoe.String()}},
+			_, err := w.bookings.CreateTransaction(w.us, &bookingv1.CreateTransactionRequest{
+				PurchaserId: w.ann.String(), Lines: []*bookingv1.TransactionLine{{EventDateId: w.date, BoughtForId: w.zoe.String()}},
 			})
 			return err
 		},
 		"GetTransaction": func() error {
-			_, err := w.bookings.GetTransaction(them, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
+			_, err := w.bookings.GetTransaction(w.them, &bookingv1.GetTransactionRequest{CustomerId: w.ann.String(), TransactionId: w.made.GetId()})
 			return err
 		},
 		"ListTransactions": func() error {
-			_, err := w.bookings.ListTransactions(them, &bookingv1.ListTransactionsRequest{CustomerId: ann.String()})
+			_, err := w.bookings.ListTransactions(w.them, &bookingv1.ListTransactionsRequest{CustomerId: w.ann.String()})
 			return err
 		},
 		"CancelBooking": func() error {
-			_, err := w.bookings.CancelBooking(them, &bookingv1.CancelBookingRequest{BookingId: booking})
+			_, err := w.bookings.CancelBooking(w.them, &bookingv1.CancelBookingRequest{BookingId: w.booking})
 			return err
 		},
 		"RefundBooking": func() error {
-			_, err := w.bookings.RefundBooking(them, &bookingv1.RefundBookingRequest{BookingId: booking})
+			_, err := w.bookings.RefundBooking(w.them, &bookingv1.RefundBookingRequest{BookingId: w.booking})
 			return err
 		},
+		"ListRegistrations": func() error {
+			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventId: w.ourEvent.GetId()})
+			return err
+		},
+		"ListRegistrations of our date": func() error {
+			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventId: w.theirEvent.GetId(), EventDateId: w.date})
+			return err
+		},
+		"GetRegistration": func() error {
+			_, err := w.bookings.GetRegistration(w.them, &bookingv1.GetRegistrationRequest{BookingId: w.booking})
+			return err
+		},
+		"RecordAttendance": func() error {
+			_, err := w.bookings.RecordAttendance(w.them, &bookingv1.RecordAttendanceRequest{
+				BookingId: w.booking, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN,
+			})
+			return err
+		},
+	}
+}
+
+// eventCalls are calls about events and their dates with an identifier of the other company.
+func (w *twoCompanies) eventCalls() map[string]func() error {
+	return map[string]func() error{
 		"GetEvent": func() error {
-			_, err := w.events.GetEvent(them, &bookingv1.GetEventRequest{Id: e.GetId()})
+			_, err := w.events.GetEvent(w.them, &bookingv1.GetEventRequest{Id: w.ourEvent.GetId()})
 			return err
 		},
 		"UpdateEvent": func() error {
-			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("Theirs")})
+			_, err := w.events.UpdateEvent(w.them, &bookingv1.UpdateEventRequest{Id: w.ourEvent.GetId(), Title: new("Theirs")})
 			return err
 		},
 		"UpdateEvent with our date": func() error {
-			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{Id: their.GetId(), Dates: []*bookingv1.EventDateChange{{Id: date, Capacity: new(int32(9))}}})
+			_, err := w.events.UpdateEvent(w.them, &bookingv1.UpdateEventRequest{Id: w.theirEvent.GetId(), Dates: []*bookingv1.EventDateChange{{Id: w.date, Capacity: new(int32(9))}}})
 			return err
 		},
 		"UpdateEvent with our pricing option": func() error {
-			_, err := w.events.UpdateEvent(them, &bookingv1.UpdateEventRequest{
-				Id: their.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: e.GetPricingOptions()[0].GetId(), Price: new(int64(1))}},
+			_, err := w.events.UpdateEvent(w.them, &bookingv1.UpdateEventRequest{
+				Id: w.theirEvent.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: w.ourEvent.GetPricingOptions()[0].GetId(), Price: new(int64(1))}},
 			})
 			return err
 		},
 		"CancelEvent": func() error {
-			_, err := w.events.CancelEvent(them, &bookingv1.CancelEventRequest{Id: e.GetId()})
+			_, err := w.events.CancelEvent(w.them, &bookingv1.CancelEventRequest{Id: w.ourEvent.GetId()})
 			return err
 		},
 		"DeleteEvent": func() error {
-			_, err := w.events.DeleteEvent(them, &bookingv1.DeleteEventRequest{Id: e.GetId()})
+			_, err := w.events.DeleteEvent(w.them, &bookingv1.DeleteEventRequest{Id: w.ourEvent.GetId()})
 			return err
 		},
 		"UpdateEventDate": func() error {
-			_, err := w.events.UpdateEventDate(them, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: date, Unlimited: true}})
+			_, err := w.events.UpdateEventDate(w.them, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: w.date, Unlimited: true}})
 			return err
 		},
 		"CancelEventDate": func() error {
-			_, err := w.events.CancelEventDate(them, &bookingv1.CancelEventDateRequest{Id: date})
-			return err
-		},
-		"ListRegistrations": func() error {
-			_, err := w.bookings.ListRegistrations(them, &bookingv1.ListRegistrationsRequest{EventId: e.GetId()})
-			return err
-		},
-		"ListRegistrations of our date": func() error {
-			_, err := w.bookings.ListRegistrations(them, &bookingv1.ListRegistrationsRequest{EventId: their.GetId(), EventDateId: date})
-			return err
-		},
-		"GetRegistration": func() error {
-			_, err := w.bookings.GetRegistration(them, &bookingv1.GetRegistrationRequest{BookingId: booking})
-			return err
-		},
-		"RecordAttendance": func() error {
-			_, err := w.bookings.RecordAttendance(them, &bookingv1.RecordAttendanceRequest{
-				BookingId: booking, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN,
-			})
+			_, err := w.events.CancelEventDate(w.them, &bookingv1.CancelEventDateRequest{Id: w.date})
 			return err
 		},
 		"AddEventDates": func() error {
-			_, err := w.events.AddEventDates(them, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
+			_, err := w.events.AddEventDates(w.them, &bookingv1.AddEventDatesRequest{EventId: w.ourEvent.GetId(), Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
 			return err
 		},
 	}
-	for name, call := range calls {
-		t.Run(name+": an identifier of another company does not exist (invariant 5)", func(t *testing.T) {
-			wantFault(t, call(), fault.NotFound, fault.ReasonNotFound)
-		})
+}
+
+func TestIdentifiersOfAnotherCompany(t *testing.T) {
+	t.Parallel()
+	w := newTwoCompanies(t)
+	for _, calls := range []map[string]func() error{w.waitlistCalls(), w.bookingCalls(), w.eventCalls()} {
+		for name, call := range calls {
+			t.Run(name+": an identifier of another company does not exist (invariant 5)", func(t *testing.T) {
+				wantFault(t, call(), fault.NotFound, fault.ReasonNotFound)
+			})
+		}
 	}
 	t.Run("ImportTransactions: identifiers of another company do not exist (invariant 5)", func(t *testing.T) {
-		foreignDate := past("p1", zoe.String(), "", 1)
-		foreignDate.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: date}
-		foreignOption := past("p2", zoe.String(), "", 1)
-		foreignOption.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: their.GetDates()[0].GetId()}
-		foreignOption.Bookings[0].PricingOptionId = e.GetPricingOptions()[0].GetId()
-		results, err := w.send(them, foreignDate, foreignOption, past("p3", ann.String(), "yoga", 1))
+		foreignDate := past("p1", w.zoe.String(), "", 1)
+		foreignDate.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: w.date}
+		foreignOption := past("p2", w.zoe.String(), "", 1)
+		foreignOption.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: w.theirEvent.GetDates()[0].GetId()}
+		foreignOption.Bookings[0].PricingOptionId = w.ourEvent.GetPricingOptions()[0].GetId()
+		results, err := w.send(w.them, foreignDate, foreignOption, past("p3", w.ann.String(), "yoga", 1))
 		if err != nil || outcomes(results) != "rrr" {
 			t.Fatalf("got %v, %v", results, err)
 		}
 	})
 	t.Run("references of an import are each company's own (invariant 5)", func(t *testing.T) {
-		first, err := w.send(us, past("same", ann.String(), "yoga", 1))
+		first, err := w.send(w.us, past("same", w.ann.String(), "yoga", 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := w.send(them, past("same", zoe.String(), "yoga", 1))
+		second, err := w.send(w.them, past("same", w.zoe.String(), "yoga", 1))
 		if err != nil || outcomes(first)+outcomes(second) != "cc" {
 			t.Fatalf("got %v and %v, %v", first, second, err)
 		}
 	})
 	t.Run("ListEvents lists and counts the company's own (invariant 5)", func(t *testing.T) {
-		for _, ctx := range []context.Context{us, them} {
+		for _, ctx := range []context.Context{w.us, w.them} {
 			resp, err := w.events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
 			if err != nil || resp.GetTotal() != 2 || len(resp.GetEvents()) != 2 {
 				t.Errorf("got %v, %v", resp, err)
@@ -188,15 +226,20 @@ func TestTenancy(t *testing.T) {
 		}
 	})
 	t.Run("nothing of ours was changed by any of it (invariant 5)", func(t *testing.T) {
-		read, err := w.bookings.GetTransaction(us, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
+		read, err := w.bookings.GetTransaction(w.us, &bookingv1.GetTransactionRequest{CustomerId: w.ann.String(), TransactionId: w.made.GetId()})
 		if err != nil || read.GetTransaction().GetVersion() != 1 {
 			t.Errorf("got %v, %v", read, err)
 		}
-		if after, err := w.events.GetEvent(us, &bookingv1.GetEventRequest{Id: e.GetId()}); err != nil || after.GetEvent().GetVersion() != 1 {
+		if after, err := w.events.GetEvent(w.us, &bookingv1.GetEventRequest{Id: w.ourEvent.GetId()}); err != nil || after.GetEvent().GetVersion() != 1 {
 			t.Errorf("got %v, %v", after, err)
 		}
 		w.inStep()
 	})
+}
+
+func TestRowsOfAnotherCompany(t *testing.T) {
+	t.Parallel()
+	w := newTwoCompanies(t)
 	t.Run("every table with a company is under its policy (invariant 5)", func(t *testing.T) {
 		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings"} {
 			for _, scope := range []pg.Scope{{}, pg.For(id.New[id.Company]())} {
@@ -207,9 +250,14 @@ func TestTenancy(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestPlatformCredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
 	t.Run("a platform credential speaks for the company that it names", func(t *testing.T) {
-		w.companies.add(tenancy.Company{ID: ours, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 1})
-		ctx := w.asPlatform(ours)
+		w.companies.add(tenancy.Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 1})
+		ctx := w.asPlatform(w.company)
 		for range 2 {
 			resp, err := w.events.CreateEvent(ctx, &bookingv1.CreateEventRequest{Title: "Sushi", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
 			if err != nil || resp.GetEvent().GetTimezone() != "Asia/Tokyo" || resp.GetEvent().GetPricingOptions()[0].GetCurrency() != "EUR" {
@@ -227,6 +275,7 @@ func TestTenancy(t *testing.T) {
 }
 
 func TestCompanyMoves(t *testing.T) { // invariant 11
+	t.Parallel()
 	w := newWorld(t)
 	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
 	w.passes.give(ann, 10)
@@ -315,6 +364,7 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	descs := []*grpc.ServiceDesc{&bookingv1.BookingService_ServiceDesc, &bookingv1.EventService_ServiceDesc}
 	t.Run("every method has a scope", func(t *testing.T) {
 		if err := Policy().Check(descs...); err != nil {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/devkit/credentials"
+	"reservation.dev/devkit/demonstration"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
-	"reservation.dev/services/credentials"
-	"reservation.dev/services/demonstration"
 )
 
 // demonstrating is where the demonstration command writes, and the addresses that

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/devkit/sampledata"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
-	"reservation.dev/services/sampledata"
 )
 
 // seeding describes load data: the same numbers and prefix make the same data.

@@ -74,7 +74,7 @@ func (c *cluster) awaitPods(t *testing.T, component string) {
 // testLoad deletes a pod of everything, upgrades and goes back, while clients book
 // and read: none is told anything but success, in the end.
 func (c *cluster) testLoad(t *testing.T, credentials harness.Credentials) {
-	crowd := harness.NewShop(t, credentials).Open(t)
+	crowd := harness.NewRetryingClient(t, credentials).Open(t)
 	crowd.AwaitMore(t, time.Minute)
 	t.Logf("the crowd is here: %s", crowd)
 	for _, component := range append(parts(), "nats", "postgresql") {

@@ -41,7 +41,7 @@ func (c *cluster) testTLS(t *testing.T, credentials harness.Credentials) {
 // trade books and looks.
 func trade(t *testing.T, credentials harness.Credentials) {
 	t.Helper()
-	shop := harness.NewShop(t, credentials)
+	shop := harness.NewRetryingClient(t, credentials)
 	if _, err := shop.Book(t.Context(), "trade", nil); err != nil {
 		t.Error(err)
 	}

@@ -163,7 +163,7 @@ func (p *platform) testWebhook(t *testing.T, certificate tlsCertificate) {
 	})
 	serve(t, listener, certificate, mailbox)
 
-	s := harness.NewShop(t, p.credentials)
+	s := harness.NewRetryingClient(t, p.credentials)
 	registration, err := s.Book(t.Context(), "webhook", http.Header{"X-Request-Id": {webhookRequest}, "Traceparent": {traceparent}})
 	if err != nil {
 		t.Fatal(err)

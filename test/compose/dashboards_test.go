@@ -37,7 +37,7 @@ func (p *platform) testDashboards(t *testing.T, began time.Time) {
 		t.Fatalf("%v: %v", files, err)
 	}
 	asked, patient := 0, time.Now().Add(90*time.Second)
-	s := harness.NewShop(t, p.credentials)
+	s := harness.NewRetryingClient(t, p.credentials)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -17,7 +17,7 @@ func (p *platform) testCrashes(t *testing.T) {
 	p.compose(t, startLimit, scale...)
 	p.awaitHealthy(t, 2)
 
-	crowd := harness.NewShop(t, p.credentials).Open(t)
+	crowd := harness.NewRetryingClient(t, p.credentials).Open(t)
 	for _, part := range replicated() {
 		p.crash(t, p.containers(t, part)[0])
 		crowd.AwaitMore(t, time.Minute)

@@ -10,8 +10,9 @@ import (
 )
 
 // TestProgramsLinkNoTestTools compares what the programs link of devkit with what
-// CONTRIBUTING.md allows: the standalone program starts a PostgreSQL server, and both it
-// and the command line give receivers of webhooks on this machine a certificate.
+// CONTRIBUTING.md allows: the standalone program starts a PostgreSQL server; both it
+// and the command line make the demonstration company and a certificate for receivers of
+// webhooks on this machine.
 func TestProgramsLinkNoTestTools(t *testing.T) {
 	t.Parallel()
 	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`,
@@ -34,8 +35,8 @@ func TestProgramsLinkNoTestTools(t *testing.T) {
 		slices.Sort(linked[packages[0]])
 	}
 	want := map[string][]string{
-		"reservation.dev/deploy/standalone":                  {"localca", "pgserver"},
-		"reservation.dev/services/reservectl/cmd/reservectl": {"localca"},
+		"reservation.dev/deploy/standalone":                  {"credentials", "demonstration", "localca", "pgserver", "sampledata"},
+		"reservation.dev/services/reservectl/cmd/reservectl": {"credentials", "demonstration", "localca", "sampledata"},
 	}
 	if diff := cmp.Diff(want, linked); diff != "" || programs < 10 {
 		t.Errorf("of %d programs (- allowed, + linked):\n%s", programs, diff)

@@ -124,7 +124,7 @@ func uuid[I ~[16]byte](t *testing.T, text string, parse func(string) (I, error))
 }
 
 // age makes the time of everything be up that waits.
-func (s *shop) age(t *testing.T, booking *pgx.Conn) {
+func (s *seller) age(t *testing.T, booking *pgx.Conn) {
 	t.Helper()
 	if _, err := booking.Exec(t.Context(), ageSQL, uuid(t, s.company.ID, id.Parse[id.Company])); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func (s *shop) age(t *testing.T, booking *pgx.Conn) {
 }
 
 // unsettled returns an error while something is under way.
-func (s *shop) unsettled(t *testing.T, booking *pgx.Conn) error {
+func (s *seller) unsettled(t *testing.T, booking *pgx.Conn) error {
 	t.Helper()
 	var transactions, returns int
 	company := uuid(t, s.company.ID, id.Parse[id.Company])
@@ -146,7 +146,7 @@ func (s *shop) unsettled(t *testing.T, booking *pgx.Conn) error {
 }
 
 // settle returns once nothing is under way any more.
-func (s *shop) settle(t *testing.T, booking *pgx.Conn) {
+func (s *seller) settle(t *testing.T, booking *pgx.Conn) {
 	t.Helper()
 	harness.Eventually(t, settledLimit, func() error {
 		s.age(t, booking)
@@ -154,9 +154,9 @@ func (s *shop) settle(t *testing.T, booking *pgx.Conn) {
 	})
 }
 
-// audit settles the shop's books and checks them row by row, against each other
+// audit settles the seller's books and checks them row by row, against each other
 // and against what was answered, and then by the operator's command.
-func (s *shop) audit(t *testing.T) {
+func (s *seller) audit(t *testing.T) {
 	t.Helper()
 	booking, pass := s.m.connect(t, "booking"), s.m.connect(t, "pass")
 	s.settle(t, booking)
@@ -180,7 +180,7 @@ func (s *shop) audit(t *testing.T) {
 
 // auditOrders holds the bookings to what was answered. Orders that were given up
 // are booked once or not at all, and get what is found of them.
-func (s *shop) auditOrders(t *testing.T, all []bookingRow) {
+func (s *seller) auditOrders(t *testing.T, all []bookingRow) {
 	t.Helper()
 	byGuest := map[[16]byte][]bookingRow{}
 	for _, b := range all {
@@ -235,7 +235,7 @@ func (s *shop) auditOrders(t *testing.T, all []bookingRow) {
 }
 
 // auditPasses holds passes to their ledgers, and both to the bookings.
-func (s *shop) auditPasses(t *testing.T, b *books) {
+func (s *seller) auditPasses(t *testing.T, b *books) {
 	t.Helper()
 	spent := map[[16]byte]int{} // by buyer
 	holds := map[[16]byte]redeemedRow{}
@@ -282,7 +282,7 @@ func (s *shop) auditPasses(t *testing.T, b *books) {
 }
 
 // verify runs the operator's command over the company.
-func (s *shop) verify(t *testing.T) {
+func (s *seller) verify(t *testing.T) {
 	t.Helper()
 	op := s.m.Operator(t)
 	credential := s.m.OperatorCredential

@@ -26,7 +26,7 @@ const (
 
 // testCrowd has hundreds buy, hold, cancel and refund at a time, over gRPC and with
 // two processes of each service, while the dates grow and shrink.
-func (m *market) testCrowd(t *testing.T, s *shop) {
+func (m *market) testCrowd(t *testing.T, s *seller) {
 	op := m.Operator(t)
 	began := time.Now()
 	var wg sync.WaitGroup
@@ -64,7 +64,7 @@ func (m *market) testCrowd(t *testing.T, s *shop) {
 
 // resize changes the capacity of the first date to about what it has booked, and
 // says whether that was taken: not where it has more bookings by then.
-func (s *shop) resize(ctx context.Context, op *harness.Operator) (taken bool, err error) {
+func (s *seller) resize(ctx context.Context, op *harness.Operator) (taken bool, err error) {
 	ctx = s.company.Ctx(ctx)
 	now, err := op.Events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: s.events[0].GetId()})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *shop) resize(ctx context.Context, op *harness.Operator) (taken bool, er
 
 // trade places an order over gRPC, in one of the ways there are, and may cancel or
 // refund what it got.
-func (s *shop) trade(ctx context.Context, op *harness.Operator, o *order) error {
+func (s *seller) trade(ctx context.Context, op *harness.Operator, o *order) error {
 	ctx = s.company.Ctx(ctx)
 	var bought *bookingv1.Transaction
 	var err error
@@ -126,7 +126,7 @@ func (o *order) method() bookingv1.PaymentMethod {
 }
 
 // lines are the order's, and now and then one of the event without a limit.
-func (s *shop) lines(o *order) []*bookingv1.TransactionLine {
+func (s *seller) lines(o *order) []*bookingv1.TransactionLine {
 	lines := []*bookingv1.TransactionLine{{EventId: o.event.GetId(), Spaces: o.spaces, BoughtForId: s.guests[o.guest]}}
 	if o.event == s.events[0] && rand.IntN(4) == 0 {
 		lines = append(lines, &bookingv1.TransactionLine{EventId: s.events[2].GetId(), BoughtForId: s.guests[o.guest]})
@@ -134,7 +134,7 @@ func (s *shop) lines(o *order) []*bookingv1.TransactionLine {
 	return lines
 }
 
-func (s *shop) buy(ctx context.Context, op *harness.Operator, o *order) (*bookingv1.Transaction, error) {
+func (s *seller) buy(ctx context.Context, op *harness.Operator, o *order) (*bookingv1.Transaction, error) {
 	res, err := op.Bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
 		PurchaserId: o.buyer, Lines: s.lines(o), PaymentMethod: o.method(),
 	})
@@ -143,7 +143,7 @@ func (s *shop) buy(ctx context.Context, op *harness.Operator, o *order) (*bookin
 
 // hold holds the places first. Two confirm them at once, or one releases them, or
 // they are left to expire.
-func (s *shop) hold(ctx context.Context, op *harness.Operator, o *order) (*bookingv1.Transaction, error) {
+func (s *seller) hold(ctx context.Context, op *harness.Operator, o *order) (*bookingv1.Transaction, error) {
 	held, err := op.Bookings.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: o.buyer, Lines: s.lines(o)})
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *shop) hold(ctx context.Context, op *harness.Operator, o *order) (*booki
 }
 
 // confirm confirms a hold from two sides at once, each until there is an answer.
-func (s *shop) confirm(ctx context.Context, op *harness.Operator, o *order, hold string) (*bookingv1.Transaction, error) {
+func (s *seller) confirm(ctx context.Context, op *harness.Operator, o *order, hold string) (*bookingv1.Transaction, error) {
 	answers := make([]*bookingv1.Transaction, 2)
 	faults := make([]error, 2)
 	var both sync.WaitGroup
@@ -204,7 +204,7 @@ func persist(ctx context.Context, call func(ctx context.Context) error) error {
 }
 
 // cancelAtOnce cancels a booking from two sides, one of which must do it.
-func (s *shop) cancelAtOnce(ctx context.Context, op *harness.Operator, o *order, booking string) error {
+func (s *seller) cancelAtOnce(ctx context.Context, op *harness.Operator, o *order, booking string) error {
 	changed := make([]bool, 2)
 	faults := make([]error, 2)
 	var both sync.WaitGroup

@@ -26,7 +26,7 @@ const (
 
 // testGatewayKilled has a gateway die at some moment of a purchase, from before it
 // arrives to after it is answered, and repeats it at the other one.
-func (m *market) testGatewayKilled(t *testing.T, s *shop) {
+func (m *market) testGatewayKilled(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	next := func(n int) *order {
 		o := s.newOrder()

@@ -27,8 +27,8 @@ func TestSlowMarket(t *testing.T) {
 	m := newMarket(t)
 	// What the killed parts said yes to is compared with the events at the end: a
 	// relay that dies holds its events for half a minute.
-	killed, halfway := m.newShop(t, 12, 4000), m.newShop(t, 6, sagaCustomers)
-	silent, crowded := m.newShop(t, 3, warmUp+gatewayKills), m.newShop(t, 24, crowd)
+	killed, halfway := m.newSeller(t, 12, 4000), m.newSeller(t, 6, sagaCustomers)
+	silent, crowded := m.newSeller(t, 3, warmUp+gatewayKills), m.newSeller(t, 24, crowd)
 	t.Run("purchases while parts are killed", func(t *testing.T) { m.testKills(t, killed) })
 	t.Run("booking and pass stop in the middle of purchases by pass", func(t *testing.T) { m.testSaga(t, halfway) })
 	t.Run("a gateway dies before it answers", func(t *testing.T) { m.testGatewayKilled(t, silent) })
@@ -82,7 +82,7 @@ const (
 // by card, cancelled and refunded. Whoever gets no answer asks again under the
 // same key. In the end each order was booked once or refused, and every sum is
 // right.
-func (m *market) testKills(t *testing.T, s *shop) {
+func (m *market) testKills(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	closing := make(chan struct{})
 	answered := make(chan struct{}, 1000)
@@ -99,7 +99,7 @@ func (m *market) testKills(t *testing.T, s *shop) {
 				if o == nil {
 					return
 				}
-				if err := m.shop(t, s, o, clients); err != nil {
+				if err := m.buyFrom(t, s, o, clients); err != nil {
 					t.Error(err)
 					return
 				}
@@ -127,7 +127,7 @@ func victims() [][]string {
 }
 
 // killParts kills processes again and again, each time after some answers.
-func (m *market) killParts(t *testing.T, s *shop, answered <-chan struct{}) {
+func (m *market) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
 	booking := m.connect(t, "booking")
 	for n := range partKills {
 		victims := victims()[rand.IntN(len(victims()))]
@@ -154,8 +154,8 @@ func (m *market) killParts(t *testing.T, s *shop, answered <-chan struct{}) {
 	}
 }
 
-// shop places an order, and may cancel or refund it.
-func (m *market) shop(t *testing.T, s *shop, o *order, clients []*harness.B) error {
+// buyFrom places an order, and may cancel or refund it.
+func (m *market) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B) error {
 	ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 	defer cancel()
 	if err := s.place(ctx, o, clients); err != nil {
@@ -185,13 +185,13 @@ func (m *market) shop(t *testing.T, s *shop, o *order, clients []*harness.B) err
 
 // testConfirmations holds the events of the shops' bookings to the bookings that
 // were answered.
-func (m *market) testConfirmations(t *testing.T, shops ...*shop) {
-	byCompany := map[string]*shop{}
+func (m *market) testConfirmations(t *testing.T, shops ...*seller) {
+	byCompany := map[string]*seller{}
 	for _, s := range shops {
 		byCompany[s.company.ID] = s
 	}
 	harness.Eventually(t, eventsLimit, func() error {
-		got := map[*shop][]string{}
+		got := map[*seller][]string{}
 		for _, e := range m.Events(t) {
 			s := byCompany[e.Company]
 			if s == nil || e.Subject != "booking.v1.booking_confirmed" {

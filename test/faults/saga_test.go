@@ -27,7 +27,7 @@ const (
 // purchases makes some purchases by pass at once, every third one of a hold, does
 // something meanwhile, and says how long all took. The first ones are given up when
 // they get no answer.
-func (s *shop) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhile func()) time.Duration {
+func (s *seller) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhile func()) time.Duration {
 	t.Helper()
 	began := time.Now()
 	var wg sync.WaitGroup
@@ -52,7 +52,7 @@ func (s *shop) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhi
 }
 
 // placeHeld holds places, and then pays them by pass. The hold may expire meanwhile.
-func (s *shop) placeHeld(ctx context.Context, o *order, _ []*harness.B) error {
+func (s *seller) placeHeld(ctx context.Context, o *order, _ []*harness.B) error {
 	ctx = s.company.Ctx(ctx)
 	var held *bookingv1.HoldPlacesResponse
 	err := persist(ctx, func(ctx context.Context) (err error) {
@@ -79,7 +79,7 @@ func (s *shop) placeHeld(ctx context.Context, o *order, _ []*harness.B) error {
 // by pass: between two commits, or within one. Those that are asked for again are
 // booked once, holds once or not at all, and of what was given up nothing is left
 // that is half done.
-func (m *market) testSaga(t *testing.T, s *shop) {
+func (m *market) testSaga(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	usual := orderLimit // customers who are met for the first time take longer
 	for range warmUp {

@@ -17,9 +17,9 @@ const (
 	crowdLimit = 15 * time.Minute
 )
 
-// Crowd are clients of a shop that book and read, again and again.
+// Crowd is several buyers that book and read again and again, through one client.
 type Crowd struct {
-	shop   *Shop
+	client *RetryingClient
 	booked atomic.Int64
 	stop   context.CancelFunc
 	all    sync.WaitGroup
@@ -27,10 +27,10 @@ type Crowd struct {
 
 // Open lets a crowd in. A booking or a look that fails in spite of its repeats
 // fails t.
-func (s *Shop) Open(t testing.TB) *Crowd {
+func (s *RetryingClient) Open(t testing.TB) *Crowd {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), crowdLimit)
-	c := &Crowd{shop: s, stop: stop}
+	c := &Crowd{client: s, stop: stop}
 	for n := range buyers {
 		c.all.Go(func() {
 			next := time.NewTicker(pace)
@@ -76,7 +76,7 @@ func (c *Crowd) Close(t testing.TB) {
 	t.Helper()
 	c.stop()
 	c.all.Wait()
-	got, err := c.shop.Registrations(t.Context())
+	got, err := c.client.Registrations(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,5 +86,5 @@ func (c *Crowd) Close(t testing.TB) {
 }
 
 func (c *Crowd) String() string {
-	return fmt.Sprintf("%d registrations, %d requests were made again", c.booked.Load(), c.shop.repeats.Load())
+	return fmt.Sprintf("%d registrations, %d requests were made again", c.booked.Load(), c.client.repeats.Load())
 }

@@ -153,8 +153,8 @@ func trimmed(s *string) *string {
 // Event converts an event with its dates and options.
 func Event(e *model.Event) *bookingv1.Event {
 	out := &bookingv1.Event{
-		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: eventTypeToProto(e.Type),
-		Status: eventStatusToProto(e.Status), Timezone: e.Timezone, Location: e.Location,
+		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: valueOf[bookingv1.EventType](e.Type),
+		Status: valueOf[bookingv1.EventStatus](e.Status), Timezone: e.Timezone, Location: e.Location,
 		Dates: Dates(e.Dates), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt),
 		Version: e.Version,
 	}
@@ -192,35 +192,10 @@ func Date(d *model.EventDate) *bookingv1.EventDate {
 	}
 }
 
-func eventStatusToProto(s model.EventStatus) bookingv1.EventStatus {
-	switch s {
-	case model.Draft:
-		return bookingv1.EventStatus_EVENT_STATUS_DRAFT
-	case model.Published:
-		return bookingv1.EventStatus_EVENT_STATUS_PUBLISHED
-	case model.Cancelled:
-		return bookingv1.EventStatus_EVENT_STATUS_CANCELLED
-	}
-	return bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED
-}
-
-// EventStatus reads a status; unspecified is published, and "" is no status.
-func EventStatus(s bookingv1.EventStatus) model.EventStatus {
-	switch s {
-	case bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED, bookingv1.EventStatus_EVENT_STATUS_PUBLISHED:
-		return model.Published
-	case bookingv1.EventStatus_EVENT_STATUS_DRAFT:
-		return model.Draft
-	case bookingv1.EventStatus_EVENT_STATUS_CANCELLED:
-		return model.Cancelled
-	}
-	return ""
-}
-
 // ScheduledDate converts a date of a calendar.
 func ScheduledDate(d *model.ScheduledDate) *bookingv1.ScheduledDate {
 	return &bookingv1.ScheduledDate{
-		Date: Date(&d.EventDate), EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: eventTypeToProto(d.EventType),
-		EventStatus: eventStatusToProto(d.EventStatus), Location: d.Location, Waiting: d.Waiting,
+		Date: Date(&d.EventDate), EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: valueOf[bookingv1.EventType](d.EventType),
+		EventStatus: valueOf[bookingv1.EventStatus](d.EventStatus), Location: d.Location, Waiting: d.Waiting,
 	}
 }

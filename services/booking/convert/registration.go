@@ -19,21 +19,3 @@ func Registration(r *model.Registration) *bookingv1.Registration {
 		CreatedAt: timestamppb.New(created), UpdatedAt: timestamppb.New(updated), Version: r.Version,
 	}
 }
-
-// Attendances are what requests may record.
-func Attendances() map[bookingv1.Attendance]model.Attendance {
-	return map[bookingv1.Attendance]model.Attendance{
-		bookingv1.Attendance_ATTENDANCE_UNKNOWN: model.NotRecorded, bookingv1.Attendance_ATTENDANCE_CHECKED_IN: model.CheckedIn,
-		bookingv1.Attendance_ATTENDANCE_NO_SHOW: model.NoShow,
-	}
-}
-
-func attendanceToProto(a model.Attendance) bookingv1.Attendance {
-	switch a {
-	case model.CheckedIn:
-		return bookingv1.Attendance_ATTENDANCE_CHECKED_IN
-	case model.NoShow:
-		return bookingv1.Attendance_ATTENDANCE_NO_SHOW
-	}
-	return bookingv1.Attendance_ATTENDANCE_UNKNOWN
-}

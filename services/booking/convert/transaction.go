@@ -149,7 +149,7 @@ func Booking(b *model.Booking) *bookingv1.Booking {
 	d := &b.Date
 	out := &bookingv1.Booking{
 		Id: b.ID.String(), IsCancelled: b.Cancelled, IsRefunded: b.Refunded, Spaces: b.Spaces,
-		EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: eventTypeToProto(d.EventType),
+		EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: valueOf[bookingv1.EventType](d.EventType),
 		EventDateId: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), Timezone: d.Timezone,
 		DurationMinutes: d.Minutes, PricingOptionId: b.Option.String(), Attendance: attendanceToProto(b.Attendance),
 		CreatedAt: timestamppb.New(model.CreatedAt(b.ID.UUID())),
@@ -179,37 +179,4 @@ func Snapshot(t *model.Transaction, b *model.Booking) *bookingv1.BookingSnapshot
 		TransactionId: t.ID.String(), Purchaser: customerToProto(&t.Purchaser),
 		PurchasedAt: timestamppb.New(t.PurchasedAt), Version: t.Version, Booking: Booking(b),
 	}
-}
-
-func eventTypeToProto(t model.EventType) bookingv1.EventType {
-	switch t {
-	case model.Class:
-		return bookingv1.EventType_EVENT_TYPE_CLASS
-	case model.OneOff:
-		return bookingv1.EventType_EVENT_TYPE_EVENT
-	case model.Workshop:
-		return bookingv1.EventType_EVENT_TYPE_WORKSHOP
-	case model.Course:
-		return bookingv1.EventType_EVENT_TYPE_COURSE
-	case model.Appointment:
-		return bookingv1.EventType_EVENT_TYPE_APPOINTMENT
-	}
-	return bookingv1.EventType_EVENT_TYPE_UNSPECIFIED
-}
-
-// EventType reads a type; unspecified is a class, and "" is not a type at all.
-func EventType(t bookingv1.EventType) model.EventType {
-	switch t {
-	case bookingv1.EventType_EVENT_TYPE_UNSPECIFIED, bookingv1.EventType_EVENT_TYPE_CLASS:
-		return model.Class
-	case bookingv1.EventType_EVENT_TYPE_EVENT:
-		return model.OneOff
-	case bookingv1.EventType_EVENT_TYPE_WORKSHOP:
-		return model.Workshop
-	case bookingv1.EventType_EVENT_TYPE_COURSE:
-		return model.Course
-	case bookingv1.EventType_EVENT_TYPE_APPOINTMENT:
-		return model.Appointment
-	}
-	return ""
 }

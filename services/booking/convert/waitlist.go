@@ -59,30 +59,12 @@ func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry,
 	return w, nil
 }
 
-func waitModes() map[model.WaitlistMode]bookingv1.WaitlistMode {
-	return map[model.WaitlistMode]bookingv1.WaitlistMode{
-		model.ModeOffer: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER,
-		model.ModeBook:  bookingv1.WaitlistMode_WAITLIST_MODE_BOOK,
-	}
-}
-
-func waitStates() map[model.WaitlistState]bookingv1.WaitlistState {
-	return map[model.WaitlistState]bookingv1.WaitlistState{
-		model.EntryWaiting: bookingv1.WaitlistState_WAITLIST_STATE_WAITING,
-		model.EntryOffered: bookingv1.WaitlistState_WAITLIST_STATE_OFFERED,
-		model.EntryBooked:  bookingv1.WaitlistState_WAITLIST_STATE_BOOKED,
-		model.EntryExpired: bookingv1.WaitlistState_WAITLIST_STATE_EXPIRED,
-		model.EntryLeft:    bookingv1.WaitlistState_WAITLIST_STATE_LEFT,
-		model.EntryClosed:  bookingv1.WaitlistState_WAITLIST_STATE_CLOSED,
-	}
-}
-
 // WaitlistEntry converts an entry as readers see it at now.
 func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEntry {
 	state := w.At(now)
 	out := &bookingv1.WaitlistEntry{
 		Id: w.ID.String(), EventDateId: w.Date.String(), CustomerId: w.Customer.String(), Spaces: w.Spaces,
-		Mode: waitModes()[w.Mode], State: waitStates()[state], JoinedAt: timestamppb.New(w.JoinedAt),
+		Mode: valueOf[bookingv1.WaitlistMode](w.Mode), State: valueOf[bookingv1.WaitlistState](state), JoinedAt: timestamppb.New(w.JoinedAt),
 		PassedOverReason: w.PassedOver, PricingOptionId: w.Option.String(),
 	}
 	if state == model.EntryWaiting {

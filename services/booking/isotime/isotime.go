@@ -78,11 +78,3 @@ func ParseLocal(text string) (time.Time, bool) {
 	t, err := Parse(strings.TrimSpace(text))
 	return t.Time, err == nil && t.Form == Local && t.Nanosecond() == 0
 }
-
-// InRange reports whether t has a year of four digits in every zone: it keeps a day's
-// distance from the first and the last of them.
-func InRange(t time.Time) bool {
-	earliest := time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)
-	latest := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	return !t.Before(earliest) && t.Before(latest)
-}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/zone"
@@ -46,7 +47,7 @@ func (f *fields) time(at, instant, local string, when time.Time, text string) {
 	case text != "":
 		if wall, ok := isotime.ParseLocal(text); !ok {
 			f.Add(at+local, "format", "must be a local time such as 2026-03-29T09:30:00")
-		} else if !isotime.InRange(wall) {
+		} else if !check.Storable(wall) {
 			f.Add(at+local, "range", "must be in the years 1 to 9999")
 		}
 	default:
@@ -144,7 +145,7 @@ const byRule = "recurrence."
 // time. An end in wall time keeps its distance from the start in wall time, so a
 // night on which the clocks change is longer or shorter than others.
 func (f *fields) occurrences(r *recurrence.Recurrence, model DateChange, loc *time.Location, timezone string) []DateChange {
-	starts := r.Dates(timezone, &f.Checks)
+	starts := r.Dates(timezone, &f.Fields)
 	if len(starts) == 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ type EventChange struct {
 	Title, Description, Timezone, Location *string
 	EventType                              EventType
 	Status                                 EventStatus
-	Policy                                 CancellationPolicy // its members are as those of eventChange
+	Policy                                 CancellationPolicy // a member that is nil stays
 	Dates                                  []DateChange
 	Together                               *DateChange            // what it says of the dates together; nil: nothing
 	Recurrence                             *recurrence.Recurrence // must be the event's

@@ -54,6 +54,26 @@ func TestImportPlan(t *testing.T) {
 			t.Errorf("got %s in %s", got.PurchasedAt, got.Timezone)
 		}
 	})
+	t.Run("a cancelled booking takes no space", func(t *testing.T) {
+		l := studio()
+		cancelled := sold(1000)
+		cancelled.Cancelled = true
+		if _, why := l.Record(purchaseOf("1", cancelled, sold(3))); why != nil {
+			t.Fatal(why)
+		}
+	})
+	t.Run("bought for the purchaser is stored as none", func(t *testing.T) {
+		l := studio()
+		mine, theirs := sold(1), sold(1)
+		mine.BoughtFor, theirs.BoughtFor = "ann", "ben"
+		got, why := l.Record(purchaseOf("1", mine, theirs))
+		if why != nil || got.Bookings[0].BoughtFor != nil || got.Bookings[1].BoughtFor.ID != l.Customers["ben"] {
+			t.Errorf("%v, %+v", why, got.Bookings)
+		}
+	})
+}
+
+func TestImportPlanOptions(t *testing.T) {
 	t.Run("an option that is made costs per space what the first card booking cost, and in credits what the first pass one did", func(t *testing.T) {
 		l := studio()
 		pass := sold(2)
@@ -95,6 +115,9 @@ func TestImportPlan(t *testing.T) {
 			t.Error("the positions do not follow")
 		}
 	})
+}
+
+func TestImportPlanRefusals(t *testing.T) {
 	t.Run("a line that does not fit takes nothing and makes nothing, and a smaller one behind it fits", func(t *testing.T) {
 		l := studio()
 		_, why := l.Record(purchaseOf("1", sold(2), sold(2)))
@@ -108,23 +131,6 @@ func TestImportPlan(t *testing.T) {
 		}
 		if _, why := l.Record(purchaseOf("2", sold(3))); why != nil {
 			t.Fatal(why)
-		}
-	})
-	t.Run("a cancelled booking takes no space", func(t *testing.T) {
-		l := studio()
-		cancelled := sold(1000)
-		cancelled.Cancelled = true
-		if _, why := l.Record(purchaseOf("1", cancelled, sold(3))); why != nil {
-			t.Fatal(why)
-		}
-	})
-	t.Run("bought for the purchaser is stored as none", func(t *testing.T) {
-		l := studio()
-		mine, theirs := sold(1), sold(1)
-		mine.BoughtFor, theirs.BoughtFor = "ann", "ben"
-		got, why := l.Record(purchaseOf("1", mine, theirs))
-		if why != nil || got.Bookings[0].BoughtFor != nil || got.Bookings[1].BoughtFor.ID != l.Customers["ben"] {
-			t.Errorf("%v, %+v", why, got.Bookings)
 		}
 	})
 	t.Run("an option of another event is refused", func(t *testing.T) {

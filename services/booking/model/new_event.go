@@ -51,7 +51,7 @@ func (e *NewEvent) recur(faults *fields) {
 	pattern.checkSize(faults)
 	loc, err := zone.Load(e.Timezone)
 	if err != nil || faults.Len() > before {
-		e.Recurrence.Dates(e.Timezone, &faults.Checks) // reports the faults of the rule too
+		e.Recurrence.Dates(e.Timezone, &faults.Fields) // reports the faults of the rule too
 		return
 	}
 	for _, d := range faults.occurrences(e.Recurrence, pattern, loc, e.Timezone) {

@@ -3,7 +3,7 @@ package recurrence
 import (
 	"testing"
 
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/check"
 )
 
 // The checks of one request do not look at the context, because the bounds of the
@@ -22,7 +22,7 @@ func BenchmarkLongestRules(b *testing.B) {
 	} {
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {
-				var faults fault.Checks
+				var faults check.Fields
 				(&Recurrence{Rule: text, Start: "2026-01-31T09:30:00"}).Dates("Europe/London", &faults)
 			}
 		})

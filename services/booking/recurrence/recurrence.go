@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/zone"
 	"reservation.dev/services/booking/isotime"
 )
@@ -38,14 +36,14 @@ type Recurrence struct {
 // Dates checks r, puts its texts into their normal form, and returns the instants at
 // which it takes place in the zone of an IANA name, by time. It returns none if a check
 // failed or the zone is unknown; an unknown zone is for the caller to report.
-func (r *Recurrence) Dates(timezone string, checks *fault.Checks) []time.Time {
-	before := checks.Len()
+func (r *Recurrence) Dates(timezone string, faults *check.Fields) []time.Time {
+	before := faults.Len()
 	r.Rule = normalRule(r.Rule)
-	checkRuleText(r.Rule, checks)
-	start := r.start(checks)
-	except := r.exceptions(checks)
+	faults.Line("recurrence.rule", r.Rule, 1, maxRule) // normalRule has trimmed it
+	start := r.start(faults)
+	except := r.exceptions(faults)
 	loc, err := zone.Load(timezone)
-	if err != nil || checks.Len() > before {
+	if err != nil || faults.Len() > before {
 		return nil
 	}
 	r.Start = start.Format(isotime.LocalLayout)
@@ -55,7 +53,7 @@ func (r *Recurrence) Dates(timezone string, checks *fault.Checks) []time.Time {
 		dates, wrong = rule.dates(start, loc, except)
 	}
 	if wrong != nil {
-		checks.Add("recurrence.rule", wrong.rule, wrong.message)
+		faults.Add("recurrence.rule", wrong.rule, wrong.message)
 	}
 	return dates
 }
@@ -72,27 +70,16 @@ func normalRule(text string) string {
 	return strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "RRULE:")
 }
 
-func checkRuleText(text string, checks *fault.Checks) {
-	switch {
-	case text == "":
-		checks.Add("recurrence.rule", "required", "is required")
-	case utf8.RuneCountInString(text) > maxRule:
-		checks.Add("recurrence.rule", "max_length", fmt.Sprintf("must be at most %d characters", maxRule))
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		checks.Add("recurrence.rule", "characters", "must not contain control characters")
-	}
-}
-
 // start reads the local time at which the rule starts.
-func (r *Recurrence) start(checks *fault.Checks) time.Time {
+func (r *Recurrence) start(faults *check.Fields) time.Time {
 	start, ok := isotime.ParseLocal(r.Start)
 	switch {
 	case r.Start == "":
-		checks.Add("recurrence.local_start", "required", "is required")
+		faults.Add("recurrence.local_start", "required", "is required")
 	case !ok:
-		checks.Add("recurrence.local_start", "format", "must be a local time such as 2026-03-29T09:30:00")
-	case !isotime.InRange(start):
-		checks.Add("recurrence.local_start", "range", "must be in the years 1 to 9999")
+		faults.Add("recurrence.local_start", "format", "must be a local time such as 2026-03-29T09:30:00")
+	case !check.Storable(start):
+		faults.Add("recurrence.local_start", "range", "must be in the years 1 to 9999")
 	}
 	return start
 }
@@ -105,16 +92,16 @@ func (e exceptions) has(wall time.Time) bool {
 	return len(e) > 0 && (e[wall.Format(isotime.DayLayout)] || e[wall.Format(isotime.LocalLayout)])
 }
 
-func (r *Recurrence) exceptions(checks *fault.Checks) exceptions {
+func (r *Recurrence) exceptions(faults *check.Fields) exceptions {
 	if len(r.Exceptions) > maxExceptions {
-		checks.Add("recurrence.exceptions", "max_items", fmt.Sprintf("must have at most %d", maxExceptions))
+		faults.Add("recurrence.exceptions", "max_items", fmt.Sprintf("must have at most %d", maxExceptions))
 		return nil
 	}
 	all := exceptions{}
 	for i, text := range r.Exceptions {
 		at, err := isotime.Parse(strings.TrimSpace(text))
 		if err != nil || at.Form == isotime.Instant || at.Nanosecond() != 0 {
-			checks.Add(fmt.Sprintf("recurrence.exceptions[%d]", i), "format",
+			faults.Add(fmt.Sprintf("recurrence.exceptions[%d]", i), "format",
 				"must be a day such as 2026-04-05 or a local time such as 2026-04-05T09:30:00")
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/zone"
 	"reservation.dev/services/booking/isotime"
 )
@@ -218,7 +218,7 @@ func TestDatesAgainstCountingDays(t *testing.T) {
 			for range 120 {
 				start := time.Date(2024+r.IntN(3), time.Month(1+r.IntN(12)), 1+r.IntN(31), pick(r, 0, 1, 2, 9, 23), pick(r, 0, 15, 30), 0, 0, time.UTC)
 				n := randomRule(r, start)
-				var faults fault.Checks
+				var faults check.Fields
 				got := (&Recurrence{Rule: n.String(), Start: start.Format(isotime.LocalLayout)}).Dates(name, &faults)
 				walls := n.expand(start)
 				var want []time.Time
@@ -252,7 +252,7 @@ func TestDatesAgainstCountingDays(t *testing.T) {
 // expanded lists the dates of a rule as a clock in the zone shows them.
 func expanded(t *testing.T, timezone, start, rule string, except ...string) []string {
 	t.Helper()
-	var faults fault.Checks
+	var faults check.Fields
 	dates := (&Recurrence{Rule: rule, Start: start, Exceptions: except}).Dates(timezone, &faults)
 	if faults.Len() > 0 {
 		t.Fatalf("%s: %v", rule, faults.List())
@@ -397,7 +397,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.behaviour+" is refused (invariant 12)", func(t *testing.T) {
-			var faults fault.Checks
+			var faults check.Fields
 			dates := tt.r.Dates("Europe/London", &faults)
 			if faults.Len() != 1 || faults.List()[0].Field != tt.field || faults.List()[0].Rule != tt.fault {
 				t.Errorf("got %v and %d dates", faults.List(), len(dates))
@@ -423,7 +423,7 @@ func FuzzDates(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, rule, start, timezone, except string) {
 		began := time.Now()
-		var faults fault.Checks
+		var faults check.Fields
 		r := &Recurrence{Rule: rule, Start: start, Exceptions: []string{except}}
 		dates := r.Dates(timezone, &faults)
 		if took := time.Since(began); took > 5*time.Second {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/teambition/rrule-go"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/services/booking/isotime"
 )
 
@@ -238,7 +239,7 @@ func parseUntil(text string) (until, *problem) {
 		if len(text) != len(layout) {
 			continue
 		}
-		if at, err := time.Parse(layout, text); err == nil && isotime.InRange(at) {
+		if at, err := time.Parse(layout, text); err == nil && check.Storable(at) {
 			if f == isotime.Day {
 				at = at.AddDate(0, 0, 1).Add(-time.Second)
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/check"
 )
 
 // TestVectors compares rules with what another implementation, in
@@ -39,7 +39,7 @@ func TestVectors(t *testing.T) {
 			}
 		}
 		asked := r
-		var faults fault.Checks
+		var faults check.Fields
 		got := r.Dates(timezone, &faults)
 		if faults.Len() > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
 			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", asked.Rule, timezone, asked.Start, asked.Exceptions, got, faults.List(), want)

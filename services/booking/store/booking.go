@@ -38,25 +38,26 @@ const (
 	freeSpacesSQL = `update event_dates set booked = booked - $3 where company_id = $1 and id = $2`
 )
 
-// foundBooking is a booking, alone in its transaction, with its cancellation policy.
-type foundBooking struct {
+// FoundBooking is a booking, alone in its transaction, with its cancellation policy.
+type FoundBooking struct {
 	Transaction *model.Transaction
 	Policy      model.CancellationPolicy
 }
 
 // Booking reads a booking without its purchaser.
-func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (found foundBooking, err error) {
+func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
 	args := []any{company, b}
 	err = s.ReadOf(ctx, company,
 		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
 		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)})
-	return found, l.only(&found, err)
+	err = l.only(&found, err)
+	return found, err
 }
 
 // LockBooking reads a booking whose transaction stays locked until the end of tx: every
 // change of a booking waits for it.
-func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found foundBooking, err error) {
+func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
 	args := []any{company, b}
 	err = tx.Pipeline(ctx,
@@ -65,11 +66,12 @@ func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, 
 		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
 		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)},
 	)
-	return found, l.only(&found, err)
+	err = l.only(&found, err)
+	return found, err
 }
 
 // only completes found by the only transaction that was read.
-func (l *Listing) only(found *foundBooking, err error) error {
+func (l *Listing) only(found *FoundBooking, err error) error {
 	if err == nil && len(l.Transactions) == 0 {
 		err = fault.Missing("booking")
 	}

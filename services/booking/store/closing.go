@@ -18,15 +18,15 @@ const (
 	openedSQL = `update event_dates set closing = false where company_id = $1 and id = $2 and closing and booked = 0`
 )
 
-// dateOf is a date of some company.
-type dateOf struct {
+// OwnedDate is a date of some company.
+type OwnedDate struct {
 	Company id.Company
 	Date    id.EventDate
 }
 
-func scanDatesOf(into *[]dateOf) func(pgx.Rows) error {
+func scanDatesOf(into *[]OwnedDate) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
-		var d dateOf
+		var d OwnedDate
 		err := rows.Scan(&d.Company, &d.Date)
 		*into = append(*into, d)
 		return err
@@ -40,7 +40,7 @@ func (s *Store) ClosingOf(ctx context.Context, company id.Company, e id.Event) (
 }
 
 // Closings lists closed dates of all companies that are still to be emptied.
-func (s *Store) Closings(ctx context.Context) (all []dateOf, err error) {
+func (s *Store) Closings(ctx context.Context) (all []OwnedDate, err error) {
 	err = s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: closingsSQL, Scan: scanDatesOf(&all)})
 	return all, s.Fault(err)
 }

@@ -76,10 +76,11 @@ func (s *Store) Resolve(ctx context.Context, company id.Company, ids []id.Custom
 		r.Note(customer, reference, deleted)
 		return err
 	})
-	return r, s.ReadOf(ctx, company,
+	err := s.ReadOf(ctx, company,
 		pg.Query{SQL: customersByIDSQL, Args: []any{company, ids}, Scan: scan},
 		pg.Query{SQL: customersByReferenceSQL, Args: []any{company, references}, Scan: scan},
 	)
+	return r, err
 }
 
 const (

@@ -32,15 +32,15 @@ const (
 	joinPendingSQL = `update transactions set held_until = null, held_prices = null where company_id = $1 and id = $2`
 )
 
-// lockedHold is where a hold is in its life.
-type lockedHold struct {
+// LockedHold is where a hold is in its life.
+type LockedHold struct {
 	Status    model.TransactionStatus
 	ExpiresAt time.Time
 }
 
 // LockHold reads a hold that nobody else changes until the end of tx.
-func (s *Store) LockHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (lockedHold, error) {
-	var h lockedHold
+func (s *Store) LockHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (LockedHold, error) {
+	var h LockedHold
 	err := tx.QueryRow(ctx, lockHoldSQL, company, which).Scan(&h.Status, &h.ExpiresAt)
 	return h, pg.Missing(err, "hold")
 }

@@ -77,7 +77,7 @@ func (s *Store) BeginUndo(ctx context.Context, company id.Company, t id.Transact
 var ErrNotPending = errors.New("the transaction is not pending any more")
 
 // ConfirmPending makes a pending transaction one that everybody sees, and runs further
-// queries. The error is errNotPending if it is not pending any more.
+// queries. The error is ErrNotPending if it is not pending any more.
 func (s *Store) ConfirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction, pass id.CustomerPass, further pg.Query) error {
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: confirmSQL, Args: []any{company, t}, Scan: func(rows pgx.Rows) error {

@@ -15,7 +15,7 @@ import (
 // The writes of transactions. Locks are taken in one order everywhere, so that
 // no two commits wait for each other: events, then transactions, then dates, and
 // each kind by id. Rows of customers are locked for key share at any time: only
-// the fence of a deletion waits for that lock, and it holds no other (deletion.go).
+// the fence of a deletion (FenceCustomer) waits for that lock, and it holds no other.
 
 const (
 	// The condition repeats what was decided under the lock, and the table's

@@ -36,7 +36,7 @@ const (
 // returns how many these were, the dates with free places, and the entries of waitlists
 // that the transactions were for. Locks are taken in the order of all: transactions,
 // dates, discount codes.
-func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (done releases, err error) {
+func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (done Released, err error) {
 	var ids []id.Transaction
 	var codes []id.DiscountCode
 	err = tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(func(rows pgx.Rows) error {
@@ -76,11 +76,12 @@ func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all 
 		queries = append(queries, pg.Query{SQL: lockUsedCodesSQL, Args: args}, pg.Query{SQL: giveUsesSQL, Args: args})
 	}
 	queries = append(queries, pg.Query{SQL: releaseWaitersSQL, Args: []any{company, ids, now}, Scan: scanWaiters(&done.Waiters)})
-	return done, tx.Pipeline(ctx, queries...)
+	err = tx.Pipeline(ctx, queries...)
+	return done, err
 }
 
-// releases is what a release did.
-type releases struct {
+// Released is what a release did.
+type Released struct {
 	Transactions int
 	Dates        []id.EventDate
 	Waiters      []*model.WaitlistEntry

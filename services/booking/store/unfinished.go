@@ -20,8 +20,8 @@ const unfinishedSQL = `select count(*) filter (where status = 'held') as holds,
 	from (select status, expires_at, purchased_at from transactions
 		where status in ('held', 'pending', 'undoing') order by expires_at limit $2) t`
 
-// unfinished is what has places and is not confirmed, and what is owed.
-type unfinished struct {
+// UnfinishedWork is what has places and is not confirmed, and what is owed.
+type UnfinishedWork struct {
 	Holds   int64
 	Overdue float64 // seconds since the first hold should have been released
 	Pending int64   // purchases by pass
@@ -30,6 +30,6 @@ type unfinished struct {
 }
 
 // Unfinished counts what is unfinished at now, up to a limit each.
-func (s *Store) Unfinished(ctx context.Context, now time.Time) (unfinished, error) {
-	return pg.One[unfinished](ctx, s.DB, pg.AllCompanies(), unfinishedSQL, now, unfinishedMost)
+func (s *Store) Unfinished(ctx context.Context, now time.Time) (UnfinishedWork, error) {
+	return pg.One[UnfinishedWork](ctx, s.DB, pg.AllCompanies(), unfinishedSQL, now, unfinishedMost)
 }

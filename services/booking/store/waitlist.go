@@ -143,7 +143,7 @@ func (s *Store) WaitlistEntry(ctx context.Context, company id.Company, which id.
 	return theWaiter(found, err)
 }
 
-// WaitlistEntryInTx is waiter within tx.
+// WaitlistEntryInTx is WaitlistEntry within tx.
 func (s *Store) WaitlistEntryInTx(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
 	var found []*model.WaitlistEntry
 	err := tx.Pipeline(ctx, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
@@ -232,8 +232,8 @@ func (s *Store) PromoteLater(ctx context.Context, tx *pg.Tx, company id.Company,
 
 // ToPromote lists dates with people that were left to the job, and those with
 // places for somebody whose pass could not be asked.
-func (s *Store) ToPromote(ctx context.Context, before, now time.Time, limit int) ([]dateOf, error) {
-	var due []dateOf
+func (s *Store) ToPromote(ctx context.Context, before, now time.Time, limit int) ([]OwnedDate, error) {
+	var due []OwnedDate
 	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{before, now, limit}, Scan: scanDatesOf(&due)})
 	return due, s.Fault(err)
 }

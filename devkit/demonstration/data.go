@@ -12,12 +12,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/devkit/sampledata"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
-	"reservation.dev/services/sampledata"
 )
 
 const (

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/devkit/credentials"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/zone"
@@ -22,7 +23,6 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
-	"reservation.dev/services/credentials"
 )
 
 // The demonstration company.

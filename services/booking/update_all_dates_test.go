@@ -32,49 +32,69 @@ func shownBack(e *bookingv1.Event, now time.Time) *bookingv1.UpdateEventRequest 
 	return req
 }
 
-func TestDatesTogether(t *testing.T) {
-	w := newWorld(t)
-	now := time.Now().Truncate(time.Second)
-	date := func(from time.Duration, minutes int32, capacity *int32) *bookingv1.NewEventDate {
-		return &bookingv1.NewEventDate{StartsAt: timestamppb.New(now.Add(from)), DurationMinutes: minutes, Capacity: capacity}
+// datesWorld is a world for tests of requests that change all dates of an event.
+type datesWorld struct {
+	*world
+	now time.Time
+}
+
+const day = 24 * time.Hour
+
+func newDatesWorld(t *testing.T) *datesWorld {
+	return &datesWorld{world: newWorld(t), now: time.Now().Truncate(time.Second)}
+}
+
+func (w *datesWorld) newDate(from time.Duration, minutes int32, capacity *int32) *bookingv1.NewEventDate {
+	return &bookingv1.NewEventDate{StartsAt: timestamppb.New(w.now.Add(from)), DurationMinutes: minutes, Capacity: capacity}
+}
+
+func (w *datesWorld) event(dates ...*bookingv1.NewEventDate) *bookingv1.Event {
+	w.t.Helper()
+	return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: dates})
+}
+
+// course makes an event with a past date and two dates to come.
+func (w *datesWorld) course() *bookingv1.Event {
+	w.t.Helper()
+	return w.event(w.newDate(-day, 60, new(int32(4))), w.newDate(day, 60, new(int32(5))), w.newDate(2*day, 90, new(int32(6))))
+}
+
+func (w *datesWorld) updateAll(e *bookingv1.Event, d *bookingv1.EventDateChange) (*bookingv1.Event, error) {
+	resp, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: d})
+	return resp.GetEvent(), err
+}
+
+func capacities(e *bookingv1.Event) (all []int32) {
+	for _, d := range e.GetDates() {
+		all = append(all, d.GetCapacity())
 	}
-	with := func(dates ...*bookingv1.NewEventDate) *bookingv1.Event {
-		return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: dates})
+	return all
+}
+
+func durations(e *bookingv1.Event) (all []int32) {
+	for _, d := range e.GetDates() {
+		all = append(all, d.GetDurationMinutes())
 	}
-	const day = 24 * time.Hour
-	course := func() *bookingv1.Event {
-		return with(date(-day, 60, new(int32(4))), date(day, 60, new(int32(5))), date(2*day, 90, new(int32(6))))
-	}
-	sizes := func(e *bookingv1.Event) (all []int32) {
-		for _, d := range e.GetDates() {
-			all = append(all, d.GetCapacity())
-		}
-		return all
-	}
-	minutes := func(e *bookingv1.Event) (all []int32) {
-		for _, d := range e.GetDates() {
-			all = append(all, d.GetDurationMinutes())
-		}
-		return all
-	}
-	update := func(e *bookingv1.Event, d *bookingv1.EventDateChange) (*bookingv1.Event, error) {
-		resp, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: d})
-		return resp.GetEvent(), err
-	}
+	return all
+}
+
+func TestUpdateAsRead(t *testing.T) {
+	t.Parallel()
+	w := newDatesWorld(t)
 	t.Run("what was read changes nothing", func(t *testing.T) {
 		for name, e := range map[string]*bookingv1.Event{
-			"of one date": with(date(day, 60, new(int32(5)))), "of one without a limit": with(date(day, 60, nil)), "of a past one": with(date(-day, 60, new(int32(1)))),
-			"of several": course(), "of several past ones": with(date(-2*day, 60, new(int32(2))), date(-day, 60, new(int32(2)))),
-			"of several, one without a limit": with(date(day, 60, nil), date(2*day, 60, new(int32(2)))),
+			"of one date": w.event(w.newDate(day, 60, new(int32(5)))), "of one without a limit": w.event(w.newDate(day, 60, nil)), "of a past one": w.event(w.newDate(-day, 60, new(int32(1)))),
+			"of several": w.course(), "of several past ones": w.event(w.newDate(-2*day, 60, new(int32(2))), w.newDate(-day, 60, new(int32(2)))),
+			"of several, one without a limit": w.event(w.newDate(day, 60, nil), w.newDate(2*day, 60, new(int32(2)))),
 		} {
-			if got := w.updateEvent(shownBack(e, now)); got.GetVersion() != e.GetVersion() {
+			if got := w.updateEvent(shownBack(e, w.now)); got.GetVersion() != e.GetVersion() {
 				t.Errorf("%s: got %v", name, got)
 			}
 		}
 	})
 	t.Run("what was read before a date started changes nothing", func(t *testing.T) {
-		e := with(date(-time.Minute, 60, new(int32(4))), date(day, 60, new(int32(5))))
-		if got := w.updateEvent(shownBack(e, now.Add(-2*time.Minute))); got.GetVersion() != e.GetVersion() {
+		e := w.event(w.newDate(-time.Minute, 60, new(int32(4))), w.newDate(day, 60, new(int32(5))))
+		if got := w.updateEvent(shownBack(e, w.now.Add(-2*time.Minute))); got.GetVersion() != e.GetVersion() {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -83,153 +103,167 @@ func TestDatesTogether(t *testing.T) {
 			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 5, Capacity: new(int32(3))}},
 			Recurrence: &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=1000", LocalStart: "2090-01-01T09:00:00"},
 		})
-		if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date(day, 60, nil)}}); err != nil {
+		if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{w.newDate(day, 60, nil)}}); err != nil {
 			t.Fatal(err)
 		}
 		e = w.getEvent(e.GetId())
-		if got := w.updateEvent(shownBack(e, now)); len(got.GetDates()) != 1001 || got.GetVersion() != e.GetVersion() {
+		if got := w.updateEvent(shownBack(e, w.now)); len(got.GetDates()) != 1001 || got.GetVersion() != e.GetVersion() {
 			t.Errorf("%d dates, version %d after %d", len(got.GetDates()), got.GetVersion(), e.GetVersion())
 		}
 	})
 	t.Run("what was read of a cancelled event changes nothing, and another capacity is refused", func(t *testing.T) {
-		e := course()
+		e := w.course()
 		e = w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
-		if got := w.updateEvent(shownBack(e, now)); got.GetVersion() != e.GetVersion() {
+		if got := w.updateEvent(shownBack(e, w.now)); got.GetVersion() != e.GetVersion() {
 			t.Errorf("got %v", got)
 		}
-		_, err := update(e, &bookingv1.EventDateChange{Capacity: new(int32(9))})
+		_, err := w.updateAll(e, &bookingv1.EventDateChange{Capacity: new(int32(9))})
 		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
-	t.Run("a capacity changes every date to come", func(t *testing.T) {
-		got, err := update(course(), &bookingv1.EventDateChange{Capacity: new(int32(9))})
-		if err != nil || !slices.Equal(sizes(got), []int32{4, 9, 9}) {
-			t.Errorf("got %v, %v", got, err)
-		}
-		got, err = update(got, &bookingv1.EventDateChange{Unlimited: true})
-		if err != nil || got.GetDates()[0].Capacity == nil || got.GetDates()[1].Capacity != nil || got.GetDates()[2].Capacity != nil {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-	t.Run("a duration changes every date to come", func(t *testing.T) {
-		got, err := update(course(), &bookingv1.EventDateChange{DurationMinutes: new(int32(45))})
-		if err != nil || !slices.Equal(minutes(got), []int32{60, 45, 45}) {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-	t.Run("a capacity alone is set for every date, even if it equals the sum", func(t *testing.T) {
-		alike := with(date(day, 60, new(int32(10))), date(2*day, 60, new(int32(10))))
-		got, err := update(alike, &bookingv1.EventDateChange{Capacity: new(int32(20))})
-		if err != nil || !slices.Equal(sizes(got), []int32{20, 20}) {
-			t.Errorf("got %v, %v", got, err)
-		}
-		started := with(date(-time.Minute, 60, new(int32(10))), date(day, 60, new(int32(10))))
-		got, err = update(started, &bookingv1.EventDateChange{Capacity: new(int32(20))})
-		if err != nil || !slices.Equal(sizes(got), []int32{10, 20}) {
-			t.Errorf("with the sum of a minute ago: got %v, %v", got, err)
-		}
-		unlimited := with(date(day, 60, new(int32(10))), date(2*day, 60, nil))
-		got, err = update(unlimited, &bookingv1.EventDateChange{Unlimited: true})
-		if err != nil || got.GetDates()[0].Capacity != nil || got.GetDates()[1].Capacity != nil {
-			t.Errorf("without a limit: got %v, %v", got, err)
-		}
-	})
-	t.Run("a capacity with a date to add is set for every date, even if it equals the sum", func(t *testing.T) {
-		e := with(date(day, 60, new(int32(10))), date(2*day, 60, new(int32(10))))
-		got := w.updateEvent(&bookingv1.UpdateEventRequest{
-			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(20))},
-			Dates: []*bookingv1.EventDateChange{{StartsAt: timestamppb.New(now.Add(3 * day)), DurationMinutes: new(int32(60))}},
-		})
-		if !slices.Equal(sizes(got), []int32{20, 20, 20}) {
-			t.Errorf("got %v", got)
-		}
-	})
-	t.Run("a duration alone is set for every date, even if it equals the first one", func(t *testing.T) {
-		got, err := update(with(date(day, 60, nil), date(2*day, 90, nil)), &bookingv1.EventDateChange{DurationMinutes: new(int32(60))})
-		if err != nil || !slices.Equal(minutes(got), []int32{60, 60}) {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
 	t.Run("one thing changed in what was read changes that", func(t *testing.T) {
-		req := shownBack(course(), now)
+		req := shownBack(w.course(), w.now)
 		req.OnlyDate.Capacity = new(int32(20))
-		if got := w.updateEvent(req); !slices.Equal(sizes(got), []int32{4, 20, 20}) {
+		if got := w.updateEvent(req); !slices.Equal(capacities(got), []int32{4, 20, 20}) {
 			t.Errorf("got %v", got)
 		}
-		req = shownBack(course(), now)
+		req = shownBack(w.course(), w.now)
 		req.Dates[2].Capacity = new(int32(20))
-		if got := w.updateEvent(req); !slices.Equal(sizes(got), []int32{4, 5, 20}) {
+		if got := w.updateEvent(req); !slices.Equal(capacities(got), []int32{4, 5, 20}) {
 			t.Errorf("got %v", got)
 		}
 		for name, change := range map[string]func(*bookingv1.UpdateEventRequest){
-			"the start":             func(r *bookingv1.UpdateEventRequest) { r.OnlyDate.StartsAt = timestamppb.New(now.Add(30 * time.Hour)) },
-			"the start of the date": func(r *bookingv1.UpdateEventRequest) { r.Dates[0].StartsAt = timestamppb.New(now.Add(30 * time.Hour)) },
+			"the start": func(r *bookingv1.UpdateEventRequest) {
+				r.OnlyDate.StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
+			},
+			"the start of the date": func(r *bookingv1.UpdateEventRequest) {
+				r.Dates[0].StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
+			},
 			"the start in both places": func(r *bookingv1.UpdateEventRequest) {
-				r.OnlyDate.StartsAt = timestamppb.New(now.Add(30 * time.Hour))
+				r.OnlyDate.StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
 				r.Dates[0].StartsAt = r.OnlyDate.StartsAt
 			},
 			"the start and the end": func(r *bookingv1.UpdateEventRequest) {
-				r.OnlyDate.StartsAt = timestamppb.New(now.Add(30 * time.Hour))
-				r.OnlyDate.EndsAt = timestamppb.New(now.Add(31 * time.Hour))
+				r.OnlyDate.StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
+				r.OnlyDate.EndsAt = timestamppb.New(w.now.Add(31 * time.Hour))
 			},
 		} {
-			req := shownBack(with(date(day, 60, nil)), now)
+			req := shownBack(w.event(w.newDate(day, 60, nil)), w.now)
 			change(req)
-			if d := w.updateEvent(req).GetDates()[0]; !d.GetStartsAt().AsTime().Equal(now.Add(30*time.Hour)) || d.GetDurationMinutes() != 60 {
+			if d := w.updateEvent(req).GetDates()[0]; !d.GetStartsAt().AsTime().Equal(w.now.Add(30*time.Hour)) || d.GetDurationMinutes() != 60 {
 				t.Errorf("%s: got %v", name, d)
 			}
 		}
 		for name, change := range map[string]func(*bookingv1.UpdateEventRequest){
 			"the end": func(r *bookingv1.UpdateEventRequest) {
-				r.OnlyDate.EndsAt = timestamppb.New(now.Add(day + 90*time.Minute))
+				r.OnlyDate.EndsAt = timestamppb.New(w.now.Add(day + 90*time.Minute))
 			},
 			"the duration":        func(r *bookingv1.UpdateEventRequest) { r.OnlyDate.DurationMinutes = new(int32(90)) },
 			"the date's duration": func(r *bookingv1.UpdateEventRequest) { r.Dates[0].DurationMinutes = new(int32(90)) },
 			"both, which agree": func(r *bookingv1.UpdateEventRequest) {
-				r.OnlyDate.DurationMinutes, r.OnlyDate.EndsAt = new(int32(90)), timestamppb.New(now.Add(day+90*time.Minute))
+				r.OnlyDate.DurationMinutes, r.OnlyDate.EndsAt = new(int32(90)), timestamppb.New(w.now.Add(day+90*time.Minute))
 			},
 		} {
-			req := shownBack(with(date(day, 60, nil)), now)
+			req := shownBack(w.event(w.newDate(day, 60, nil)), w.now)
 			change(req)
-			if d := w.updateEvent(req).GetDates()[0]; !d.GetStartsAt().AsTime().Equal(now.Add(day)) || d.GetDurationMinutes() != 90 {
+			if d := w.updateEvent(req).GetDates()[0]; !d.GetStartsAt().AsTime().Equal(w.now.Add(day)) || d.GetDurationMinutes() != 90 {
 				t.Errorf("%s: got %v", name, d)
 			}
 		}
 	})
+}
+
+func TestUpdateAllDates(t *testing.T) {
+	t.Parallel()
+	w := newDatesWorld(t)
+	t.Run("a capacity changes every date to come", func(t *testing.T) {
+		got, err := w.updateAll(w.course(), &bookingv1.EventDateChange{Capacity: new(int32(9))})
+		if err != nil || !slices.Equal(capacities(got), []int32{4, 9, 9}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+		got, err = w.updateAll(got, &bookingv1.EventDateChange{Unlimited: true})
+		if err != nil || got.GetDates()[0].Capacity == nil || got.GetDates()[1].Capacity != nil || got.GetDates()[2].Capacity != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("a duration changes every date to come", func(t *testing.T) {
+		got, err := w.updateAll(w.course(), &bookingv1.EventDateChange{DurationMinutes: new(int32(45))})
+		if err != nil || !slices.Equal(durations(got), []int32{60, 45, 45}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("a capacity alone is set for every date, even if it equals the sum", func(t *testing.T) {
+		alike := w.event(w.newDate(day, 60, new(int32(10))), w.newDate(2*day, 60, new(int32(10))))
+		got, err := w.updateAll(alike, &bookingv1.EventDateChange{Capacity: new(int32(20))})
+		if err != nil || !slices.Equal(capacities(got), []int32{20, 20}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+		started := w.event(w.newDate(-time.Minute, 60, new(int32(10))), w.newDate(day, 60, new(int32(10))))
+		got, err = w.updateAll(started, &bookingv1.EventDateChange{Capacity: new(int32(20))})
+		if err != nil || !slices.Equal(capacities(got), []int32{10, 20}) {
+			t.Errorf("with the sum of a minute ago: got %v, %v", got, err)
+		}
+		unlimited := w.event(w.newDate(day, 60, new(int32(10))), w.newDate(2*day, 60, nil))
+		got, err = w.updateAll(unlimited, &bookingv1.EventDateChange{Unlimited: true})
+		if err != nil || got.GetDates()[0].Capacity != nil || got.GetDates()[1].Capacity != nil {
+			t.Errorf("without a limit: got %v, %v", got, err)
+		}
+	})
+	t.Run("a capacity with a date to add is set for every date, even if it equals the sum", func(t *testing.T) {
+		e := w.event(w.newDate(day, 60, new(int32(10))), w.newDate(2*day, 60, new(int32(10))))
+		got := w.updateEvent(&bookingv1.UpdateEventRequest{
+			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(20))},
+			Dates: []*bookingv1.EventDateChange{{StartsAt: timestamppb.New(w.now.Add(3 * day)), DurationMinutes: new(int32(60))}},
+		})
+		if !slices.Equal(capacities(got), []int32{20, 20, 20}) {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a duration alone is set for every date, even if it equals the first one", func(t *testing.T) {
+		got, err := w.updateAll(w.event(w.newDate(day, 60, nil), w.newDate(2*day, 90, nil)), &bookingv1.EventDateChange{DurationMinutes: new(int32(60))})
+		if err != nil || !slices.Equal(durations(got), []int32{60, 60}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
 	t.Run("without a duration an end that stays makes a date longer whose start moves", func(t *testing.T) {
-		got, err := update(with(date(day, 60, nil)), &bookingv1.EventDateChange{StartsAt: timestamppb.New(now.Add(day - time.Hour)), EndsAt: timestamppb.New(now.Add(day + time.Hour))})
+		got, err := w.updateAll(w.event(w.newDate(day, 60, nil)), &bookingv1.EventDateChange{StartsAt: timestamppb.New(w.now.Add(day - time.Hour)), EndsAt: timestamppb.New(w.now.Add(day + time.Hour))})
 		if err != nil || got.GetDates()[0].GetDurationMinutes() != 120 {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
 	t.Run("a date to add takes the capacity and the duration", func(t *testing.T) {
-		e := course()
+		e := w.course()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(9)), DurationMinutes: new(int32(45))},
-			Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: new(int32(7))}, {StartsAt: timestamppb.New(now.Add(3 * day))}, {StartsAt: timestamppb.New(now.Add(4 * day)), Unlimited: true, DurationMinutes: new(int32(30))}},
+			Dates: []*bookingv1.EventDateChange{{Id: e.GetDates()[1].GetId(), Capacity: new(int32(7))}, {StartsAt: timestamppb.New(w.now.Add(3 * day))}, {StartsAt: timestamppb.New(w.now.Add(4 * day)), Unlimited: true, DurationMinutes: new(int32(30))}},
 		})
-		if !slices.Equal(sizes(got), []int32{4, 7, 9, 9, 0}) || !slices.Equal(minutes(got), []int32{60, 45, 45, 45, 30}) || got.GetDates()[4].Capacity != nil {
+		if !slices.Equal(capacities(got), []int32{4, 7, 9, 9, 0}) || !slices.Equal(durations(got), []int32{60, 45, 45, 45, 30}) || got.GetDates()[4].Capacity != nil {
 			t.Errorf("got %v", got)
 		}
 	})
+}
+
+func TestUpdateAllDatesRefusals(t *testing.T) {
+	t.Parallel()
+	w := newDatesWorld(t)
 	t.Run("a capacity below what is booked is refused", func(t *testing.T) {
-		e := course()
+		e := w.course()
 		if _, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
 			PurchaserId: w.customer(w.company, "ann").String(), Lines: []*bookingv1.TransactionLine{{EventDateId: e.GetDates()[2].GetId(), Spaces: 3}},
 		}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := update(e, &bookingv1.EventDateChange{Capacity: new(int32(2))})
+		_, err := w.updateAll(e, &bookingv1.EventDateChange{Capacity: new(int32(2))})
 		wantField(t, err, "only_date.capacity", "min")
-		if got := w.getEvent(e.GetId()); !slices.Equal(sizes(got), []int32{4, 5, 6}) {
+		if got := w.getEvent(e.GetId()); !slices.Equal(capacities(got), []int32{4, 5, 6}) {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("a capacity for several dates none of which is to come is refused", func(t *testing.T) {
-		_, err := update(with(date(-2*day, 60, nil), date(-day, 60, nil)), &bookingv1.EventDateChange{Capacity: new(int32(2))})
+		_, err := w.updateAll(w.event(w.newDate(-2*day, 60, nil), w.newDate(-day, 60, nil)), &bookingv1.EventDateChange{Capacity: new(int32(2))})
 		wantField(t, err, "only_date.capacity", "exists")
 	})
 	t.Run("two values for the only date are refused", func(t *testing.T) {
-		req := shownBack(with(date(day, 60, new(int32(3)))), now)
+		req := shownBack(w.event(w.newDate(day, 60, new(int32(3)))), w.now)
 		req.OnlyDate.Capacity, req.Dates[0].Capacity = new(int32(4)), new(int32(5))
 		_, err := w.events.UpdateEvent(w.ctx, req)
 		wantField(t, err, "only_date.capacity", "exclusive")
@@ -250,6 +284,7 @@ func TestDatesTogether(t *testing.T) {
 }
 
 func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
+	t.Parallel()
 	w := newWorld(t)
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: []*bookingv1.NewEventDate{{LocalStart: "2099-01-01T09:00:00", DurationMinutes: 60}}})
 	w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
@@ -279,6 +314,7 @@ func TestCancelledEventIsRenamed(t *testing.T) { // invariant 13
 }
 
 func TestAddedDatesAreLikeTheLastOne(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	later := newDate(48*time.Hour, new(int32(7)))
 	later.DurationMinutes = 45

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Shop is a client of Interfaces A and B that repeats as docs/ERRORS.md says, with
+// RetryingClient is a client of Interfaces A and B that repeats as docs/ERRORS.md says, with
 // a customer and an event without a limit of its own.
-type Shop struct {
+type RetryingClient struct {
 	a, b            *A
 	aLogin, bLogin  Request
 	customer, event string
@@ -30,10 +30,10 @@ type Shop struct {
 // patience is how long a request may take in all, its repeats included.
 const patience = 2 * time.Minute
 
-// NewShop signs in to both, and makes the customer and the event.
-func NewShop(t testing.TB, c Credentials) *Shop {
+// NewRetryingClient signs in to both, and makes the customer and the event.
+func NewRetryingClient(t testing.TB, c Credentials) *RetryingClient {
 	t.Helper()
-	s := &Shop{
+	s := &RetryingClient{
 		a: NewA(t, c.InterfaceA.BaseURL), b: NewA(t, c.InterfaceB.BaseURL), tokens: map[*A]string{},
 		aLogin: TokenRequest(Credential{ID: c.InterfaceA.ClientID, Secret: c.InterfaceA.ClientSecret}),
 		bLogin: KeyTokenRequest(Credential{ID: c.InterfaceB.APIKey, Secret: c.InterfaceB.APISecret}),
@@ -56,18 +56,18 @@ func NewShop(t testing.TB, c Credentials) *Shop {
 
 // Book registers the customer for the event, with further headers, and returns the
 // registration's id.
-func (s *Shop) Book(ctx context.Context, key string, more http.Header) (string, error) {
+func (s *RetryingClient) Book(ctx context.Context, key string, more http.Header) (string, error) {
 	return s.create(ctx, "/events/"+s.event+"/registrations", fmt.Sprintf(`{"customerId":%q}`, s.customer), key, more)
 }
 
 // Look reads the customer's bookings.
-func (s *Shop) Look(ctx context.Context) error {
+func (s *RetryingClient) Look(ctx context.Context) error {
 	_, err := s.do(ctx, s.a, Request{Path: "/customer/" + s.customer + "/bookings?pageSize=5"}, http.StatusOK)
 	return err
 }
 
 // Registrations is how many there are for the event.
-func (s *Shop) Registrations(ctx context.Context) (int64, error) {
+func (s *RetryingClient) Registrations(ctx context.Context) (int64, error) {
 	answer, err := s.do(ctx, s.b, Request{Path: "/events/" + s.event + "/registrations?perPage=1"}, http.StatusOK)
 	if err != nil {
 		return 0, err
@@ -77,7 +77,7 @@ func (s *Shop) Registrations(ctx context.Context) (int64, error) {
 }
 
 // create makes something on Interface B, once, and returns its id.
-func (s *Shop) create(ctx context.Context, path, body, key string, more http.Header) (string, error) {
+func (s *RetryingClient) create(ctx context.Context, path, body, key string, more http.Header) (string, error) {
 	header := http.Header{"Idempotency-Key": {fmt.Sprintf("%s-%d", key, time.Now().UnixNano())}}
 	maps.Copy(header, more)
 	answer, err := s.do(ctx, s.b, Request{Path: path, Body: body, Header: header}, http.StatusCreated)
@@ -90,7 +90,7 @@ func (s *Shop) create(ctx context.Context, path, body, key string, more http.Hea
 
 // do makes a request of which every attempt may be repeated: a read, or one with
 // an Idempotency-Key. It returns an error for what a patient client is told.
-func (s *Shop) do(ctx context.Context, face *A, r Request, want int) (Answer, error) {
+func (s *RetryingClient) do(ctx context.Context, face *A, r Request, want int) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for pause := 200 * time.Millisecond; ; pause = min(2*pause, 4*time.Second) {
@@ -122,7 +122,7 @@ func (s *Shop) do(ctx context.Context, face *A, r Request, want int) (Answer, er
 	}
 }
 
-func (s *Shop) attempt(ctx context.Context, face *A, r Request) (Answer, error) {
+func (s *RetryingClient) attempt(ctx context.Context, face *A, r Request) (Answer, error) {
 	token, answer, err := s.token(ctx, face)
 	if token == "" {
 		return answer, err
@@ -132,7 +132,7 @@ func (s *Shop) attempt(ctx context.Context, face *A, r Request) (Answer, error) 
 }
 
 // token is that of a face; without one, what was answered instead.
-func (s *Shop) token(ctx context.Context, face *A) (string, Answer, error) {
+func (s *RetryingClient) token(ctx context.Context, face *A) (string, Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if token := s.tokens[face]; token != "" {
@@ -157,7 +157,7 @@ func (s *Shop) token(ctx context.Context, face *A) (string, Answer, error) {
 	return s.tokens[face], answer, nil
 }
 
-func (s *Shop) forget(face *A) {
+func (s *RetryingClient) forget(face *A) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.tokens, face)

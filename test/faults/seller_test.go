@@ -28,10 +28,10 @@ const (
 	aDay = 24 * time.Hour
 )
 
-// shop is a company that sells places, and its customers: buyers with a pass
+// seller is a company that sells places, and its customers: buyers with a pass
 // each, and guests. Each order is for a guest of its own, so that every row tells
 // whose order it is of.
-type shop struct {
+type seller struct {
 	m       *market
 	company *harness.Company
 	token   string // of Interface B
@@ -63,13 +63,13 @@ type order struct {
 // sold is what is known of a booking.
 type sold struct{ cancelled, refunded bool }
 
-// newShop makes a company with three events: one with few places, one that cannot
+// newSeller makes a company with three events: one with few places, one that cannot
 // be cancelled free any more, and one without a limit.
-func (m *market) newShop(t *testing.T, buyers, guests int) *shop {
+func (m *market) newSeller(t *testing.T, buyers, guests int) *seller {
 	t.Helper()
-	s := &shop{m: m, company: m.op.NewCompany(t, "Europe/London")}
+	s := &seller{m: m, company: m.op.NewCompany(t, "Europe/London")}
 	s.token = m.client(t, 0).Token(t, s.company.NewKey(t, 10_000))
-	all := s.company.ImportCustomers(t, "shop", buyers+guests)
+	all := s.company.ImportCustomers(t, "seller", buyers+guests)
 	s.buyers, s.guests = all[:buyers], all[buyers:]
 	ctx := s.company.Ctx(t.Context())
 	for _, e := range []struct {
@@ -100,7 +100,7 @@ func (m *market) newShop(t *testing.T, buyers, guests int) *shop {
 }
 
 // newOrder draws an order for the next guest; nil: there are no guests left.
-func (s *shop) newOrder() *order {
+func (s *seller) newOrder() *order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.orders) == len(s.guests) {
@@ -121,7 +121,7 @@ func (o *order) key() string { return fmt.Sprint("order-", o.guest) }
 func refusals() []string { return []string{"EVENT_FULL", "PASS_EXHAUSTED"} }
 
 // request is an order on Interface B.
-func (s *shop) request(o *order) harness.Request {
+func (s *seller) request(o *order) harness.Request {
 	method := "CARD"
 	if o.byPass {
 		method = "PASS"
@@ -141,7 +141,7 @@ func (s *shop) request(o *order) harness.Request {
 // place orders on Interface B until there is an answer, at the gateways in turn,
 // and keeps it; somebody fickle asks once. Errors are answers that nobody should
 // get.
-func (s *shop) place(ctx context.Context, o *order, gateways []*harness.B) error {
+func (s *seller) place(ctx context.Context, o *order, gateways []*harness.B) error {
 	answer, final, err := ask(ctx, s.request(o), gateways[o.guest%len(gateways)])
 	if !final {
 		o.lost++
@@ -172,7 +172,7 @@ func (s *shop) place(ctx context.Context, o *order, gateways []*harness.B) error
 
 // cancel cancels a registration on Interface B until there is an answer. The
 // answer may be that it is cancelled already only where an attempt had none.
-func (s *shop) cancel(ctx context.Context, o *order, booking string, gateways []*harness.B) error {
+func (s *seller) cancel(ctx context.Context, o *order, booking string, gateways []*harness.B) error {
 	answer, lost, err := insist(ctx, harness.Request{
 		Method: http.MethodDelete, Token: s.token, Path: "/events/" + o.event.GetId() + "/registrations/reg_" + strings.TrimPrefix(booking, "booking_"),
 	}, gateways)

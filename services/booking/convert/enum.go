@@ -1,0 +1,45 @@
+package convert
+
+import (
+	"reservation.dev/platform/enum"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
+)
+
+// valueOf converts a value of the model, which has the name of a value of the enum E.
+func valueOf[E enum.Enum, S ~string](name S) E {
+	v, _ := enum.Parse[E](string(name))
+	return v
+}
+
+// EventType reads a type; unspecified is a class, and "" is not a type at all.
+func EventType(t bookingv1.EventType) model.EventType {
+	if t == bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		return model.Class
+	}
+	return model.EventType(enum.Name(t))
+}
+
+// EventStatus reads a status; unspecified is published, and "" is no status.
+func EventStatus(s bookingv1.EventStatus) model.EventStatus {
+	if s == bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
+		return model.Published
+	}
+	return model.EventStatus(enum.Name(s))
+}
+
+// Attendance reads what a request records; ok is false if it records nothing.
+func Attendance(a bookingv1.Attendance) (recorded model.Attendance, ok bool) {
+	if a == bookingv1.Attendance_ATTENDANCE_UNKNOWN {
+		return model.NotRecorded, true
+	}
+	recorded = model.Attendance(enum.Name(a))
+	return recorded, recorded != ""
+}
+
+func attendanceToProto(a model.Attendance) bookingv1.Attendance {
+	if a == model.NotRecorded {
+		return bookingv1.Attendance_ATTENDANCE_UNKNOWN
+	}
+	return valueOf[bookingv1.Attendance](a)
+}

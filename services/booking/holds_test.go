@@ -1,0 +1,126 @@
+package booking
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
+)
+
+func (w *world) hold(purchaser id.Customer, e *bookingv1.Event, spaces int32, code string) *bookingv1.Hold {
+	w.t.Helper()
+	resp, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
+		PurchaserId: purchaser.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: spaces}}, DiscountCode: code,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.GetHold()
+}
+
+func TestHolds(t *testing.T) { // invariant 16
+	t.Parallel()
+	w := newWorld(t)
+	mia := w.customer(w.company, "Mia")
+	pass := w.passes.give(mia, 10)
+	five := int32(5)
+	confirm := func(hold string, method bookingv1.PaymentMethod) (*bookingv1.Transaction, error) {
+		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: method})
+		return resp.GetTransaction(), err
+	}
+	t.Run("take places until they expire", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		h := w.hold(mia, e, 5, "")
+		if until := time.Until(h.GetExpiresAt().AsTime()); until < 14*time.Minute || until > 15*time.Minute || h.GetBookings()[0].GetCard().GetGross() != 5000 {
+			t.Errorf("got %v", h)
+		}
+		if _, err := w.book(w.ctx, mia, e, 1); fault.From(err).Reason != model.ReasonEventFull {
+			t.Errorf("got %v", err)
+		}
+		w.shift(15*time.Minute + time.Second)
+		defer w.shift(0)
+		if _, err := confirm(h.GetId(), 0); fault.From(err).Reason != ReasonHoldExpired {
+			t.Errorf("before it is released: %v", err)
+		}
+		if err := w.server.expireOnce(t.Context()); err != nil || w.booked(e) != 0 {
+			t.Errorf("%v, %d booked", err, w.booked(e))
+		}
+		if _, err := confirm(h.GetId(), 0); fault.From(err).Reason != ReasonHoldExpired {
+			t.Errorf("after it is released: %v", err)
+		}
+	})
+	t.Run("become a purchase, once", func(t *testing.T) {
+		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
+			e := w.passEvent(&five, time.Hour, nil)
+			credits := w.passes.credits(pass)
+			h := w.hold(mia, e, 2, "")
+			before := w.published(subjectBookingConfirmed)
+			first, err := confirm(h.GetId(), method)
+			if err != nil || first.GetId() != h.GetId() {
+				t.Fatalf("got %v, %v", first, err)
+			}
+			again, err := confirm(h.GetId(), method)
+			if err != nil || !proto.Equal(first, again) || w.booked(e) != 2 || w.published(subjectBookingConfirmed) != before+1 {
+				t.Errorf("got %v, %v\nwant %v", again, err, first)
+			}
+			if taken := credits - w.passes.credits(pass); taken != map[bool]int32{true: 2}[method == byPass] {
+				t.Errorf("%d credits were taken", taken)
+			}
+			if _, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); fault.From(err).Reason != ReasonHoldConfirmed {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+	t.Run("stay as they are when a pass does not pay, and can be paid otherwise", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		poor := w.customer(w.company, "Poor")
+		w.passes.give(poor, 1)
+		h := w.hold(poor, e, 2, "")
+		if _, err := confirm(h.GetId(), byPass); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 2 {
+			t.Errorf("got %v, %d booked", err, w.booked(e))
+		}
+		paid, err := confirm(h.GetId(), 0)
+		if err != nil || paid.GetBookings()[0].GetCard().GetGross() != 2000 || w.booked(e) != 2 {
+			t.Errorf("got %v, %v", paid, err)
+		}
+	})
+	t.Run("are released by hand, once", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		for n := range 2 {
+			resp, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()})
+			if err != nil || resp.GetChanged() != (n == 0) || w.booked(e) != 0 {
+				t.Errorf("got %v, %v", resp, err)
+			}
+		}
+	})
+	t.Run("of another company do not exist", func(t *testing.T) {
+		h := w.hold(mia, w.passEvent(&five, time.Hour, nil), 1, "")
+		stranger := w.as(id.New[id.Company]())
+		if _, err := w.bookings.ConfirmHold(stranger, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := w.bookings.ReleaseHold(stranger, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("are removed long after their release", func(t *testing.T) {
+		w.shift(3 * keptReleased)
+		defer w.shift(0)
+		if err := errors.Join(w.server.expireOnce(t.Context()), w.server.expireOnce(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		w.shift(6 * keptReleased)
+		if err := w.server.expireOnce(t.Context()); err != nil || one[int64](w, `select count(*) from transactions where status = 'released'`) != 0 {
+			t.Errorf("%v", err)
+		}
+	})
+	w.verify()
+	w.reconcile()
+}
