@@ -10,14 +10,9 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/rpc"
-	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/tenancy"
-	"reservation.dev/platform/token"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
-	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // Server answers the RPCs of PassService; server_*.go have those of customer passes,
@@ -63,33 +58,6 @@ func (s *Server) tenant(ctx context.Context) (tenant, error) {
 // today is the day that it is now at a company. What is decided under a lock asks for it
 // there, because the request may have waited past midnight.
 func (s *Server) today(company tenant) time.Time { return dayOf(s.now(), company.zone) }
-
-// Policy is the scope that each RPC needs.
-func Policy() rpc.Policy {
-	return rpc.Policy{
-		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: scopes.PrivacyRead,
-
-		authv1.CompanyCopyService_RefreshCompany_FullMethodName:                   scopes.CompanyWrite,
-		customerv1.CustomerDeletionService_ConfirmCustomerDeletion_FullMethodName: scopes.CustomersWrite + "|" + scopes.PrivacyWrite,
-
-		passv1.PassService_CreatePassType_FullMethodName:     scopes.PassesWrite,
-		passv1.PassService_GetPassType_FullMethodName:        scopes.PassesRead,
-		passv1.PassService_ListPassTypes_FullMethodName:      scopes.PassesRead,
-		passv1.PassService_AssignCustomerPass_FullMethodName: scopes.CustomerPassesWrite,
-		passv1.PassService_GetCustomerPass_FullMethodName:    scopes.CustomerPassesRead,
-		passv1.PassService_ListCustomerPasses_FullMethodName: scopes.CustomerPassesRead,
-		passv1.PassService_ListLedgerEntries_FullMethodName:  scopes.CustomerPassesRead,
-		passv1.PassService_UpdatePassType_FullMethodName:     scopes.PassesWrite,
-		passv1.PassService_UpdateCustomerPass_FullMethodName: scopes.CustomerPassesWrite,
-		passv1.PassService_AdjustCredits_FullMethodName:      scopes.CustomerPassesWrite,
-		passv1.PassService_ListEligiblePasses_FullMethodName: scopes.CustomerPassesRead,
-		passv1.PassService_RedeemCredits_FullMethodName:      scopes.RedemptionsWrite,
-		passv1.PassService_ReturnCredits_FullMethodName:      scopes.RedemptionsWrite,
-		passv1.PassService_CancelRedemption_FullMethodName:   scopes.RedemptionsWrite,
-		passv1.PassService_VerifyPasses_FullMethodName:       token.Admin + "|" + scopes.CustomerPassesRead,
-		passv1.PassService_ExportRedemptions_FullMethodName:  token.Admin + "|" + scopes.CustomerPassesRead,
-	}
-}
 
 // CreatePassType implements PassService.
 func (s *Server) CreatePassType(ctx context.Context, req *passv1.CreatePassTypeRequest) (*passv1.CreatePassTypeResponse, error) {

@@ -17,7 +17,7 @@ import (
 // wallLayers returns the layers of files that are not rules, by the first word of the
 // file's name (server_company.go has the layer server) or by its package (store).
 func wallLayers() []string {
-	return []string{"doc", "server", "convert", "store", "events", "clients", "jobs", "erasure", "privacy", "metrics", "config", "run"}
+	return []string{"doc", "server", "convert", "store", "events", "clients", "jobs", "privacy", "metrics", "config", "run"}
 }
 
 // wallProcesses returns the first words of the files of a service that keep state, wait or
