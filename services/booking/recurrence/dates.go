@@ -6,7 +6,16 @@ import (
 	"time"
 
 	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/isotime"
 )
+
+// exceptions are occurrences that are left out, as days or local times in their normal
+// form.
+type exceptions map[string]bool
+
+func (e exceptions) has(wall time.Time) bool {
+	return len(e) > 0 && (e[wall.Format(isotime.DayLayout)] || e[wall.Format(isotime.LocalLayout)])
+}
 
 // dates lists the instants of a rule that starts at a wall time, by time, without
 // its exceptions. Two wall times that a clock change makes one instant are one

@@ -13,16 +13,9 @@ import (
 	"reservation.dev/services/booking/isotime"
 )
 
-// MaxDates is how many dates a recurrence may give.
-const MaxDates = 1000
-
 const (
 	maxRule       = 500 // characters
 	maxExceptions = 1000
-	// maxOccurrences bounds the occurrences of a rule, exceptions included.
-	maxOccurrences = 10 * MaxDates
-	// maxYears is how far from its start a rule may reach.
-	maxYears = 100
 )
 
 // Recurrence is a rule by which dates are made, in wall time. Its texts are as the
@@ -82,14 +75,6 @@ func (r *Recurrence) start(faults *check.Fields) time.Time {
 		faults.Add("recurrence.local_start", "range", "must be in the years 1 to 9999")
 	}
 	return start
-}
-
-// exceptions are occurrences that are left out, as days or local times in their normal
-// form.
-type exceptions map[string]bool
-
-func (e exceptions) has(wall time.Time) bool {
-	return len(e) > 0 && (e[wall.Format(isotime.DayLayout)] || e[wall.Format(isotime.LocalLayout)])
 }
 
 func (r *Recurrence) exceptions(faults *check.Fields) exceptions {

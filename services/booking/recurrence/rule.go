@@ -57,6 +57,16 @@ func (u until) isBefore(wall, at time.Time) bool {
 
 var frequencies = []string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"}
 
+// MaxDates is how many dates a recurrence may give.
+const MaxDates = 1000
+
+const (
+	// maxOccurrences bounds the occurrences of a rule, exceptions included.
+	maxOccurrences = 10 * MaxDates
+	// maxYears is how far from its start a rule may reach.
+	maxYears = 100
+)
+
 // maxInterval keeps the arithmetic of intervals far from overflowing.
 const maxInterval = 1_000_000
 
