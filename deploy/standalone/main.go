@@ -79,7 +79,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	err = in.runWithPostgres(ctx, out, began)
-	if cancelled(ctx, err) { // being asked to end is no failure, however far the start has come
+	if cancelled(ctx, err) { // a request to stop is not a failure, even during the start
 		return nil
 	}
 	return err

@@ -2,9 +2,9 @@
 // of the list, and writes the token of the next page.
 //
 // A list is sorted by one column and then by identifier, so that rows have one order
-// and a page begins behind the last row of the one before, whatever was added or
-// deleted meanwhile. The statement reads one row more than the page holds: if it is
-// there, there is a next page.
+// and a page begins behind the last row of the previous page, even if rows were added or
+// deleted in between. The statement reads one row more than the page holds. If that row
+// exists, there is a next page.
 package page
 
 import (

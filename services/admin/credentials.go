@@ -22,8 +22,8 @@ func checkGrants(f *form, name, noun string) []string {
 	return all
 }
 
-// credentialKind is a kind of credentials: API clients or API keys. Their pages are the
-// same but for what is said here.
+// credentialKind is a kind of credentials: API clients or API keys. Their pages
+// differ only in what this type describes.
 type credentialKind struct {
 	credentialService
 	Path, Section, Title string
@@ -236,7 +236,7 @@ func (k credentialKind) save(r *request) error {
 	return r.back(k.Path+"/"+c.GetId(), "Saved.")
 }
 
-// confirmation says what an action does; ok is false where there is no such action.
+// confirmation says what an action does; ok is false if the action does not exist.
 func (k credentialKind) confirmation(action string) (p confirmPage, ok bool) {
 	p, ok = map[string]confirmPage{
 		"rotate": {Title: "Rotate the secret", Button: "Rotate the secret", Danger: true, Effects: []string{

@@ -195,8 +195,8 @@ func isRefusal(f *fault.Error) bool {
 	return false
 }
 
-// refuse puts a service's refusal on the form, and tells whether it could be:
-// what is no refusal is an error of the page.
+// refuse shows a service's refusal on the form and reports whether err is a refusal.
+// Any other error is an error of the page.
 func (f *form) refuse(err error) bool {
 	e := fault.From(err)
 	if !isRefusal(e) {

@@ -172,7 +172,7 @@ func wallDate(text string) string {
 	return t.Format("2 Jan 2006")
 }
 
-// indented prints JSON for people; what is no JSON stays as it is.
+// indented prints JSON for people; text that is not JSON stays unchanged.
 func indented(raw []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

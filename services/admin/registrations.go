@@ -48,7 +48,7 @@ type entryView struct {
 	Customer *customerv1.Customer
 }
 
-// Name is who waits.
+// Name returns the name of the customer on the waitlist.
 func (e entryView) Name() string {
 	if e.Customer == nil {
 		return e.GetCustomerId()

@@ -8,7 +8,7 @@ import (
 )
 
 // credentialKind describes a kind of credentials: API clients, API keys or service
-// credentials. Their commands are the same but for what is said here.
+// credentials. Their commands differ only in what this type describes.
 type credentialKind[C any] struct {
 	resource[C]
 	about, noun string // "an API client"

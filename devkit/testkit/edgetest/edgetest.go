@@ -66,7 +66,7 @@ type Answer struct {
 	Body   string
 }
 
-// Do sends a request, and fails the test if there is no answer.
+// Do sends a request, and fails the test if no response arrives.
 func (c *Client) Do(r Request) Answer {
 	c.t.Helper()
 	req, err := r.http(c.t, c.URL)
