@@ -59,6 +59,11 @@ type Operator struct {
 	source *token.Source
 }
 
+// waitForReady lets a call that sets up a test wait, within requestLimit, until
+// its service accepts connections. Without it the call fails at once while the
+// connection to a restarted service is still in its backoff.
+var waitForReady = grpc.WaitForReady(true)
+
 // Operator connects to the services. The connections end with the test.
 func (p *Platform) Operator(t testing.TB) *Operator {
 	t.Helper()
@@ -86,7 +91,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	credential := p.OperatorCredential
 	op.source = token.NewSource(func(ctx context.Context) (string, time.Time, error) {
 		asked := time.Now()
-		res, err := op.Tokens.IssueToken(ctx, &authv1.IssueTokenRequest{ClientId: credential.ID, ClientSecret: credential.Secret})
+		res, err := op.Tokens.IssueToken(ctx, &authv1.IssueTokenRequest{ClientId: credential.ID, ClientSecret: credential.Secret}, waitForReady)
 		if err != nil {
 			return "", time.Time{}, err
 		}
@@ -121,7 +126,7 @@ func (op *Operator) NewCompany(t testing.TB, zone string) *Company {
 	t.Helper()
 	res, err := op.Companies.CreateCompany(op.As(t.Context(), ""), &authv1.CreateCompanyRequest{
 		Name: "Company of " + t.Name(), Timezone: zone, Currency: "GBP",
-	})
+	}, waitForReady)
 	if err != nil {
 		t.Fatalf("company: %v", err)
 	}
@@ -148,7 +153,7 @@ func (c *Company) NewClient(t testing.TB, scopes ...string) Credential {
 	if len(scopes) == 0 {
 		scopes = AllScopes()
 	}
-	res, err := c.op.Clients.CreateApiClient(c.Ctx(t.Context()), &authv1.CreateApiClientRequest{Name: t.Name(), Scopes: scopes})
+	res, err := c.op.Clients.CreateApiClient(c.Ctx(t.Context()), &authv1.CreateApiClientRequest{Name: t.Name(), Scopes: scopes}, waitForReady)
 	if err != nil {
 		t.Fatalf("API client: %v", err)
 	}
@@ -163,7 +168,7 @@ func (c *Company) NewKey(t testing.TB, limit int32) Credential {
 	if limit > 0 {
 		req.RateLimit = &limit
 	}
-	res, err := c.op.APIKeys.CreateApiKey(c.Ctx(t.Context()), req)
+	res, err := c.op.APIKeys.CreateApiKey(c.Ctx(t.Context()), req, waitForReady)
 	if err != nil {
 		t.Fatalf("API key: %v", err)
 	}
@@ -175,7 +180,7 @@ func (c *Company) NewCustomer(t testing.TB, first, last string) *customerv1.Cust
 	t.Helper()
 	res, err := c.op.Customers.CreateCustomer(c.Ctx(t.Context()), &customerv1.CreateCustomerRequest{
 		FirstName: first, LastName: last, Email: "somebody@example.com", Mobile: "+44 7700 900123",
-	})
+	}, waitForReady)
 	if err != nil {
 		t.Fatalf("customer: %v", err)
 	}
@@ -189,7 +194,7 @@ const importBatch = 2000
 // and returns their identifiers in that order.
 func (c *Company) ImportCustomers(t testing.TB, prefix string, n int) []string {
 	t.Helper()
-	stream, err := c.op.Customers.ImportCustomers(c.Ctx(t.Context()))
+	stream, err := c.op.Customers.ImportCustomers(c.Ctx(t.Context()), waitForReady)
 	if err != nil {
 		t.Fatalf("import: %v", err)
 	}
@@ -229,7 +234,7 @@ func (c *Company) ImportCustomers(t testing.TB, prefix string, n int) []string {
 // their identifiers in the same order.
 func (c *Company) ImportTransactions(t testing.TB, transactions ...*bookingv1.ImportedTransaction) []string {
 	t.Helper()
-	stream, err := c.op.Bookings.ImportTransactions(c.Ctx(t.Context()))
+	stream, err := c.op.Bookings.ImportTransactions(c.Ctx(t.Context()), waitForReady)
 	if err != nil {
 		t.Fatalf("import: %v", err)
 	}
