@@ -94,8 +94,8 @@ $(OPENAPI)/installed: $(wildcard tools/openapi/package*.json) tools/openapi/.npm
 
 .PHONY: lint-openapi
 lint-openapi: $(OPENAPI)/installed ## what Redocly CLI and Spectral find in both OpenAPI descriptions (needs npm)
-	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI)/node_modules/.bin/redocly lint --config tools/openapi/redocly.yaml gateway-a/openapi.yaml gateway-b/openapi.yaml
-	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml gateway-a/openapi.yaml gateway-b/openapi.yaml
+	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI)/node_modules/.bin/redocly lint --config tools/openapi/redocly.yaml gateway-a/openapi/openapi.yaml gateway-b/openapi/openapi.yaml
+	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml gateway-a/openapi/openapi.yaml gateway-b/openapi/openapi.yaml
 
 .PHONY: vet
 vet: ## format, and what go vet finds in each module without the workspace

@@ -15,6 +15,7 @@ import (
 	"reservation.dev/devkit/testkit/edgetest"
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/devkit/tokentest"
+	"reservation.dev/gateway-a/openapi"
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -42,7 +43,7 @@ type gateway struct {
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
 	g := &gateway{
-		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi, ""),
+		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi.Description, ""),
 		customers: &fakeCustomers{}, bookings: &fakeBookings{}, auth: &fakeAuth{}, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))

@@ -14,6 +14,7 @@ import (
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/testkit/openapitest"
+	"reservation.dev/gateway-a/openapi"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/scopes"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	t.Parallel()
-	contract := openapitest.Load(t, openapi, "")
+	contract := openapitest.Load(t, openapi.Description, "")
 	contract.CheckExamples(t)
 	var have []string
 	for _, r := range routes() {

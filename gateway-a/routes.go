@@ -1,22 +1,19 @@
 package gatewaya
 
 import (
-	_ "embed"
 	"net/http"
 
+	"reservation.dev/gateway-a/openapi"
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-//go:embed openapi.yaml
-var openapi []byte
-
 // contract describes Interface A to the edge.
 func contract() edge.Interface {
 	return edge.Interface{
-		Name: "a", Title: "Reservation platform: Interface A", OpenAPI: openapi, Routes: routes(), Kind: token.KindClient,
+		Name: "a", Title: "Reservation platform: Interface A", OpenAPI: openapi.Description, Routes: routes(), Kind: token.KindClient,
 		Service:     edgeav1.File_reservation_edge_a_v1_interface_a_proto.Services().ByName("InterfaceAService"),
 		AppendFault: appendFault,
 	}

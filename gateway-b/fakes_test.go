@@ -18,6 +18,7 @@ import (
 	"reservation.dev/devkit/testkit/edgetest"
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/devkit/tokentest"
+	"reservation.dev/gateway-b/openapi"
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -54,7 +55,7 @@ func (unlimited) Take(_ context.Context, _ string, limit int) ratelimit.Decision
 func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	t.Helper()
 	g := &gateway{
-		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi, base),
+		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi.Description, base),
 		services: &fakes{}, limiter: limiter, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))

@@ -1,23 +1,20 @@
 package gatewayb
 
 import (
-	_ "embed"
 	"net/http"
 	"slices"
 
+	"reservation.dev/gateway-b/openapi"
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
 
-//go:embed openapi.yaml
-var openapi []byte
-
 // contract describes Interface B to the edge.
 func contract() edge.Interface {
 	return edge.Interface{
-		Name: "b", Title: "Reservation platform: Interface B", OpenAPI: openapi, Base: base, Routes: routes(), Kind: token.KindKey,
+		Name: "b", Title: "Reservation platform: Interface B", OpenAPI: openapi.Description, Base: base, Routes: routes(), Kind: token.KindKey,
 		Service:     edgebv1.File_reservation_edge_b_v1_interface_b_proto.Services().ByName("InterfaceBService"),
 		AppendFault: appendFault,
 	}

@@ -28,8 +28,8 @@ func TestDescriptions(t *testing.T) {
 	currencies := ": { type: string, enum: [" + strings.Join(Currencies(), ", ") + "] }"
 	methods := fault.OneOf(PassMethods())
 	for path, lines := range map[string][]string{
-		"../../gateway-a/openapi.yaml": {"currency" + currencies},
-		"../../gateway-b/openapi.yaml": {
+		"../../gateway-a/openapi/openapi.yaml": {"currency" + currencies},
+		"../../gateway-b/openapi/openapi.yaml": {
 			"Currency" + currencies, "enum: [" + strings.Join(BookingMethods(), ", ") + "], default: " + BookingMethods()[0],
 			"enum: [" + strings.Join(PassMethods(), ", ") + "], default: " + PassMethods()[0],
 		},

@@ -12,7 +12,7 @@ import (
 func TestPaymentMethodsAreTheDescribedOnes(t *testing.T) {
 	last := len(money.PassMethods()) - 1
 	for path, want := range map[string]string{
-		"../../gateway-b/openapi.yaml": "enum: [" + strings.Join(money.PassMethods(), ", ") + "], default: " + money.PassMethods()[0] + ",",
+		"../../gateway-b/openapi/openapi.yaml": "enum: [" + strings.Join(money.PassMethods(), ", ") + "], default: " + money.PassMethods()[0] + ",",
 		"../../proto/reservation/pass/v1/pass.proto": "// " + strings.Join(money.PassMethods()[:last], ", ") + " or " + money.PassMethods()[last] +
 			" (given away); empty: " + money.PassMethods()[0] + ".",
 	} {

@@ -151,7 +151,7 @@ func unique(what string) string { return fmt.Sprintf("%s %d", what, time.Now().U
 
 func TestConformance(t *testing.T) {
 	c := credentials(t)
-	b := newFace(t, c.InterfaceB.BaseURL, "/api/v1", "gateway-b/openapi.yaml")
+	b := newFace(t, c.InterfaceB.BaseURL, "/api/v1", "gateway-b/openapi/openapi.yaml")
 	testToken(t, b, c)
 	w := &world{b: b}
 	w.make(t)
@@ -161,7 +161,7 @@ func TestConformance(t *testing.T) {
 		t.Run("passes", w.testPasses)
 		t.Run("registrations", w.testRegistrations)
 	})
-	a := newFace(t, c.InterfaceA.BaseURL, "", "gateway-a/openapi.yaml")
+	a := newFace(t, c.InterfaceA.BaseURL, "", "gateway-a/openapi/openapi.yaml")
 	t.Run("Interface A", func(t *testing.T) { testA(t, a, c, w) })
 	w.unmake(t)
 	t.Run("every described operation was met", func(t *testing.T) {

@@ -89,7 +89,7 @@ type companies struct {
 func newCompanies(t *testing.T) *companies {
 	t.Helper()
 	platform := harness.StartStandalone(t, harness.StandaloneOptions{})
-	description := openapitest.Load(t, []byte(harness.File(t, "gateway-b/openapi.yaml")), "/api/v1")
+	description := openapitest.Load(t, []byte(harness.File(t, "gateway-b/openapi/openapi.yaml")), "/api/v1")
 	return &companies{operator{s: platform}, &caller{base: platform.Credentials.InterfaceB.BaseURL, contract: description}}
 }
 

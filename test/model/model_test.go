@@ -26,7 +26,7 @@ const usualChecks = "12"
 
 func TestInterfaceB(t *testing.T) {
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"LOG_LEVEL": "warn"}})
-	text, err := os.ReadFile("../../gateway-b/openapi.yaml")
+	text, err := os.ReadFile("../../gateway-b/openapi/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
