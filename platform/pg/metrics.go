@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collect registers the pool's metrics with the label part; "": r adds it by
-// itself. It fails when that part has registered before.
+// Collect registers the pool's metrics with the label part. Pass "" if r adds the label.
+// It fails if that part has already registered.
 func (db *DB) Collect(r prometheus.Registerer, part string) error {
 	label := prometheus.Labels{}
 	if part != "" {
