@@ -28,11 +28,11 @@ func newMetrics() *metrics {
 	}
 }
 
-// Collect registers the metrics of the limiter. One registry takes one.
+// Collect registers the metrics of the limiter. A registry accepts one limiter.
 func (l *Limiter) Collect(r prometheus.Registerer) error {
 	m := l.metrics
 	for _, decision := range []string{"allowed", "refused", "refused_unasked", "allowed_alone", "refused_alone"} {
-		m.decisions.WithLabelValues(decision) // a rate needs a zero to begin from
+		m.decisions.WithLabelValues(decision) // a rate needs an initial zero
 	}
 	if err := errors.Join(r.Register(m.decisions), r.Register(m.fallback), r.Register(m.keys)); err != nil {
 		return fmt.Errorf("metrics of the rate limits: %w", err)
