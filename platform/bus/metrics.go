@@ -49,8 +49,8 @@ func (m *metrics) connected(b *Bus) {
 	})
 }
 
-// Collect registers the metrics of the connection and of its consumers. One
-// registry takes one Bus; several need wrapping with a label each.
+// Collect registers the metrics of the connection and of its consumers. A registry
+// accepts one Bus; wrap it with a label for each of several.
 func (b *Bus) Collect(r prometheus.Registerer) error {
 	m := b.metrics
 	var faults []error
