@@ -83,8 +83,8 @@ func (b *Bus) removeOne(ctx context.Context, stream jetstream.Stream, seq uint64
 	return nil
 }
 
-// readThrough reports whether a read that stopped had reached its end, because the stream
-// now begins after last or is empty. Otherwise it returns cause.
+// readThrough returns nil if a read that stopped has reached its end, because the stream
+// now begins after last or is empty. Otherwise its error wraps cause.
 func (b *Bus) readThrough(ctx context.Context, stream jetstream.Stream, last uint64, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
