@@ -21,12 +21,12 @@ func newMetrics(o *Outbox) *metrics {
 	return &metrics{
 		backlog: telemetry.NewSampled(o.readBacklog,
 			telemetry.Gauge{Name: "outbox_pending", Help: "Events waiting to be published, counted up to 100000."},
-			telemetry.Gauge{Name: "outbox_oldest_age_seconds", Help: "Age of the oldest event waiting to be published."}),
+			telemetry.Gauge{Name: "outbox_oldest_age_seconds", Help: "Age of the oldest event waiting to be published, in seconds."}),
 		published: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "outbox_published_total", Help: "Events that this process has published.",
+			Name: "outbox_published_total", Help: "Events published by this process.",
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "outbox_publish_failures_total", Help: "Events that were put back because publishing them failed.",
+			Name: "outbox_publish_failures_total", Help: "Failed attempts to publish an event, which is retried.",
 		}),
 	}
 }

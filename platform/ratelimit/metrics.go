@@ -17,13 +17,13 @@ func newMetrics() *metrics {
 	return &metrics{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ratelimit_decisions_total",
-			Help: "Requests by decision: allowed, refused, refused_unasked (known to be full), and without NATS allowed_alone, refused_alone.",
+			Help: "Requests by decision: allowed, refused, refused_unasked (without asking NATS, because the limit was known to be used up), allowed_alone and refused_alone (while NATS did not answer).",
 		}, []string{"decision"}),
 		fallback: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ratelimit_fallback", Help: "1 while NATS does not answer and limits hold per process only.",
+			Name: "ratelimit_fallback", Help: "1 while NATS does not answer and each process enforces the limits on its own count, otherwise 0.",
 		}),
 		keys: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ratelimit_keys", Help: "Keys that are remembered.",
+			Name: "ratelimit_keys", Help: "Rate-limited callers whose requests this process keeps in memory.",
 		}),
 	}
 }
