@@ -79,7 +79,7 @@ func settingsTable() string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| setting | default | of | meaning |\n|---|---|---|---|\n")
+	b.WriteString("| setting | default | used by | meaning |\n|---|---|---|---|\n")
 	for _, l := range lines {
 		value := l.Default
 		switch {
@@ -103,9 +103,9 @@ func appendSetting(lines []*line, s config.Setting, program string) []*line {
 	return append(lines, &line{Setting: s, programs: []string{program}})
 }
 
-// short names all parts, and all with a database, by one word.
+// short replaces the list of all services, and that of all services with a database, by a phrase.
 func short(programs []string) string {
 	text := strings.Join(programs, ", ")
-	text = strings.Replace(text, "auth, customer, booking, pass, webhook, admin, gateway-a, gateway-b", "every part", 1)
-	return strings.Replace(text, "auth, customer, booking, pass, webhook", "every service", 1)
+	text = strings.Replace(text, "auth, customer, booking, pass, webhook, admin, gateway-a, gateway-b", "all services", 1)
+	return strings.Replace(text, "auth, customer, booking, pass, webhook", "services with a database", 1)
 }

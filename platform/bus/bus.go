@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Config is how a part reaches NATS.
+// Config has the settings of a part's connection to NATS.
 type Config struct {
 	URL          string        `env:"NATS_URL" envDefault:"nats://127.0.0.1:4222" doc:"addresses of the NATS servers, separated by commas"`
 	Prefix       string        `env:"BUS_PREFIX" envDefault:"reservation" doc:"first token of all NATS subjects; two installations on one NATS need different prefixes"`
@@ -23,7 +23,7 @@ type Config struct {
 	Security     Security
 }
 
-// Values for a Config that was not read from an environment.
+// The defaults for a Config that was not read from the environment.
 const (
 	defaultURL          = "nats://127.0.0.1:4222"
 	defaultPrefix       = "reservation"
@@ -32,7 +32,7 @@ const (
 
 var prefixForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,60}$`)
 
-// Validate reports every fault of the settings.
+// Validate reports every invalid setting.
 func (c Config) Validate() error {
 	var faults []error
 	faults = append(faults, c.checkURL())
@@ -65,14 +65,14 @@ func (c Config) withDefaults() Config {
 }
 
 const (
-	// Revocations are to be seen within a second, so a lost connection is taken
-	// up again faster than the library's defaults would.
+	// Revocations must arrive within a second, so a lost connection is restored faster
+	// than with the library's defaults.
 	reconnectWait  = 250 * time.Millisecond
 	pingInterval   = 10 * time.Second
 	connectTimeout = 5 * time.Second
 	requestTimeout = 5 * time.Second
-	// ackTimeout frees what the library remembers of a publish that nobody
-	// waits for any more.
+	// ackTimeout is when the library forgets a publish that no caller waits for any
+	// longer.
 	ackTimeout = 15 * time.Second
 )
 
@@ -88,9 +88,9 @@ type Bus struct {
 	reconnected chan struct{} // closed and replaced at every reconnect
 }
 
-// Connect connects to NATS and waits up to cfg.StartTimeout for it. From then on
-// a lost connection is taken up again for ever. opts are for what a Config does
-// not say, nats.InProcessServer for one.
+// Connect connects to NATS and waits up to cfg.StartTimeout for it. A connection that is
+// lost later is restored without a time limit. opts adds options that Config does not
+// have, such as nats.InProcessServer.
 func Connect(ctx context.Context, cfg Config, log *slog.Logger, opts ...nats.Option) (*Bus, error) {
 	cfg = cfg.withDefaults()
 	if err := errors.Join(cfg.Validate(), cfg.Security.Validate()); err != nil {
@@ -125,8 +125,7 @@ func (b *Bus) options(connected chan struct{}) []nats.Option {
 	return []nats.Option{
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
-		// A server that refuses the credentials may be one whose accounts are
-		// still being loaded.
+		// A server that refuses the credentials may still be loading its accounts.
 		nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectWait(reconnectWait),
 		nats.ReconnectJitter(reconnectWait/2, reconnectWait/2),
@@ -183,18 +182,17 @@ func (b *Bus) announceReconnect() {
 	b.reconnected = make(chan struct{})
 }
 
-// Reconnected returns a channel that is closed when the connection is next
-// taken up again.
+// Reconnected returns a channel that is closed when the connection is next restored.
 func (b *Bus) Reconnected() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.reconnected
 }
 
-// Connected reports whether the connection stands at this moment.
+// Connected reports whether the bus is connected now.
 func (b *Bus) Connected() bool { return b.nc.IsConnected() }
 
-// Ready is the readiness check: it fails while NATS is away.
+// Ready is the readiness check. It fails while NATS is unavailable.
 func (b *Bus) Ready(context.Context) error {
 	if b.Connected() {
 		return nil
@@ -202,21 +200,21 @@ func (b *Bus) Ready(context.Context) error {
 	return fmt.Errorf("nats: %w", b.lastError())
 }
 
-// JetStream gives the connection itself, for what this package does not offer.
+// JetStream returns the underlying JetStream, for uses that this package does not cover.
 func (b *Bus) JetStream() jetstream.JetStream { return b.js }
 
-// Conn gives the connection below JetStream.
+// Conn returns the NATS connection below JetStream.
 func (b *Bus) Conn() *nats.Conn { return b.nc }
 
-// Prefix is the first token of every subject, and in upper case that of every
-// stream's name, of this installation.
+// Prefix returns the first token of every subject of this installation. In upper case, it
+// is the first token of every stream's name.
 func (b *Bus) Prefix() string { return b.cfg.Prefix }
 
-// Replicas is how many copies JetStream keeps of what this installation stores.
+// Replicas returns how many copies JetStream keeps of this installation's streams.
 func (b *Bus) Replicas() int { return b.cfg.Replicas }
 
-// Close sends what is still to be sent and closes the connection. Consume and
-// Follow must have returned.
+// Close sends pending messages and closes the connection. Consume and Follow must have
+// returned.
 func (b *Bus) Close() {
 	if b.nc.IsConnected() {
 		_ = b.nc.FlushTimeout(time.Second)
@@ -224,8 +222,8 @@ func (b *Bus) Close() {
 	b.nc.Close()
 }
 
-// untilReconnect returns a context that ends with ctx, or when the connection
-// was lost and taken up again: requests parked on the old one are never answered.
+// untilReconnect returns a context that ends with ctx, or when the connection has been
+// lost and restored. Requests on the old connection are never answered.
 func (b *Bus) untilReconnect(ctx context.Context) (context.Context, context.CancelFunc) {
 	again := b.Reconnected()
 	ctx, cancel := context.WithCancel(ctx)
@@ -239,7 +237,7 @@ func (b *Bus) untilReconnect(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel
 }
 
-// pause waits before trying again: up to d, less when the connection comes back.
+// pause waits up to d before the next try, or until the connection is restored.
 func (b *Bus) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

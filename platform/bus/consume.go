@@ -17,28 +17,28 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// Consumer is a durable reader of events: every message reaches one of the
-// processes that consume under the same Name, again and again until its handling
-// has succeeded.
+// Consumer is a durable reader of events. Every message is delivered to one of the
+// processes that consume under the same Name, and is redelivered until its handling
+// succeeds.
 type Consumer struct {
-	// Name is the durable's: letters, digits, - and _. Renaming starts over with
-	// the oldest event kept.
+	// Name is the name of the durable consumer: letters, digits, - and _. A new name
+	// starts again with the oldest stored event.
 	Name string
-	// Subjects are without prefix and may have * for a token; they must not overlap.
+	// Subjects have no prefix. They can contain * for a token and must not overlap.
 	Subjects []string
-	// Batch is the most messages handled at once; 0: 100.
+	// Batch is the maximum number of messages in a batch; 0: 100.
 	Batch int
-	// MaxWait is how long a batch waits to be filled while the server says that
-	// more messages are pending; 0: 5 ms. A lone message is not held up.
+	// MaxWait is how long a batch waits to be filled while the server reports pending
+	// messages; 0: 5 ms. A single message is not delayed.
 	MaxWait time.Duration
-	// AckWait is how long a process may be silent about a message before it goes
-	// to another one; 0: 10 s. Handling may take longer than that. It is also how
-	// long messages wait that were under way when a connection broke.
+	// AckWait is how long a process can be silent about a message before the message goes
+	// to another process; 0: 10 s. Handling can take longer than that. Messages in transit
+	// when a connection breaks also wait for this long.
 	AckWait time.Duration
-	// Handle processes a batch, in the order of the stream as far as nothing was
-	// redelivered. When it fails for several messages it is called for each of
-	// them alone. Its context outlives that of Consume by up to 10 s, so that a
-	// batch in work is finished. Messages may come twice: see package inbox.
+	// Handle processes a batch, in the order of the stream except for redelivered
+	// messages. If it fails for several messages, it is called for each of them alone.
+	// Its context ends up to 10 s after that of Consume, so that a started batch is
+	// finished. A message can be delivered twice: see package inbox.
 	Handle func(ctx context.Context, msgs []Message) error
 }
 
@@ -49,19 +49,18 @@ const (
 	defaultMaxWait = 5 * time.Millisecond
 	defaultAckWait = 10 * time.Second
 	drainTime      = 10 * time.Second
-	// pullHeartbeat is how often the server tells that it has nothing to deliver;
-	// twice as long without a word is a failure.
+	// pullHeartbeat is how often the server reports that it has nothing to deliver. Twice
+	// as long without a heartbeat is a failure.
 	pullHeartbeat = 2 * time.Second
-	// leaveTime bounds the wait for messages under way.
+	// leaveTime bounds the wait for messages in transit.
 	leaveTime = time.Second
-	// maxAckPending bounds what is delivered and not yet acknowledged. Messages
-	// that wait for another try count, so it bounds how many of those there may
-	// be before they hold up the others.
+	// maxAckPending bounds the delivered messages without an acknowledgement. Messages
+	// that wait for a retry count too. Beyond this number they hold up the others.
 	maxAckPending = 10_000
 	firstRetry    = time.Second
 	lastRetry     = time.Minute
-	// giveUpAfter is how many messages of a batch in a row may find a dependency
-	// away before the rest is put back untried.
+	// giveUpAfter is how many consecutive messages of a batch can find a dependency
+	// unavailable before the rest is returned without a try.
 	giveUpAfter = 3
 )
 
@@ -90,9 +89,9 @@ func (c Consumer) validate() error {
 	return nil
 }
 
-// Consume handles messages until ctx ends; it then finishes the batch in work,
-// gives back what it has not begun, and returns nil. While NATS is away it waits.
-// It fails only for a Consumer that can never work.
+// Consume handles messages until ctx ends. It then finishes the current batch, returns
+// the messages that it has not started to the server, and returns nil. It waits while
+// NATS is unavailable. It fails only if the Consumer is invalid.
 func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
@@ -115,7 +114,7 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 		},
 	}
 	for _, v := range []*prometheus.CounterVec{b.metrics.handled, b.metrics.redeliveries, b.metrics.failures} {
-		v.WithLabelValues(c.Name) // a rate needs a zero to begin from
+		v.WithLabelValues(c.Name) // a rate needs an initial zero
 	}
 	for wait := 100 * time.Millisecond; ; {
 		began := time.Now()
@@ -153,8 +152,8 @@ type worker struct {
 	cfg    jetstream.ConsumerConfig
 }
 
-// session reads until something breaks. That the connection was taken up again
-// ends it too, without an error: what it had asked for is lost.
+// session reads until an error. It also ends, without an error, when the connection has
+// been restored, because its pending requests are lost.
 func (w *worker) session(ctx context.Context) error {
 	sctx, cancel := w.bus.untilReconnect(ctx)
 	defer cancel()
@@ -183,17 +182,17 @@ func (w *worker) session(ctx context.Context) error {
 	}
 }
 
-// watchEvery is how often the server is asked how far the consumer has come.
+// watchEvery is how often the consumer's progress is read from the server.
 const watchEvery = 10 * time.Second
 
-// watch tells how far the consumer has come, also while nothing is delivered to
-// this process, until ctx ends.
+// watch reports the consumer's progress until ctx ends, even while nothing is delivered to
+// this process.
 func (w *worker) watch(ctx context.Context) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	for {
 		limit, cancel := context.WithTimeout(ctx, requestTimeout)
-		// Another value than the session's, which is not for several goroutines.
+		// The session's consumer cannot be used by several goroutines.
 		cons, err := w.bus.js.Consumer(limit, w.stream, w.c.Name)
 		cancel()
 		if err == nil {
@@ -209,14 +208,14 @@ func (w *worker) watch(ctx context.Context) {
 	}
 }
 
-// leave stops asking for messages and looks after those that are here or under
-// way already, never more than a batch.
+// leave stops pulling messages, and handles or returns those already received or in
+// transit, which are at most one batch.
 func (w *worker) leave(ctx context.Context, iter jetstream.MessagesContext) {
 	iter.Drain()
 	for {
 		raw, err := iter.Next(jetstream.NextMaxWait(leaveTime))
 		if errors.Is(err, jetstream.ErrNoHeartbeat) {
-			continue // what came before the silence is still to be given back
+			continue // the messages received before the silence must still be returned
 		}
 		if err != nil {
 			return
@@ -235,7 +234,7 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	defer cancel()
 	cons, err := w.bus.js.CreateOrUpdateConsumer(ctx, w.stream, w.cfg)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		// This part may have started before the first one that publishes.
+		// This part may have started before the first publisher.
 		if err := w.bus.ensureStreams(ctx); err != nil {
 			return nil, err
 		}
@@ -244,12 +243,12 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	return cons, err
 }
 
-// lookTime is long enough to find a message that is here already.
+// lookTime is long enough to find a message that has already been received.
 const lookTime = 200 * time.Microsecond
 
-// gather returns the next messages, in the order they came: those that are here,
-// and for a while those that the server says it has, too. An error may come with
-// some.
+// gather returns the next messages in order: those already received and, for up to
+// MaxWait, those that the server reports as pending. It can return messages together
+// with an error.
 func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]delivery, error) {
 	raw, err := iter.Next(jetstream.NextContext(ctx))
 	if err != nil {
@@ -259,8 +258,8 @@ func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]
 	batch := append(make([]delivery, 0, w.c.Batch), first)
 	limit := time.Now().Add(w.c.MaxWait)
 	for len(batch) < w.c.Batch && ctx.Err() == nil {
-		// A message that came while the last batch was handled was the server's last
-		// one at that time, and others may have come after it.
+		// A message that arrived while the last batch was handled was the server's last
+		// one at that time. Others may have followed.
 		wait := lookTime
 		if more {
 			wait = max(time.Until(limit), wait)
@@ -279,7 +278,7 @@ func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]
 	return batch, nil
 }
 
-// delivery is a message with what is needed to acknowledge it.
+// delivery is a message that can be acknowledged.
 type delivery struct {
 	Message
 	raw   jetstream.Msg
@@ -302,8 +301,8 @@ func (w *worker) receive(raw jetstream.Msg) (d delivery, more bool) {
 	return d, meta.NumPending > 0
 }
 
-// handle processes a batch and settles each of its messages. It reports whether
-// a dependency of the handler is away, so that going on at once is of no use.
+// handle processes a batch and settles each of its messages. away reports whether a
+// dependency of the handler is unavailable, so that continuing immediately is pointless.
 func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
 	ctx, done := w.keep(ctx, batch)
 	defer done()
@@ -339,8 +338,8 @@ func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
 	return away
 }
 
-// keep returns the context of the handling of batch, which survives ctx for
-// drainTime, and until done is called tells the server that it is in work.
+// keep returns the context for handling batch, which ends drainTime after ctx. Until done
+// is called, keep reports to the server that the batch is in progress.
 func (w *worker) keep(ctx context.Context, batch []delivery) (_ context.Context, done func()) {
 	hctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stopped := make(chan struct{})
@@ -372,7 +371,8 @@ func (w *worker) keep(ctx context.Context, batch []delivery) (_ context.Context,
 	}
 }
 
-// call runs the handler; a panic is the message's fault, not the process's end.
+// call runs the handler. A panic becomes an error of the batch and does not end the
+// process.
 func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 	msgs := make([]Message, len(batch))
 	for i, d := range batch {
@@ -391,8 +391,8 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 	return w.c.Handle(ctx, msgs)
 }
 
-// An acknowledgement that gets lost only brings the message back, and handling
-// is idempotent; so errors of acknowledging are not worth more than that.
+// If an acknowledgement is lost, the message is redelivered. Handling is idempotent, so
+// errors of acknowledging are ignored.
 
 func (w *worker) ack(batch []delivery) {
 	for _, d := range batch {

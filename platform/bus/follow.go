@@ -16,16 +16,16 @@ const (
 
 var errGap = errors.New("messages were missed")
 
-// Follow delivers to this process, whatever other processes read, the last
-// message of each subject and then every new one, until ctx ends. caughtUp, when
-// not nil, is called once, after the last of the messages that were there at the
-// start; with none there, at once.
+// Follow delivers to this process the last message of each subject and then every new
+// one, until ctx ends. It is independent of other processes. If caughtUp is not nil, it is
+// called once, after the last message that existed at the start; without any message, it
+// is called immediately.
 //
-// After a lost connection it goes on where it was, or from the beginning of a
-// stream that has replaced the one it was on; on the identity subjects it
-// delivers every last word again, so that nothing a server has lost or replaced
-// is overlooked. each must therefore stand repetition. It is called on Follow's
-// goroutine. Messages that cannot be read are logged and passed over.
+// After a lost connection, Follow continues where it was, or from the beginning if another
+// stream has replaced the previous one. On the identity subjects it delivers the last
+// message of each subject again, so that nothing is missed that a server has lost or
+// replaced. So each must accept repetitions. each is called on Follow's goroutine. Messages
+// that cannot be read are logged and skipped.
 func (b *Bus) Follow(ctx context.Context, subjects []string, each func(Message), caughtUp func()) error {
 	stream, filters, err := b.filters(subjects)
 	if err != nil {
@@ -96,22 +96,22 @@ func (f *follower) session(ctx context.Context) error {
 		f.deliver(raw)
 		f.begun = true
 		f.seen = meta.Sequence.Stream
-		// Delivery is in the order of the stream, so whatever was there at the
-		// start has been delivered once its end is passed.
+		// Delivery follows the order of the stream, so all messages from the start have
+		// been delivered once target has passed.
 		if meta.NumPending == 0 || f.seen >= target {
 			f.pass(target)
 		}
 	}
 }
 
-// create returns a consumer of this session's own, and the stream's last
-// sequence before it was made.
+// create creates a consumer for this session and returns it with the stream's last
+// sequence before its creation.
 func (f *follower) create(ctx context.Context) (cons jetstream.Consumer, target uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	s, err := f.bus.js.Stream(ctx, f.stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		// This part may have started before the first one that publishes.
+		// This part may have started before the first publisher.
 		if err := f.bus.ensureStreams(ctx); err != nil {
 			return nil, 0, err
 		}
@@ -131,7 +131,7 @@ func (f *follower) create(ctx context.Context) (cons jetstream.Consumer, target 
 		Replicas:          1,
 	}
 	if !info.Created.Equal(f.created) || target < f.seen {
-		f.seen = 0 // another stream, or one that was set back: all of it is news
+		f.seen = 0 // a new stream, or one that was reset: all of it is new
 	}
 	if f.begun && f.stream != f.bus.identityStream() {
 		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy
@@ -155,8 +155,8 @@ func (f *follower) deliver(raw jetstream.Msg) {
 	f.each(m)
 }
 
-// pass notes that everything up to target was delivered. What comes next is
-// news, and a later session must not take only the last of it.
+// pass records that everything up to target was delivered. Later messages are new, and a
+// later session must deliver all of them and not only the last of each subject.
 func (f *follower) pass(target uint64) {
 	f.begun = true
 	f.seen = max(f.seen, target)
@@ -166,7 +166,7 @@ func (f *follower) pass(target uint64) {
 	}
 }
 
-// remove spares the server the wait until the consumer counts as inactive.
+// remove deletes the consumer, so that the server does not wait for its inactivity.
 func (f *follower) remove(ctx context.Context, cons jetstream.Consumer) {
 	if !f.bus.Connected() {
 		return

@@ -17,21 +17,21 @@ import (
 // Message is an event on the bus.
 type Message struct {
 	ID id.UUID
-	// Company is the tenant; zero for what concerns the whole installation.
+	// Company is the tenant; zero for events of the whole installation.
 	Company id.Company
 	// Subject has no prefix: "customer.v1.customer_created".
 	Subject    string
 	Payload    []byte
 	OccurredAt time.Time
-	// Trace is the propagated trace context of whoever caused the event, and under
-	// RequestID the id of the request.
+	// Trace is the propagated trace context of the request that caused the event, with
+	// the request's id under RequestID.
 	Trace map[string]string
 	// Attempt counts deliveries to this consumer, from 1. It is not published.
 	Attempt int
 }
 
-// Context returns ctx with the trace in which m was caused, so that the work it
-// leads to joins that trace.
+// Context returns ctx with the trace in which m was caused, so that handling m joins that
+// trace.
 func (m Message) Context(ctx context.Context) context.Context {
 	if len(m.Trace) == 0 {
 		return ctx
@@ -39,12 +39,12 @@ func (m Message) Context(ctx context.Context) context.Context {
 	return otel.GetTextMapPropagator().Extract(ctx, propagation.MapCarrier(m.Trace))
 }
 
-// RequestID is the member of Message.Trace, and the header, that has the id of the
-// request that caused an event.
+// RequestID is the key in Message.Trace, and the header, of the id of the request that
+// caused an event.
 const RequestID = "X-Request-Id"
 
-// Headers of an event. Nats-Msg-Id is the server's: it discards a second
-// message with the same one.
+// The headers of an event. The server defines Nats-Msg-Id and discards a second message
+// with the same value.
 const (
 	headerID      = jetstream.MsgIDHeader
 	headerCompany = "Reservation-Company"
@@ -76,7 +76,7 @@ func ours(header string) bool {
 	return strings.HasPrefix(header, "Nats-") || strings.HasPrefix(header, "Reservation-")
 }
 
-// decode reads what encode writes. Whatever else is on the subject is an error.
+// decode reads a message that encode has written. Any other message is an error.
 func (b *Bus) decode(raw jetstream.Msg) (Message, error) {
 	m := Message{Subject: b.short(raw.Subject()), Payload: raw.Data()}
 	var err error

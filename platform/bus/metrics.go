@@ -24,23 +24,23 @@ func newMetrics() *metrics {
 	}
 	consumer := []string{"consumer"}
 	return &metrics{
-		published:       prometheus.NewCounter(counter("published_total", "Messages that a stream has stored.")),
-		publishFailures: prometheus.NewCounter(counter("publish_failures_total", "Messages whose publishing was not acknowledged.")),
-		handled:         prometheus.NewCounterVec(counter("consumer_handled_total", "Messages handled."), consumer),
-		redeliveries:    prometheus.NewCounterVec(counter("consumer_redeliveries_total", "Messages that were delivered before."), consumer),
-		failures:        prometheus.NewCounterVec(counter("consumer_failures_total", "Messages put back because handling them failed."), consumer),
+		published:       prometheus.NewCounter(counter("published_total", "Messages published and stored by a stream.")),
+		publishFailures: prometheus.NewCounter(counter("publish_failures_total", "Messages that no stream acknowledged.")),
+		handled:         prometheus.NewCounterVec(counter("consumer_handled_total", "Messages handled successfully."), consumer),
+		redeliveries:    prometheus.NewCounterVec(counter("consumer_redeliveries_total", "Messages delivered more than once."), consumer),
+		failures:        prometheus.NewCounterVec(counter("consumer_failures_total", "Messages returned for a retry because handling them failed."), consumer),
 		pending: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "bus_consumer_pending", Help: "Messages of the stream that have not been delivered to the consumer yet: its lag.",
+			Name: "bus_consumer_pending", Help: "Messages of the stream not yet delivered to the consumer (its lag).",
 		}, consumer),
 		unacknowledged: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "bus_consumer_unacknowledged", Help: "Messages that are in work in some process, or wait for another try.",
+			Name: "bus_consumer_unacknowledged", Help: "Messages being handled by any process, or waiting for a retry.",
 		}, consumer),
 	}
 }
 
 func (m *metrics) connected(b *Bus) {
 	m.isConnected = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "bus_connected", Help: "1 while the connection to NATS stands.",
+		Name: "bus_connected", Help: "1 while the process is connected to NATS, otherwise 0.",
 	}, func() float64 {
 		if b.Connected() {
 			return 1
@@ -49,8 +49,8 @@ func (m *metrics) connected(b *Bus) {
 	})
 }
 
-// Collect registers the metrics of the connection and of its consumers. One
-// registry takes one Bus; several need wrapping with a label each.
+// Collect registers the metrics of the connection and of its consumers. A registry
+// accepts one Bus; wrap it with a label for each of several.
 func (b *Bus) Collect(r prometheus.Registerer) error {
 	m := b.metrics
 	var faults []error

@@ -9,18 +9,18 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// window is how many messages are on their way before the first acknowledgement
-// is waited for; below the library's own limit of 4000, so that several callers
-// have room.
+// window is how many messages Publish sends before it waits for the first
+// acknowledgement. It is well below the library's limit of 4000, which several callers
+// share.
 const window = 512
 
-// PublishError says why some messages of a Publish were not acknowledged.
+// PublishError reports why some messages of a Publish were not acknowledged.
 type PublishError struct {
 	// Causes has an entry per message, nil for one that was acknowledged.
 	Causes []error
 }
 
-// Error tells how many messages failed and why the first of them did.
+// Error returns the number of failed messages and the cause of the first.
 func (e *PublishError) Error() string {
 	failed := e.Unwrap()
 	return fmt.Sprintf("%d of %d messages were not published: %v", len(failed), len(e.Causes), errors.Join(failed[:1]...))
@@ -37,8 +37,8 @@ func (e *PublishError) Unwrap() []error {
 	return failed
 }
 
-// Refused reports whether message i itself is at fault, so that it would be
-// refused again, in contrast to a NATS that is away.
+// Refused reports whether message i is itself invalid and would be refused again. It is
+// false if NATS was unavailable.
 func (e *PublishError) Refused(i int) bool {
 	cause := e.Causes[i]
 	var api *jetstream.APIError
@@ -54,17 +54,17 @@ func (e *PublishError) Refused(i int) bool {
 	return false
 }
 
-// formError is a message that is never sent.
+// formError reports a malformed message, which is never sent.
 type formError struct{ cause error }
 
 func (e *formError) Error() string { return e.cause.Error() }
 func (e *formError) Unwrap() error { return e.cause }
 
-// Publish sends msgs and waits for the streams to have stored them. acked tells
-// for each message whether one has; the error is then a *PublishError. A message
-// that was not acknowledged may have been stored all the same: publish it again
-// with the same ID. While NATS is away Publish fails at once. They are usually,
-// not always, stored in the order of msgs.
+// Publish sends msgs and waits until the streams have stored them. acked reports for each
+// message whether a stream has acknowledged it; if one has not, the error is a
+// *PublishError. A message without an acknowledgement may still have been stored: publish
+// it again with the same ID. While NATS is unavailable, Publish fails immediately. The
+// messages are usually, but not always, stored in the order of msgs.
 func (b *Bus) Publish(ctx context.Context, msgs []Message) (acked []bool, err error) {
 	causes := make([]error, len(msgs))
 	pending := make([]int, len(msgs))
@@ -72,8 +72,8 @@ func (b *Bus) Publish(ctx context.Context, msgs []Message) (acked []bool, err er
 		pending[i] = i
 	}
 	b.publish(ctx, msgs, pending, causes)
-	// Streams that are gone were there when the part started, so the server has
-	// lost its store. Making them anew is all there is to do.
+	// The missing streams existed when the part started, so the server has lost its
+	// store. They can only be created again.
 	if missing := noStream(causes); len(missing) > 0 && b.ensureStreams(ctx) == nil {
 		b.publish(ctx, msgs, missing, causes)
 	}
@@ -139,7 +139,7 @@ func (b *Bus) send(ctx context.Context, m Message) (jetstream.PubAckFuture, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The library would keep it for later; the caller does that better.
+	// The library would buffer the messages. The caller retries them more reliably.
 	if !b.Connected() {
 		return nil, nats.ErrDisconnected
 	}

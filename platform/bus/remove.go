@@ -8,13 +8,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// removePull is how many messages are on their way while a stream is read through.
+// removePull is how many messages are in transit while a stream is read.
 const removePull = 2000
 
-// Remove takes the events out of the stream of which remove says so, and has the
-// server overwrite them on its disk. It looks at those that are there when it
-// begins and returns how many it has removed. Consumers that have not read them
-// yet never will. It reads the whole stream, in memory that does not grow.
+// Remove removes the events for which remove returns true, and has the server overwrite
+// them on its disk. It reads the events that exist when it begins, in constant memory, and
+// returns how many it removed. A consumer that has not read a removed event never receives
+// it.
 func (b *Bus) Remove(ctx context.Context, remove func(Message) bool) (removed int, err error) {
 	stream, err := b.js.Stream(ctx, b.eventsStream())
 	if err != nil {
@@ -34,8 +34,8 @@ func (b *Bus) Remove(ctx context.Context, remove func(Message) bool) (removed in
 	}
 	defer iter.Stop()
 	for {
-		// The last of them may have been removed or aged out meanwhile: then nothing
-		// more comes, and the server says that nothing is pending.
+		// The last event may have been removed or have expired by now. Then no further
+		// message arrives, and the server reports that nothing is pending.
 		raw, err := next(ctx, iter)
 		if err != nil {
 			return removed, b.readThrough(ctx, stream, state.LastSeq, err)
@@ -47,7 +47,8 @@ func (b *Bus) Remove(ctx context.Context, remove func(Message) bool) (removed in
 		if meta.Sequence.Stream > state.LastSeq {
 			return removed, nil
 		}
-		// What cannot be read is nobody's data: publishers go through encode.
+		// A message that cannot be decoded contains no customer data, because publishers
+		// use encode.
 		if m, err := b.decode(raw); err == nil && remove(m) {
 			if err := b.removeOne(ctx, stream, meta.Sequence.Stream); err != nil {
 				return removed, err
@@ -66,7 +67,7 @@ func next(ctx context.Context, iter jetstream.MessagesContext) (jetstream.Msg, e
 	return iter.Next(jetstream.NextContext(ctx))
 }
 
-// removeOne removes a message; one that is gone already is as good.
+// removeOne removes a message. A message that is already gone is not an error.
 func (b *Bus) removeOne(ctx context.Context, stream jetstream.Stream, seq uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -82,8 +83,8 @@ func (b *Bus) removeOne(ctx context.Context, stream jetstream.Stream, seq uint64
 	return nil
 }
 
-// readThrough decides whether a read that stopped had come to the end: the stream
-// begins behind it, or is empty.
+// readThrough returns nil if a read that stopped has reached its end, because the stream
+// now begins after last or is empty. Otherwise its error wraps cause.
 func (b *Bus) readThrough(ctx context.Context, stream jetstream.Stream, last uint64, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

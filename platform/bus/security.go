@@ -13,9 +13,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Security is how a part and NATS know each other. The files are read again at
-// every connection, so a renewed one is used from the next on; but the public key
-// of a bare NKey seed is read once.
+// Security has the settings with which a part and NATS authenticate each other. The files
+// are read again for every connection, so a renewed file takes effect with the next
+// connection. Only the public key of a bare NKey seed is read once.
 type Security struct {
 	CAFile          string `env:"NATS_CA_FILE" doc:"PEM file with the CA certificates of the NATS servers, instead of the system's; enables TLS"`
 	CertFile        string `env:"NATS_CERT_FILE" doc:"PEM file with the client certificate for NATS; enables TLS"`
@@ -23,7 +23,7 @@ type Security struct {
 	CredentialsFile string `env:"NATS_CREDENTIALS_FILE" doc:"file with the NATS credentials, instead of a user in NATS_URL: user:password, a .creds file or an NKey seed"`
 }
 
-// Validate reports every fault of the settings and their files. No secret is shown.
+// Validate reports every invalid setting and file. Its errors contain no secrets.
 func (s Security) Validate() error {
 	var faults []error
 	if s.CAFile != "" {
@@ -54,8 +54,8 @@ func named(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// checkURL reports what is wrong with the servers' addresses, and shows none of
-// them: there may be a password in it.
+// checkURL reports invalid server addresses. Its errors do not quote an address, because
+// it can contain a password.
 func (c Config) checkURL() error {
 	if c.URL == "" {
 		return errors.New("NATS_URL is required")
@@ -72,7 +72,7 @@ func (c Config) checkURL() error {
 	return nil
 }
 
-// options are those of the connection.
+// options returns the options of the connection.
 func (s Security) options() ([]nats.Option, error) {
 	var opts []nats.Option
 	if s.CAFile != "" {
@@ -91,7 +91,7 @@ func (s Security) options() ([]nats.Option, error) {
 	return opts, nil
 }
 
-// credentials tells by the file's content what kind of credentials it has.
+// credentials returns the option for the kind of credentials that the file contains.
 func (s Security) credentials() (nats.Option, error) {
 	text, err := os.ReadFile(s.CredentialsFile)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s Security) credentials() (nats.Option, error) {
 		return nil, err
 	}
 	return nats.UserInfoHandler(func() (string, string) {
-		// Without its file the connection is refused, and tried again.
+		// If the file is missing, the connection is refused and tried again.
 		user, password, _ := s.userPassword()
 		return user, password
 	}), nil

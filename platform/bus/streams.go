@@ -17,8 +17,8 @@ import (
 
 const (
 	eventsKept = 7 * 24 * time.Hour
-	// dedupeWindow is how long a stream remembers message ids. A relay that died
-	// between publishing and deleting is made up for well within it.
+	// dedupeWindow is how long a stream remembers message ids. If a relay dies between
+	// publishing and deleting, another one repeats its events well within this time.
 	dedupeWindow = 10 * time.Minute
 )
 
@@ -29,7 +29,7 @@ var (
 	keyedFilter  = regexp.MustCompile(`^auth\.v1\.(credential_revoked|signing_keys_changed)\.([A-Za-z0-9_-]+|\*)$`)
 )
 
-// CheckSubject refuses a subject that no stream takes. A subject has no prefix:
+// CheckSubject refuses a subject that no stream accepts. A subject has no prefix:
 // "customer.v1.customer_created", "auth.v1.credential_revoked.m2m_…".
 func CheckSubject(subject string) error {
 	if eventForm.MatchString(subject) || identityForm.MatchString(subject) {
@@ -68,8 +68,8 @@ func (b *Bus) filters(subjects []string) (stream string, full []string, err erro
 	return stream, full, nil
 }
 
-// streams says what this installation's streams are. Each entry changes what it
-// is about and leaves the rest, which the server fills in, as it is.
+// streams returns this installation's streams by name. Each function sets the settings
+// that this package defines and leaves the others, which the server fills in, unchanged.
 func (b *Bus) streams() map[string]func(*jetstream.StreamConfig) {
 	return map[string]func(*jetstream.StreamConfig){
 		b.eventsStream(): func(c *jetstream.StreamConfig) {
@@ -89,9 +89,8 @@ func (b *Bus) streams() map[string]func(*jetstream.StreamConfig) {
 	}
 }
 
-// EnsureStreams creates the streams, or brings them to what this binary wants.
-// It waits up to StartTimeout for JetStream to be able to; any number of
-// processes may do it at the same time.
+// EnsureStreams creates the streams, or updates them to this binary's configuration. It
+// waits up to StartTimeout for JetStream. Several processes can call it at the same time.
 func (b *Bus) EnsureStreams(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.StartTimeout)
 	defer cancel()
@@ -128,7 +127,7 @@ func (b *Bus) ensureStream(ctx context.Context, name string, shape func(*jetstre
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return err
 		}
-		// Another process was faster, with other settings.
+		// Another process has created the stream with other settings.
 		s, err = b.js.Stream(ctx, name)
 	}
 	if err != nil {
@@ -144,8 +143,8 @@ func (b *Bus) ensureStream(ctx context.Context, name string, shape func(*jetstre
 	return err
 }
 
-// temporary reports an error that may be gone at the next try: JetStream is
-// starting, electing a leader, or out of reach.
+// temporary reports whether a retry may succeed: JetStream is starting, electing a leader,
+// or unreachable.
 func temporary(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {

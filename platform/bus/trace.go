@@ -12,7 +12,7 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// Topic returns the part of a subject that says what has happened:
+// Topic returns a subject without its key:
 // "auth.v1.credential_revoked" of "auth.v1.credential_revoked.key_01jb…".
 func Topic(subject string) string {
 	for i, dots := 0, 0; i < len(subject); i++ {
@@ -25,7 +25,7 @@ func Topic(subject string) string {
 	return subject
 }
 
-// Below returns what a message carries, with the trace context of ctx.
+// Below returns carried with the trace context of ctx.
 func Below(ctx context.Context, carried map[string]string) map[string]string {
 	carrier := make(propagation.MapCarrier, len(carried)+1)
 	maps.Copy(carrier, carried)
@@ -33,10 +33,10 @@ func Below(ctx context.Context, carried map[string]string) map[string]string {
 	return carrier
 }
 
-// startHandling begins a span for each message that belongs to a trace, below that
-// of its publishing, and has what it leads to go on there. The handler's context is
-// in the span of a message that is handled alone; several have one of their own,
-// linked to each. end ends them all.
+// startHandling begins a span for each message that belongs to a trace, as a child of the
+// span of its publishing. The handler's context continues the span of a message that is
+// handled alone. For several messages it has its own span, linked to each of theirs. end
+// ends them all.
 func (w *worker) startHandling(ctx context.Context, msgs []Message) (_ context.Context, end func(err error)) {
 	if !telemetry.IsTracing() {
 		return ctx, func(error) {}

@@ -1,6 +1,6 @@
-// Package inbox makes the effect of an event happen once, although the bus
-// delivers it at least once: a consumer records the events it handles in the
-// same commit as their effect.
+// Package inbox ensures that an event takes effect once, although the bus can deliver it
+// several times. A consumer records the events that it handles in the same commit as their
+// effect.
 //
 //	err := db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 //		fresh, err := inbox.Once(ctx, tx, "booking-customers", msgs)
@@ -12,9 +12,9 @@
 //
 // # Invariants
 //
-//  1. Of any number of commits that handle one event for one consumer, exactly
-//     one has it among its fresh ones.
-//  2. An event whose commit was rolled back counts as never seen.
+//  1. Among the commits that handle an event for one consumer, exactly one gets it as a
+//     fresh event.
+//  2. An event whose transaction was rolled back counts as not handled.
 package inbox
 
 import (
@@ -36,9 +36,9 @@ const recordSQL = `insert into inbox (consumer, event_id)
 	on conflict do nothing
 	returning event_id`
 
-// Once records msgs as handled by consumer in tx and returns those that were
-// not before, in their order. A message that another transaction is handling is
-// waited for, and returned only if that one fails.
+// Once records msgs as handled by consumer in tx and returns, in order, those that were
+// not recorded before. If another transaction is handling a message, Once waits for it and
+// returns the message only if that transaction fails.
 func Once(ctx context.Context, tx *pg.Tx, consumer string, msgs []bus.Message) ([]bus.Message, error) {
 	if len(msgs) == 0 {
 		return nil, nil
@@ -47,7 +47,7 @@ func Once(ctx context.Context, tx *pg.Tx, consumer string, msgs []bus.Message) (
 	for i, m := range msgs {
 		ids[i] = pgtype.UUID{Bytes: m.ID, Valid: true}
 	}
-	// Two processes with the same events must not wait for each other crosswise.
+	// One order of locks prevents a deadlock between two processes with the same events.
 	slices.SortFunc(ids, func(a, b pgtype.UUID) int { return bytes.Compare(a.Bytes[:], b.Bytes[:]) })
 	rows, err := tx.Query(ctx, recordSQL, consumer, ids)
 	if err != nil {
@@ -81,8 +81,8 @@ const pruneBatch = 5000
 const pruneSQL = `delete from inbox where (consumer, event_id) in
 	(select consumer, event_id from inbox where processed_at < $1 limit $2 for update skip locked)`
 
-// Prune forgets what was handled before olderThan, which must be longer ago than
-// the streams keep their events: a forgotten event that comes again counts as new.
+// Prune deletes the records of events handled before olderThan. olderThan must be longer
+// ago than the streams keep events, because an event without a record counts as new.
 func Prune(ctx context.Context, db *pg.DB, olderThan time.Time) error {
 	for {
 		var n int64

@@ -45,7 +45,7 @@ func Open(cfg Config, log *slog.Logger) (*Files, error) {
 		return nil, err
 	}
 	f := &Files{cfg: cfg, log: log, every: checkEvery, refused: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "grpc_tls_refused_total", Help: "Connections to the gRPC port whose TLS handshake failed, for example because of a missing certificate or an unknown CA.",
+		Name: "grpc_tls_refused_total", Help: "Connections to the gRPC port refused in the TLS handshake: no client certificate, or an untrusted one.",
 	})}
 	var err error
 	f.seen = f.stat()
@@ -143,7 +143,7 @@ func (f *Files) Collect(r prometheus.Registerer) error {
 			Name: "grpc_tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires, in seconds since 1970.",
 		}, func() float64 { return float64(f.current().cert.Leaf.NotAfter.Unix()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "grpc_tls_reload_failing", Help: "1 while the certificate files cannot be used and the previous certificate stays in use, otherwise 0.",
+			Name: "grpc_tls_reload_failing", Help: "1 while the certificate files cannot be used and their earlier contents stay in use, otherwise 0.",
 		}, func() float64 {
 			f.current()
 			f.mu.Lock()

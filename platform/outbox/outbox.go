@@ -16,26 +16,26 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Event is something that has happened, if the transaction commits.
+// Event is a domain event, which is published if its transaction commits.
 type Event struct {
-	// Company is the tenant; zero for what concerns the whole installation.
+	// Company is the tenant; zero for events of the whole installation.
 	Company id.Company
 	// Subject has no prefix: "customer.v1.customer_created".
 	Subject string
 	Payload proto.Message
-	// OccurredAt is zero for now.
+	// OccurredAt is the time of the event; zero: now.
 	OccurredAt time.Time
-	// ID is what consumers tell repetitions by; zero for a fresh one.
+	// ID identifies the event, so that consumers recognise a repetition; zero: a new one.
 	ID id.UUID
-	// Cause is the trace that the event belongs to; zero for that of the context it
-	// is appended under. It is for commits that several requests share.
+	// Cause is the trace of the event; zero: that of the context of Append. Set it in
+	// commits that several requests share.
 	Cause Cause
 }
 
 // maxPayload leaves room for the headers in NATS's default limit of 1 MiB.
 const maxPayload = 1<<20 - 16<<10
 
-// ErrTooLarge reports an event that NATS would not take.
+// ErrTooLarge reports an event that NATS would not accept.
 var ErrTooLarge = errors.New("event is too large")
 
 // Outbox is the outbox table of one database.
@@ -45,12 +45,12 @@ type Outbox struct {
 	log *slog.Logger
 	now func() time.Time
 
-	woken   chan struct{} // holds at most one reminder that there may be work
+	woken   chan struct{} // holds at most one signal that there may be work
 	metrics *metrics
 }
 
-// New returns the outbox of db, whose Run publishes on b. A process that only
-// appends may pass a nil b.
+// New returns the outbox of db, whose Run publishes on b. b can be nil in a process that
+// only appends.
 func New(db *pg.DB, b *bus.Bus, log *slog.Logger, now func() time.Time) *Outbox {
 	o := &Outbox{db: db, bus: b, log: log, now: now, woken: make(chan struct{}, 1)}
 	o.metrics = newMetrics(o)
@@ -62,8 +62,7 @@ const appendSQL = `insert into outbox_events (id, company_id, subject, payload, 
 	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[])
 		as e (id, company_id, subject, payload, trace, occurred_at)`
 
-// Append adds events to tx, in one statement. They are published when, and only
-// if, tx commits.
+// Append adds events to tx, in one statement. They are published only if tx commits.
 func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -78,8 +77,8 @@ func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	return nil
 }
 
-// Query is Append for whoever has more to do in the same round trip: it returns
-// the statement, which is to be run in tx. There is at least one event.
+// Query returns the statement of Append, so that the caller can run it in tx together with
+// others in one round trip. It needs at least one event.
 func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Query, error) {
 	n := len(events)
 	ids, companies := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
@@ -100,8 +99,8 @@ func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Quer
 // mostAtOnce bounds a statement of AppendAll.
 const mostAtOnce = 1000
 
-// AppendAll is Append for thousands of events: it takes several statements. COPY
-// would not do, because PostgreSQL refuses it where a policy counts.
+// AppendAll is Append for thousands of events, in several statements. It does not use
+// COPY, which PostgreSQL refuses for tables with row level security.
 func (o *Outbox) AppendAll(ctx context.Context, tx *pg.Tx, events []Event) error {
 	for chunk := range slices.Chunk(events, mostAtOnce) {
 		if err := o.Append(ctx, tx, chunk...); err != nil {
@@ -117,7 +116,7 @@ type row struct {
 	at          time.Time
 }
 
-// row checks an event while its writer can still be told.
+// row checks an event and returns its row.
 func (o *Outbox) row(e Event) (row, error) {
 	if err := bus.CheckSubject(e.Subject); err != nil {
 		return row{}, fmt.Errorf("outbox: %w", err)
@@ -143,10 +142,10 @@ func (o *Outbox) row(e Event) (row, error) {
 	}, nil
 }
 
-// wake tells the relay of this process that there may be work.
+// wake signals to the relay of this process that there may be work.
 func (o *Outbox) wake() {
 	select {
 	case o.woken <- struct{}{}:
-	default: // a reminder is waiting already
+	default: // a signal is already waiting
 	}
 }

@@ -21,12 +21,13 @@ import (
 
 const (
 	batchSize = 500
-	// The relay looks by itself every second, in trouble ever more rarely.
+	// pollEvery is how often the relay looks for events without being woken. After
+	// failures it looks less and less often.
 	pollEvery   = time.Second
 	longestPoll = 5 * time.Second
-	logEvery    = 12 // of the tries in trouble
-	// leaseTime bounds how long the events of a relay that died wait for another
-	// one. publishTime is well below it, so that a live relay never loses a lease.
+	logEvery    = 12 // log one of this many failed tries
+	// leaseTime is how long the events of a relay that died wait for another relay.
+	// publishTime is well below it, so that a live relay never loses a lease.
 	leaseTime   = 30 * time.Second
 	publishTime = 10 * time.Second
 	settleTime  = 5 * time.Second
@@ -35,12 +36,12 @@ const (
 )
 
 const (
-	// beginSQL lets the relay see the events of all companies, which it publishes.
-	// Nothing of the relay's need survive a crash of the server: the row is there
-	// again, and its event is published again under the same id.
+	// beginSQL lets the relay see the events of all companies. The relay's writes need
+	// not survive a crash of the server: the row then still exists, and its event is
+	// published again under the same id.
 	beginSQL = `select set_config('synchronous_commit', 'off', true), set_config('app.company_id', '*', true)`
 
-	// claimSQL leases the oldest events that nobody holds.
+	// claimSQL leases the oldest events that no relay holds.
 	claimSQL = `update outbox_events set lease = $1, lease_until = now() + make_interval(secs => $2), attempt = attempt + 1
 		where id in (
 			select id from outbox_events where lease_until is null or lease_until <= now()
@@ -49,7 +50,7 @@ const (
 
 	deleteSQL = `delete from outbox_events where lease = $1 and id = any($2)`
 
-	// releaseSQL gives events back, each to be tried again after its own delay.
+	// releaseSQL releases events, each to be tried again after its own delay.
 	releaseSQL = `update outbox_events o set lease = null, lease_until = now() + make_interval(secs => r.delay)
 		from unnest($2::uuid[], $3::float8[]) as r (id, delay)
 		where o.id = r.id and o.lease = $1`
@@ -62,7 +63,7 @@ type leased struct {
 	attempt   int
 }
 
-// outcome is what became of a batch.
+// outcome is the result of publishing a batch.
 type outcome struct {
 	lease     id.UUID
 	published []pgtype.UUID
@@ -71,9 +72,9 @@ type outcome struct {
 	away      error         // NATS did not take part or all of the batch
 }
 
-// Run publishes what is committed until ctx ends; it then settles what it has
-// leased and returns nil. Any number of processes may run it on one database.
-// While PostgreSQL or NATS is away it waits and goes on.
+// Run publishes committed events until ctx ends. It then settles its leased rows and
+// returns nil. Several processes can run it on one database. While PostgreSQL or NATS is
+// unavailable, it waits.
 func (o *Outbox) Run(ctx context.Context) error {
 	if o.bus == nil {
 		return errors.New("outbox: no bus to publish on")
@@ -103,7 +104,8 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// wakes is not listened to in trouble: every commit would try what just failed.
+// wakes returns the channel that wakes the relay. After a failure it is nil, because every
+// commit would otherwise repeat a try that has just failed.
 func (o *Outbox) wakes(trouble int) <-chan struct{} {
 	if trouble > 0 {
 		return nil
@@ -111,13 +113,12 @@ func (o *Outbox) wakes(trouble int) <-chan struct{} {
 	return o.woken
 }
 
-// drain publishes batch after batch until nothing is left to lease. done is what
-// became of the last one and is empty once that is recorded, so that a database
-// that fails in between is told later.
+// drain publishes batches until nothing is left to lease. done is the outcome of the last
+// batch. It is cleared once it is recorded, so that it survives a failure of the database.
 func (o *Outbox) drain(ctx context.Context, done *outcome) error {
 	for ctx.Err() == nil {
 		if !o.bus.Connected() {
-			// What waits keeps best where it is.
+			// The events are safest unleased.
 			return errors.Join(o.bus.Ready(ctx), o.settle(ctx, done))
 		}
 		batch, lease, err := o.turn(ctx, *done)
@@ -138,7 +139,7 @@ func (o *Outbox) drain(ctx context.Context, done *outcome) error {
 
 // turn settles the previous batch and leases the next, in one round trip.
 func (o *Outbox) turn(ctx context.Context, done outcome) ([]leased, id.UUID, error) {
-	// A lease must not be taken and lost because ctx ended under way.
+	// A lease must not be lost because ctx ends during the round trip.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	lease := id.NewUUID()
@@ -157,7 +158,7 @@ func (o *Outbox) turn(ctx context.Context, done outcome) ([]leased, id.UUID, err
 	return rows, lease, nil
 }
 
-// settle records what became of a batch, also after ctx has ended.
+// settle records the outcome of a batch, even after ctx has ended.
 func (o *Outbox) settle(ctx context.Context, done *outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
@@ -180,7 +181,7 @@ func (done outcome) statements() *pgx.Batch {
 	return batch
 }
 
-// send runs a batch as one implicit transaction, which sees all companies.
+// send runs a batch of statements as one implicit transaction that sees all companies.
 func (o *Outbox) send(ctx context.Context, batch *pgx.Batch) error {
 	if batch.Len() == 1 {
 		return nil
@@ -201,8 +202,8 @@ func scanLeased(r pgx.CollectableRow) (leased, error) {
 	return l, err
 }
 
-// publish sends a batch and says what became of each event. It finishes what it
-// has begun when ctx ends.
+// publish publishes a batch and returns the outcome of each event. If ctx ends, it
+// finishes the current batch.
 func (o *Outbox) publish(ctx context.Context, batch []leased, lease id.UUID) outcome {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTime)
 	defer cancel()

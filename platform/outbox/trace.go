@@ -14,8 +14,8 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// Cause is the request and the trace in which an event was caused; zero: none.
-type Cause struct{ text *string } // what the event's message carries, as JSON
+// Cause is the request and the trace that caused an event; zero: none.
+type Cause struct{ text *string } // the value of bus.Message.Trace, as JSON
 
 // CauseOf returns the request and the trace of ctx.
 func CauseOf(ctx context.Context) Cause {
@@ -28,7 +28,7 @@ func CauseOf(ctx context.Context) Cause {
 		return Cause{}
 	}
 	text, err := json.Marshal(carrier)
-	if err != nil { // a map of strings has none
+	if err != nil { // cannot happen for a map of strings
 		return Cause{}
 	}
 	s := string(text)
@@ -42,8 +42,8 @@ func (c Cause) or(other Cause) Cause {
 	return c
 }
 
-// startPublishing begins the span of an event on its way to the stream, and has
-// those who consume it go on below that. Events without a trace have none.
+// startPublishing begins the span of publishing an event. The spans of its consumers
+// become children of it. Events without a trace get no span.
 func (l *leased) startPublishing(ctx context.Context) trace.Span {
 	if l.Trace["traceparent"] == "" || !telemetry.IsTracing() {
 		return trace.SpanFromContext(ctx)

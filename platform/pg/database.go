@@ -10,21 +10,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ensureLock is the advisory lock under which databases and roles are made.
+// ensureLock is the advisory lock that a process holds while it creates databases and
+// roles.
 const ensureLock int64 = 0x7265736572766462
 
-// EnsureDatabase makes sure that the server at adminURL has the database name,
-// owned by ownerRole, and the role appRole that a service runs as, which may
-// connect and nothing else (what it may do with tables is granted by those who
-// make the tables). Both roles may log in with the password that secretFor
-// returns for them, which is set anew at each call. Other roles lose the rights
-// that PostgreSQL gives to everybody on a new database. It may be repeated, also
-// by several processes at once.
+// EnsureDatabase creates the database name on the server at adminURL, owned by
+// ownerRole, and the role appRole that the service runs as, unless they exist. appRole
+// can connect and do nothing else; migrations grant it rights on tables. Both roles log
+// in with the password that secretFor returns for them, and each call sets these
+// passwords again. Other roles lose the rights that PostgreSQL grants to everybody on a
+// new database. Several processes can call EnsureDatabase at the same time.
 //
-// adminURL is of a superuser, or of a role with CREATEDB and CREATEROLE, and
-// its options (sslmode and others) are taken over into the URLs that are returned. The
-// owner's role is for migrations and the application's for service. A role that exists
-// but for which row level security does not count is refused.
+// The role of adminURL is a superuser or has CREATEDB and CREATEROLE. The returned URLs
+// keep the options of adminURL, such as sslmode. Migrations use the owner's URL and the
+// service uses the application's. EnsureDatabase refuses an existing role that row level
+// security does not apply to.
 func EnsureDatabase(ctx context.Context, adminURL, name, ownerRole, appRole string,
 	secretFor func(role string) string) (ownerURL, appURL string, err error) {
 	e := ensurer{name: name, owner: ownerRole, app: appRole, secretFor: secretFor}
@@ -49,12 +49,12 @@ type ensurer struct {
 func (e *ensurer) check(adminURL string) error {
 	u, err := url.Parse(adminURL)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		// The address itself may hold a password.
+		// The error does not quote the URL, which can contain a password.
 		return errors.New("the administrator's address is no URL like postgres://user:password@host:5432/ (in a password, % is written %25, # %23 and a blank %20)")
 	}
 	e.admin = u
 	for _, s := range []string{e.name, e.owner, e.app} {
-		// PostgreSQL cuts longer names off.
+		// PostgreSQL truncates longer names.
 		if s == "" || len(s) > 63 || strings.ContainsRune(s, 0) {
 			return fmt.Errorf("%q cannot be the name of a database or role", s)
 		}
@@ -65,7 +65,7 @@ func (e *ensurer) check(adminURL string) error {
 	return nil
 }
 
-// url is the administrator's URL for another role and database.
+// url returns the administrator's URL with another role and database.
 func (e *ensurer) url(role, password string) string {
 	u := *e.admin
 	u.Path = "/" + e.name
@@ -83,7 +83,7 @@ func (e *ensurer) ensure(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer e.conn.Close(context.WithoutCancel(ctx)) // and with it the lock
+	defer e.conn.Close(context.WithoutCancel(ctx)) // releases the lock as well
 	if _, err := e.conn.Exec(ctx, `select pg_advisory_lock($1)`, ensureLock); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (e *ensurer) ensureRole(ctx context.Context, role string) error {
 	if role != e.owner || e.superuser {
 		return nil
 	}
-	// Only a member of a role may make it the owner of something.
+	// Only a member of a role can make that role an owner.
 	_, err = e.conn.Exec(ctx, `grant `+quoted+` to current_user`)
 	return err
 }
@@ -143,7 +143,7 @@ func (e *ensurer) ensureDatabase(ctx context.Context) error {
 		from pg_database where datname = $1`, e.name).Scan(&owner, &encoding)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		// Whatever the server's language: text sorts alike everywhere, by code point.
+		// Text sorts by code point on every server, regardless of the server's language.
 		_, err = e.conn.Exec(ctx, `create database `+quote(e.name)+` owner `+quote(e.owner)+
 			` template template0 encoding 'UTF8' locale_provider libc lc_collate 'C'`)
 	case err != nil:
@@ -166,8 +166,8 @@ func (e *ensurer) ensureDatabase(ctx context.Context) error {
 	return nil
 }
 
-// ensureSchema leaves the schema public to the owner. A server that was upgraded
-// from before version 15 still lets everybody create tables in it.
+// ensureSchema restricts the schema public to the owner. On a server that was upgraded
+// from a version before 15, everybody can still create tables in it.
 func (e *ensurer) ensureSchema(ctx context.Context) error {
 	config := e.conn.Config().Copy()
 	config.Database = e.name
@@ -190,8 +190,8 @@ func (e *ensurer) ensureSchema(ctx context.Context) error {
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// literal quotes s for statements that take no parameters, whatever the server's
-// standard_conforming_strings.
+// literal quotes s for statements that accept no parameters. The result is right with
+// either value of the server's standard_conforming_strings.
 func literal(s string) string {
 	s = strings.ReplaceAll(s, "\x00", "")
 	s = strings.ReplaceAll(s, `\`, `\\`)

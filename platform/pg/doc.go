@@ -1,42 +1,41 @@
 // Package pg connects a service to its PostgreSQL database: a pool with cached prepared
-// statements, reads in one round trip, transactions that know their tenant, migrations,
-// and the one place where SQLSTATEs become faults.
+// statements, reads in one round trip, transactions in the scope of a tenant, migrations,
+// and the only translation of SQLSTATEs to faults.
 //
-// Every statement runs under a Scope, which is the company that the caller may
-// see. It travels as the transaction-local setting app.company_id, and the row
-// level security policies that tenant_table() creates compare company_id with
-// it. Queries still say WHERE company_id = $1, because that is what indexes
-// serve; the policy is the net below, for the query that forgot.
+// Every statement runs under a Scope, which names the company that the caller can see.
+// The scope is the transaction-local setting app.company_id. The row level security
+// policies that tenant_table() creates compare company_id with it. Queries still contain
+// WHERE company_id = $1, because indexes need that condition. The policy is the safety
+// net for a query without it.
 //
 // # Costs
 //
-//   - Rows, One, Read, Stream: one round trip. The setting and the queries
-//     are one pipeline, which PostgreSQL runs as one implicit transaction. The
-//     first use of a statement on a connection adds one for preparing it.
-//     Reads are read-only to the server too; a statement that writes goes to InTx.
-//   - InTx: one round trip to begin with the setting, one to commit.
-//   - A policy's functions are uncorrelated sub-selects, so they run once per
-//     query and not once per row.
-//   - PostgreSQL applies a condition before the policy, and so by an index,
-//     only if its operator cannot leak what it sees. Comparisons of uuid, text,
-//     integers, booleans and times qualify; LIKE, ILIKE, lower(), jsonb and
-//     trigram operators do not: compare a stored column instead.
+//   - Rows, One, Read, Stream: one round trip. The setting and the queries are one
+//     pipeline, which PostgreSQL runs as one implicit transaction. The first use of a
+//     statement on a connection adds a round trip to prepare it. The server treats the
+//     transaction as read-only; use InTx to write.
+//   - InTx: one round trip to begin with the setting, and one to commit.
+//   - A policy's functions are uncorrelated sub-selects, so they run once per query and
+//     not once per row.
+//   - PostgreSQL uses an index for a condition only if it can apply the condition before
+//     the policy, which requires a leakproof operator. Comparisons of uuid, text,
+//     integers, booleans and times qualify. LIKE, ILIKE, lower(), jsonb and trigram
+//     operators do not: compare a stored column instead.
 //
 // # Invariants
 //
-//  1. A connection that goes back to the pool carries no company: the next user
-//     sees only what its own scope allows, whatever happened before, errors,
-//     panics and cancellations included.
-//  2. Under For(company) a query sees and writes that company's rows only, even
+//  1. A connection in the pool has no company. Its next user sees only the rows of its
+//     own scope, even after an error, a panic or a cancellation.
+//  2. Under For(company) a query reads and writes only that company's rows, even
 //     without a WHERE clause. The zero Scope and the zero company see nothing.
-//  3. The role a service runs as can neither alter tables nor switch the
-//     policies off, and CheckSchema refuses a role for which they do not count.
+//  3. The role of a service cannot alter tables or switch the policies off. CheckSchema
+//     refuses a role that the policies do not apply to.
 //  4. AfterCommit hooks run once, after the commit, and never otherwise.
-//  5. InTx repeats a transaction that lost to a concurrent one (serialization
-//     failure or deadlock) or to a migration, up to three times, and nothing that
-//     may have had an effect.
-//  6. Migrations are applied once, in order, whatever the number of processes
-//     that start them at the same time.
-//  7. A binary does not serve from a database whose schema is older than the one
-//     it was built for; a newer schema is fine.
+//  5. InTx repeats a transaction that lost to a concurrent one (serialization failure or
+//     deadlock) or to a migration, up to three times. It never repeats a transaction
+//     that may have been committed.
+//  6. Migrations are applied once and in order, even if several processes start them at
+//     the same time.
+//  7. A binary does not serve from a database whose schema is older than its own
+//     migrations. A newer schema is fine.
 package pg

@@ -13,7 +13,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// SQLSTATEs that decide something here.
+// The SQLSTATEs that this package treats specially.
 const (
 	codeSerializationFailure = "40001"
 	codeDeadlock             = "40P01"
@@ -25,14 +25,14 @@ const (
 	codeUndefinedTable       = "42P01"
 )
 
-// Fault translates an error of this package for callers; it is the one place
-// where SQLSTATEs are given a meaning.
+// Fault translates an error of this package for callers. No other code interprets
+// SQLSTATEs.
 //
-//   - A violated constraint that is named in constraints becomes that fault.
-//   - A database that is away, restarting, full, too slow or too contended
+//   - A violated constraint that constraints names becomes that fault.
+//   - A database that is unavailable, restarting, full, too slow or too contended
 //     becomes fault.Away.
-//   - Errors of a context, faults, pgx.ErrNoRows and everything else pass
-//     unchanged; what is not a fault is answered as an internal error.
+//   - All other errors are returned unchanged, including context errors, faults and
+//     pgx.ErrNoRows. An error that is not a fault is answered as an internal error.
 func Fault(err error, constraints map[string]*fault.Error) error {
 	var known *fault.Error
 	if err == nil || errors.As(err, &known) {
@@ -54,7 +54,7 @@ func Fault(err error, constraints map[string]*fault.Error) error {
 	return err
 }
 
-// isAway reports SQLSTATEs after which the same request may well succeed later.
+// isAway reports whether the same request may succeed later, judged by its SQLSTATE.
 func isAway(code string) bool {
 	switch code {
 	case codeSerializationFailure, codeDeadlock, codeLockNotAvailable,
@@ -70,8 +70,7 @@ func connectionLost(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
 	}
-	// A connection that took too long carries a deadline of its own, which is not
-	// the caller's.
+	// Connecting has its own deadline, which is not the caller's.
 	var ce *pgconn.ConnectError
 	if errors.As(err, &ce) {
 		return true
@@ -86,9 +85,9 @@ func connectionLost(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// planIsStale reports a cached statement that a migration, or a pooler between
-// us and the server, has made useless. pgx forgets it, and the next attempt
-// prepares it anew.
+// planIsStale reports whether a migration, or a pooler in front of the server, has
+// invalidated a cached statement. pgx forgets the statement, and the next attempt
+// prepares it again.
 func planIsStale(err error) bool {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {

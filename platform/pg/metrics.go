@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collect registers the pool's metrics with the label part; "": r adds it by
-// itself. It fails when that part has registered before.
+// Collect registers the pool's metrics with the label part. Pass "" if r adds the label.
+// It fails if that part has already registered.
 func (db *DB) Collect(r prometheus.Registerer, part string) error {
 	label := prometheus.Labels{}
 	if part != "" {
@@ -18,14 +18,14 @@ func (db *DB) Collect(r prometheus.Registerer, part string) error {
 	}
 	c := &collector{
 		db:          db,
-		connections: desc("pool_connections", "Connections of the pool by what they do.", "state"),
-		limit:       desc("pool_connections_limit", "Most connections the pool may have."),
-		acquired:    desc("pool_acquires_total", "Times a connection was taken from the pool."),
-		waited:      desc("pool_waits_total", "Times a connection was not free at once."),
-		waiting:     desc("pool_wait_seconds_total", "Time spent waiting for a connection."),
+		connections: desc("pool_connections", "Connections of the pool by state: used, idle or opening.", "state"),
+		limit:       desc("pool_connections_limit", "Maximum number of connections of the pool."),
+		acquired:    desc("pool_acquires_total", "Connections taken from the pool."),
+		waited:      desc("pool_waits_total", "Times no connection was free and the caller had to wait."),
+		waiting:     desc("pool_wait_seconds_total", "Total time spent waiting for a connection, in seconds."),
 		cancelled:   desc("pool_cancelled_acquires_total", "Times a caller gave up waiting for a connection."),
 		opened:      desc("pool_opened_total", "Connections opened."),
-		repeats:     desc("repeats_total", "Work done again, by why.", "cause"),
+		repeats:     desc("repeats_total", "Repeated work by cause: lost_race (deadlock or serialization failure) or lost_connection.", "cause"),
 	}
 	if err := r.Register(c); err != nil {
 		return fmt.Errorf("metrics of the database of %s: %w", part, err)

@@ -22,11 +22,11 @@ type Migrations struct {
 	// Part names the part, in lower-case letters, digits and underscores.
 	Part string
 	// FS has the part's migrations in its root, as 0001_what.sql with goose's
-	// annotations; nil when the part has none. They are forward only and safe
-	// under the previous binary.
+	// annotations; nil: the part has none. Migrations are forward only and safe while
+	// the previous release runs.
 	FS fs.FS
-	// AppRole is the role the service runs as. It is given the use of the
-	// tables, never their ownership. "" gives nobody anything.
+	// AppRole is the role that the service runs as. It is granted the use of the tables,
+	// never their ownership. "": nothing is granted.
 	AppRole string
 }
 
@@ -38,11 +38,11 @@ const platformPart = "platform"
 
 var partName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
 
-// versionTable is where goose records what was applied.
+// versionTable is the table in which goose records the applied migrations.
 func versionTable(part string) string { return part + "_schema" }
 
-// sources lists the migrations of m in the order they are applied: the
-// platform's tables first, then the part's own.
+// sources returns the migrations in the order in which they are applied: the platform's
+// tables first, then the part's own.
 func (m Migrations) sources() ([]Migrations, error) {
 	if !partName.MatchString(m.Part) || m.Part == platformPart {
 		return nil, fmt.Errorf("migrations: %q cannot be the name of a part", m.Part)
@@ -61,20 +61,19 @@ func (m Migrations) sources() ([]Migrations, error) {
 const (
 	// migrationLock is the advisory lock that migrations of one database hold.
 	migrationLock int64 = 0x7265736572766174
-	// lockPoll is how often a second process looks whether the first is done. It
-	// polls because a session that waits inside PostgreSQL holds a snapshot, for
-	// which CREATE INDEX CONCURRENTLY would wait in turn.
+	// lockPoll is how often a second process checks whether the first one has finished.
+	// It polls because a session that waits inside PostgreSQL holds a snapshot, and the
+	// first one's CREATE INDEX CONCURRENTLY would wait for that snapshot.
 	lockPoll = 200 * time.Millisecond
-	// lockAttempts bounds how often a migration that could not lock its table is
-	// begun again.
+	// lockAttempts is how often a migration that cannot lock its table is tried.
 	lockAttempts = 5
 )
 
-// Migrate brings the database at ownerURL, whose role owns the tables, to the
-// schema of m: first the platform's tables, then the part's. It waits for the
-// server as Open does, and for another process that is migrating. Applying what
-// is applied is no error. A migration that waits more than 5 s for a lock makes
-// room for the queries it holds up and is tried again, five times.
+// Migrate brings the database at ownerURL, whose role owns the tables, to the schema of
+// m: first the platform's tables, then the part's. It waits for the server as Open does,
+// and for another process that is migrating. Migrations that are already applied are
+// skipped. A migration that waits more than 5 s for a lock gives way to the queries that
+// wait behind it, and is tried again, up to five times.
 func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 	sources, err := m.sources()
 	if err != nil {
@@ -95,7 +94,7 @@ func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
-	// The end of the session is the end of the lock.
+	// The lock ends with the session.
 	defer func() { _ = guard.Close(context.WithoutCancel(ctx)) }()
 	if err := lockMigrations(ctx, guard); err != nil {
 		return err
@@ -114,7 +113,7 @@ func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 }
 
 const (
-	// openSQL reports whether there is something to change, for the database's owner.
+	// openSQL reports whether the database's owner has something to change.
 	openSQL = `select pg_has_role(datdba, 'USAGE')
 			and (has_database_privilege('public', oid, 'CONNECT') or not has_database_privilege($1::text, oid, 'CONNECT'))
 		from pg_database where datname = current_database()`
@@ -125,8 +124,8 @@ const (
 	end $$`
 )
 
-// closeDatabase takes from other roles, such as those of other services, the right to
-// connect that PostgreSQL gives to everybody on a new database, however it was made.
+// closeDatabase revokes from other roles, such as those of other services, the right to
+// connect that PostgreSQL grants to everybody on a new database.
 func closeDatabase(ctx context.Context, c *pgx.Conn, m Migrations) error {
 	var open bool
 	if err := c.QueryRow(ctx, openSQL, m.AppRole).Scan(&open); err != nil || !open {
@@ -184,8 +183,8 @@ func apply(ctx context.Context, db *sql.DB, m Migrations) error {
 	}
 }
 
-// grant gives the application role the use of the tables and nothing more. What
-// version the schema has is for it to read, not to write.
+// grant grants the application role the use of the tables and nothing more. The role can
+// read the version of the schema but not write it.
 func grant(ctx context.Context, c *pgx.Conn, m Migrations) error {
 	role := pgx.Identifier{m.AppRole}.Sanitize()
 	statements := []string{

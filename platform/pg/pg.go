@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// Config is how a part reaches its database.
+// Config has the settings of a part's connection to its database.
 type Config struct {
 	URL              config.Secret `env:"DATABASE_URL" doc:"PostgreSQL URL of the service's database, with the application role (not the owner)"`
 	URLFile          string        `env:"DATABASE_URL_FILE" doc:"file with DATABASE_URL; read again for each new connection"`
@@ -25,7 +25,7 @@ type Config struct {
 	StartTimeout     time.Duration `env:"DATABASE_START_TIMEOUT" envDefault:"30s" doc:"how long to wait for the database at start"`
 }
 
-// Validate reports every fault of the settings.
+// Validate reports every invalid setting.
 func (c Config) Validate() error {
 	var faults []error
 	if c.URL == "" {
@@ -45,7 +45,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Values for a Config that was not read from an environment.
+// The defaults for a Config that was not read from the environment.
 const (
 	defaultMaxConns         = 8
 	defaultStatementTimeout = 15 * time.Second
@@ -76,9 +76,8 @@ type DB struct {
 	connRetries atomic.Int64 // statements repeated on another connection
 }
 
-// Open makes a pool and waits up to cfg.StartTimeout for the server to answer.
-// It fails at once on a URL that cannot be read, and with the server's last
-// answer when the time is up.
+// Open makes a pool and waits up to cfg.StartTimeout for the server to answer. It fails
+// immediately if the URL is invalid, and with the last error after the timeout.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*DB, error) {
 	cfg = cfg.withDefaults()
 	pc, err := poolConfig(cfg)
@@ -107,9 +106,8 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 	pc.MaxConnLifetime = time.Hour
 	pc.MaxConnLifetimeJitter = 10 * time.Minute
 	pc.MaxConnIdleTime = 10 * time.Minute
-	// A connection that died while idle is noticed by its first statement, and
-	// that statement is repeated on another one; so the pool need not spend a
-	// round trip on asking beforehand.
+	// If a connection died while idle, its first statement fails and is repeated on
+	// another connection. So the pool does not need a round trip to check beforehand.
 	pc.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	setDefaults(pc.ConnConfig.RuntimeParams, map[string]string{
@@ -118,7 +116,7 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 		"jit":               "off", // compiling costs more than any query of ours runs
 		"random_page_cost":  "1.1", // what requests read is in memory, or on a disk that does not turn
 		"statement_timeout": strconv.FormatInt(cfg.StatementTimeout.Milliseconds(), 10),
-		// A process that hangs inside a transaction must not hold its locks for ever.
+		// A process that hangs inside a transaction must not hold its locks permanently.
 		"idle_in_transaction_session_timeout": "60000",
 	})
 	if telemetry.IsTracing() {
@@ -130,7 +128,7 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 	return pc, nil
 }
 
-// setDefaults leaves alone what the URL says.
+// setDefaults adds the defaults that params does not set.
 func setDefaults(params, defaults map[string]string) {
 	for name, value := range defaults {
 		if _, said := params[name]; !said {
@@ -139,7 +137,7 @@ func setDefaults(params, defaults map[string]string) {
 	}
 }
 
-// waitFor calls try until it succeeds, ctx ends or the time is up.
+// waitFor calls try until it succeeds, ctx ends or limit has passed.
 func waitFor(ctx context.Context, limit time.Duration, log *slog.Logger, try func(context.Context) error) error {
 	deadline := time.Now().Add(limit)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -172,28 +170,28 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Ping makes one round trip to the server; it is the readiness check.
+// Ping makes one round trip to the server. It is the readiness check.
 func (db *DB) Ping(ctx context.Context) error {
 	return db.onConn(ctx, func(c *pgxpool.Conn) (bool, error) {
 		return false, c.Ping(ctx)
 	})
 }
 
-// Pool gives the pool itself, for what this package does not offer. Statements
-// on it run under no company and so see no tenant's rows.
+// Pool returns the underlying pool, for uses that this package does not cover. Its
+// statements run without a company and so see no tenant's rows.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
-// Close waits for the connections in use to come back and closes them all.
+// Close waits until all connections have been returned and closes them.
 func (db *DB) Close() { db.pool.Close() }
 
-// onConn runs use with a connection of the pool, and again with another one
-// when that connection turns out to have died while nobody used it. use reports
-// whether it came so far that repeating it would be wrong.
+// onConn calls use with a connection of the pool. If the connection died while idle, it
+// calls use again with another one. use reports whether it has already had an effect that
+// must not be repeated.
 func (db *DB) onConn(ctx context.Context, use func(*pgxpool.Conn) (started bool, err error)) error {
 	for attempt := 0; ; attempt++ {
 		started, lost, err := db.tryConn(ctx, use)
-		// Each lost connection leaves the pool, so after maxConns of them every
-		// attempt has a fresh one, and its loss is news.
+		// Each lost connection leaves the pool. After maxConns of them, every attempt
+		// has a new connection, and its loss is a real error.
 		if err == nil || started || !lost || attempt == db.maxConns || ctx.Err() != nil {
 			return err
 		}

@@ -15,14 +15,14 @@ import (
 type Query struct {
 	SQL  string
 	Args []any
-	// Scan reads the rows; it is called at most once. Closing them and their
-	// Err are looked after.
+	// Scan reads the rows. It is called at most once, and the caller closes the rows and
+	// checks their Err.
 	Scan func(pgx.Rows) error
 }
 
-// Rows runs one query under s and returns all its rows, in one round trip. A
-// struct T is filled by column name (`db:"name"` tags), any other T from the
-// only column. No rows is an empty slice.
+// Rows runs one query under s and returns all its rows, in one round trip. A struct T is
+// filled by column name (`db:"name"` tags), any other T from the only column. Without
+// rows, the slice is empty.
 func Rows[T any](ctx context.Context, db *DB, s Scope, sql string, args ...any) ([]T, error) {
 	var out []T
 	err := db.Read(ctx, s, Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
@@ -35,7 +35,7 @@ func Rows[T any](ctx context.Context, db *DB, s Scope, sql string, args ...any) 
 	return out, nil
 }
 
-// One is Rows for the first row; without one the error is pgx.ErrNoRows.
+// One returns the first row, as Rows does. Without rows the error is pgx.ErrNoRows.
 func One[T any](ctx context.Context, db *DB, s Scope, sql string, args ...any) (T, error) {
 	var out T
 	err := db.Read(ctx, s, Query{SQL: sql, Args: args, Scan: func(rows pgx.Rows) (err error) {
@@ -45,24 +45,23 @@ func One[T any](ctx context.Context, db *DB, s Scope, sql string, args ...any) (
 	return out, err
 }
 
-// Read runs queries under s in one round trip, as one read-only transaction
-// (though each query sees its own snapshot). It stops at the first error.
+// Read runs queries under s in one round trip, as one read-only transaction in which
+// each query sees its own snapshot. It stops at the first error.
 func (db *DB) Read(ctx context.Context, s Scope, queries ...Query) error {
 	return db.pipeline(ctx, s, readSQL, queries)
 }
 
-// Stream runs one query under s and calls each for every row as it arrives, in
-// memory that does not grow with their number. The rows are only valid inside
-// each; an error of each ends the stream and comes back unchanged. There is no
-// statement timeout: ctx bounds the stream.
+// Stream runs one query under s and calls each for every row as it arrives, in constant
+// memory. The rows are only valid inside each. An error from each ends the stream and is
+// returned unchanged. There is no statement timeout: ctx bounds the stream.
 func (db *DB) Stream(ctx context.Context, s Scope, sql string, args []any, each func(pgx.Rows) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return db.pipeline(ctx, s, streamSQL, []Query{{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := each(rows); err != nil {
-				// What is left may be millions of rows: give up the connection
-				// rather than read them all to keep it.
+				// Millions of rows may be left. Drop the connection instead of reading
+				// them all to keep it.
 				cancel()
 				return err
 			}
@@ -80,8 +79,8 @@ func (db *DB) pipeline(ctx context.Context, s Scope, setting string, queries []Q
 	})
 }
 
-// pipelineOn reports whether a Scan was called, after which the pipeline must
-// not be repeated.
+// pipelineOn runs the queries on c. started reports whether a Scan was called, after
+// which the pipeline must not be repeated.
 func pipelineOn(ctx context.Context, c *pgx.Conn, s Scope, setting string, queries []Query) (started bool, err error) {
 	batch := pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(queries)+1)}
 	batch.Queue(setting, s.setting)

@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// renew returns what gives each new connection the present content of the files:
-// that of DATABASE_URL_FILE, and those of certificates that the URL names. So a
-// password, a role, a certificate or an authority is replaced without a restart;
-// a connection that stands keeps what it was made with, for about an hour at most.
-// A file that cannot be read at this moment leaves what was read before.
+// renew returns a hook that reads the files again for each new connection:
+// DATABASE_URL_FILE, and the certificates that the URL names. So a password, a role, a
+// certificate or an authority can be replaced without a restart. An existing connection
+// keeps its own for about an hour at most. If a file cannot be read, the hook uses the
+// previous content.
 func renew(cfg Config, log *slog.Logger) func(context.Context, *pgx.ConnConfig) error {
 	var last atomic.Pointer[pgx.ConnConfig]
 	return func(ctx context.Context, cc *pgx.ConnConfig) error {
@@ -34,7 +34,8 @@ func renew(cfg Config, log *slog.Logger) func(context.Context, *pgx.ConnConfig) 
 	}
 }
 
-// connConfig reads the URL and what it names. No error shows a password.
+// connConfig reads the URL and the files that it names. Its errors never contain a
+// password.
 func (c Config) connConfig() (*pgx.ConnConfig, error) {
 	raw, name := c.URL.Reveal(), "DATABASE_URL"
 	if c.URLFile != "" {

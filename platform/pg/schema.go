@@ -15,14 +15,13 @@ import (
 // ErrSchemaBehind reports a database older than the binary.
 var ErrSchemaBehind = errors.New("the database schema is behind this binary: run its migrate command")
 
-// ErrRoleUnsafe reports a role that row level security does not apply to: an
-// owner of tables, a superuser, or one with BYPASSRLS.
+// ErrRoleUnsafe reports a role that row level security does not apply to: an owner of
+// tables, a superuser, or a role with BYPASSRLS.
 var ErrRoleUnsafe = errors.New("the database role is exempt from row level security: use the application role")
 
-// CheckSchema refuses to serve from a database that has not all migrations of m
-// (ErrSchemaBehind), or as a role that the tenants' policies do not bind
-// (ErrRoleUnsafe). A database ahead of m is fine: migrations are safe under the
-// previous binary.
+// CheckSchema returns ErrSchemaBehind if the database does not have all migrations of m,
+// and ErrRoleUnsafe if the tenants' policies do not apply to the role. A database that is
+// ahead of m is fine, because migrations are safe while the previous release runs.
 func CheckSchema(ctx context.Context, db *DB, m Migrations) error {
 	sources, err := m.sources()
 	if err != nil {
@@ -51,7 +50,7 @@ func CheckSchema(ctx context.Context, db *DB, m Migrations) error {
 	return fmt.Errorf("%w (table %s)", ErrRoleUnsafe, exempt)
 }
 
-// exemptSQL finds a protected table whose policies do not bind this session.
+// exemptSQL finds a protected table whose policies do not apply to this session.
 const exemptSQL = `select c.relname::text from pg_class c
 	where c.relnamespace = 'public'::regnamespace and c.relrowsecurity and not row_security_active(c.oid)
 	order by 1 limit 1`
@@ -66,7 +65,7 @@ func appliedVersion(ctx context.Context, db *DB, part string) (int64, error) {
 	return version, err
 }
 
-// newest is the highest version among the files of migrations.
+// newest returns the highest version among the migration files.
 func newest(files fs.FS) (int64, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Scope says whose rows a statement may touch. The zero Scope sees nothing.
+// Scope is the company whose rows a statement can read and write. The zero Scope sees
+// nothing.
 type Scope struct {
 	setting string // the value of app.company_id
 }
@@ -19,8 +20,8 @@ func For(company id.Company) Scope {
 	return Scope{setting: uuid.UUID(company).String()}
 }
 
-// AllCompanies lets statements touch every company's rows. It is for background
-// jobs, and never for a caller's request.
+// AllCompanies lets statements read and write every company's rows. It is for background
+// jobs, never for a caller's request.
 func AllCompanies() Scope { return Scope{setting: "*"} }
 
 // beginSQL opens a transaction in this scope. The value is "", "*" or hex
@@ -29,9 +30,9 @@ func (s Scope) beginSQL() string {
 	return "begin; set local app.company_id = '" + s.setting + "'"
 }
 
-// readSQL is the first statement of a pipelined read; $1 is the setting. Reads
-// are repeated when their connection turns out to be dead, so a statement that
-// writes has no business among them, and the server is told to refuse it.
+// readSQL is the first statement of a pipelined read; $1 is the setting. Reads are
+// repeated if their connection has died. So they must not write, and this setting makes
+// the server refuse a statement that does.
 const readSQL = `select set_config('app.company_id', $1, true), set_config('transaction_read_only', 'on', true)`
 
 // streamSQL also lifts the statement timeout, which would otherwise count the

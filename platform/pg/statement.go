@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Statement is an SQL statement that grows by conditions. Its text is made of
-// constants only; values become arguments.
+// Statement is an SQL statement that grows by conditions. Its text consists of constants
+// only; values become arguments.
 type Statement struct {
 	SQL  string
 	Args []any
@@ -26,7 +26,7 @@ func (s *Statement) And(condition string, args ...any) {
 	s.SQL += " and " + s.fill(condition, args)
 }
 
-// fill replaces each %s in a text by the placeholder of the next argument.
+// fill replaces each %s in text with the placeholder of the next argument.
 func (s *Statement) fill(text string, args []any) string {
 	for _, arg := range args {
 		text = strings.Replace(text, "%s", s.Arg(arg), 1)
@@ -59,8 +59,8 @@ func Collect[T any](out *[]T) func(pgx.Rows) error {
 	}
 }
 
-// First returns a Query.Scan that reads the columns of the first row into out. Without
-// a row, out stays as it is.
+// First returns a Query.Scan that reads the columns of the first row into out. Without a
+// row, out is unchanged.
 func First(out ...any) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		if !rows.Next() {

@@ -11,16 +11,16 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Store is a database as a service uses it: each call is in the scope of one company,
-// and errors of the database are faults.
+// Store is a service's view of its database: each call is in the scope of one company,
+// and database errors are returned as faults.
 type Store struct {
 	*DB
-	// Constraints are the faults of requests that only the database can find, by the
-	// names of its constraints.
+	// Constraints has the faults of requests that only the database can detect, by the
+	// name of the violated constraint.
 	Constraints map[string]*fault.Error
 }
 
-// Fault translates an error of the database for callers.
+// Fault translates a database error for callers.
 func (s Store) Fault(err error) error { return Fault(err, s.Constraints) }
 
 // Write runs fn in one transaction of the company, as DB.InTx does; fn must be
@@ -34,14 +34,14 @@ func (s Store) ReadOf(ctx context.Context, company id.Company, queries ...Query)
 	return s.Fault(s.Read(ctx, For(company), queries...))
 }
 
-// Get runs one query of the company and returns its first row as Rows does. Without
-// one the error is the fault that what ("pass type") does not exist.
+// Get runs one query of the company and returns its first row, as Rows does. Without
+// rows the error is a fault which says that what ("pass type") does not exist.
 func Get[T any](ctx context.Context, s Store, company id.Company, what, sql string, args ...any) (T, error) {
 	out, err := One[T](ctx, s.DB, For(company), sql, args...)
 	return out, Missing(s.Fault(err), what)
 }
 
-// GetInTx is Get in a transaction, whose errors InTx or Write translates.
+// GetInTx is Get in a transaction. InTx or Write translates its other errors.
 func GetInTx[T any](ctx context.Context, tx *Tx, what, sql string, args ...any) (T, error) {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
@@ -52,7 +52,8 @@ func GetInTx[T any](ctx context.Context, tx *Tx, what, sql string, args ...any) 
 	return out, Missing(err, what)
 }
 
-// Missing replaces pgx.ErrNoRows by the fault that what ("pass type") does not exist.
+// Missing replaces pgx.ErrNoRows with a fault which says that what ("pass type") does not
+// exist.
 func Missing(err error, what string) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.Missing(what)
@@ -60,5 +61,5 @@ func Missing(err error, what string) error {
 	return err
 }
 
-// Instant returns a time as PostgreSQL keeps it: in UTC, in microseconds.
+// Instant returns t with PostgreSQL's precision: in UTC, in microseconds.
 func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -14,8 +14,8 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// tracer makes a span of each round trip of a request that is traced. What jobs do
-// by themselves is not: there would be nothing to find it by.
+// tracer makes a span for each round trip of a traced request. It makes none for jobs,
+// because nothing would lead to their spans.
 type tracer struct{ database string }
 
 var (
@@ -24,7 +24,7 @@ var (
 	_ pgx.CopyFromTracer = tracer{}
 )
 
-// longestText is how much of the statements a span keeps, in bytes.
+// longestText is the maximum length of a span's statements in bytes.
 const longestText = 2000
 
 func (t tracer) start(ctx context.Context, summary, text string, more ...attribute.KeyValue) context.Context {
@@ -41,7 +41,8 @@ func (t tracer) start(ctx context.Context, summary, text string, more ...attribu
 	return context.WithValue(ctx, spanKey{}, span)
 }
 
-// spanKey finds the span of a round trip: that of ctx may be one around it.
+// spanKey is the context key of a round trip's span. The context's current span may be an
+// outer one.
 type spanKey struct{}
 
 func end(ctx context.Context, err error) {
@@ -67,7 +68,7 @@ func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQue
 		return ctx
 	}
 	summary := summarize(q.SQL)
-	if strings.HasPrefix(q.SQL, "begin;") { // it has the company in it
+	if strings.HasPrefix(q.SQL, "begin;") { // contains the company
 		return t.start(ctx, summary, "begin")
 	}
 	return t.start(ctx, summary, q.SQL)
@@ -128,8 +129,8 @@ var (
 	tableWord     = regexp.MustCompile(`(?i)\b(?:from|into|update)\s+(?:only\s+)?([a-z_][a-z0-9_]*)`)
 )
 
-// summarize says in two words what a statement does: its operation and the first
-// table that it names. Statements are constants, so there are few of them.
+// summarize returns a statement's operation and the first table that it names. Statements
+// are constants, so there are few different summaries.
 func summarize(sql string) string {
 	line := strings.Join(strings.Fields(sql[:min(len(sql), longestText)]), " ")
 	operation := "SQL"

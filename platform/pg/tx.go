@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Tx is a transaction of InTx. Commit and Rollback are InTx's to call; Begin
-// makes a savepoint.
+// Tx is a transaction of InTx. Only InTx calls Commit and Rollback; Begin makes a
+// savepoint.
 type Tx struct {
 	pgx.Tx
 	db    *DB
@@ -23,14 +23,14 @@ type Tx struct {
 	hooks []func()
 }
 
-// AfterCommit registers f to run after this transaction has committed, in the
-// order of registration and on InTx's goroutine. When the transaction is rolled
-// back or repeated, f is forgotten.
+// AfterCommit registers f to run after this transaction has committed, in the order of
+// registration and on InTx's goroutine. If the transaction is rolled back or repeated, f
+// does not run.
 func (tx *Tx) AfterCommit(f func()) { tx.hooks = append(tx.hooks, f) }
 
-// Pipeline runs queries in one round trip, in their order. Each sees
-// what was committed before it began, so that one after a lock sees the state
-// that the lock protects. Rows of a query without Scan are dropped.
+// Pipeline runs queries in order, in one round trip. Each query sees everything that was
+// committed before it began, so a query after a lock sees the state that the lock
+// protects. The rows of a query without Scan are dropped.
 func (tx *Tx) Pipeline(ctx context.Context, queries ...Query) (err error) {
 	batch := &pgx.Batch{}
 	for _, q := range queries {
@@ -67,8 +67,8 @@ func (tx *Tx) Pipeline(ctx context.Context, queries ...Query) (err error) {
 
 type txKey struct{}
 
-// errNested is a programming error: the inner statement would wait for a second
-// connection while holding the first, and under load all would wait for ever.
+// errNested is a programming error. The inner statement would wait for a second
+// connection while it holds the first one, and under load all of them would wait forever.
 var errNested = errors.New("database used outside of the transaction that is in progress: pass tx on")
 
 // guard refuses a ctx that belongs to an open transaction of the same pool.
@@ -84,11 +84,11 @@ const (
 	finishTimeout = 10 * time.Second
 )
 
-// InTx runs fn in a read-committed transaction under s and commits when fn
-// returns nil; on an error or a panic it rolls back. A transaction that loses to
-// a concurrent one (SQLSTATE 40001, 40P01) is repeated up to three times, so fn
-// must be repeatable: everything it leaves behind is in tx, in a variable it
-// sets anew, or in an AfterCommit hook. Errors of fn come back unchanged.
+// InTx runs fn in a read-committed transaction under s and commits if fn returns nil. On
+// an error or a panic it rolls back. A transaction that loses to a concurrent one
+// (SQLSTATE 40001, 40P01) is repeated up to three times. So fn must be repeatable: all
+// its effects are in tx, in variables that it sets again, or in AfterCommit hooks. Errors
+// of fn are returned unchanged.
 func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx *Tx) error) error {
 	if err := db.guard(ctx); err != nil {
 		return err
@@ -99,7 +99,8 @@ func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx
 			return err
 		}
 		db.txRetries.Add(1)
-		// The rival needs a moment to finish; spread out those who lost together.
+		// The other transaction needs a moment to finish. The random pause spreads out
+		// the transactions that lost together.
 		pause := time.Duration(1+rand.IntN(10<<attempt)) * time.Millisecond
 		if sleep(ctx, pause) != nil {
 			return err
@@ -139,8 +140,8 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 		if committed {
 			return
 		}
-		// ctx may be over; the connection is only fit for the next user after a
-		// rollback. Where that fails pgx closes it.
+		// ctx may have ended, but the connection must be rolled back before its next
+		// use. If the rollback fails, pgx closes the connection.
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 		defer cancel()
 		_ = tx.Tx.Rollback(end)
@@ -151,8 +152,8 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// From here on the outcome must be known, so a caller who leaves does not
-	// interrupt the commit.
+	// The outcome must be known from here on, so a cancelled ctx does not interrupt the
+	// commit.
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := tx.Tx.Commit(end); err != nil {
@@ -165,18 +166,18 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 	return nil
 }
 
-// ErrUncertain is a commit whose answer was lost: whoever repeats what it did may
-// do it twice.
+// ErrUncertain reports a commit whose response was lost. Repeating the transaction may
+// apply it twice.
 var ErrUncertain = errors.New("whether the transaction was committed is not known")
 
-// uncertain reports a failed commit that PostgreSQL did not refuse.
+// uncertain reports whether a commit failed without being refused by PostgreSQL.
 func uncertain(err error) bool {
 	var pe *pgconn.PgError
 	return !errors.Is(err, pgx.ErrTxCommitRollback) && (!errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P"))
 }
 
-// repeatable reports a transaction that PostgreSQL gave up in favour of another,
-// or because a migration had overtaken one of its prepared statements.
+// repeatable reports whether PostgreSQL aborted a transaction in favour of another one,
+// or because a migration invalidated one of its prepared statements.
 func repeatable(err error) bool {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) && (pe.Code == codeSerializationFailure || pe.Code == codeDeadlock) {

@@ -12,9 +12,9 @@ import (
 	"reservation.dev/platform/config"
 )
 
-// CheckURL reports, under the setting's name, a URL that cannot be used: one
-// that cannot be read, or whose certificate files cannot. It shows nothing of
-// the URL, which has a password.
+// CheckURL returns an error, with the setting's name, if the URL is invalid or one of its
+// certificate files cannot be read. The error contains nothing of the URL, which has a
+// password.
 func CheckURL(name string, url config.Secret) error {
 	if _, err := pgx.ParseConfig(url.Reveal()); err != nil {
 		return urlFault(name, err)
@@ -22,8 +22,8 @@ func CheckURL(name string, url config.Secret) error {
 	return nil
 }
 
-// urlFault says why a URL cannot be used. The library's own text quotes it, and
-// masks passwords only where it can tell what is one.
+// urlFault explains why a URL cannot be used. It does not use the library's text, which
+// quotes the URL and masks only the passwords that it recognises.
 func urlFault(name string, err error) error {
 	const mark = "`: "
 	var parse *pgconn.ParseConfigError
@@ -39,7 +39,7 @@ func urlFault(name string, err error) error {
 	return fmt.Errorf("%s cannot be used: %s", name, why)
 }
 
-// explain says which setting is behind a connection that was refused.
+// explain names the setting that causes a refused connection.
 func explain(err error) error {
 	var untrusted *tls.CertificateVerificationError
 	if errors.As(err, &untrusted) {

@@ -1,47 +1,46 @@
-// Package ratelimit limits how often a key may do something, exactly over all
+// Package ratelimit limits the number of requests of a key, exactly and across all
 // processes of an installation.
 //
-// # How
+// # How it works
 //
-// Each limit has a memory stream in JetStream, <PREFIX>_RATE_<limit>, and each
-// key a subject in it, <prefix>.rate.<limit>.<key>. The stream keeps what is
-// younger than the window, at most <limit> messages per subject, and refuses
-// what is more. So taking one is publishing one empty message: stored is
-// allowed, refused is refused, and the server alone decides.
+// Each limit has a memory stream in JetStream, <PREFIX>_RATE_<limit>, and each key has a
+// subject in it, <prefix>.rate.<limit>.<key>. The stream keeps messages for the length of
+// the window and accepts at most <limit> messages per subject. So a request publishes one
+// empty message: if the server stores it, the request is allowed; otherwise it is refused.
 //
-//	Take ──known to be full?──▶ refused, without asking
+//	Take ──known to be full?──▶ refused, without a call to NATS
 //	  └──▶ publish ──stored──▶ allowed
-//	          ├──refused──▶ refused, and known to be full until room can have come back
-//	          └──no answer──▶ the fallback: this process counts for itself
+//	          ├──refused──▶ refused, and known to be full until capacity can have returned
+//	          └──no answer──▶ the fallback: this process counts on its own
 //
-// Beside it every Limiter remembers what it has let pass in the window, and hears
-// from the others, four times a second, what they have (Run). That is what
-// Remaining, Reset and the fallback are made from; it costs a request nothing.
+// Each Limiter also remembers the requests that it allowed in the window, and exchanges
+// them with the other processes four times a second (Run). Remaining, Reset and the
+// fallback come from these numbers, which cost a request nothing.
 //
-// # What is approximate
+// # Approximations
 //
-// Remaining and Reset lag by up to a quarter of a second behind other processes,
-// and a process that has just started knows the past only from then on; requests
-// are remembered in grains of a 120th of the window, so Remaining may be too high
-// by what one grain holds. The server looks for what is too old four times a
-// second, so room comes back up to a quarter of a second late, never early. Reset
-// of a refused request takes that into account. While NATS is away every process
-// allows the limit by itself. If NATS restarts it forgets; what a process has let
-// pass itself in the window still counts in that process. A key whose limit
-// changes begins anew in the stream of the new one, likewise.
+//   - Remaining and Reset are up to a quarter of a second behind other processes. A
+//     process that has just started does not know earlier requests.
+//   - Requests are remembered in grains of a 120th of the window. So Remaining can be too
+//     high by the requests of one grain.
+//   - The server removes expired messages four times a second. So capacity returns up to a
+//     quarter of a second late, never early. Reset of a refused request includes this.
+//   - While NATS is unavailable, every process allows the limit on its own.
+//   - If NATS restarts, the stream is empty. Each process still counts the requests that
+//     it allowed itself. The same applies when a key's limit changes, because the key then
+//     uses another stream.
 //
 // # Invariants
 //
-//  1. While NATS answers, and goes on running, at most limit requests per key are
-//     allowed in any window, over all processes, however they coincide.
-//  2. Room comes back as the oldest request ages out, one for one.
-//  3. A Take is one publish, or none: none for a key that is known to be full.
-//  4. While NATS does not answer, Take goes on by the fallback: only the requests
-//     that were under way wait for it, up to a second, and then one now and then
-//     that finds out whether it is back. A metric and a log line tell of it, and
-//     it ends by itself.
-//  5. Streams that are missing are made by the next Take, in a cluster too, by
-//     however many processes at once; the requests of that moment wait for them.
-//  6. What is remembered of keys is bounded, whatever their number.
-//  7. Two prefixes on one server never count for each other.
+//  1. While NATS keeps running and answers, at most limit requests per key are allowed in
+//     any window, across all processes and regardless of their timing.
+//  2. As each old request leaves the window, one new request becomes possible.
+//  3. A Take makes one publish, or none if the key is known to be full.
+//  4. While NATS does not answer, Take uses the fallback. Requests in flight wait for up
+//     to one second; later, one request at a time checks whether NATS is back. A metric
+//     and a log line report the fallback, and it ends automatically.
+//  5. The next Take creates a missing stream, even in a cluster and from several processes
+//     at the same time. The requests of that moment wait for it.
+//  6. The memory for keys is bounded, regardless of their number.
+//  7. Two prefixes on one server never count each other's requests.
 package ratelimit

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// histories are the histories of a bounded number of keys. The least recently
-// used give way: of those the server alone knows.
+// histories are the histories of a bounded number of keys. The least recently used ones
+// are dropped, and then only the server knows those keys' requests.
 type histories struct {
 	most    int
 	window  time.Duration
 	entries map[string]*list.Element
-	recent  *list.List // of *history, the latest used in front
+	recent  *list.List // of *history, the most recently used first
 }
 
 func newHistories(most int, window time.Duration) *histories {
 	return &histories{most: most, window: window, entries: map[string]*list.Element{}, recent: list.New()}
 }
 
-// get returns the history of a key, without what is too old.
+// get returns the history of a key, without expired requests.
 func (s *histories) get(key string, now time.Duration) *history {
 	element, ok := s.entries[key]
 	if ok {
@@ -35,7 +35,7 @@ func (s *histories) get(key string, now time.Duration) *history {
 	return h
 }
 
-// sweep drops the histories that say nothing any more.
+// sweep drops the histories that have become empty.
 func (s *histories) sweep(now time.Duration) {
 	for element := s.recent.Back(); element != nil; {
 		next := element.Prev()

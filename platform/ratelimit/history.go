@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// grains is how many grains of time a window has.
+// grains is the number of grains that a window is divided into.
 const grains = 120
 
 // grain is the requests that passed within one grain of time.
@@ -14,24 +14,24 @@ type grain struct {
 	count int
 }
 
-// history is the requests of one key that were let pass, as far as this process
-// knows. Instants are since the start of the Limiter.
+// history has the allowed requests of one key, as far as this process knows. Instants are
+// relative to the start of the Limiter.
 type history struct {
 	key    string
 	grains []grain // the oldest first
-	// fullUntil is when room can have come back at the earliest, after the
-	// server has refused a request that was unexpected.
+	// fullUntil is the earliest time at which a request can succeed again, after the
+	// server has refused one unexpectedly.
 	fullUntil time.Duration
-	// unshared are the requests that the other processes have not been told of.
+	// unshared is the number of requests not yet sent to the other processes.
 	unshared   int
 	unsharedAt time.Duration // of the first of them
 }
 
-// add notes requests that passed at an instant.
+// add records requests that were allowed at an instant.
 func (h *history) add(at time.Duration, count int, window time.Duration) {
 	i := len(h.grains)
 	for i > 0 && h.grains[i-1].at > at {
-		i-- // news of others comes late
+		i-- // requests of other processes arrive late
 	}
 	if i > 0 && at < h.grains[i-1].at+window/grains {
 		h.grains[i-1].count += count
@@ -40,7 +40,7 @@ func (h *history) add(at time.Duration, count int, window time.Duration) {
 	h.grains = slices.Insert(h.grains, i, grain{at: at, count: count})
 }
 
-// forget drops what no count needs any more.
+// forget drops the grains that no count needs any longer.
 func (h *history) forget(now, window time.Duration) {
 	old := 0
 	for old < len(h.grains) && h.grains[old].at+window+window/grains <= now {
@@ -54,9 +54,9 @@ func (h *history) forget(now, window time.Duration) {
 	}
 }
 
-// within returns how many requests the window has, and when the oldest was. A
-// grain counts until its first request is too old, so that nothing is refused
-// that the server might allow.
+// within returns the number of requests in the window and the time of the oldest. A grain
+// counts until its first request expires, so that nothing is refused that the server
+// might allow.
 func (h *history) within(now, window time.Duration) (count int, oldest time.Duration) {
 	oldest = now
 	for i := len(h.grains) - 1; i >= 0 && h.grains[i].at+window > now; i-- {
@@ -66,8 +66,8 @@ func (h *history) within(now, window time.Duration) (count int, oldest time.Dura
 	return count, oldest
 }
 
-// atMost is within for the fallback, where nobody else decides: a grain counts
-// until its last request is too old. forget keeps them for so long.
+// atMost is within for the fallback, in which this process decides alone. A grain counts
+// until its last request expires; forget keeps it until then.
 func (h *history) atMost(now, window time.Duration) (count int, oldest time.Duration) {
 	oldest = now
 	for i := len(h.grains) - 1; i >= 0 && h.grains[i].at+window+window/grains > now; i-- {
@@ -77,7 +77,7 @@ func (h *history) atMost(now, window time.Duration) (count int, oldest time.Dura
 	return count, oldest
 }
 
-// idle reports that nothing is remembered.
+// idle reports whether the history is empty.
 func (h *history) idle(now, window time.Duration) bool {
 	h.forget(now, window)
 	return len(h.grains) == 0 && h.fullUntil <= now && h.unshared == 0

@@ -17,22 +17,22 @@ func newMetrics() *metrics {
 	return &metrics{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ratelimit_decisions_total",
-			Help: "Requests by decision: allowed, refused, refused_unasked (known to be full), and without NATS allowed_alone, refused_alone.",
+			Help: "Requests by decision: allowed, refused, refused_unasked (without asking NATS, because the limit was known to be used up), allowed_alone and refused_alone (while NATS did not answer).",
 		}, []string{"decision"}),
 		fallback: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ratelimit_fallback", Help: "1 while NATS does not answer and limits hold per process only.",
+			Name: "ratelimit_fallback", Help: "1 while NATS does not answer and each process enforces the limits on its own count, otherwise 0.",
 		}),
 		keys: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "ratelimit_keys", Help: "Keys that are remembered.",
+			Name: "ratelimit_keys", Help: "Rate-limited callers whose requests this process keeps in memory.",
 		}),
 	}
 }
 
-// Collect registers the metrics of the limiter. One registry takes one.
+// Collect registers the metrics of the limiter. A registry accepts one limiter.
 func (l *Limiter) Collect(r prometheus.Registerer) error {
 	m := l.metrics
 	for _, decision := range []string{"allowed", "refused", "refused_unasked", "allowed_alone", "refused_alone"} {
-		m.decisions.WithLabelValues(decision) // a rate needs a zero to begin from
+		m.decisions.WithLabelValues(decision) // a rate needs an initial zero
 	}
 	if err := errors.Join(r.Register(m.decisions), r.Register(m.fallback), r.Register(m.keys)); err != nil {
 		return fmt.Errorf("metrics of the rate limits: %w", err)

@@ -18,30 +18,29 @@ import (
 const Window = 60 * time.Second
 
 const (
-	// mostKeys bounds the keys that are remembered: some 100 MB if all are busy.
+	// mostKeys bounds the remembered keys: about 100 MB if all are busy.
 	mostKeys = 100_000
-	// serverLag is by how much the server is late to notice that a request is
-	// too old: it looks that often.
+	// serverLag is the longest time that the server takes to remove an expired message.
 	serverLag = 250 * time.Millisecond
-	// probeWait is how long a key is taken as full after a refusal that this
-	// process cannot explain, since others have used it.
+	// probeWait is how long a key is treated as full after a refusal that this process
+	// cannot explain, because other processes used the key.
 	probeWait = 50 * time.Millisecond
 )
 
-// Decision is the answer to one request.
+// Decision is the result for one request.
 type Decision struct {
 	Allowed bool
-	// Limit is the requests that the key may make in the window; 0: no limit.
+	// Limit is how many requests the key can make in the window; 0: no limit.
 	Limit int
-	// Remaining is how many more it may make at once, about.
+	// Remaining is approximately how many more requests it can make now.
 	Remaining int
-	// Reset is how long it takes, about, until the oldest request in the window
-	// is too old to count: then there is room for one more. It is never negative
-	// and for a refused request, where it is the time to stay away, positive.
+	// Reset is approximately the time until the oldest request leaves the window, which
+	// makes one more request possible. It is never negative. For a refused request it is
+	// positive, and the caller must wait for that long.
 	Reset time.Duration
 }
 
-// Options are what a Limiter needs beside the bus.
+// Options configures a Limiter.
 type Options struct {
 	// Window is how long a request counts; 0: Window.
 	Window time.Duration
@@ -55,20 +54,20 @@ type Limiter struct {
 	log     *slog.Logger
 	metrics *metrics
 	start   time.Time
-	name    string // of this Limiter among all
+	name    string // identifies this Limiter to the others
 
 	creating singleflight.Group
 
 	mu      sync.Mutex
 	keys    *histories
-	news    []*history // that have something unshared
+	news    []*history // with unshared requests
 	streams map[int]struct{}
-	away    time.Duration // NATS is not asked before; 0: it answers
-	probing bool          // one request asks whether it is back
+	away    time.Duration // no call to NATS before this instant; 0: NATS answers
+	probing bool          // one request is checking whether NATS is back
 }
 
-// New returns a limiter that counts together with those of all processes on the
-// same bus. Its Run must run for Remaining and Reset to know of the others.
+// New returns a limiter that shares its counts with all processes on the same bus. Run
+// must run, or Remaining and Reset do not include the other processes.
 func New(b *bus.Bus, o Options) *Limiter {
 	if o.Window == 0 {
 		o.Window = Window
@@ -82,10 +81,10 @@ func New(b *bus.Bus, o Options) *Limiter {
 	}
 }
 
-// Take asks for one request of a key that may make limit requests in any window;
-// a limit below 1 is none. The key is the identifier of a credential, never
-// something secret: it is part of a subject. There is no error: what cannot be
-// asked is decided by the fallback.
+// Take decides whether a key that is limited to limit requests in any window can make one
+// more. A limit below 1 means no limit. The key is the identifier of a credential and must
+// not be secret, because it becomes part of a subject. There is no error: if NATS cannot
+// be reached, the fallback decides.
 func (l *Limiter) Take(ctx context.Context, key string, limit int) Decision {
 	if limit < 1 {
 		return Decision{Allowed: true}
@@ -112,10 +111,10 @@ func (l *Limiter) Take(ctx context.Context, key string, limit int) Decision {
 	return d
 }
 
-// now is the time since the start.
+// now returns the time since the start.
 func (l *Limiter) now() time.Duration { return time.Since(l.start) }
 
-// full refuses a key that is known to have no room.
+// full refuses a key that is known to have reached its limit.
 func (l *Limiter) full(key string, limit int) (Decision, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +140,7 @@ func (l *Limiter) allowed(key string, limit int) Decision {
 	return Decision{Allowed: true, Limit: limit, Remaining: max(limit-count, 0), Reset: oldest + l.window - now}
 }
 
-// note remembers a request that passes, and that the others are to be told.
+// note records an allowed request, to be shared with the other processes.
 func (l *Limiter) note(h *history, now time.Duration) {
 	h.add(now, 1, l.window)
 	if h.unshared == 0 {
@@ -159,13 +158,13 @@ func (l *Limiter) refused(key string, limit int) Decision {
 	if count, oldest := h.within(now, l.window); count >= limit {
 		return Decision{Limit: limit, Reset: oldest + l.window + serverLag - now}
 	}
-	// Requests that this process has not heard of, or that the server has not
-	// dropped yet: room may come at any moment.
+	// The server counted requests that this process does not know of, or that it has not
+	// removed yet. Capacity may return at any moment.
 	h.fullUntil = now + probeWait
 	return Decision{Limit: limit, Reset: serverLag}
 }
 
-// alone decides without the others.
+// alone decides without the other processes.
 func (l *Limiter) alone(key string, limit int) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,11 +178,10 @@ func (l *Limiter) alone(key string, limit int) Decision {
 	return Decision{Allowed: true, Limit: limit, Remaining: max(limit-count, 0), Reset: oldest + l.window - now}
 }
 
-// longestToken is the longest key that stands in a subject as it is.
+// longestToken is the longest key that becomes part of a subject unchanged.
 const longestToken = 64
 
-// subjectToken returns the key, or what stands for it where it cannot be a token
-// of a subject.
+// subjectToken returns the key, or a hash of it if the key cannot be a token of a subject.
 func subjectToken(key string) string {
 	plain := key != "" && len(key) <= longestToken
 	for i := 0; plain && i < len(key); i++ {

@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// shareInterval is how often the others are told what has passed here.
+	// shareInterval is how often each process sends its allowed requests to the others.
 	shareInterval = 250 * time.Millisecond
-	// mostShared bounds the keys of one message, to some 100 kB.
+	// mostShared bounds the keys of one message, to about 100 kB.
 	mostShared = 1000
-	// mostTold is the highest number of requests, and of milliseconds, in news.
+	// mostTold is the highest valid number of requests, and of milliseconds, in a line.
 	mostTold = 1_000_000
 )
 
-// Run tells the other processes what has passed here and hears it from them,
-// until ctx ends.
+// Run exchanges the allowed requests with the other processes until ctx ends.
 func (l *Limiter) Run(ctx context.Context) error {
 	sub, err := l.bus.Conn().Subscribe(l.shareSubject(), l.hear)
 	if err != nil {
@@ -52,11 +51,11 @@ func (l *Limiter) sweep(now time.Duration) {
 	l.metrics.keys.Set(float64(len(l.keys.entries)))
 }
 
-// shareSubject is no stream's: news that are lost are not worth repeating.
+// shareSubject belongs to no stream, because lost messages need no repetition.
 func (l *Limiter) shareSubject() string { return l.bus.Prefix() + ".rate.shared" }
 
-// tell publishes what has passed since the last time: this process's name on a
-// line, then per key its requests and the age of the first in milliseconds.
+// tell publishes the requests allowed since the last call: a line with the name of this
+// process, then a line per key with its requests and the age of the first in milliseconds.
 func (l *Limiter) tell() {
 	l.mu.Lock()
 	news, now := l.news, l.now()
@@ -75,14 +74,14 @@ func (l *Limiter) tell() {
 	}
 	l.mu.Unlock()
 	for _, m := range messages {
-		// What the library keeps for a lost connection would come too late.
+		// The library buffers messages while disconnected, and they would arrive too late.
 		if !l.bus.Connected() || l.bus.Conn().Publish(l.shareSubject(), m) != nil {
 			return
 		}
 	}
 }
 
-// hear notes what has passed elsewhere.
+// hear records the requests that another process allowed.
 func (l *Limiter) hear(m *nats.Msg) {
 	lines := bytes.Split(m.Data, []byte("\n"))
 	if string(lines[0]) == l.name {
@@ -99,7 +98,7 @@ func (l *Limiter) hear(m *nats.Msg) {
 	}
 }
 
-// news reads a line of what is told.
+// news parses a line of a message of tell.
 func news(line []byte) (key string, count int, age time.Duration, ok bool) {
 	fields := bytes.Fields(line)
 	if len(fields) != 3 || len(fields[0]) > longestToken+1 {

@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// patience is how long a request waits for NATS; it answers within a
-	// millisecond or so.
+	// patience is how long a request waits for NATS, which usually answers within about
+	// one millisecond.
 	patience = time.Second
-	// creationTime is how long the first requests under a limit wait while its
-	// stream is made.
+	// creationTime is how long the first requests of a limit wait for its stream to be
+	// created.
 	creationTime = 3 * time.Second
-	// newPatience is how long they wait before they ask again: what came before
-	// the stream had a leader is never answered.
+	// newPatience is how long they wait before they publish again, because a publish
+	// before the stream has a leader is never answered.
 	newPatience = 250 * time.Millisecond
-	// creationPause is how long they wait where nobody was there to be asked.
+	// creationPause is how long they wait if no stream received the publish.
 	creationPause = 10 * time.Millisecond
-	// awayTime is how long NATS is left alone after it has not answered.
+	// awayTime is how long no request calls NATS after NATS has not answered.
 	awayTime = time.Second
 )
 
-// answer is what the server says to a request.
+// answer is the server's result for a request.
 type answer int
 
 const (
@@ -40,14 +40,14 @@ const (
 	refused
 )
 
-// ask publishes a request, unless NATS is away.
+// ask publishes a request, unless NATS is unavailable.
 func (l *Limiter) ask(ctx context.Context, key string, limit int) answer {
 	if ctx.Err() != nil || !l.mayAsk() {
 		return noAnswer
 	}
 	a, err := l.publish(ctx, key, limit)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		// The caller has given up, which says nothing about NATS.
+		// The caller has cancelled, which does not mean that NATS is unavailable.
 		l.mu.Lock()
 		l.probing = false
 		l.mu.Unlock()
@@ -57,8 +57,8 @@ func (l *Limiter) ask(ctx context.Context, key string, limit int) answer {
 	return a
 }
 
-// mayAsk reports whether NATS is to be asked: always while it answers, and else
-// by one request now and then.
+// mayAsk reports whether to call NATS: always while it answers, otherwise for one request
+// from time to time.
 func (l *Limiter) mayAsk() bool {
 	connected := l.bus.Connected()
 	l.mu.Lock()
@@ -77,7 +77,7 @@ func (l *Limiter) mayAsk() bool {
 	return true
 }
 
-// answered takes note of whether NATS did.
+// answered records whether NATS answered.
 func (l *Limiter) answered(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +93,7 @@ func (l *Limiter) answered(err error) {
 	}
 }
 
-// setAway leaves NATS alone until an instant; l.mu is held.
+// setAway stops calls to NATS until an instant. The caller holds l.mu.
 func (l *Limiter) setAway(until time.Duration, err error) {
 	if l.away == 0 {
 		l.metrics.fallback.Set(1)
@@ -102,22 +102,22 @@ func (l *Limiter) setAway(until time.Duration, err error) {
 	l.away = max(until, 1)
 }
 
-// publish asks the stream of the limit. A stream that is not there is made.
+// publish publishes to the stream of the limit, and creates the stream if it is missing.
 func (l *Limiter) publish(ctx context.Context, key string, limit int) (answer, error) {
 	if l.known(limit) {
 		a, err := l.request(ctx, key, limit, patience)
 		if !errors.Is(err, nats.ErrNoResponders) {
 			return a, err
 		}
-		// A memory stream is gone once its server has restarted.
+		// A memory stream does not survive a restart of its server.
 		return l.publishToNew(ctx, key, limit, patience)
 	}
 	return l.publishToNew(ctx, key, limit, creationTime)
 }
 
-// publishToNew has the stream made while it tries to publish. In a cluster a new
-// stream has no leader at once, not every server knows of it, and of several who
-// make it not everyone gets an answer.
+// publishToNew tries to publish while the stream is being created. In a cluster, a new
+// stream does not have a leader immediately, not every server knows it yet, and if several
+// processes create it, not all of them get an answer.
 func (l *Limiter) publishToNew(ctx context.Context, key string, limit int, atMost time.Duration) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
@@ -154,11 +154,11 @@ func (l *Limiter) request(ctx context.Context, key string, limit int, atMost tim
 	return read(reply.Data)
 }
 
-// full is how the server words the refusal for want of room. Its error code is
-// one that all failures to store have.
+// full is the server's message when a subject has reached its limit. The error code is the
+// same for all failures to store.
 const full = "maximum messages per subject exceeded"
 
-// read reads the acknowledgement of a publish.
+// read parses the acknowledgement of a publish.
 func read(data []byte) (answer, error) {
 	if bytes.Contains(data, []byte(`"seq":`)) && !bytes.Contains(data, []byte(`"error":`)) {
 		return stored, nil
@@ -177,7 +177,7 @@ func read(data []byte) (answer, error) {
 	return noAnswer, ack.Error
 }
 
-// subject is what the keys of a limit have before them.
+// subject returns the prefix of the subjects of a limit.
 func (l *Limiter) subject(limit int) string {
 	return l.bus.Prefix() + ".rate." + strconv.Itoa(limit) + "."
 }
@@ -189,9 +189,8 @@ func (l *Limiter) known(limit int) bool {
 	return ok
 }
 
-// create makes the stream of a limit, or brings it to what this binary wants.
-// Those who ask at the same time share one attempt, which goes on when they
-// give up.
+// create creates the stream of a limit, or updates it to this binary's configuration.
+// Concurrent callers share one attempt, which continues if they give up.
 func (l *Limiter) create(ctx context.Context, limit int) <-chan singleflight.Result {
 	return l.creating.DoChan(strconv.Itoa(limit), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)

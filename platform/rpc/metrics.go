@@ -13,7 +13,7 @@ import (
 func newDurations(r prometheus.Registerer, part string) (*prometheus.HistogramVec, error) {
 	opts := prometheus.HistogramOpts{
 		Name:    "rpc_server_duration_seconds",
-		Help:    "Duration of the RPCs served, by method and gRPC code.",
+		Help:    "Duration of served RPCs by method and gRPC code.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}
 	if part != "" {

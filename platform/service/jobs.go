@@ -25,17 +25,17 @@ func NewJobs(log *slog.Logger) *Jobs {
 	return &Jobs{
 		log: log,
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "job_runs_total", Help: "Runs of a periodic task, by result: ok or failed.",
+			Name: "job_runs_total", Help: "Runs of periodic jobs by result: ok or failed.",
 		}, []string{"task", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "job_duration_seconds", Help: "Duration of a run of a periodic task, in seconds.",
+			Name: "job_duration_seconds", Help: "Duration of a run of a periodic job.",
 			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 30, 120},
 		}, task),
 		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "job_last_success_timestamp_seconds", Help: "Time of a periodic task's last success in this process, in seconds since 1970. Before the first success: the time the task started.",
+			Name: "job_last_success_timestamp_seconds", Help: "When the job last succeeded in this process, in seconds since 1970; before its first success, when it was started.",
 		}, task),
 		interval: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "job_interval_seconds", Help: "Interval of a periodic task, in seconds.",
+			Name: "job_interval_seconds", Help: "Interval at which the periodic job runs, in seconds.",
 		}, task),
 	}
 }

@@ -1,6 +1,5 @@
-// Package subjects names the events that one service publishes and others consume, so
-// that each name is written once. A service that publishes further events names them in
-// its own events.go.
+// Package subjects names the events that one service publishes and others consume. A
+// service names its other events in its own events.go.
 package subjects
 
 // The auth service publishes these.
@@ -8,8 +7,8 @@ const (
 	CompanyCreated = "auth.v1.company_created"
 	CompanyUpdated = "auth.v1.company_updated"
 
-	// SigningKeysChanged and CredentialRevoked are followed by a key of which the last
-	// event is kept: "all", and the identifier of the credential.
+	// SigningKeysChanged and CredentialRevoked are followed by a key: "all", or the
+	// identifier of the credential. The stream keeps the last event of each key.
 	SigningKeysChanged = "auth.v1.signing_keys_changed."
 	CredentialRevoked  = "auth.v1.credential_revoked."
 )

@@ -1,5 +1,5 @@
-// Package telemetry sets up the logs, the traces and the metrics of a process. Without
-// settings it logs JSON and traces nothing.
+// Package telemetry sets up the logs, traces and metrics of a process. Without settings,
+// it logs JSON and does not trace.
 package telemetry
 
 import (
@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Logger returns the logger of a part. Level is debug, info, warn or error;
-// format is json or text. Attributes that are named like secrets are hidden, and
-// lines written within a trace carry its id.
+// Logger returns the logger of a service; part is the service's name. Level is debug, info,
+// warn or error; format is json or text. Values of attributes with names of secrets, such as
+// "password", are replaced by ***. Lines written within a trace have its trace_id and span_id.
 func Logger(w io.Writer, part, level, format string) (*slog.Logger, error) {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
@@ -33,8 +33,8 @@ func Logger(w io.Writer, part, level, format string) (*slog.Logger, error) {
 	return slog.New(traced{h}).With("part", part), nil
 }
 
-// secretNames end the names of attributes that must not be read in a log. The
-// first defence is config.Secret; this one catches the line written in haste.
+// secretNames are the endings of attribute names whose values are hidden. Secrets should be
+// of type config.Secret, which hides itself; this catches those that are not.
 var secretNames = [...]string{"authorization", "password", "secret", "token", "api_key", "apikey", "master_key"}
 
 func hide(_ []string, a slog.Attr) slog.Attr {
@@ -47,7 +47,7 @@ func hide(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// traced adds the ids of the trace that a line belongs to.
+// traced adds trace_id and span_id to lines written within a trace.
 type traced struct{ slog.Handler }
 
 func (h traced) Handle(ctx context.Context, r slog.Record) error {

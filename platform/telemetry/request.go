@@ -10,9 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// StartRequest begins the span of a request from outside. It begins a trace of our
-// own: a stranger does not decide what is recorded here. That of the caller, if the
-// request names one, is linked.
+// StartRequest starts the span of a request from outside, in a new trace. The caller's trace,
+// if the request names one, is only linked, so that callers cannot decide what is recorded.
 func StartRequest(r *http.Request, requestID string) (context.Context, trace.Span) {
 	ctx := r.Context()
 	if !IsTracing() {
@@ -36,8 +35,8 @@ func schemeOf(r *http.Request) string {
 	return "http"
 }
 
-// EndRequest names the span after the route's pattern and ends it. Method is one
-// of a known few, and "other" for the rest.
+// EndRequest names the span after the method and the route's pattern, and ends it. Method is
+// a known HTTP method, or "other". A status of 500 or more marks the span as failed.
 func EndRequest(span trace.Span, method, route string, status int) {
 	if !span.IsRecording() {
 		return

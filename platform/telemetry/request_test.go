@@ -15,7 +15,7 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// recorded has this process trace into a recorder until t ends.
+// recorded makes this process trace into the returned recorder until the end of the test.
 func recorded(t *testing.T) *tracetest.SpanRecorder {
 	t.Helper()
 	r := tracetest.NewSpanRecorder()
@@ -25,15 +25,15 @@ func recorded(t *testing.T) *tracetest.SpanRecorder {
 }
 
 func TestRequestSpans(t *testing.T) {
-	t.Run("there are none where nothing is traced", func(t *testing.T) {
+	t.Run("starts no span without tracing", func(t *testing.T) {
 		ctx, span := telemetry.StartRequest(httptest.NewRequest("GET", "/x", nil), "r1")
 		telemetry.EndRequest(span, "GET", "/x", 200)
 		if telemetry.IsRecording(ctx) {
-			t.Error("there is a span")
+			t.Error("a span was started")
 		}
 	})
 	r := recorded(t)
-	t.Run("they begin a trace of their own, named after the route, with the caller's linked", func(t *testing.T) {
+	t.Run("starts a new trace named after the route, and links the caller's trace", func(t *testing.T) {
 		req := httptest.NewRequest("GET", "/customers/ada@example.com?name=Ada", nil)
 		req.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		_, span := telemetry.StartRequest(req, "r1")
@@ -51,14 +51,14 @@ func TestRequestSpans(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what fails by our fault is an error, and a strange method has no name", func(t *testing.T) {
+	t.Run("marks a status of 503 as an error, and does not name an unknown method", func(t *testing.T) {
 		_, span := telemetry.StartRequest(httptest.NewRequest("BREW", "/", nil), "r2")
 		telemetry.EndRequest(span, "other", "none", 503)
 		if got := r.Ended()[1]; got.Name() != "HTTP none" || got.Status().Code != codes.Error {
 			t.Errorf("%s, %v", got.Name(), got.Status())
 		}
 	})
-	t.Run("one that was done within another's work is linked to that, and a batch to all of its causes", func(t *testing.T) {
+	t.Run("links a span to the one that did its work, and a batch to all its causes", func(t *testing.T) {
 		first, a := telemetry.Start(t.Context(), "first", trace.SpanKindServer)
 		second, b := telemetry.Start(t.Context(), "second", trace.SpanKindServer)
 		telemetry.LinkTo(second, first)

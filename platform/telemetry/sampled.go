@@ -9,33 +9,32 @@ import (
 )
 
 const (
-	// sampleEvery is how often a Sampled asks at most, however often and by
-	// however many it is scraped.
+	// sampleEvery is the minimum time between two reads of a Sampled.
 	sampleEvery = 10 * time.Second
-	// sampleTime bounds one asking.
+	// sampleTime is the timeout of one read.
 	sampleTime = 2 * time.Second
 )
 
 // Gauge describes one value of a Sampled.
 type Gauge struct{ Name, Help string }
 
-// Sampled is a collector of gauges that a database has to be asked for. It asks
-// when it is scraped, at most every ten seconds and for at most two, and tells the
-// same in between. All processes of a part tell the same, so queries take the
-// maximum over them. When asking fails there is nothing to tell: the gap shows.
+// Sampled is a collector of gauges that are read from a database. It reads when it is scraped,
+// at most every ten seconds and with a timeout of two; scrapes in between get the same values.
+// All processes of a service export the same values, so queries use the maximum. If reading
+// fails, the gauges are missing from the scrape, so that the failure is visible.
 type Sampled struct {
-	// Every is the least time between two askings.
+	// Every is the minimum time between two reads.
 	Every time.Duration
 
 	descs []*prometheus.Desc
 	read  func(ctx context.Context) ([]float64, error)
 
 	mu     sync.Mutex
-	asked  time.Time
-	values []float64 // nil: the last asking failed
+	readAt time.Time
+	values []float64 // nil if the last read failed
 }
 
-// NewSampled returns a collector of gauges whose values read returns, in order.
+// NewSampled returns a collector of gauges. Read returns their values in the same order.
 func NewSampled(read func(ctx context.Context) ([]float64, error), gauges ...Gauge) *Sampled {
 	s := &Sampled{Every: sampleEvery, read: read}
 	for _, g := range gauges {
@@ -58,12 +57,12 @@ func (s *Sampled) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// sample asks, or returns what was told last. Those who scrape at the same time
-// wait for the same answer.
+// sample returns the last values, or reads new ones if those are too old. Concurrent scrapes
+// wait for the same read.
 func (s *Sampled) sample() []float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.asked.IsZero() && time.Since(s.asked) < s.Every {
+	if !s.readAt.IsZero() && time.Since(s.readAt) < s.Every {
 		return s.values
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sampleTime)
@@ -72,6 +71,6 @@ func (s *Sampled) sample() []float64 {
 	if err != nil || len(values) != len(s.descs) {
 		values = nil
 	}
-	s.asked, s.values = time.Now(), values
+	s.readAt, s.values = time.Now(), values
 	return values
 }

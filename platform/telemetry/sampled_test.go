@@ -27,44 +27,44 @@ func gathered(t *testing.T, r *prometheus.Registry) map[string]float64 {
 }
 
 func TestSampled(t *testing.T) {
-	var asked atomic.Int64
+	var reads atomic.Int64
 	var fail atomic.Bool
 	s := telemetry.NewSampled(func(ctx context.Context) ([]float64, error) {
 		if _, bounded := ctx.Deadline(); !bounded {
-			t.Error("asking has no limit")
+			t.Error("the read has no deadline")
 		}
-		n := asked.Add(1)
+		n := reads.Add(1)
 		if fail.Load() {
-			return nil, errors.New("away")
+			return nil, errors.New("unavailable")
 		}
 		return []float64{float64(n), 2}, nil
 	}, telemetry.Gauge{Name: "a", Help: "a"}, telemetry.Gauge{Name: "b", Help: "b"})
 	r := prometheus.NewRegistry()
 	r.MustRegister(s)
-	t.Run("asks once for all scrapes of a while", func(t *testing.T) {
+	t.Run("reads once for all scrapes within the minimum time", func(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() { _, _ = r.Gather() })
 		}
 		wg.Wait()
-		if got := gathered(t, r); asked.Load() != 1 || got["a"] != 1 || got["b"] != 2 {
-			t.Errorf("asked %d times, told %v", asked.Load(), got)
+		if got := gathered(t, r); reads.Load() != 1 || got["a"] != 1 || got["b"] != 2 {
+			t.Errorf("%d reads, values %v", reads.Load(), got)
 		}
 	})
 	s.Every = 0
-	t.Run("asks again after that", func(t *testing.T) {
+	t.Run("reads again after the minimum time", func(t *testing.T) {
 		if got := gathered(t, r); got["a"] != 2 {
-			t.Errorf("told %v", got)
+			t.Errorf("values %v", got)
 		}
 	})
-	t.Run("tells nothing when asking fails, and goes on afterwards", func(t *testing.T) {
+	t.Run("exports nothing while reading fails, and recovers", func(t *testing.T) {
 		fail.Store(true)
 		if got := gathered(t, r); len(got) != 0 {
-			t.Errorf("told %v", got)
+			t.Errorf("values %v", got)
 		}
 		fail.Store(false)
 		if got := gathered(t, r); got["a"] != 4 {
-			t.Errorf("told %v", got)
+			t.Errorf("values %v", got)
 		}
 	})
 }

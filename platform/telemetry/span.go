@@ -10,22 +10,21 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Spans are named and described by OpenTelemetry's semantic conventions for HTTP,
-// databases, messaging and RPC. What the conventions want and we leave out, because
-// it may be about a person or a secret: paths and queries (http.route says which
-// operation it was), statements' values, full addresses of endpoints, and the texts
-// of errors (error.type is a class of them).
+// Names and attributes of spans follow OpenTelemetry's semantic conventions for HTTP, databases,
+// messaging and RPC. Some attributes are left out because they could contain personal data or
+// secrets: paths and query strings (http.route identifies the operation), values of SQL
+// statements, full URLs of endpoints, and error messages (error.type has the class of error).
 
 // scope is the name of the instrumentation.
 const scope = "reservation.dev/platform"
 
-// Start begins a span of the given kind below that of ctx. Where nothing is traced
-// it costs next to nothing. Whoever starts a span ends it.
+// Start starts a child span of the span in ctx. The caller must end it. Without tracing, it
+// costs almost nothing.
 func Start(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	return otel.Tracer(scope).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
 }
 
-// StartLinked begins a trace of its own, linked to those of several causes.
+// StartLinked starts a span in a new trace, linked to the spans of all causes.
 func StartLinked(ctx context.Context, name string, kind trace.SpanKind, causes []context.Context, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	links := make([]trace.Link, 0, len(causes))
 	for _, cause := range causes {
@@ -37,21 +36,21 @@ func StartLinked(ctx context.Context, name string, kind trace.SpanKind, causes [
 		trace.WithAttributes(attributes...), trace.WithLinks(links...))
 }
 
-// LinkTo tells in the span of ctx that its work was done within that of other.
+// LinkTo links the span of ctx to that of other, within which its work was done.
 func LinkTo(ctx, other context.Context) {
 	if sc := trace.SpanContextFromContext(other); sc.IsValid() {
 		trace.SpanFromContext(ctx).AddLink(trace.Link{SpanContext: sc})
 	}
 }
 
-// IsRecording reports whether ctx is within a span that will be sent.
+// IsRecording reports whether the span of ctx is recorded and will be exported.
 func IsRecording(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }
 
-// Fail marks a span as failed; class is a word for what went wrong, not a text.
+// Fail marks a span as failed. Class is a word for the kind of error, not an error message.
 func Fail(span trace.Span, class string) {
 	span.SetAttributes(attribute.String("error.type", class))
 	span.SetStatus(codes.Error, "")
 }
 
-// FailStatus is Fail for an answer over HTTP.
+// FailStatus marks a span as failed with an HTTP status.
 func FailStatus(span trace.Span, status int) { Fail(span, strconv.Itoa(status)) }

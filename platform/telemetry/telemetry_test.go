@@ -33,7 +33,7 @@ func logger(t *testing.T, out io.Writer, level, format string) *slog.Logger {
 }
 
 func TestLogger(t *testing.T) {
-	t.Run("writes lines of JSON that name the part", func(t *testing.T) {
+	t.Run("writes JSON lines with the service's name", func(t *testing.T) {
 		var out bytes.Buffer
 		logger(t, &out, "info", "json").Info("hello\n", "n", 1)
 		var line map[string]any
@@ -52,7 +52,7 @@ func TestLogger(t *testing.T) {
 		}
 	})
 	for level, want := range map[string]int{"debug": 4, "info": 3, "warn": 2, "error": 1, "ERROR": 1} {
-		t.Run("leaves out what is below "+level, func(t *testing.T) {
+		t.Run("writes only lines at or above "+level, func(t *testing.T) {
 			var out bytes.Buffer
 			log := logger(t, &out, level, "text")
 			log.Debug("x")
@@ -65,9 +65,9 @@ func TestLogger(t *testing.T) {
 		})
 	}
 	for _, wrong := range [][2]string{{"loud", "json"}, {"", "json"}, {"info", "xml"}, {"info", ""}} {
-		t.Run(fmt.Sprintf("is refused at level %q in format %q", wrong[0], wrong[1]), func(t *testing.T) {
+		t.Run(fmt.Sprintf("rejects level %q with format %q", wrong[0], wrong[1]), func(t *testing.T) {
 			if _, err := telemetry.Logger(io.Discard, "x", wrong[0], wrong[1]); err == nil {
-				t.Error("made")
+				t.Error("no error")
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func TestLoggerHidesSecrets(t *testing.T) {
 			out.Reset()
 			log.Info("x", "tokens", 3, "secretary", "Zoë")
 			if strings.Contains(out.String(), "***") {
-				t.Errorf("too much is hidden: %s", &out)
+				t.Errorf("an attribute that is not a secret was hidden: %s", &out)
 			}
 		})
 	}
@@ -131,14 +131,14 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// collector takes whatever is exported to it.
+// collector stores the spans exported to it.
 type collector struct {
 	mu  sync.Mutex
 	got []byte
 }
 
 func (c *collector) serve(_ any, s grpc.ServerStream) error {
-	var m emptypb.Empty // all of the message is unknown to it, and kept
+	var m emptypb.Empty // every field is unknown to it, and is kept
 	if err := s.RecvMsg(&m); err != nil {
 		return err
 	}
@@ -157,14 +157,14 @@ func TestTracing(t *testing.T) {
 		}
 		flush()
 	})
-	t.Run("is refused with an endpoint that is none", func(t *testing.T) {
+	t.Run("rejects an invalid endpoint", func(t *testing.T) {
 		for _, endpoint := range []string{"collector:4317", "4317", "http://", "ftp://collector", "http://a b"} {
 			if _, err := telemetry.Tracing(t.Context(), "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}, slog.New(slog.DiscardHandler)); err == nil || telemetry.IsTracing() {
-				t.Errorf("%q was taken", endpoint)
+				t.Errorf("%q was accepted", endpoint)
 			}
 		}
 	})
-	t.Run("sends the spans of the part, the last ones at the end", func(t *testing.T) {
+	t.Run("exports the spans of the service, the last ones at shutdown", func(t *testing.T) {
 		c := &collector{}
 		srv := grpc.NewServer(grpc.UnknownServiceHandler(c.serve))
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -188,12 +188,12 @@ func TestTracing(t *testing.T) {
 			}
 		}
 	})
-	t.Run("passes on the trace and no baggage", func(t *testing.T) {
+	t.Run("propagates the trace context but no baggage", func(t *testing.T) {
 		if got := otel.GetTextMapPropagator().Fields(); strings.Join(got, " ") != "traceparent tracestate" {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a collector that is away does not fail the end, and the log says that spans are lost", func(t *testing.T) {
+	t.Run("logs that spans could not be exported when the collector is unavailable, and shuts down", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var log bytes.Buffer
 		flush, err := telemetry.Tracing(ctx, "booking", config.Env{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, slog.New(slog.NewJSONHandler(&log, nil)))
@@ -204,7 +204,7 @@ func TestTracing(t *testing.T) {
 		span.End()
 		cancel()
 		flush()
-		if !strings.Contains(log.String(), `"msg":"spans are lost"`) {
+		if !strings.Contains(log.String(), `"msg":"spans could not be exported"`) {
 			t.Errorf("the log has %q", &log)
 		}
 	})

@@ -18,31 +18,31 @@ import (
 	"reservation.dev/platform/config"
 )
 
-// endpointSetting turns tracing on.
+// endpointSetting is the variable that turns tracing on.
 const endpointSetting = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
-// flushTimeout bounds the sending of the last spans at the end of a process.
+// flushTimeout is the time that a process waits at shutdown for its last spans to be sent.
 const flushTimeout = 3 * time.Second
 
-// Tracing sends the spans of this process to OTEL_EXPORTER_OTLP_ENDPOINT over
-// gRPC; the other OTEL_* variables apply as OpenTelemetry defines them. Without
-// an endpoint it does nothing. The returned function sends what is left; log is
-// told of what could not be sent.
+// Tracing exports the spans of this process to OTEL_EXPORTER_OTLP_ENDPOINT over gRPC. The other
+// OTEL_* variables apply as OpenTelemetry defines them. Without an endpoint it does nothing.
+// The returned function sends the remaining spans; call it at shutdown. Failures to send are
+// logged to log.
 //
-// OpenTelemetry keeps the tracer provider per process, so this is called once,
-// before any server or client is built.
+// OpenTelemetry has one tracer provider for the process, so call Tracing once, before any
+// server or client is created.
 func Tracing(ctx context.Context, part string, env config.Env, log *slog.Logger) (flush func(), err error) {
 	endpoint := env[endpointSetting]
 	if endpoint == "" {
 		return func() {}, nil
 	}
-	// The exporter would take what it cannot read for localhost.
+	// The exporter would replace a URL that it cannot parse by localhost.
 	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("%s is not a URL like http://collector:4317", endpointSetting)
 	}
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint),
-		// As in rpc.Dial: in a network without a way out nobody answers the question
-		// for a TXT record, and the spans of the first half minute would be lost.
+		// As in rpc.Dial: in a network without DNS access to the outside, the lookup of the
+		// TXT record gets no answer, and the spans of the first half minute would be lost.
 		otlptracegrpc.WithDialOption(grpc.WithDisableServiceConfig()))
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
@@ -56,20 +56,20 @@ func Tracing(ctx context.Context, part string, env config.Env, log *slog.Logger)
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(attributes))
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans are lost", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans could not be exported", "error", err) }))
 	otel.SetTracerProvider(provider)
-	// No baggage: what a caller writes there would travel through every service.
+	// No baggage, because a caller's baggage would be passed on through every service.
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 		defer cancel()
-		if err := provider.Shutdown(ctx); err != nil { // which must not fail the end of the process
-			log.Warn("spans are lost", "error", err)
+		if err := provider.Shutdown(ctx); err != nil { // lost spans must not fail the shutdown
+			log.Warn("spans could not be exported", "error", err)
 		}
 	}, nil
 }
 
-// IsTracing reports whether Tracing found an endpoint in this process.
+// IsTracing reports whether this process exports traces.
 func IsTracing() bool {
 	_, ok := otel.GetTracerProvider().(*sdktrace.TracerProvider)
 	return ok

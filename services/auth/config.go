@@ -24,13 +24,13 @@ type Config struct {
 	Retention    Retention
 }
 
-// Retention holds how long the auth service keeps old data.
+// Retention is how long entries and invitations are kept.
 type Retention struct {
 	Audit       time.Duration `env:"AUDIT_KEPT" envDefault:"17520h" doc:"how long audit entries are kept"`
 	Invitations time.Duration `env:"INVITATIONS_KEPT" envDefault:"720h" doc:"how long accepted, revoked and expired invitations are kept"`
 }
 
-// Validate reports every wrong setting.
+// Validate reports every invalid setting.
 func (c *Config) Validate() error {
 	var faults []error
 	if c.Rotation < time.Hour {

@@ -21,8 +21,8 @@ func (j *ErasureJobs) readOpen(ctx context.Context) ([]float64, error) {
 // Collect registers the metrics of erasures. One registry takes one.
 func (j *ErasureJobs) Collect(r prometheus.Registerer) error {
 	err := r.Register(telemetry.NewSampled(j.readOpen,
-		telemetry.Gauge{Name: "customer_erasures_open", Help: "Erasures that are not complete, counted up to 20000."},
-		telemetry.Gauge{Name: "customer_erasures_oldest_age_seconds", Help: "For how long the oldest round of an erasure has been waiting for its end."},
+		telemetry.Gauge{Name: "customer_erasures_open", Help: "Erasures not yet complete, counted up to 20000."},
+		telemetry.Gauge{Name: "customer_erasures_oldest_age_seconds", Help: "Time since the oldest unfinished round of an erasure was announced, in seconds."},
 	))
 	if err != nil {
 		return fmt.Errorf("metrics of customer: %w", err)

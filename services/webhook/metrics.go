@@ -20,17 +20,17 @@ type metrics struct {
 func newMetrics() *metrics {
 	return &metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "webhook_attempts_total", Help: "Requests to endpoints, by the class of their failure; none: delivered.",
+			Name: "webhook_attempts_total", Help: "Requests to endpoints by class of failure; none means delivered.",
 		}, []string{"failure"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "webhook_attempt_duration_seconds", Help: "From dialling to the last byte of the answer.",
+			Name: "webhook_attempt_duration_seconds", Help: "Duration of a request to an endpoint, from dialling to the last byte of the response.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}),
 		conns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "webhook_connections_total", Help: "Requests by whether their connection had been used before.",
+			Name: "webhook_connections_total", Help: "Requests to endpoints that got a response, by whether they reused a connection.",
 		}, []string{"reused"}),
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "webhook_first_attempt_lag_seconds", Help: "From what happened to the end of the first attempt to tell an endpoint.",
+			Name: "webhook_first_attempt_lag_seconds", Help: "Time from an event to the end of the first attempt to deliver it to an endpoint.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300},
 		}),
 	}
@@ -71,21 +71,21 @@ func (e *Engine) pausedEndpoints() []id.WebhookEndpoint {
 // Collect registers the engine's metrics.
 func (e *Engine) Collect(to prometheus.Registerer) error {
 	inFlight := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "webhook_requests_in_flight", Help: "Requests to endpoints in flight.",
+		Name: "webhook_requests_in_flight", Help: "Requests to endpoints in flight in this process.",
 	}, func() float64 {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		return float64(e.inFlight)
 	})
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "webhook_endpoints_left_alone", Help: "Endpoints that failed so often in a row that they are being left alone.",
+		Name: "webhook_endpoints_left_alone", Help: "Endpoints that this process has paused after repeated failures.",
 	}, func() float64 {
 		return float64(len(e.pausedEndpoints()))
 	})
 	queued := telemetry.NewSampled(e.readQueue,
-		telemetry.Gauge{Name: "webhook_deliveries_pending", Help: "Deliveries that are to be sent, retries included, counted up to 20000."},
-		telemetry.Gauge{Name: "webhook_pending_oldest_age_seconds", Help: "Age of the oldest delivery that is still to be sent, retries included."},
-		telemetry.Gauge{Name: "webhook_due_oldest_age_seconds", Help: "For how long the delivery that should have been sent first has been due; without endpoints that this process leaves alone."},
+		telemetry.Gauge{Name: "webhook_deliveries_pending", Help: "Deliveries waiting to be sent, including retries, counted up to 20000."},
+		telemetry.Gauge{Name: "webhook_pending_oldest_age_seconds", Help: "Age of the oldest delivery waiting to be sent, including retries, in seconds."},
+		telemetry.Gauge{Name: "webhook_due_oldest_age_seconds", Help: "How long the longest-overdue delivery has been due, in seconds; endpoints paused by this process do not count."},
 	)
 	m := e.metrics
 	for _, reused := range []string{"no", "yes"} {

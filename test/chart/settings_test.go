@@ -43,7 +43,7 @@ func settings(t *testing.T) map[string]map[string]setting {
 		all[part] = map[string]setting{}
 	}
 	for _, row := range settingRow.FindAllStringSubmatch(table, -1) {
-		of := strings.NewReplacer("every part", strings.Join(parts, ", "), "every service", strings.Join(services, ", ")).Replace(row[3])
+		of := strings.NewReplacer("all services", strings.Join(parts, ", "), "services with a database", strings.Join(services, ", ")).Replace(row[3])
 		s := setting{required: strings.TrimSpace(row[2]) == "required", parts: strings.Split(of, ", ")}
 		for _, part := range s.parts {
 			if part = strings.TrimSpace(part); all[part] != nil {

@@ -17,10 +17,10 @@ import (
 // mayBeEmpty are the panels that have nothing to show where nothing went wrong,
 // with what would fill them.
 var mayBeEmpty = []string{
-	"Reservations: overview / Alerts",                       // an alert that fires
-	"Reservations: services / Jobs: failures",               // a job that failed
-	"Reservations: PostgreSQL and NATS / Repeated work",     // a deadlock
-	"Reservations: booking and passes / Holds that expired", // a hold that was left
+	"Reservations: overview / Alerts",                           // an alert that fires
+	"Reservations: services / Jobs: failures",                   // a job that failed
+	"Reservations: PostgreSQL and NATS / Repeated transactions", // a deadlock
+	"Reservations: booking and passes / Expired holds",          // a hold without a purchase
 }
 
 // testDashboards asks Prometheus for everything that the dashboards ask, as

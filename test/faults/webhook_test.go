@@ -33,7 +33,7 @@ const (
 	newsKills = 50
 	// settling is how long after its answer a delivery's outcome may still not be
 	// committed, on a loaded machine: a kill until then sends it again.
-	settling = 1500 * time.Millisecond
+	settling = 4 * time.Second
 	// newsLimit is longer than a lease and all retries.
 	newsLimit = 40 * time.Second
 )

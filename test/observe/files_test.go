@@ -222,7 +222,7 @@ func TestRunbooks(t *testing.T) {
 			t.Errorf("%s has the severity %q", a.name, a.severity)
 		}
 		text := read(t, filepath.Join(runbooks, a.name+".md"))
-		for _, want := range []string{"# " + a.name + "\n", "\n## What users see\n", "\n## First look\n", "\n## Causes and mending\n", "\n## When to wake somebody\n"} {
+		for _, want := range []string{"# " + a.name + "\n", "\n## What users see\n", "\n## First look\n", "\n## Causes and fixes\n", "\n## When it is over\n", "\n## When to wake somebody\n"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the runbook of %s has no %q", a.name, want)
 			}
