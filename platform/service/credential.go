@@ -40,11 +40,11 @@ func (c Credential) Validate() error {
 func (c Credential) Source(conn *grpc.ClientConn) *token.Source {
 	auth := authv1.NewTokenServiceClient(conn)
 	return token.NewSource(func(ctx context.Context) (string, time.Time, error) {
-		asked := time.Now()
+		requested := time.Now()
 		res, err := auth.IssueToken(ctx, &authv1.IssueTokenRequest{ClientId: c.ID, ClientSecret: c.Secret.Reveal()})
 		if err != nil {
 			return "", time.Time{}, err
 		}
-		return res.GetAccessToken(), asked.Add(time.Duration(res.GetExpiresIn()) * time.Second), nil
+		return res.GetAccessToken(), requested.Add(time.Duration(res.GetExpiresIn()) * time.Second), nil
 	})
 }
