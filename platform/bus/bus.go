@@ -37,10 +37,10 @@ func (c Config) Validate() error {
 	var faults []error
 	faults = append(faults, c.checkURL())
 	if !prefixForm.MatchString(c.Prefix) {
-		faults = append(faults, fmt.Errorf("BUS_PREFIX is %q, want one token of lower-case letters, digits, - and _", c.Prefix))
+		faults = append(faults, fmt.Errorf("BUS_PREFIX is %q; it must be one token of lower-case letters, digits, - and _, and begin with a letter", c.Prefix))
 	}
 	if c.Replicas < 1 || c.Replicas > 5 {
-		faults = append(faults, fmt.Errorf("BUS_REPLICAS is %d, want 1 to 5", c.Replicas))
+		faults = append(faults, fmt.Errorf("BUS_REPLICAS is %d; it must be 1 to 5", c.Replicas))
 	}
 	if c.StartTimeout <= 0 {
 		faults = append(faults, errors.New("NATS_START_TIMEOUT must be positive"))

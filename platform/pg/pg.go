@@ -34,7 +34,7 @@ func (c Config) Validate() error {
 		faults = append(faults, err)
 	}
 	if c.MaxConns < 1 || c.MaxConns > 1000 {
-		faults = append(faults, fmt.Errorf("DATABASE_MAX_CONNS is %d, want 1 to 1000", c.MaxConns))
+		faults = append(faults, fmt.Errorf("DATABASE_MAX_CONNS is %d; it must be 1 to 1000", c.MaxConns))
 	}
 	if c.StatementTimeout <= 0 {
 		faults = append(faults, errors.New("DATABASE_STATEMENT_TIMEOUT must be positive"))
