@@ -201,7 +201,7 @@ func TestErrors(t *testing.T) { // invariant 4
 	})
 	t.Run("is read as it is written, the message first", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: profile})
-		const message = `"an access token is required: Authorization: Bearer <token>"`
+		const message = `"an access token is required; send the header Authorization: Bearer <token>"`
 		if want := `{"message":` + message + `,"error":{"code":"UNAUTHORIZED","message":` + message + `,"details":{}}}`; a.Body != want {
 			t.Errorf("got %s", a.Body)
 		}

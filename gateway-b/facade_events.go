@@ -32,7 +32,7 @@ func (f *facade) ListEvents(ctx context.Context, req *edgebv1.ListEventsRequest)
 		if out.GetNextCursor() == "" || missing == 0 {
 			return out, nil
 		}
-		// Events with very many dates come in several parts.
+		// The service returns fewer events than requested if they have very many dates.
 		list.PageSize, list.PageToken, list.Offset = missing, res.GetNextPageToken(), 0
 	}
 }
@@ -76,8 +76,8 @@ func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventReques
 	return &edgebv1.UpdateEventResponse{Event: f.event(edge.Tag(ctx, res.GetEvent()))}, nil
 }
 
-// unlessEventMissing returns wrong, the fault of a request, unless the event that the
-// request names does not exist: then it returns that fault.
+// unlessEventMissing returns wrong, the fault of a request, or the fault of a missing event if the
+// event that the request names does not exist.
 func (f *facade) unlessEventMissing(ctx context.Context, id string, wrong error) error {
 	_, look := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id})
 	return unlessMissing(look, wrong)

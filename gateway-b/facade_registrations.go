@@ -35,7 +35,7 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 	}, nil
 }
 
-// cancelled reads the state of registrations to list; nil: any.
+// cancelled reads the status filter of registrations; nil means any status.
 func cancelled(q *edge.Query, status *string) *bool {
 	if status == nil {
 		return nil
@@ -89,7 +89,7 @@ func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegi
 		return nil, err
 	}
 	if !res.GetChanged() {
-		return nil, fault.Refuse(reasonAlreadyCancelled, "the registration is cancelled already")
+		return nil, fault.Refuse(reasonAlreadyCancelled, "the registration is already cancelled")
 	}
 	outcome := res.GetOutcome()
 	return &edgebv1.DeleteRegistrationResponse{

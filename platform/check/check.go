@@ -119,7 +119,7 @@ func (f *Fields) Instant(field string, at time.Time) {
 func (f *Fields) Second(field string, at time.Time) {
 	f.Instant(field, at)
 	if at.Nanosecond() != 0 {
-		f.Add(field, "precision", "must be a whole second")
+		f.Add(field, "precision", "must not have fractions of a second")
 	}
 }
 

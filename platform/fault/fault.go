@@ -149,7 +149,7 @@ func New(k Kind, reason, message string) *Error {
 // InvalidFields returns a VALIDATION_ERROR whose message is about the first field. It
 // keeps as many of the first fields as a fault carries, and counts the others.
 func InvalidFields(fields ...Field) *Error {
-	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is not valid", Fields: fields}
+	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is invalid", Fields: fields}
 	if len(fields) > 0 {
 		e.Message = fields[0].sentence()
 	}
@@ -193,7 +193,7 @@ func Missing(what string) *Error {
 // Stale returns the fault for what ("pass type") has changed since the caller read it.
 // Its fact "version" is the current version.
 func Stale(what string, version int64) *Error {
-	return New(VersionMismatch, ReasonVersionMismatch, "the "+what+" has changed since it was read").
+	return New(VersionMismatch, ReasonVersionMismatch, "the "+what+" has changed since you read it; read it again").
 		With("version", strconv.FormatInt(version, 10))
 }
 
@@ -207,7 +207,7 @@ func MissingScope(scope string) *Error {
 
 // Away returns the fault for a dependency that does not answer.
 func Away(cause error) *Error {
-	return New(Unavailable, ReasonServiceUnavailable, "the service is temporarily unavailable, try again").
+	return New(Unavailable, ReasonServiceUnavailable, "the service is temporarily unavailable; try again").
 		After(time.Second).Because(cause)
 }
 

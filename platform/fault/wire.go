@@ -74,9 +74,9 @@ func Status(err error) *status.Status {
 	if _, ok := find(err); !ok {
 		switch {
 		case errors.Is(err, context.Canceled):
-			return status.New(codes.Canceled, "the caller went away")
+			return status.New(codes.Canceled, "the caller cancelled the request")
 		case errors.Is(err, context.DeadlineExceeded):
-			return status.New(codes.DeadlineExceeded, "the deadline passed")
+			return status.New(codes.DeadlineExceeded, "the deadline was exceeded")
 		}
 	}
 	e := From(err)

@@ -23,9 +23,9 @@ const maxKey = 255
 
 var (
 	errReused = fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused,
-		"the idempotency key was used for another request")
+		"the idempotency key was used for a different request; use a new key")
 	errInProgress = fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
-		"a request with this idempotency key is still in progress").After(time.Second)
+		"the first request with this idempotency key is still in progress; try again later").After(time.Second)
 )
 
 type keyed struct{ key, caller string }
@@ -104,7 +104,7 @@ func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp
 
 func (k keyed) check() error {
 	if !utf8.ValidString(k.key) || utf8.RuneCountInString(k.key) > maxKey {
-		return fault.InvalidParameter("Idempotency-Key", "max_length", "must be text of at most 255 characters")
+		return fault.InvalidParameter("Idempotency-Key", "max_length", "must be valid UTF-8 of at most 255 characters")
 	}
 	for _, r := range k.key {
 		if r < ' ' || r == 0x7f {

@@ -93,7 +93,7 @@ func Read(r Request, o Order, s Sizes) (Page, error) {
 	case p.Offset < 0:
 		return p, fault.InvalidParameter("offset", "range", "must be 0 or more")
 	case p.Offset > 0 && r.Token != "":
-		return p, fault.InvalidParameter("offset", "exclusive", "does not go with page_token")
+		return p, fault.InvalidParameter("offset", "exclusive", "cannot be used together with page_token")
 	case r.Token == "":
 		return p, nil
 	}
@@ -145,11 +145,11 @@ func Decode(token string) (Cursor, error) {
 }
 
 func malformed() error {
-	return fault.InvalidParameter("page_token", "format", "is not a token that a list returned")
+	return fault.InvalidParameter("page_token", "format", "is not valid; use the value that the previous page returned")
 }
 
 func wrongList() error {
-	return fault.InvalidParameter("page_token", "order", "is of a list in another order")
+	return fault.InvalidParameter("page_token", "order", "belongs to another list or order; start again from the first page")
 }
 
 // Cut returns the rows of the page, and the token of the next page; "" if there is

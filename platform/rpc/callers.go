@@ -44,7 +44,7 @@ func (c *callers) admit(ctx context.Context, method string) error {
 		caller, ok = p.AuthInfo.(*mtls.Peer)
 	}
 	if !ok { // cannot be: the server takes no connection without a certificate
-		return fault.New(fault.Forbidden, fault.ReasonCallerNotAllowed, "calls need a certificate")
+		return fault.New(fault.Forbidden, fault.ReasonCallerNotAllowed, "a client certificate is required")
 	}
 	for _, name := range caller.Names {
 		if slices.Contains(c.allowed, name) {
@@ -53,7 +53,7 @@ func (c *callers) admit(ctx context.Context, method string) error {
 	}
 	c.tell(caller, method, p.Addr.String())
 	return fault.New(fault.Forbidden, fault.ReasonCallerNotAllowed,
-		fmt.Sprintf("the holder of the certificate %s may not call this service: GRPC_ALLOWED_CALLERS does not name it", caller))
+		fmt.Sprintf("the certificate %s cannot call this service; add its name to GRPC_ALLOWED_CALLERS", caller))
 }
 
 const (
@@ -76,7 +76,7 @@ func (c *callers) tell(caller *mtls.Peer, method, remote string) {
 	}
 	c.mu.Unlock()
 	if !quiet {
-		c.log.Warn("rpc refused: the caller's certificate is not on the list",
+		c.log.Warn("rpc refused: the caller's certificate is not allowed",
 			"certificate", caller.Names, "remote", remote, "method", method, "allowed", c.allowed)
 	}
 }

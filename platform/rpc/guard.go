@@ -110,7 +110,7 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	}
 	ctx = withIdentity(ctx, in)
 	if scope == PlatformOnly && !in.company.IsZero() {
-		return ctx, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method concerns the whole platform: call it with a token and metadata that name no company")
+		return ctx, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method applies to the whole platform; call it with a token and metadata that name no company")
 	}
 	key := metadata.ValueFromIncomingContext(ctx, mdIdempotency)
 	if len(key) == 0 || g.idempotency == nil {
@@ -133,17 +133,17 @@ func companyOf(ctx context.Context, claims *token.Claims) (id.Company, error) {
 	}
 	company, err := id.Parse[id.Company](named[0])
 	if err != nil || company.IsZero() || len(named) > 1 {
-		return claims.Company, fault.InvalidParameter(mdCompany, "format", "is not the identifier of a company")
+		return claims.Company, fault.InvalidParameter(mdCompany, "format", "must be the identifier of one company")
 	}
 	if !claims.Company.IsZero() && company != claims.Company {
-		return claims.Company, fault.New(fault.Forbidden, fault.ReasonForbidden, "the token belongs to another company than the one that "+mdCompany+" names")
+		return claims.Company, fault.New(fault.Forbidden, fault.ReasonForbidden, "the token belongs to a different company than the one in "+mdCompany)
 	}
 	return company, nil
 }
 
 func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.Claims, error) {
 	if scope == "" {
-		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method is closed").
+		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method cannot be called").
 			Because(errors.New("no policy for " + method))
 	}
 	raw, err := bearer(ctx)
@@ -167,11 +167,11 @@ func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.
 func bearer(ctx context.Context) (string, error) {
 	values := metadata.ValueFromIncomingContext(ctx, mdAuthorization)
 	if len(values) == 0 {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required: authorization: Bearer <token>")
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required; send the metadata authorization: Bearer <token>")
 	}
 	scheme, raw, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || raw == "" || !strings.EqualFold(scheme, "Bearer") {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the metadata must be: authorization: Bearer <token>")
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the metadata must have the form authorization: Bearer <token>")
 	}
 	return raw, nil
 }

@@ -186,7 +186,7 @@ func TestPolicyCheck(t *testing.T) {
 		whole[output] = ""
 		whole["/grpc.testing.TestService/Gone"] = rpc.Public
 		err := whole.Check(desc)
-		for _, want := range []string{unary + " has no policy", output + " has no policy", "Gone has a policy but is no method"} {
+		for _, want := range []string{unary + " has no policy", output + " has no policy", "Gone has a policy but is not a method"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}

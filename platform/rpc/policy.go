@@ -49,7 +49,7 @@ func (p Policy) Check(descs ...*grpc.ServiceDesc) error {
 		}
 		for method := range p {
 			if strings.HasPrefix(method, "/"+d.ServiceName+"/") && !known[method] {
-				faults = append(faults, fmt.Errorf("%s has a policy but is no method", method))
+				faults = append(faults, fmt.Errorf("%s has a policy but is not a method", method))
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func Tenant(ctx context.Context) (id.Company, error) {
 	company := Company(ctx)
 	if company.IsZero() {
-		return company, fault.InvalidParameter("reservation-company", "required", "is required from a platform credential")
+		return company, fault.InvalidParameter("reservation-company", "required", "is required with a platform credential")
 	}
 	return company, nil
 }
