@@ -41,14 +41,14 @@ const (
 // registration converts a booking. currency is the company's, which a booking paid by pass gets.
 func registration(r *bookingv1.Registration, currency string) *edgebv1.Registration {
 	b := r.GetBooking()
-	who := b.GetBoughtFor()
-	if who == nil {
-		who = r.GetPurchaser()
+	attendee := b.GetBoughtFor()
+	if attendee == nil {
+		attendee = r.GetPurchaser()
 	}
 	out := &edgebv1.Registration{
 		Id: registrationID(b.GetId()), EventId: b.GetEventId(), EventDateId: b.GetEventDateId(), EventTitle: b.GetEventTitle(),
-		EventDate: utc(b.GetStartsAt()), CustomerId: who.GetId(), CustomerEmail: who.GetEmail(),
-		CustomerName: strings.TrimSpace(who.GetFirstName() + " " + who.GetLastName()), Spots: b.GetSpaces(), Status: statusConfirmed,
+		EventDate: utc(b.GetStartsAt()), CustomerId: attendee.GetId(), CustomerEmail: attendee.GetEmail(),
+		CustomerName: strings.TrimSpace(attendee.GetFirstName() + " " + attendee.GetLastName()), Spots: b.GetSpaces(), Status: statusConfirmed,
 		TransactionId: r.GetTransactionId(), CreatedAt: utc(r.GetCreatedAt()), CancelledAt: &edgev1.NullableText{},
 		Attendance: enum.Name(b.GetAttendance()), Refunded: b.GetIsRefunded(),
 		PassUsed: &edgev1.NullableText{}, DiscountCode: &edgev1.NullableText{}, TotalPaid: &edgev1.Amount{},

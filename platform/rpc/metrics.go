@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// newDurations returns the histogram of requests by method and code. Two
-// servers of one part share it.
+// newDurations returns the histogram of calls by method and code. If it is already registered, because
+// a service has two servers, it returns the registered one.
 func newDurations(r prometheus.Registerer, part string) (*prometheus.HistogramVec, error) {
 	opts := prometheus.HistogramOpts{
 		Name:    "rpc_server_duration_seconds",
-		Help:    "Duration of the RPCs served, by method and gRPC code.",
+		Help:    "Duration of the calls that the server handled, by method and gRPC code.",
 		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}
 	if part != "" {
