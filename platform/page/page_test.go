@@ -81,8 +81,8 @@ var schema = pg.Migrations{Part: "sample", FS: fstest.MapFS{
 	"0001_rows.sql": {Data: []byte("-- +goose Up\ncreate table rows (id uuid primary key, created_at timestamptz not null);\n")},
 }}
 
-// Pages have each row once, in order, while rows with equal times are on both sides of
-// a page's end and the last row of a page goes before the next page is read.
+// TestPages checks that pages contain each row once and in order, even if rows with equal times are on
+// both sides of a page's end, and the last row of a page is deleted before the next page is read.
 func TestPages(t *testing.T) {
 	db := testkit.DB(t, schema)
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
