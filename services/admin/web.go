@@ -55,7 +55,7 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 		now: time.Now, newKey: func() string { return id.NewUUID().String() },
 		mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		timing: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "http_server_duration_seconds", Help: "Time from a request's first to its answer's last byte.",
+			Name: "http_server_duration_seconds", Help: "Time from the first byte of a request to the last byte of its response.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"edge", "method", "route", "code"}),
 	}
