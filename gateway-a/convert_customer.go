@@ -25,9 +25,9 @@ func listedCustomer(c *customerv1.Customer) *edgeav1.ListedCustomer {
 	}
 }
 
-// exportedMembers tells the customer service which members an exported customer has: those of
-// ListedCustomer. Each member is filled from the customer's field of the same name without
-// underscores, except type, which is a constant.
+// exportedMembers returns the members of an exported customer: those of ListedCustomer. The value of
+// each member is the customer's field of the same name without underscores, except for type, which is
+// a constant. The customer service writes the members when it renders the export.
 func exportedMembers() []*customerv1.ExportMember {
 	fields := map[string]customerv1.CustomerField{}
 	for i, name := range enum.Names[customerv1.CustomerField]() {

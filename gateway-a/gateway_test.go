@@ -157,12 +157,12 @@ func TestErrors(t *testing.T) { // invariant 4
 		"an empty Idempotency-Key":               {request{Method: http.MethodPut, Path: profile, Token: g.token(), Body: `{}`, Header: http.Header{"Idempotency-Key": {""}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
 		"an Idempotency-Key that is too long":    {request{Method: http.MethodPut, Path: profile, Token: g.token(), Body: `{}`, Header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
 		"a token request with another media":     {request{Method: http.MethodPost, Path: "/token", Media: "text/xml", Body: "<a/>"}, 415, fault.ReasonUnsupportedMediaType, ""},
-		"a token request that is no JSON":        {request{Method: http.MethodPost, Path: "/token", Body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
+		"a token request that is not JSON":       {request{Method: http.MethodPost, Path: "/token", Body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
 		"a token request with a number":          {request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":5,"client_secret":"x"}`}, 400, fault.ReasonValidation, "client_id"},
 		"a token request with wrong credentials": {request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"m2m_x","client_secret":"x"}`}, 401, fault.ReasonInvalidCredentials, ""},
 	}
 	for name, tt := range tests {
-		t.Run("answers "+name, func(t *testing.T) {
+		t.Run("responds to "+name, func(t *testing.T) {
 			a := g.do(tt.request)
 			var body struct {
 				Message string
@@ -181,7 +181,7 @@ func TestErrors(t *testing.T) { // invariant 4
 				t.Errorf("got details %v, want the field %s", body.Error.Details, tt.field)
 			}
 			if a.Header.Get("X-Request-Id") == "" {
-				t.Error("there is no X-Request-Id")
+				t.Error("X-Request-Id is missing")
 			}
 			if tt.code == 405 && a.Header.Get("Allow") != "GET, PUT" {
 				t.Errorf("Allow: %q", a.Header.Get("Allow"))
@@ -335,7 +335,7 @@ func TestCustomers(t *testing.T) { // invariant 3
 		req.Header.Set("Authorization", "Bearer "+g.token())
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
-			return // cut before the headers arrived
+			return // the connection was cut before the headers arrived
 		}
 		defer res.Body.Close()
 		if text, err := io.ReadAll(res.Body); err == nil {

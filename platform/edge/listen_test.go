@@ -61,7 +61,7 @@ func TestListenAndServe(t *testing.T) {
 		stop, answered, _, ended := start(t, 20*time.Millisecond)
 		stop()
 		if err := <-answered; err == nil {
-			t.Error("it was answered")
+			t.Error("the request succeeded")
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)

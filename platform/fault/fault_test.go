@@ -216,7 +216,7 @@ func TestFrom(t *testing.T) {
 	t.Run("nil stays nil", func(t *testing.T) {
 		t.Parallel()
 		if fault.From(nil) != nil || fault.Is(nil, fault.Internal) {
-			t.Fatal("nil is one")
+			t.Fatal("nil is a fault")
 		}
 	})
 	t.Run("a nil fault returned as an error is internal", func(t *testing.T) {

@@ -103,7 +103,7 @@ func TestDo(t *testing.T) {
 		first := w.mustDo(t, w.request("k", "a"))
 		for range 3 {
 			if again := w.mustDo(t, w.request("k", "a")); again != first {
-				t.Errorf("answered %q, then %q", first, again)
+				t.Errorf("got %q, then %q", first, again)
 			}
 		}
 		if n := w.effects(t); n != 1 {
@@ -134,7 +134,7 @@ func TestDo(t *testing.T) {
 		w := newWorld(t)
 		one, two := w.mustDo(t, w.request("", "a")), w.mustDo(t, w.request("", "a"))
 		if one == two {
-			t.Error("the answer was replayed")
+			t.Error("the response was replayed")
 		}
 		if w.effects(t) != 2 || w.count(t, `select count(*) from idempotency_keys`) != 0 {
 			t.Error("something was stored")
@@ -267,7 +267,7 @@ func TestConcurrency(t *testing.T) {
 			t.Fatal(done.err)
 		}
 		if again := w.mustDo(t, w.request("k", "a")); again != done.answer {
-			t.Errorf("answered %q, then %q", done.answer, again)
+			t.Errorf("got %q, then %q", done.answer, again)
 		}
 	})
 
@@ -296,7 +296,7 @@ func TestConcurrency(t *testing.T) {
 			}
 			racing.Wait()
 			if len(answers) != 1 {
-				t.Fatalf("%d different answers", len(answers))
+				t.Fatalf("%d different responses", len(answers))
 			}
 		}
 		if n := w.effects(t); n != 20 {
@@ -332,10 +332,10 @@ func TestExpiry(t *testing.T) {
 		expire(t, w)
 		second := w.mustDo(t, w.request("k", "another body"))
 		if first == second {
-			t.Error("an expired answer was replayed")
+			t.Error("an expired response was replayed")
 		}
 		if again := w.mustDo(t, w.request("k", "another body")); again != second {
-			t.Errorf("answered %q, then %q", second, again)
+			t.Errorf("got %q, then %q", second, again)
 		}
 	})
 
@@ -353,7 +353,7 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("%d keys are left", n)
 		}
 		if again := w.mustDo(t, w.request("new", "a")); again != kept {
-			t.Errorf("answered %q, then %q", kept, again)
+			t.Errorf("got %q, then %q", kept, again)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func TestMetadataOfCalls(t *testing.T) {
 	p := newPart(t, nil)
 	other := id.New[id.Company]()
 	client, admin := p.issuer.Client(p.company, "customers:read"), p.issuer.Admin()
-	adminFor := func(c id.Company) context.Context { // as a server has it that was called for c
+	adminFor := func(c id.Company) context.Context { // the ctx of a served call for the company c
 		ctx, _, err := p.received(func() error {
 			_, err := p.client.UnaryCall(rpc.As(t.Context(), fixed(admin), c), &grpc_testing.SimpleRequest{})
 			return err
@@ -189,7 +189,7 @@ func TestCallsWaitForAServiceThatWasJustLost(t *testing.T) { // invariant 7
 		t.Fatalf("a call did not wait: %v", err)
 	case err := <-stream:
 		t.Fatalf("a stream did not wait: %v", err)
-	case <-time.After(300 * time.Millisecond): // it is away for that long
+	case <-time.After(300 * time.Millisecond): // how long the service is unavailable
 	}
 	p.serve(p.addr, nil)
 	for range 10 {
@@ -209,17 +209,17 @@ func TestOwnToken(t *testing.T) {
 	t.Run("the call that gets a token does not wait for it", func(t *testing.T) {
 		p := newPart(t, nil)
 		admin := p.issuer.Admin()
-		var asked map[string]string
+		var md map[string]string
 		source := token.NewSource(func(ctx context.Context) (string, time.Time, error) {
-			asked = p.sent(ctx)
+			md = p.sent(ctx)
 			return admin, time.Now().Add(time.Hour), nil
 		})
 		ctx := rpc.WithIdempotencyKey(rpc.As(rpc.WithRequestID(p.as(p.issuer.Client(p.company)), "r1"), source, p.company), "k")
 		if _, err := p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		if !maps.Equal(asked, map[string]string{"x-request-id": "r1"}) {
-			t.Errorf("called with %v", asked)
+		if !maps.Equal(md, map[string]string{"x-request-id": "r1"}) {
+			t.Errorf("called with %v", md)
 		}
 	})
 	t.Run("without a token, the call is not made", func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestOwnToken(t *testing.T) {
 		}
 		rotate()
 		refused := 0
-		testkit.Eventually(t, patience, func() error { // a token that just came is kept for a second
+		testkit.Eventually(t, patience, func() error { // the source keeps a new token for at least a second
 			err := call()
 			if err != nil {
 				is(t, err, fault.Unauthenticated, fault.ReasonUnauthorized)
@@ -338,7 +338,7 @@ func TestSeveralProcesses(t *testing.T) {
 	})
 	t.Run("serve all calls while one is unavailable", func(t *testing.T) {
 		parts[0].srv.Stop()
-		testkit.Eventually(t, patience, func() error { // once its end was noticed
+		testkit.Eventually(t, patience, func() error { // the client first has to notice that the process ended
 			for range 20 {
 				if err := call(); err != nil {
 					return err

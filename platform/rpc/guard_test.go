@@ -279,7 +279,7 @@ func TestRequestIDs(t *testing.T) {
 		_, err := p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{}, grpc.Trailer(&trailer))
 		is(t, err, fault.Unauthenticated, fault.ReasonUnauthorized)
 		if got := trailer.Get("x-request-id"); len(got) != 1 || got[0] != "my-request/1" {
-			t.Errorf("told %q", got)
+			t.Errorf("the trailer has %q", got)
 		}
 		if log := p.log.take(); !strings.Contains(log, "request_id=my-request/1") {
 			t.Errorf("logged %q", log)
@@ -291,7 +291,7 @@ func TestRequestIDs(t *testing.T) {
 		_, err = s.Recv()
 		is(t, err, fault.Unauthenticated, fault.ReasonUnauthorized)
 		if got := s.Trailer().Get("x-request-id"); len(got) != 1 || got[0] != "my-request/1" {
-			t.Errorf("a stream told %q", got)
+			t.Errorf("the trailer of a stream has %q", got)
 		}
 	})
 }

@@ -45,7 +45,7 @@ type part struct {
 	client  grpc_testing.TestServiceClient
 
 	once  sync.Once
-	token string // of request
+	token string // the token of request
 
 	mu sync.Mutex
 	do func(ctx context.Context) error

@@ -157,7 +157,7 @@ func TestCallsThatTheCallerEnds(t *testing.T) {
 			return ctx, cancel
 		},
 	} {
-		t.Run(name+" ends the method too, and is no trouble of ours", func(t *testing.T) {
+		t.Run(name+" also ends the method, and is not logged as an error", func(t *testing.T) {
 			ctx, cancel := end(p.reader())
 			defer cancel()
 			_, err := p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{})
@@ -168,11 +168,11 @@ func TestCallsThatTheCallerEnds(t *testing.T) {
 			select {
 			case <-ended:
 			case <-time.After(patience):
-				t.Fatal("the method goes on")
+				t.Fatal("the method does not end")
 			}
 		})
 	}
-	p.srv.GracefulStop() // both have been answered
+	p.srv.GracefulStop() // both calls have ended
 	if log := p.log.take(); strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {
 		t.Errorf("logged: %s", log)
 	}
@@ -180,7 +180,7 @@ func TestCallsThatTheCallerEnds(t *testing.T) {
 
 func TestMessageSizes(t *testing.T) {
 	p := newPart(t, nil)
-	const around = 64 // the message around the text
+	const around = 64 // the size of the message without its text
 	t.Run("a request can have 5 MiB and a response 16 MiB", func(t *testing.T) {
 		room := rpc.MaxMessage - around
 		req := &grpc_testing.SimpleRequest{ResponseSize: int32(room), Payload: &grpc_testing.Payload{Body: make([]byte, rpc.MaxRequest-around)}}
@@ -205,7 +205,7 @@ func TestMessageSizes(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	metrics := prometheus.NewRegistry()
 	share := func(o *rpc.ServerOptions) { o.Metrics, o.Part = metrics, "test" }
-	for range 2 { // two servers of one part share the metrics
+	for range 2 { // two servers of one service share the metrics
 		p := newPart(t, share)
 		_, _ = p.client.EmptyCall(t.Context(), &grpc_testing.Empty{})
 		_, _ = p.client.UnaryCall(p.reader(), &grpc_testing.SimpleRequest{})
@@ -217,7 +217,7 @@ func TestMetrics(t *testing.T) {
 	want := map[string]uint64{
 		empty + " OK": 2, unary + " OK": 2, unary + " Unauthenticated": 2, unary + " Internal": 2, output + " Internal": 2,
 	}
-	testkit.Eventually(t, patience, func() error { // a call is counted as its answer leaves
+	testkit.Eventually(t, patience, func() error { // a call is counted when its response is sent
 		got, err := counts(metrics)
 		if err == nil && !reflect.DeepEqual(got, want) {
 			err = fmt.Errorf("got %v, want %v", got, want)

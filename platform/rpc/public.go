@@ -81,7 +81,7 @@ func (s *publicStream) RecvMsg(m any) error {
 func (s *publicStream) only() (mem.BufferSlice, error) {
 	data, err := s.message()
 	if errors.Is(err, io.EOF) {
-		return nil, malformed(errors.New("there is no message"))
+		return nil, malformed(errors.New("no message"))
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s *publicStream) only() (mem.BufferSlice, error) {
 	}
 	data.Free()
 	if err == nil {
-		err = malformed(errors.New("there is a second message"))
+		err = malformed(errors.New("more than one message"))
 	}
 	return nil, err
 }

@@ -66,7 +66,7 @@ func (s stranger) call(ctx context.Context, method string, body ...[]byte) (code
 		return 0, err
 	}
 	value := answer.Trailer.Get("Grpc-Status")
-	if value == "" { // nothing but trailers came
+	if value == "" { // the response has only trailers
 		value = answer.Header.Get("Grpc-Status")
 	}
 	code, err := strconv.Atoi(value)
@@ -213,7 +213,7 @@ func TestPublicCallsThatTheCallerCancels(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.Connect() // before the deadline begins
+	conn.Connect() // connect before the deadline starts to run
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
 		conn.WaitForStateChange(t.Context(), state)
 	}

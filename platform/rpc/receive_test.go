@@ -151,7 +151,7 @@ func TestTokensAreCheckedBeforeRequestsAreRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = s.RecvMsg(&grpc_testing.SimpleResponse{}) // nothing was sent
+			err = s.RecvMsg(&grpc_testing.SimpleResponse{}) // before anything is sent
 			if code := status.Code(err); code != codes.Unauthenticated && code != codes.PermissionDenied {
 				t.Errorf("got %v", err)
 			}

@@ -84,7 +84,7 @@ func TestCallers(t *testing.T) {
 			t.Error(err)
 		}
 		if check(rpc.DialOptions{}) == nil {
-			t.Error("told without a certificate")
+			t.Error("the health check succeeds without a certificate")
 		}
 	})
 	t.Run("a client refuses a server that is another service", func(t *testing.T) {

@@ -49,7 +49,7 @@ func (a *fakeAuth) Company(context.Context, id.Company) (tenancy.Company, error)
 
 type world struct {
 	*tenancy.Companies
-	claimable *tenancy.Companies // of columns that tokens have
+	claimable *tenancy.Companies // with columns that tokens contain
 	db        *pg.DB
 	auth      *fakeAuth
 	company   id.Company
