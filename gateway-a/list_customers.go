@@ -40,7 +40,7 @@ func (c *customerList) serve(w http.ResponseWriter, r *http.Request, _ map[strin
 // returned; a later one cuts the connection.
 func (c *customerList) stream(w http.ResponseWriter, r *http.Request) error {
 	var q edge.Query
-	since := q.Instant("updated_since", given(r, "updated_since"))
+	since := q.Instant("updated_since", queryParameter(r, "updated_since"))
 	if err := q.Err(); err != nil {
 		return err
 	}
@@ -83,11 +83,11 @@ func (d document) write(b []byte) {
 func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
 	out := &edgeav1.CustomerPage{PageSize: defaultPageSize}
 	var q edge.Query
-	list := &customerv1.ListCustomersRequest{UpdatedSince: q.Instant("updated_since", given(r, "updated_since"))}
-	if page := q.Int("page", given(r, "page")); page != nil {
+	list := &customerv1.ListCustomersRequest{UpdatedSince: q.Instant("updated_since", queryParameter(r, "updated_since"))}
+	if page := q.Int("page", queryParameter(r, "page")); page != nil {
 		out.Page = *page
 	}
-	if size := q.PageSize("pageSize", given(r, "pageSize")); size != nil {
+	if size := q.PageSize("pageSize", queryParameter(r, "pageSize")); size != nil {
 		out.PageSize = min(*size, maxPageSize)
 	}
 	if out.Page < 0 {
@@ -109,8 +109,8 @@ func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// given returns a query parameter, or nil if it is not given.
-func given(r *http.Request, name string) *string {
+// queryParameter returns a query parameter, or nil if it is not given.
+func queryParameter(r *http.Request, name string) *string {
 	if !r.Form.Has(name) {
 		return nil
 	}

@@ -43,7 +43,7 @@ func appendFault(b []byte, f *fault.Error) []byte {
 
 // fieldNames maps the services' field names to those of Interface B, unless the name is just the
 // same in camelCase. An operation whose body differs from the service's request renames further
-// fields itself; see renamed.
+// fields itself; see renameFields.
 func fieldNames() map[string]string {
 	return map[string]string{
 		"client_id": "apiKey", "client_secret": "apiSecret",
@@ -63,9 +63,9 @@ func rename(f *fault.Error, names map[string]string) *fault.Error {
 	return f.Rename(public)
 }
 
-// renamed gives the fields of a call's error their public names. special extends or overrides
+// renameFields gives the fields of a call's error their public names. special extends or overrides
 // fieldNames for the operation.
-func renamed(err error, special map[string]string) error {
+func renameFields(err error, special map[string]string) error {
 	names := fieldNames()
 	maps.Copy(names, special)
 	return rename(fault.From(err), names)

@@ -23,9 +23,9 @@ type facade struct {
 	now       func() time.Time
 }
 
-// created makes the response a 201 with the Location and the ETag of the created resource, and
+// setCreated makes the response a 201 with the Location and the ETag of the created resource, and
 // returns the resource.
-func created[R interface {
+func setCreated[R interface {
 	GetId() string
 	GetVersion() int64
 }](ctx context.Context, collection string, resource R) R {
@@ -33,10 +33,11 @@ func created[R interface {
 	return edge.Tag(ctx, resource)
 }
 
-// unlessMissing chooses the error for an invalid request about a resource: look, the error of
-// reading the resource, or else wrong, the fault of the request. If the caller is not allowed to read
-// the resource, the choice is wrong, because a route of this interface requires only one permission.
-func unlessMissing(look, wrong error) error {
+// missingOr returns the error for an invalid request about a resource. look is the error of reading
+// the resource, and wrong is the fault of the request. missingOr returns look if reading failed, and
+// otherwise wrong. It also returns wrong if the caller is not allowed to read the resource, because a
+// route of this interface requires only one permission.
+func missingOr(look, wrong error) error {
 	if look == nil || fault.Is(look, fault.Forbidden) {
 		return wrong
 	}

@@ -73,8 +73,8 @@ func newPage(q *edge.Query, in parameters, orders int) page {
 	return p
 }
 
-// next returns the cursor of the next page, or nil on the last page.
-func next(token string) *string {
+// nextCursor returns the cursor of the next page, or nil on the last page.
+func nextCursor(token string) *string {
 	if token == "" {
 		return nil
 	}

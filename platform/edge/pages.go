@@ -25,7 +25,7 @@ func (e *Edge) servePage(w http.ResponseWriter, r *http.Request, pages http.Hand
 	}
 	page := &pageWriter{ResponseWriter: w}
 	pages.ServeHTTP(page, r)
-	if page.none {
+	if page.discarded {
 		w.Header().Del("Content-Length")
 		w.Header().Set("Cache-Control", "no-store")
 		e.failPath(w, r)
@@ -35,18 +35,18 @@ func (e *Edge) servePage(w http.ResponseWriter, r *http.Request, pages http.Hand
 // pageWriter passes on a page, and discards errors and redirects.
 type pageWriter struct {
 	http.ResponseWriter
-	none bool
+	discarded bool
 }
 
 func (p *pageWriter) WriteHeader(code int) {
-	if p.none = p.none || code >= 300 && code != http.StatusNotModified; p.none {
+	if p.discarded = p.discarded || code >= 300 && code != http.StatusNotModified; p.discarded {
 		return
 	}
 	p.ResponseWriter.WriteHeader(code)
 }
 
 func (p *pageWriter) Write(b []byte) (int, error) {
-	if p.none {
+	if p.discarded {
 		return len(b), nil
 	}
 	return p.ResponseWriter.Write(b)

@@ -113,7 +113,7 @@ func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *g
 	if err != nil {
 		return err
 	}
-	err = within(ctx, c.send(ctx, cc, func() error { return invoke(out, method, req, reply, cc, opts...) }))
+	err = servedError(ctx, c.send(ctx, cc, func() error { return invoke(out, method, req, reply, cc, opts...) }))
 	if own.source == nil || status.Code(err) != codes.Unauthenticated {
 		return err
 	}
@@ -124,13 +124,13 @@ func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *g
 	if tokenErr != nil || again.raw == own.raw {
 		return err
 	}
-	return within(ctx, invoke(out, method, req, reply, cc, opts...))
+	return servedError(ctx, invoke(out, method, req, reply, cc, opts...))
 }
 
-// within converts the error of a call to an error of the request that is served with ctx. If the
+// servedError converts the error of a call to an error of the request that is served with ctx. If the
 // other service does not allow calls from this one, that is an internal error and not the fault of
 // the request's caller.
-func within(ctx context.Context, err error) error {
+func servedError(ctx context.Context, err error) error {
 	if status.Code(err) != codes.PermissionDenied || identityOf(ctx).requestID == "" || fault.From(err).Reason != fault.ReasonCallerNotAllowed {
 		return err
 	}
@@ -148,7 +148,7 @@ func (c *caller) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 		return err
 	})
 	if err != nil {
-		return cs, within(ctx, err)
+		return cs, servedError(ctx, err)
 	}
 	return &clientStream{ClientStream: cs, served: ctx, own: own}, nil
 }
@@ -165,12 +165,12 @@ func (s *clientStream) RecvMsg(m any) error {
 	if s.own.source != nil && status.Code(err) == codes.Unauthenticated {
 		s.own.source.Forget(s.own.raw)
 	}
-	return within(s.served, err)
+	return servedError(s.served, err)
 }
 
-// unsigned returns ctx without credentials, for the call that gets a token. Otherwise this call would
-// wait for its own result.
-func unsigned(ctx context.Context, requestID string) context.Context {
+// withoutCredentials returns ctx without credentials, for the call that gets a token. Otherwise this
+// call would wait for its own result.
+func withoutCredentials(ctx context.Context, requestID string) context.Context {
 	return withIdentity(context.WithValue(ctx, outgoingKey{}, (*outgoing)(nil)), identity{requestID: requestID})
 }
 
@@ -193,7 +193,7 @@ func outgoingContext(ctx context.Context) (context.Context, ownToken, error) {
 	own := ownToken{source: out.source}
 	switch {
 	case out.source != nil:
-		raw, err := out.source.Token(unsigned(ctx, in.requestID))
+		raw, err := out.source.Token(withoutCredentials(ctx, in.requestID))
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, own, status.FromContextError(ctx.Err()).Err()

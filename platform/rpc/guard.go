@@ -48,12 +48,12 @@ type guard struct {
 	receiveWithin time.Duration
 }
 
-// before returns the method desc of a service with a handler that first checks whether the caller can
+// protect returns the method desc of a service with a handler that first checks whether the caller can
 // call the method. The handler also recovers panics and converts errors for the caller.
-func (g *guard) before(service string, desc grpc.StreamDesc) grpc.StreamDesc {
+func (g *guard) protect(service string, desc grpc.StreamDesc) grpc.StreamDesc {
 	method, next := "/"+service+"/"+desc.StreamName, desc.Handler
-	guarded := desc
-	guarded.Handler = func(srv any, ss grpc.ServerStream) (err error) {
+	wrapped := desc
+	wrapped.Handler = func(srv any, ss grpc.ServerStream) (err error) {
 		began := time.Now()
 		ctx := ss.Context()
 		defer func() {
@@ -72,11 +72,11 @@ func (g *guard) before(service string, desc grpc.StreamDesc) grpc.StreamDesc {
 		}
 		return next(srv, admitted)
 	}
-	return guarded
+	return wrapped
 }
 
-// hasOne reports whether the token has one of the scopes, which are joined by "|".
-func hasOne(claims *token.Claims, scopes string) bool {
+// hasAnyScope reports whether the token has one of the scopes, which are joined by "|".
+func hasAnyScope(claims *token.Claims, scopes string) bool {
 	for scope := range strings.SplitSeq(scopes, "|") {
 		if claims.Has(scope) {
 			return true
@@ -155,7 +155,7 @@ func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.
 	if scope == PlatformOnly {
 		scope = token.Admin
 	}
-	if scope != AnyToken && !hasOne(claims, scope) {
+	if scope != AnyToken && !hasAnyScope(claims, scope) {
 		first, _, _ := strings.Cut(scope, "|")
 		return nil, fault.MissingScope(first)
 	}

@@ -20,7 +20,7 @@ func (c *caller) send(ctx context.Context, cc *grpc.ClientConn, call func() erro
 			c.answered.Store(time.Now().UnixNano())
 			return err
 		}
-		if !neverSent(err) || !c.comesBack(ctx, cc) {
+		if !neverSent(err) || !c.waitUntilBack(ctx, cc) {
 			return err
 		}
 	}
@@ -39,9 +39,9 @@ func neverSent(err error) bool {
 	return false
 }
 
-// comesBack waits for a service whose connection was just lost, and reports whether it is available
+// waitUntilBack waits for a service whose connection was just lost, and reports whether it is available
 // again.
-func (c *caller) comesBack(ctx context.Context, cc *grpc.ClientConn) bool {
+func (c *caller) waitUntilBack(ctx context.Context, cc *grpc.ClientConn) bool {
 	left := lostFor - time.Since(time.Unix(0, c.answered.Load()))
 	if left <= 0 {
 		return false

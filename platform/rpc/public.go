@@ -64,7 +64,7 @@ func (s *publicStream) RecvMsg(m any) error {
 	}
 	arrived := make(chan arrival, 1)
 	go func() {
-		data, err := s.only()
+		data, err := s.onlyMessage()
 		arrived <- arrival{data, err}
 	}()
 	timer := time.NewTimer(s.within)
@@ -77,8 +77,8 @@ func (s *publicStream) RecvMsg(m any) error {
 	}
 }
 
-// only returns the message of a caller that must send exactly one.
-func (s *publicStream) only() (mem.BufferSlice, error) {
+// onlyMessage returns the message of a caller that must send exactly one.
+func (s *publicStream) onlyMessage() (mem.BufferSlice, error) {
 	data, err := s.message()
 	if errors.Is(err, io.EOF) {
 		return nil, malformed(errors.New("no message"))

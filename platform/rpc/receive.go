@@ -36,11 +36,11 @@ func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	served := *desc
 	served.Methods, served.Streams = nil, nil
 	for _, m := range desc.Streams {
-		served.Streams = append(served.Streams, s.guard.before(desc.ServiceName, m))
+		served.Streams = append(served.Streams, s.guard.protect(desc.ServiceName, m))
 	}
 	for _, m := range desc.Methods {
 		unary := grpc.StreamDesc{StreamName: m.MethodName, Handler: unaryHandler(m.Handler)}
-		served.Streams = append(served.Streams, s.guard.before(desc.ServiceName, unary))
+		served.Streams = append(served.Streams, s.guard.protect(desc.ServiceName, unary))
 	}
 	s.grpcServer.RegisterService(&served, impl)
 }
