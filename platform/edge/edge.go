@@ -4,7 +4,7 @@
 //
 // A request passes through these steps:
 //
-//	request id → route (404, 405) → token (401) → scope (403) → query (400)
+//	request id → route (404, 405) → token (401) → rate limit (429) → scope (403) → query (400)
 //	→ media type (415) → size (413) → JSON (400) → the gateway's facade
 package edge
 
