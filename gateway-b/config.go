@@ -13,11 +13,11 @@ type Config struct {
 	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service's gRPC, separated by commas"`
 	BookingAddr  string `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service's gRPC, separated by commas"`
 	PassAddr     string `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service's gRPC, separated by commas"`
-	RateLimit    int    `env:"RATE_LIMIT" envDefault:"100" doc:"requests that an API key without a limit of its own may make in any 60 seconds"`
+	RateLimit    int    `env:"RATE_LIMIT" envDefault:"100" doc:"requests that an API key without a limit of its own can make in any 60 seconds"`
 	Edge         edge.Config
 }
 
-// Validate reports every wrong setting.
+// Validate reports an invalid setting.
 func (c *Config) Validate() error {
 	if c.RateLimit < 1 || c.RateLimit > 10_000 {
 		return errors.New("RATE_LIMIT must be 1 to 10000")
