@@ -7,8 +7,8 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 )
 
-// pagePath returns the page that a request is for. ok is false if the request is for an
-// operation.
+// pagePath returns the path of the page that a request is for. ok is false if the request is for an
+// operation instead.
 func (e *Edge) pagePath(r *http.Request) (path string, ok bool) {
 	path = r.URL.Path
 	if below, found := strings.CutPrefix(path, e.api.Base); found && (below == "/openapi.yaml" || below == "/docs" || below == "/docs/") {
@@ -17,7 +17,7 @@ func (e *Edge) pagePath(r *http.Request) (path string, ok bool) {
 	return path, path == "/openapi.yaml" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
 
-// servePage answers with one of pages; what is none gets the interface's errors.
+// servePage serves one of the pages, or responds with the interface's error if there is none.
 func (e *Edge) servePage(w http.ResponseWriter, r *http.Request, pages http.Handler) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		e.failMethod(w, r, http.MethodGet, http.MethodHead)
@@ -25,35 +25,35 @@ func (e *Edge) servePage(w http.ResponseWriter, r *http.Request, pages http.Hand
 	}
 	page := &pageWriter{ResponseWriter: w}
 	pages.ServeHTTP(page, r)
-	if page.none {
+	if page.discarded {
 		w.Header().Del("Content-Length")
 		w.Header().Set("Cache-Control", "no-store")
 		e.failPath(w, r)
 	}
 }
 
-// pageWriter lets a page through, and keeps back errors and redirects.
+// pageWriter passes on a page, and discards errors and redirects.
 type pageWriter struct {
 	http.ResponseWriter
-	none bool
+	discarded bool
 }
 
 func (p *pageWriter) WriteHeader(code int) {
-	if p.none = p.none || code >= 300 && code != http.StatusNotModified; p.none {
+	if p.discarded = p.discarded || code >= 300 && code != http.StatusNotModified; p.discarded {
 		return
 	}
 	p.ResponseWriter.WriteHeader(code)
 }
 
 func (p *pageWriter) Write(b []byte) (int, error) {
-	if p.none {
+	if p.discarded {
 		return len(b), nil
 	}
 	return p.ResponseWriter.Write(b)
 }
 
-// pages serves the interface's description: /openapi.yaml, and /docs as a page to read
-// and to try it out on.
+// pages serves the interface's OpenAPI description: as a file at /openapi.yaml, and as a page to
+// read and try out at /docs.
 func (e *Edge) pages() http.Handler {
 	ui := v5emb.New(e.api.Title, "/openapi.yaml", "/docs/")
 	mux := http.NewServeMux()

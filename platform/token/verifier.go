@@ -289,7 +289,7 @@ func (v *Verifier) tell() {
 }
 
 func unauthorized(cause error) error {
-	return fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is not valid").Because(cause)
+	return fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is invalid").Because(cause)
 }
 
 func expired() error {

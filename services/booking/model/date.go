@@ -150,7 +150,7 @@ func (f *fields) occurrences(r *recurrence.Recurrence, model DateChange, loc *ti
 		return nil
 	}
 	if !model.EndsAt.IsZero() {
-		f.Add(model.At+"ends_at", "local", "must be wall time without an offset where the event recurs")
+		f.Add(model.At+"ends_at", "local", "must be a local time without an offset if recurrence is given")
 		return nil
 	}
 	first, _ := isotime.ParseLocal(r.Start)
