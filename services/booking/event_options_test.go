@@ -128,7 +128,7 @@ func TestAddingDatesByARule(t *testing.T) { // invariant 12
 	t.Run("a start that is taken is refused, once and by its time, and nothing is added; an exception leaves it out", func(t *testing.T) {
 		_, err := add("FREQ=WEEKLY;COUNT=4", "2027-03-15T09:30:00")
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)
-		if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Field != "recurrence.rule" || f.Fields[0].Message != "gives 2027-03-15T09:30:00, at which the event takes place already" {
+		if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Field != "recurrence.rule" || f.Fields[0].Message != "gives 2027-03-15T09:30:00, at which the event already takes place" {
 			t.Errorf("%v", f.Fields)
 		}
 		res, err := add("FREQ=WEEKLY;COUNT=6", "2027-03-15T09:30:00", "2027-03-15", "2027-03-22", "2027-03-29", "2027-04-05")

@@ -122,7 +122,7 @@ func (s *Server) continueByPass(ctx context.Context, tx *pg.Tx, req proto.Messag
 // undone: a later one begins again.
 func errBeingUndone() error {
 	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
-		"an earlier attempt of this request is being undone").After(2 * time.Second)
+		"an earlier attempt of this request is being undone: try again").After(2 * time.Second)
 }
 
 // confirmAlone is a confirmation whose answer is not stored.

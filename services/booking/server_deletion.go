@@ -39,7 +39,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	case len(deleted) == 0:
 		return nil, fault.Missing("customer")
 	case deleted[0].DeletedAt.IsZero():
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
+		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
 	}
 	if err := s.store.FenceCustomer(ctx, company.ID, customer); err != nil {
 		return nil, err

@@ -123,7 +123,7 @@ func eventsQueryOf(r *bookingv1.ListEventsRequest) (*store.EventQuery, error) {
 	q := &store.EventQuery{Page: p, WithDates: r.GetWithDates(), MostDates: store.ListedDates}
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		if q.EventType = convert.EventType(r.GetType()); q.EventType == "" {
-			return nil, fault.InvalidParameter("type", "enum", "is not a type of event")
+			return nil, fault.InvalidParameter("type", "enum", "is not an event type")
 		}
 	}
 	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
@@ -166,7 +166,7 @@ func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequ
 			return err
 		}
 		if e.Occupied() {
-			return fault.Refuse(model.ReasonHasRegistrations, "the event has registrations")
+			return fault.Refuse(model.ReasonHasRegistrations, "the event has registrations: cancel the event first")
 		}
 		e.Raise(s.now())
 		if err := s.store.DeleteEvent(ctx, tx, company.ID, e); err != nil {

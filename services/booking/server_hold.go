@@ -72,7 +72,7 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 			return err
 		}
 		if h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing {
-			return fault.Refuse(ReasonHoldConfirmed, "the hold is a purchase already; cancel its bookings")
+			return fault.Refuse(ReasonHoldConfirmed, "the hold is already confirmed: cancel its bookings instead")
 		}
 		n, err := s.release(ctx, tx, company.ID, []id.Transaction{which}, model.Held)
 		resp.Changed = n > 0
@@ -123,7 +123,7 @@ func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which
 		case h.Status == model.Pending || h.Status == model.Undoing:
 			return errBeingUndone()
 		case h.Status == model.Released || !s.now().Before(h.ExpiresAt):
-			return fault.Refuse(ReasonHoldExpired, "the hold has expired, its places are given back")
+			return fault.Refuse(ReasonHoldExpired, "the hold has expired and its spaces were released")
 		}
 		needsCredits = how.Method == model.Pass
 		t, err = s.payHeld(ctx, tx, company, which, how)

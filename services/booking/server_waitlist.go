@@ -102,7 +102,7 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 // errBeingBooked refuses to leave while the credits for the place are taken.
 func errBeingBooked() error {
 	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
-		"the place is being booked just now; try again").After(2 * time.Second)
+		"the spaces are being booked now: try again").After(2 * time.Second)
 }
 
 // waiterID reads the identifier of an entry of the caller's company.
@@ -172,11 +172,11 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	switch w.State {
 	case model.EntryOffered, model.EntryBooked:
 	case model.EntryExpired:
-		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired, its places are given to others")
+		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired and its spaces were released")
 	case model.EntryClosed:
 		return nil, model.EventIsCancelled()
 	default:
-		return nil, fault.Refuse(model.ReasonNotOffered, "no places are offered to this entry")
+		return nil, fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
 	}
 	t, err := s.confirmHold(ctx, company, w.Transaction, how)
 	if err != nil {

@@ -78,12 +78,12 @@ func newPassChange(req *passv1.UpdateCustomerPassRequest) (passChange, error) {
 	if req.ExpiryDate != nil {
 		day, err := time.Parse(time.DateOnly, *req.ExpiryDate)
 		if err != nil || day.Year() < 1900 || day.Year() > 9999 {
-			f.Add("expiry_date", "format", "must be a date as in 2026-03-29, of the years 1900 to 9999")
+			f.Add("expiry_date", "format", "must be a date such as 2026-03-29, in the years 1900 to 9999")
 		}
 		change.expiry = &day
 	}
 	if change.status == "" && req.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED {
-		f.Add("status", "enum", "must be active, paused or cancelled; the others follow from dates and uses")
+		f.Add("status", "enum", "must be active, paused or cancelled; the other statuses follow from dates and uses")
 	}
 	f.Untrimmed("reason", req.GetReason(), 0, maxReason)
 	return change, f.Err()
@@ -155,7 +155,7 @@ func startDate(s string, today time.Time) (time.Time, error) {
 	// The bounds leave room for the longest validity below year 9999.
 	if err != nil || day.Year() < 1900 || day.Year() > 8000 {
 		return time.Time{}, fault.InvalidFields(fault.Field{
-			Field: "start_date", Rule: "format", Message: "must be a date as in 2026-03-29, of the years 1900 to 8000",
+			Field: "start_date", Rule: "format", Message: "must be a date such as 2026-03-29, in the years 1900 to 8000",
 		})
 	}
 	return day, nil

@@ -113,7 +113,7 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 	}
 	for _, kind := range eventTypes {
 		if len(c.EligibleEventTypes) > 0 && !slices.Contains(c.EligibleEventTypes, kind) {
-			return fault.Refuse(ReasonPassNotApplicable, "the pass is not for events of this type").With("event_type", kind)
+			return fault.Refuse(ReasonPassNotApplicable, "the pass cannot pay for events of this type").With("event_type", kind)
 		}
 	}
 	if c.RemainingUses < credits {
@@ -135,7 +135,7 @@ func choose(passes []candidate) {
 // pick returns the pass that pays, or the refusal that is nearest to a yes.
 func pick(passes []candidate, eventTypes []string, credits int32, when period) (*candidate, *fault.Error) {
 	choose(passes)
-	nearest := fault.Refuse(ReasonPassNotApplicable, "the customer has no pass that could pay")
+	nearest := fault.Refuse(ReasonPassNotApplicable, "the customer has no pass that can pay for this")
 	for i := range passes {
 		refusal := passes[i].refuses(eventTypes, credits, when)
 		if refusal == nil {

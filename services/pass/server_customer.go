@@ -31,7 +31,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 		return nil, err
 	}
 	if !deleted {
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
+		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
 	}
 	if err := s.store.deleteCustomer(ctx, company.ID, customer, pg.Instant(s.now())); err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func (s *Server) redeemOnce(ctx context.Context, tx *pg.Tx, company tenant, r *r
 	case isNew:
 		return s.redeem(ctx, tx, company, r)
 	case stored.Pass.IsZero():
-		return stored, fault.Refuse(ReasonRedemptionCancelled, "the redemption is of an earlier system")
+		return stored, fault.Refuse(ReasonRedemptionCancelled, "the redemption was made in an earlier system")
 	}
 	return stored, nil
 }
@@ -118,7 +118,7 @@ func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company tenant, r *rede
 			return fault.Missing("customer pass")
 		}
 		if passes[0].CustomerID != r.customer {
-			return fault.Refuse(ReasonPassNotApplicable, "the pass is another customer's")
+			return fault.Refuse(ReasonPassNotApplicable, "the pass belongs to another customer")
 		}
 	}
 	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(s.today(company)))
@@ -164,7 +164,7 @@ func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r re
 	known := slices.IndexFunc(items, func(i storedItem) bool { return i.Item == r.booking })
 	switch {
 	case known >= 0 && items[known].Credits != r.credits:
-		err = fault.InvalidFields(fault.Field{Field: "credits", Rule: "equal", Message: "must be what the booking took"})
+		err = fault.InvalidFields(fault.Field{Field: "credits", Rule: "equal", Message: "must be the credits that the booking took"})
 	case known >= 0 && items[known].Returned == items[known].Credits:
 		p, err = s.store.lockCustomerPass(ctx, tx, company.ID, items[known].Pass)
 		return p, false, err

@@ -89,7 +89,7 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 	var faults check.Fields
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		if c.EventType = EventType(r.GetType()); c.EventType == "" {
-			faults.Add("type", "enum", "is not a type of event")
+			faults.Add("type", "enum", "is not an event type")
 		}
 	}
 	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {

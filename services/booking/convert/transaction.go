@@ -97,12 +97,12 @@ func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	case bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD:
 		out.Method = model.Card
 		if p.Pass != "" {
-			faults.Add("customer_pass_id", "method", "is for payments by pass")
+			faults.Add("customer_pass_id", "method", "is only for payments by pass")
 		}
 	case bookingv1.PaymentMethod_PAYMENT_METHOD_PASS:
 		out.Method = model.Pass
 		if out.Reference != "" {
-			faults.Add("payment_reference", "method", "is for payments by card")
+			faults.Add("payment_reference", "method", "is only for payments by card")
 		}
 	default:
 		faults.Add("payment_method", "enum", "must be card or pass")

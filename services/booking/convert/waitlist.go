@@ -32,12 +32,12 @@ func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry,
 		}
 		faults.Range("offer_minutes", int64(minutes), 1, model.MaxOfferMinutes)
 		if w.Method == model.Pass {
-			faults.Add("payment_method", "exclusive", "is said when the offer is accepted")
+			faults.Add("payment_method", "exclusive", "must be left out: an offer is paid when it is accepted")
 		}
 	case bookingv1.WaitlistMode_WAITLIST_MODE_BOOK:
 		w.Mode = model.ModeBook
 		if minutes != 0 {
-			faults.Add("offer_minutes", "exclusive", "is for offers")
+			faults.Add("offer_minutes", "exclusive", "is only for mode offer")
 		}
 	default:
 		faults.Add("mode", "enum", "must be offer or book")

@@ -43,7 +43,7 @@ func (c *DateChange) check(f *fields) {
 func (f *fields) time(at, instant, local string, when time.Time, text string) {
 	switch {
 	case text != "" && !when.IsZero():
-		f.Add(at+local, "exclusive", "does not go with "+instant)
+		f.Add(at+local, "exclusive", "cannot be combined with "+instant)
 	case text != "":
 		if wall, ok := isotime.ParseLocal(text); !ok {
 			f.Add(at+local, "format", "must be a local time such as 2026-03-29T09:30:00")
@@ -65,7 +65,7 @@ func (c *DateChange) checkSize(f *fields) {
 	}
 	switch {
 	case c.Capacity != nil && c.Unlimited:
-		f.Add(c.At+"unlimited", "exclusive", "does not go with a capacity")
+		f.Add(c.At+"unlimited", "exclusive", "cannot be combined with a capacity")
 	case c.Capacity != nil && *c.Capacity < 0:
 		f.Add(c.At+"capacity", "min", "must be 0 or more")
 	}
@@ -104,7 +104,7 @@ func (c *DateChange) length(start time.Time, loc *time.Location, f *fields) *int
 	}
 	between := c.end(loc).Sub(start)
 	if between <= 0 || between%time.Minute != 0 || between > maxMinutes*time.Minute {
-		f.Add(c.At+member, "min", "must be whole minutes after the start, at most a year")
+		f.Add(c.At+member, "min", "must be a whole number of minutes after the start, at most a year")
 		return c.Minutes
 	}
 	minutes := int32(between / time.Minute)
@@ -199,7 +199,7 @@ func (f *fields) startTaken(c *DateChange) {
 		member = "local_start"
 	}
 	if c.At == byRule {
-		f.Add("recurrence.rule", "unique", "gives "+c.Local+", at which the event takes place already")
+		f.Add("recurrence.rule", "unique", "gives "+c.Local+", at which the event already takes place")
 		return
 	}
 	f.Add(c.At+member, "unique", "is the start of another date of the event")
@@ -227,7 +227,7 @@ func (c *DateChange) change(d *EventDate, loc *time.Location, f *fields) (DateDi
 	if c.Capacity != nil {
 		d.Capacity = c.Capacity
 		if *c.Capacity < d.Booked {
-			f.Add(c.At+"capacity", "min", fmt.Sprintf("must be at least %d, which are booked", d.Booked))
+			f.Add(c.At+"capacity", "min", fmt.Sprintf("must be at least %d, the number of booked spaces", d.Booked))
 		}
 	}
 	done := DateDifference{Date: *d, Changed: before.differs(d)}

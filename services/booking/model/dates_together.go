@@ -159,7 +159,7 @@ func (c *EventChange) spread(p *EventPlan, before []EventDate, loc *time.Locatio
 		return []DateChange{rest}, c.spreadToOne(p, &rest, &before[0], loc, f)
 	}
 	if rest.Ends() || !rest.start(loc).IsZero() {
-		f.Add(rest.At+rest.member(), "ambiguous", fmt.Sprintf("does not say which date is meant, because the event has %d. Change them in dates", len(e.Dates)))
+		f.Add(rest.At+rest.member(), "ambiguous", fmt.Sprintf("is ambiguous, because the event has %d dates. Change them in dates", len(e.Dates)))
 		return nil, nil
 	}
 	return nil, c.spreadToAll(p, &rest, before, loc, now, f)
@@ -172,7 +172,7 @@ func (c *EventChange) spreadToOne(p *EventPlan, rest *DateChange, before *EventD
 	faults := f.Len()
 	once := func(member string, here, there bool) {
 		if here && there {
-			f.Add(rest.At+member, "exclusive", "does not go with another value in dates")
+			f.Add(rest.At+member, "exclusive", "cannot be combined with another value in dates")
 		}
 	}
 	once("starts_at", !rest.start(loc).IsZero(), !d.StartsAt.Equal(before.StartsAt))
@@ -217,7 +217,7 @@ func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []Event
 		}
 	}
 	if !reached {
-		f.Add(rest.At+rest.member(), "exists", "has no date to come that it could change. Change dates that have started in dates")
+		f.Add(rest.At+rest.member(), "exists", "has no upcoming date to change. Change dates that have started in dates")
 	}
 	return nil
 }

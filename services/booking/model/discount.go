@@ -82,7 +82,7 @@ func (c *DiscountCode) refuses(now time.Time) *fault.Error {
 	case c.ValidUntil != nil && !now.Before(*c.ValidUntil):
 		return invalidDiscount("expired", "the discount code has expired")
 	case c.MaxUses != nil && c.Uses+c.Takes >= *c.MaxUses:
-		return invalidDiscount("used_up", "the discount code has been used as often as it may")
+		return invalidDiscount("used_up", "the discount code has reached its maximum number of uses")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func invalidDiscount(why, message string) *fault.Error {
 
 // discountWithPass refuses a code for what is paid with credits.
 func discountWithPass() *fault.Error {
-	return invalidDiscount("method", "a discount code lowers prices, not credits; pay by card or omit the code")
+	return invalidDiscount("method", "a discount code cannot be used with payment by pass: pay by card or omit the code")
 }
 
 // shareOf is so many basis points of a price, rounded half up.

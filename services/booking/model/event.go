@@ -90,7 +90,7 @@ func (f *fields) about(e *Event) {
 	f.Prose("description", e.Description, 0, maxDescription)
 	f.Line("location", e.Location, 0, maxLocation)
 	if e.Type == "" {
-		f.Add("type", "enum", "is not a type of event")
+		f.Add("type", "enum", "is not an event type")
 	}
 	if _, err := zone.Load(e.Timezone); err != nil {
 		f.Add("timezone", "timezone", "must be an IANA time zone, for example Europe/London")
@@ -131,7 +131,7 @@ func (f *fields) option(at string, o *PricingOption) {
 // StartTaken is the fault of a date at which the event already takes place.
 func StartTaken() *fault.Error {
 	return fault.InvalidFields(fault.Field{
-		Field: "dates", Rule: "unique", Message: "have a start at which the event already takes place",
+		Field: "dates", Rule: "unique", Message: "include a start at which the event already takes place",
 	})
 }
 

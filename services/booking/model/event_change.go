@@ -119,10 +119,10 @@ func (c *EventChange) Check() error {
 	changed := make(map[id.PricingOption]bool, len(c.Options))
 	for i, o := range c.Options {
 		if o.Credits != nil && o.NoCredits {
-			faults.Add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "does not go with credits")
+			faults.Add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "cannot be combined with credits")
 		}
 		if o.Ends && (o.Adds || o.Name != nil || o.Price != nil || o.Currency != nil || o.Credits != nil || o.NoCredits || o.TaxRate != nil) {
-			faults.Add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "does not go with other changes of the option")
+			faults.Add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "cannot be combined with other changes of the option")
 		}
 		if !o.Adds && changed[o.ID] {
 			faults.Add(fmt.Sprintf("pricing_options[%d].id", i), "unique", "is changed twice")
@@ -177,7 +177,7 @@ func (c *EventChange) say(p *EventPlan, f *fields) error {
 	e.Policy = e.Policy.changed(c.Policy)
 	f.about(e)
 	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {
-		f.Add("recurrence", "immutable", "is given when the event is created. Change, add or cancel its dates instead")
+		f.Add("recurrence", "immutable", "can only be set when the event is created. Change, add or cancel its dates instead")
 	}
 	p.Rezones = e.Timezone != before.Timezone
 	p.sells = p.Rezones || e.Type != before.Type || !e.Policy.equal(before.Policy)
@@ -192,7 +192,7 @@ func (c *EventChange) say(p *EventPlan, f *fields) error {
 		p.Drafts = e.Status == Draft || c.Status == Draft
 	}
 	if c.Status == Draft && e.Status != Cancelled && e.taken() {
-		return fault.Refuse(ReasonHasRegistrations, "the event has registrations")
+		return fault.Refuse(ReasonHasRegistrations, "the event has registrations, so it cannot become a draft")
 	}
 	e.Status = c.Status
 	return nil
@@ -241,10 +241,10 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 	}
 	f.namesOnce(e.Options, changed)
 	if len(e.Options) > maxOptions {
-		f.Add("pricing_options", "max_items", fmt.Sprintf("must be at most %d with those in place", maxOptions))
+		f.Add("pricing_options", "max_items", fmt.Sprintf("must be at most %d including the existing ones", maxOptions))
 	}
 	if len(e.Options) == 0 && len(p.EndedOptions) > 0 {
-		f.Add("pricing_options", "items", "must not all end, because a booking has one")
+		f.Add("pricing_options", "items", "must not all end, because an event needs at least one")
 	}
 	p.AddedOptions = e.Options[old:]
 	offers := len(p.ChangedOptions)+len(p.AddedOptions)+len(p.EndedOptions) > 0
@@ -363,7 +363,7 @@ func (c *EventChange) changeDates(p *EventPlan, loc *time.Location, now time.Tim
 	}
 	f.startsOnce(e.Dates, p.AddedDates, changes, loc)
 	if len(p.AddedDates) > 0 && len(e.Dates)+len(p.AddedDates) > MaxEventDates {
-		f.Add("dates", "max_items", fmt.Sprintf("must be at most %d with those in place", MaxEventDates))
+		f.Add("dates", "max_items", fmt.Sprintf("must be at most %d including the existing ones", MaxEventDates))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (d *DescribedDate) check(faults *check.Fields, at string) {
 	faults.Line(at+"event_reference", d.EventReference, 1, maxReference)
 	faults.Line(at+"title", d.Title, 1, maxTitle)
 	if d.EventType == "" {
-		faults.Add(at+"type", "enum", "is not a type of event")
+		faults.Add(at+"type", "enum", "is not an event type")
 	}
 	faults.Instant(at+"starts_at", d.StartsAt)
 	faults.Timezone(at+"timezone", d.Timezone)

@@ -117,7 +117,7 @@ func (of *Offer) option(i int, l Line, event id.Event) (PricingOption, error) {
 		}
 		return PricingOption{}, fault.InvalidFields(fault.Field{
 			Field: fmt.Sprintf("lines[%d].pricing_option_id", i), Rule: "required",
-			Message: "is required, because the event has several",
+			Message: "is required, because the event has several pricing options",
 		})
 	}
 	if l.agreed {
@@ -193,9 +193,9 @@ func (of *Offer) discount(o *Order, bookings []Booking, now time.Time) error {
 	switch {
 	case lowered:
 	case foreign:
-		return invalidDiscount("currency", "the discount code is an amount in another currency than the price").With("currency", c.Currency)
+		return invalidDiscount("currency", "the amount of the discount code is not in the currency of the price").With("currency", c.Currency)
 	default:
-		return invalidDiscount("not_applicable", "the discount code is not for any of these bookings")
+		return invalidDiscount("not_applicable", "the discount code does not apply to any of these bookings")
 	}
 	c.Takes++
 	return nil

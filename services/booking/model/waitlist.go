@@ -141,7 +141,7 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 		return refusal
 	}
 	if date.free() >= w.Spaces {
-		return fault.Refuse(ReasonEventNotFull, "there are enough places: book them")
+		return fault.Refuse(ReasonEventNotFull, "the date has enough free spaces: book them")
 	}
 	w.Event, w.StartsAt, w.DateStatus = date.Event, date.StartsAt, date.Status
 	for _, o := range of.Options[date.Event] {
@@ -155,7 +155,7 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 		return nil
 	}
 	if w.Option.IsZero() {
-		return fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: "required", Message: "is required, because the event has several"})
+		return fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: "required", Message: "is required, because the event has several pricing options"})
 	}
 	return fault.Missing("pricing option")
 }
@@ -194,7 +194,7 @@ func Promotions(dates []id.EventDate) []Promotion {
 
 // AlreadyWaiting is the fault of a second entry of a customer for a date.
 func AlreadyWaiting() *fault.Error {
-	return fault.Refuse(ReasonAlreadyWaiting, "the customer waits for this date already")
+	return fault.Refuse(ReasonAlreadyWaiting, "the customer is already on the waitlist of this date")
 }
 
 // RemainingPromotions returns the promotions that go on after candidates, of whom up to a batch of

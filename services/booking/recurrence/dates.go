@@ -40,7 +40,7 @@ func (r *rule) dates(start time.Time, loc *time.Location, except exceptions) ([]
 		}
 		seen++
 		if len(dates) > MaxDates || seen > maxOccurrences {
-			return nil, &problem{"max_items", fmt.Sprintf("must give at most %d dates", MaxDates)}
+			return nil, &problem{"max_items", fmt.Sprintf("must generate at most %d dates", MaxDates)}
 		}
 		if seen == r.count {
 			break
@@ -48,11 +48,11 @@ func (r *rule) dates(start time.Time, loc *time.Location, except exceptions) ([]
 	}
 	switch {
 	case r.exhausted:
-		return nil, &problem{"range", "takes too long to work out: name the times of a day with FREQ=DAILY, BYHOUR and BYMINUTE"}
+		return nil, &problem{"range", "takes too long to expand: list the times of a day with FREQ=DAILY, BYHOUR and BYMINUTE"}
 	case r.count > 0 && seen < r.count:
 		return nil, &problem{"range", fmt.Sprintf("does not reach its COUNT within %d years of its start", maxYears)}
 	case len(dates) == 0:
-		return nil, &problem{"required", "gives no date"}
+		return nil, &problem{"required", "generates no dates"}
 	}
 	slices.SortFunc(dates, time.Time.Compare)
 	return slices.CompactFunc(dates, time.Time.Equal), nil

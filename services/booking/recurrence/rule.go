@@ -136,7 +136,7 @@ func (r *rule) set(name, value string) (wrong *problem) {
 	case "BYSECOND":
 		r.seconds, wrong = numbers(name, value, 59, fromZero)
 	default:
-		return &problem{"enum", fmt.Sprintf("has a part %q that RFC 5545 does not know", name)}
+		return &problem{"enum", fmt.Sprintf("has a part %q that is not in RFC 5545", name)}
 	}
 	return wrong
 }
@@ -158,14 +158,14 @@ func (r *rule) check(seen map[string]bool) *problem {
 	case seen["COUNT"] == seen["UNTIL"]:
 		return &problem{"required", "must end, either with a COUNT or with an UNTIL"}
 	case nth && (r.frequency > rrule.MONTHLY || seen["BYWEEKNO"]):
-		return &problem{"format", "must not number the days of BYDAY but with FREQ=MONTHLY or FREQ=YEARLY without BYWEEKNO"}
+		return &problem{"format", "must not number the days of BYDAY except with FREQ=MONTHLY, or with FREQ=YEARLY without BYWEEKNO"}
 	case nth && withinMonth && slices.ContainsFunc(r.weekdays, func(d rrule.Weekday) bool { return d.N() > 5 || d.N() < -5 }):
 		return &problem{"range", "must number the days of BYDAY from 1 to 5 or from -1 to -5 within a month"}
 	case r.frequency < rrule.HOURLY && times > MaxDates:
-		return &problem{"max_items", fmt.Sprintf("must give at most %d times of a day", MaxDates)}
+		return &problem{"max_items", fmt.Sprintf("must have at most %d times per day", MaxDates)}
 	}
 	for _, wrong := range []*problem{
-		limits("BYWEEKNO", r.frequency == rrule.YEARLY, "but with FREQ=YEARLY"),
+		limits("BYWEEKNO", r.frequency == rrule.YEARLY, "except with FREQ=YEARLY"),
 		limits("BYYEARDAY", r.frequency == rrule.YEARLY || r.frequency >= rrule.HOURLY, "with FREQ=DAILY, WEEKLY or MONTHLY"),
 		limits("BYMONTHDAY", r.frequency != rrule.WEEKLY, "with FREQ=WEEKLY"),
 		limits("BYSETPOS", r.choosing(), "without another part that begins with BY"),
