@@ -241,10 +241,10 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 	}
 	f.namesOnce(e.Options, changed)
 	if len(e.Options) > maxOptions {
-		f.Add("pricing_options", "max_items", fmt.Sprintf("must be at most %d including the existing ones", maxOptions))
+		f.Add("pricing_options", "max_items", fmt.Sprintf("must be at most %d, including the existing ones", maxOptions))
 	}
 	if len(e.Options) == 0 && len(p.EndedOptions) > 0 {
-		f.Add("pricing_options", "items", "must not all end, because an event needs at least one")
+		f.Add("pricing_options", "items", "must not all end: at least one must remain")
 	}
 	p.AddedOptions = e.Options[old:]
 	offers := len(p.ChangedOptions)+len(p.AddedOptions)+len(p.EndedOptions) > 0
@@ -363,7 +363,7 @@ func (c *EventChange) changeDates(p *EventPlan, loc *time.Location, now time.Tim
 	}
 	f.startsOnce(e.Dates, p.AddedDates, changes, loc)
 	if len(p.AddedDates) > 0 && len(e.Dates)+len(p.AddedDates) > MaxEventDates {
-		f.Add("dates", "max_items", fmt.Sprintf("must be at most %d including the existing ones", MaxEventDates))
+		f.Add("dates", "max_items", fmt.Sprintf("must be at most %d, including the existing ones", MaxEventDates))
 	}
 	return nil
 }
