@@ -10,7 +10,7 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// metrics are what booking tells of work that nobody waits for.
+// metrics are the counters of background work and shared commits.
 type metrics struct {
 	undone  prometheus.Counter
 	expired prometheus.Counter
@@ -31,13 +31,13 @@ func newMetrics() *metrics {
 	}
 }
 
-// readUnfinished returns what the gauges of Collect show, in their order.
+// readUnfinished returns the values of the gauges that Collect registers, in the same order.
 func (s *Server) readUnfinished(ctx context.Context) ([]float64, error) {
 	u, err := s.store.Unfinished(ctx, s.now())
 	return []float64{float64(u.Holds), max(u.Overdue, 0), float64(u.Pending), max(u.Age, 0), float64(u.Owed)}, err
 }
 
-// Collect registers the metrics of the service. One registry takes one.
+// Collect registers the service's metrics. It can be called once for each registry.
 func (s *Server) Collect(r prometheus.Registerer) error {
 	m := s.metrics
 	unfinished := telemetry.NewSampled(s.readUnfinished,

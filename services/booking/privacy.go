@@ -12,7 +12,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// NewParticipant returns what erases customers in db.
+// NewParticipant returns the participant that erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := store.New(db)
 	return &privacy.Participant{
@@ -30,7 +30,7 @@ func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Pa
 	}
 }
 
-// NewExporter serves what is stored about a customer.
+// NewExporter returns the exporter of the personal data in db.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "booking", DB: db, Collections: store.PersonalData()}
 }

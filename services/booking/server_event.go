@@ -40,7 +40,7 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 	})
 }
 
-// name gives a new event, its dates and its options their identifiers.
+// name assigns identifiers to a new event, its dates and its options.
 func (s *Server) name(e *model.Event) {
 	e.ID, e.Version = id.Event(s.newID()), 1
 	e.CreatedAt = pg.Instant(s.now())
@@ -103,7 +103,7 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	return resp, nil
 }
 
-// eventsQueryOf reads which events a list is to hold.
+// eventsQueryOf reads the filters of a list of events.
 func eventsQueryOf(r *bookingv1.ListEventsRequest) (*store.EventQuery, error) {
 	orders := map[bookingv1.EventOrder]page.Order{
 		bookingv1.EventOrder_EVENT_ORDER_UNSPECIFIED:  store.EventsByID(),
@@ -222,7 +222,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 	return resp, nil
 }
 
-// reasonOf reads the reason of a cancellation.
+// reasonOf reads and checks the reason of a cancellation.
 func reasonOf(text string) (string, error) {
 	var faults check.Fields
 	text = faults.Prose("reason", text, 0, model.MaxReason)

@@ -93,19 +93,19 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 		}
 		n, err := s.release(ctx, tx, company.ID, []id.Transaction{offer}, model.Held)
 		if err == nil && n == 0 {
-			return errBeingBooked() // somebody is paying for it by pass
+			return errBeingBooked() // a purchase by pass is in progress
 		}
 		return err
 	})
 }
 
-// errBeingBooked refuses to leave while the credits for the place are taken.
+// errBeingBooked refuses to end an entry while the credits for its spaces are being taken.
 func errBeingBooked() error {
 	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
 		"the spaces are being booked now: try again").After(2 * time.Second)
 }
 
-// waiterID reads the identifier of an entry of the caller's company.
+// waiterID reads the identifier of a waitlist entry of the caller's company.
 func (s *Server) waiterID(ctx context.Context, text string) (tenancy.Company, id.WaitlistEntry, error) {
 	company, err := s.companies.Claimed(ctx)
 	if err != nil {
