@@ -11,7 +11,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// NewWaitlistEntry reads a request to wait.
+// NewWaitlistEntry reads and checks a request to join a waitlist.
 func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry, error) {
 	how, err := Payment(PaymentRequest{Method: req.GetPaymentMethod(), Pass: req.GetCustomerPassId()})
 	if err != nil {
@@ -93,8 +93,8 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 	return out
 }
 
-// AnnouncedEntry converts an entry for an event. It has no position, which changes
-// with every entry before it.
+// AnnouncedEntry converts an entry for an event. It omits the position, which changes with every
+// earlier entry.
 func AnnouncedEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEntry {
 	e := WaitlistEntry(w, now)
 	e.Position = 0

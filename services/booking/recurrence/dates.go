@@ -9,17 +9,15 @@ import (
 	"reservation.dev/services/booking/isotime"
 )
 
-// exceptions are occurrences that are left out, as days or local times in their normal
-// form.
+// exceptions are occurrences to leave out, as normalized days or local times.
 type exceptions map[string]bool
 
 func (e exceptions) has(wall time.Time) bool {
 	return len(e) > 0 && (e[wall.Format(isotime.DayLayout)] || e[wall.Format(isotime.LocalLayout)])
 }
 
-// dates lists the instants of a rule that starts at a wall time, by time, without
-// its exceptions. Two wall times that a clock change makes one instant are one
-// date.
+// dates returns the instants of a rule that starts at a wall time, without its exceptions, in order
+// of time. Two wall times that a clock change makes the same instant are one date.
 func (r *rule) dates(start time.Time, loc *time.Location, except exceptions) ([]time.Time, *problem) {
 	end := start.AddDate(maxYears, 0, 0)
 	if bound := r.until.latest(loc); !bound.IsZero() {
