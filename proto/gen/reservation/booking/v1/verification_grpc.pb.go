@@ -32,7 +32,8 @@ const (
 // caller's company. Scope: platform:admin or bookings:read, except where an RPC says otherwise.
 type VerificationServiceClient interface {
 	// VerifyBookings compares every date's count with its bookings and holds, its capacity with its
-	// count, every discount code's uses with its transactions, and the company's totals with its
+	// count, every discount code's uses with its transactions, the spaces of waitlist entries that are
+	// offered or being booked with those of their transactions, and the company's totals with its
 	// rows. It sends each difference as one message; the last message has checked set.
 	VerifyBookings(ctx context.Context, in *VerifyBookingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyBookingsResponse], error)
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
@@ -119,7 +120,8 @@ type VerificationService_CompareCustomersClient = grpc.ServerStreamingClient[Com
 // caller's company. Scope: platform:admin or bookings:read, except where an RPC says otherwise.
 type VerificationServiceServer interface {
 	// VerifyBookings compares every date's count with its bookings and holds, its capacity with its
-	// count, every discount code's uses with its transactions, and the company's totals with its
+	// count, every discount code's uses with its transactions, the spaces of waitlist entries that are
+	// offered or being booked with those of their transactions, and the company's totals with its
 	// rows. It sends each difference as one message; the last message has checked set.
 	VerifyBookings(*VerifyBookingsRequest, grpc.ServerStreamingServer[VerifyBookingsResponse]) error
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
