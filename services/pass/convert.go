@@ -52,7 +52,7 @@ func redeemedMessage(r redeemed) *passv1.RedeemedCredits {
 	}
 }
 
-// enumOf returns the value with a stored name.
+// enumOf returns the enum value with a stored name.
 func enumOf[E enum.Enum](name string) E {
 	v, _ := enum.Parse[E](name)
 	return v

@@ -11,7 +11,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// newRedemption checks a request.
+// newRedemption reads and checks a request.
 func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
 	var r redemption
 	var err error
@@ -56,7 +56,7 @@ func itemsOf(f *check.Fields, in []*passv1.RedemptionItem) []item {
 	return items
 }
 
-// newReturn checks a request.
+// newReturn reads and checks a request.
 func newReturn(req *passv1.ReturnCreditsRequest) (returnedCredits, error) {
 	r := returnedCredits{credits: req.GetCredits(), pass: req.GetCustomerPassId()}
 	var err error
@@ -71,7 +71,7 @@ func newReturn(req *passv1.ReturnCreditsRequest) (returnedCredits, error) {
 	return r, f.Err()
 }
 
-// eligibilityOf returns the kinds of events and the days that a pass has to be good for.
+// eligibilityOf returns the event types and the days that a pass must be valid for.
 func eligibilityOf(req *passv1.ListEligiblePassesRequest, today time.Time) (kinds []string, when period, err error) {
 	var f check.Fields
 	kinds = eventTypesOf(&f, "event_types", req.GetEventTypes())
