@@ -90,7 +90,7 @@ func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
 			req  *passv1.UpdateCustomerPassRequest
 			want string
 		}{
-			"no date":          {&passv1.UpdateCustomerPassRequest{ExpiryDate: &bad}, fault.ReasonValidation},
+			"not a date":       {&passv1.UpdateCustomerPassRequest{ExpiryDate: &bad}, fault.ReasonValidation},
 			"before the start": {&passv1.UpdateCustomerPassRequest{ExpiryDate: &before}, fault.ReasonValidation},
 			"negative uses":    {&passv1.UpdateCustomerPassRequest{RemainingUses: &minus}, fault.ReasonValidation},
 			"a derived status": {&passv1.UpdateCustomerPassRequest{Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED}, fault.ReasonValidation},
@@ -116,7 +116,7 @@ func TestBoughtPass(t *testing.T) {
 	}{
 		"at the type's price": {&passv1.PassPurchase{}, `gross:11000 method:"CARD" currency:"GBP"`},
 		"at another price":    {&passv1.PassPurchase{Gross: &gross, Method: "CASH", Reference: "r1"}, `gross:9900 method:"CASH" reference:"r1" currency:"GBP"`},
-		"given away":          {&passv1.PassPurchase{Method: "FREE"}, `gross:0 method:"FREE" currency:"GBP"`},
+		"free of charge":      {&passv1.PassPurchase{Method: "FREE"}, `gross:0 method:"FREE" currency:"GBP"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType.GetId(), Purchase: c.in})
@@ -134,10 +134,10 @@ func TestBoughtPass(t *testing.T) {
 		})
 	}
 	for name, in := range map[string]*passv1.PassPurchase{
-		"purchase.method:enum of a method that is not documented": {Method: "Bitcoin"},
-		"purchase.method:enum of a pass, which buys no pass":      {Method: "PASS"},
-		"purchase.method:enum in lower case":                      {Method: "card"},
-		"purchase.gross:method of a pass given away for money":    {Method: "FREE", Gross: &gross},
+		"purchase.method:enum of an undocumented method":            {Method: "Bitcoin"},
+		"purchase.method:enum of PASS, which cannot pay for a pass": {Method: "PASS"},
+		"purchase.method:enum in lower case":                        {Method: "card"},
+		"purchase.gross:method of a free pass with a price":         {Method: "FREE", Gross: &gross},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			_, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType.GetId(), Purchase: in})

@@ -62,12 +62,12 @@ func TestStatusAt(t *testing.T) {
 		want string
 	}{
 		"pending until its first day begins in the company's zone": {pass(statusActive, 5), "2026-03-09T23:59:59Z", "UTC", statusPending},
-		"active where its first day has begun already":             {pass(statusActive, 5), "2026-03-09T13:00:00Z", "Pacific/Auckland", statusActive},
-		"pending where its first day has not begun yet":            {pass(statusActive, 5), "2026-03-10T03:00:00Z", "America/New_York", statusPending},
+		"active in a zone where its first day has begun":           {pass(statusActive, 5), "2026-03-09T13:00:00Z", "Pacific/Auckland", statusActive},
+		"pending in a zone where its first day has not begun":      {pass(statusActive, 5), "2026-03-10T03:00:00Z", "America/New_York", statusPending},
 		"active through the end of its last day":                   {pass(statusActive, 5), "2026-03-29T22:59:59Z", "Europe/London", statusActive},
-		"expired when that day has ended, though UTC's has not":    {pass(statusActive, 5), "2026-03-29T23:00:00Z", "Europe/London", statusExpired},
+		"expired when that day has ended, but not in UTC":          {pass(statusActive, 5), "2026-03-29T23:00:00Z", "Europe/London", statusExpired},
 		"exhausted without uses":                                   {pass(statusActive, 0), "2026-03-15T12:00:00Z", "UTC", statusExhausted},
-		"expired rather than exhausted when both":                  {pass(statusActive, 0), "2026-04-15T12:00:00Z", "UTC", statusExpired},
+		"expired rather than exhausted if both apply":              {pass(statusActive, 0), "2026-04-15T12:00:00Z", "UTC", statusExpired},
 		"paused whatever the day":                                  {pass(statusPaused, 5), "2026-04-15T12:00:00Z", "UTC", statusPaused},
 		"cancelled whatever the uses":                              {pass(statusCancelled, 0), "2026-03-15T12:00:00Z", "UTC", statusCancelled},
 	}
@@ -93,12 +93,12 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 		status string // that a read returns
 		paused string
 	}{
-		"active":    {statusActive, 3, "2026-03-15", statusActive, ""},
-		"pending":   {statusActive, 3, "2026-03-09", statusPending, ""},
-		"exhausted": {statusActive, 0, "2026-03-15", statusExhausted, ""},
-		"expired":   {statusActive, 3, "2026-03-30", statusExpired, ""},
-		"paused":    {statusPaused, 3, "2026-03-15", statusPaused, "2026-03-12"},
-		"over full": {statusActive, maxUses + 7, "2026-03-15", statusActive, ""}, // of credits that went back
+		"active":                     {statusActive, 3, "2026-03-15", statusActive, ""},
+		"pending":                    {statusActive, 3, "2026-03-09", statusPending, ""},
+		"exhausted":                  {statusActive, 0, "2026-03-15", statusExhausted, ""},
+		"expired":                    {statusActive, 3, "2026-03-30", statusExpired, ""},
+		"paused":                     {statusPaused, 3, "2026-03-15", statusPaused, "2026-03-12"},
+		"more uses than the maximum": {statusActive, maxUses + 7, "2026-03-15", statusActive, ""}, // because of returned credits
 	} {
 		pass := func() CustomerPass {
 			p := CustomerPass{Status: tt.stored, RemainingUses: tt.uses, StartDate: start, ExpiryDate: end}
@@ -156,7 +156,7 @@ func TestCancelledPassStays(t *testing.T) {
 		refused bool
 	}{
 		"nothing":                {passChange{}, false},
-		"what it is":             {passChange{status: statusCancelled, expiry: &expiry, uses: &uses}, false},
+		"the current values":     {passChange{status: statusCancelled, expiry: &expiry, uses: &uses}, false},
 		"another status":         {passChange{status: statusActive}, true},
 		"another last day":       {passChange{expiry: &later}, true},
 		"other uses":             {passChange{uses: &more}, true},

@@ -176,15 +176,15 @@ func TestDaysOfRedemption(t *testing.T) { // invariant 5
 			days   func(expiry int) []int
 			want   string
 		}{
-			"its first day, before it has started":      {5, func(int) []int { return []int{5} }, ""},
-			"the day before it starts":                  {5, func(int) []int { return []int{4} }, ReasonPassNotActive},
-			"its last day":                              {0, func(end int) []int { return []int{end} }, ""},
-			"the day after it expires":                  {0, func(end int) []int { return []int{end + 1} }, ReasonPassExpired},
-			"several days, all of them valid":           {5, func(end int) []int { return []int{end, 5, 9} }, ""},
-			"several days, one of them before it":       {5, func(end int) []int { return []int{end, 4} }, ReasonPassNotActive},
-			"several days, one of them after its last":  {5, func(end int) []int { return []int{5, end + 1} }, ReasonPassExpired},
-			"a day that is over where the company is":   {-60, func(end int) []int { return []int{end} }, ""},
-			"a pass that starts on a day and not today": {1, func(int) []int { return []int{1} }, ""},
+			"its first day, before the pass has started":           {5, func(int) []int { return []int{5} }, ""},
+			"the day before it starts":                             {5, func(int) []int { return []int{4} }, ReasonPassNotActive},
+			"its last day":                                         {0, func(end int) []int { return []int{end} }, ""},
+			"the day after it expires":                             {0, func(end int) []int { return []int{end + 1} }, ReasonPassExpired},
+			"several days, all of them valid":                      {5, func(end int) []int { return []int{end, 5, 9} }, ""},
+			"several days, one before its first":                   {5, func(end int) []int { return []int{end, 4} }, ReasonPassNotActive},
+			"several days, one after its last":                     {5, func(end int) []int { return []int{5, end + 1} }, ReasonPassExpired},
+			"a day that has ended in the company's zone":           {-60, func(end int) []int { return []int{end} }, ""},
+			"the first day of a pass that starts later than today": {1, func(int) []int { return []int{1} }, ""},
 		} {
 			t.Run(name, func(t *testing.T) {
 				customer := w.customer()
