@@ -10,9 +10,8 @@ import (
 	"reservation.dev/platform/check"
 )
 
-// TestVectors compares rules with what another implementation, in
-// another language, made of them: testdata/vectors.py.
-// RECURRENCE_VECTORS names a file with other ones.
+// TestVectors compares the dates of rules with those of an implementation in another language
+// (testdata/vectors.py). RECURRENCE_VECTORS names another file to use.
 func TestVectors(t *testing.T) {
 	file := os.Getenv("RECURRENCE_VECTORS")
 	if file == "" {
