@@ -8,7 +8,7 @@ import (
 	"reservation.dev/platform/money"
 )
 
-// The description of Interface B and the proto list the payment methods too.
+// The proto and the OpenAPI description of Interface B must list the same payment methods.
 func TestPaymentMethodsAreTheDescribedOnes(t *testing.T) {
 	last := len(money.PassMethods()) - 1
 	for path, want := range map[string]string{

@@ -35,7 +35,7 @@ func TestExpiry(t *testing.T) { // invariant 3
 		{"2026-05-05", 1000, "month", "2109-09-05"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.start+" and a validity ends on "+tt.want, func(t *testing.T) {
+		t.Run(tt.start+" plus the validity ends on "+tt.want, func(t *testing.T) {
 			got := PassType{ValidityCount: tt.count, ValidityUnit: tt.unit}.ExpiryOf(day(tt.start))
 			if got.Format(time.DateOnly) != tt.want {
 				t.Errorf("%d %s: got %s", tt.count, tt.unit, got.Format(time.DateOnly))
@@ -90,7 +90,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 		stored string
 		uses   int32
 		today  string
-		status string // that a read returns
+		status string // as a read returns it
 		paused string
 	}{
 		"active":                     {statusActive, 3, "2026-03-15", statusActive, ""},
@@ -108,14 +108,14 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 			return p
 		}
 		read := func() passChange { return passChange{status: tt.status, expiry: &end, uses: &tt.uses} }
-		t.Run(name+": what was read changes nothing", func(t *testing.T) {
+		t.Run(name+": sending back the values that were read changes nothing", func(t *testing.T) {
 			p := pass()
 			changed, credits, err := p.apply(read(), day(tt.today))
 			if changed || credits != 0 || err != nil {
 				t.Errorf("got %v, %d, %v and %v", changed, credits, err, p)
 			}
 		})
-		t.Run(name+": one member is changed", func(t *testing.T) {
+		t.Run(name+": changing one member changes only that member", func(t *testing.T) {
 			p, c := pass(), read()
 			c.expiry = &later
 			if changed, credits, err := p.apply(c, day(tt.today)); !changed || credits != 0 || err != nil || !p.ExpiryDate.Equal(later) || p.Status != tt.stored {
@@ -127,7 +127,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 				t.Errorf("the uses: got %v, %d, %v and %v", changed, credits, err, p)
 			}
 		})
-		t.Run(name+": another derived status is refused", func(t *testing.T) {
+		t.Run(name+": refuses another derived status", func(t *testing.T) {
 			for _, other := range []string{statusPending, statusExhausted, statusExpired} {
 				if other == tt.status {
 					continue
@@ -140,7 +140,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 			}
 		})
 	}
-	t.Run("resuming moves the last day, though the one that was read comes with it", func(t *testing.T) {
+	t.Run("resuming moves the expiry date, even if the request has the expiry date that was read", func(t *testing.T) {
 		p := CustomerPass{Status: statusPaused, PausedOn: new(day("2026-03-12")), RemainingUses: 3, StartDate: start, ExpiryDate: end}
 		_, _, err := p.apply(passChange{status: statusActive, expiry: &end}, day("2026-03-15"))
 		if err != nil || !p.ExpiryDate.Equal(day("2026-04-01")) {
