@@ -55,7 +55,7 @@ func TestCancelEvent(t *testing.T) {
 			t.Errorf("answered %v\nread %v", resp.GetEvent(), read)
 		}
 		if read.GetDates()[0].GetStatus() != bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED {
-			t.Errorf("what took place is %v", read.GetDates()[0])
+			t.Errorf("the past date is %v", read.GetDates()[0])
 		}
 		if w.published(subjectEventCancelled) != 1 || w.published(subjectBookingCancelled) != 2 || w.published(subjectDateCancelled) != 0 {
 			t.Error("wrong events")

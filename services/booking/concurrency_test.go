@@ -56,7 +56,7 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 		})
 		w.inStep()
 		if granted.Load() == 0 || full.Load() == 0 || cancelled.Load() == 0 {
-			t.Errorf("%d granted, %d refused, %d cancelled: too tame", granted.Load(), full.Load(), cancelled.Load())
+			t.Errorf("%d granted, %d refused, %d cancelled: not enough contention", granted.Load(), full.Load(), cancelled.Load())
 		}
 		stored := one[int64](w, `select count(*) from bookings`)
 		if confirmed := w.published(subjectBookingConfirmed); stored != granted.Load() || confirmed != stored {

@@ -50,7 +50,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 		for _, c := range []id.Customer{known, unknown} {
 			w.forget(c)
 			if n := one[int64](w, `select count(*) from customers where id = $1 and deleted_at is not null and version = 2`, c); n != 1 {
-				t.Errorf("the copy does not say that %s is deleted", c)
+				t.Errorf("%s is not deleted in the copy", c)
 			}
 			_, err := w.book(w.ctx, c, e, 1)
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
@@ -239,7 +239,7 @@ func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 			}
 			release()
 			if err := <-acted; err != nil {
-				t.Errorf("what began before the deletion got %v", err)
+				t.Errorf("the request that began before the deletion returned %v", err)
 			}
 			if err := <-confirmed; err != nil {
 				t.Error(err)

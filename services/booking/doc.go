@@ -31,7 +31,7 @@
 //
 // # Invariants
 //
-//  1. A date never holds more spaces than its capacity, whatever the concurrency. Its count is the
+//  1. A date never holds more spaces than its capacity, under any concurrency. Its count is the
 //     sum of the spaces of its bookings that are not cancelled.
 //  2. A purchase is stored completely or not at all: its spaces, its bookings and one
 //     booking_confirmed for each booking are one commit.
@@ -43,8 +43,8 @@
 //  6. A transaction is shown only to the customer who bought it, and only once it is confirmed.
 //  7. A page of a list costs the same however many transactions there are: it reads along one
 //     index, and the total is a count within that index.
-//  8. The copy of a customer or company never returns to an older version, whatever the order and
-//     number of deliveries.
+//  8. The copy of a customer or company never returns to an older version, regardless of the order
+//     and number of deliveries.
 //  9. An import can be repeated. A stored reference does not change, a refused line stores nothing,
 //     and the other lines of the batch are stored.
 //  10. An import publishes no events.
@@ -52,20 +52,20 @@
 //     A card payment has amounts and a currency; a pass payment has credits.
 //  12. A recurrence is expanded in wall time. A clock change does not move occurrences, except that
 //     a skipped time moves later by the gap. A recurrence ends, has at most 1000 dates, and takes
-//     bounded work whatever its rule. An end in wall time is counted in the event's zone, so a date
+//     bounded work for every rule. An end in wall time is counted in the event's zone, so a date
 //     during which the clocks change is longer or shorter.
 //  13. A date or event that is cancelled is closed first. From that commit on, nobody can book it.
 //     Every booking of it is then cancelled, by the caller or by the job that finds it unfinished.
 //     A draft, cancelled or deleted event or date has no booking that was made after that change.
 //  14. Following the cursor of a list of events or registrations returns each row once, if the row
-//     exists the whole time, whatever is added or removed in between. A page costs the same in a
-//     table of any size.
+//     exists the whole time, even if others are added or removed in between. A page costs the same
+//     in a table of any size.
 //  15. A purchase by pass ends either confirmed, with its credits taken once, or undone, with no
-//     credits taken and its spaces free, whatever fails or crashes in between. Its payments
+//     credits taken and its spaces free, even if something fails or crashes in between. Its payments
 //     reconcile with the redemptions of the pass service.
 //  16. A hold has its spaces until it is confirmed, released or expires; then they are freed, once.
 //     It becomes a purchase at most once, and never after its expiry.
-//  17. A discount code is never used more often than its limit, whatever the concurrency. A purchase
+//  17. A discount code is never used more often than its limit, under any concurrency. A purchase
 //     that fails or is undone does not count as a use.
 //  18. Spaces that become free go first to the customers who wait for the date, in the order in
 //     which they joined, in the commit that frees the spaces. An entry that does not fit or is

@@ -69,7 +69,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 		})
 		w.inStep()
 		if granted.Load() == 0 || full.Load() == 0 || grown.Load() == 0 || refused.Load() == 0 {
-			t.Errorf("%d granted, %d refused, capacity grew %d times, shrank %d times and was refused %d times: too tame",
+			t.Errorf("%d granted, %d refused, capacity grew %d times, shrank %d times and was refused %d times: not enough contention",
 				granted.Load(), full.Load(), grown.Load(), shrunk.Load(), refused.Load())
 		}
 		if v := w.getEvent(e.GetId()).GetVersion(); v < 2 {

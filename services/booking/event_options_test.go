@@ -44,7 +44,7 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 		before := w.published(subjectEventUpdated)
 		e := w.updateEvent(&bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: early, Ended: true}}})
 		if got := optionNames(e); !slices.Equal(got, []string{"Full"}) || e.GetVersion() != made.GetVersion()+1 || w.published(subjectEventUpdated) != before+1 {
-			t.Errorf("%v in version %d, %d told", got, e.GetVersion(), w.published(subjectEventUpdated)-before)
+			t.Errorf("%v in version %d, %d events", got, e.GetVersion(), w.published(subjectEventUpdated)-before)
 		}
 	})
 	t.Run("an ended option cannot be bought, used on the waitlist, changed, or ended again", func(t *testing.T) {

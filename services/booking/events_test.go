@@ -151,7 +151,7 @@ func (w *world) wantGolden(subjects string, payloads map[string]proto.Message) {
 		}
 		found++
 		if payloads[subject] == nil {
-			return fmt.Errorf("an event %s that nobody expects", subject)
+			return fmt.Errorf("unexpected event %s", subject)
 		}
 		return proto.Unmarshal(payload, payloads[subject])
 	})})

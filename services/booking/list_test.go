@@ -212,7 +212,7 @@ func TestTransactionsNotFound(t *testing.T) {
 		}
 		w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String()})
 		if n := w.customers.lookups(); n != 1 {
-			t.Errorf("the customer service was asked %d times", n)
+			t.Errorf("the customer service was called %d times", n)
 		}
 		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now()})
 		for _, c := range []string{"", "cust_x", id.New[id.Customer]().String(), gone.String(), gone.String()} {

@@ -36,7 +36,7 @@ func TestPurchasePlans(t *testing.T) {
 		{"customers", store.KnownCustomersSQL, []any{w.company, []id.Customer{ann}}},
 		{"options", store.OfferedOptionsSQL, []any{w.company, dates}},
 		{"dates", store.LockDatesSQL, []any{w.company, dates}},
-		{"places", store.TakeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
+		{"spaces", store.TakeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
 		{"options of an import", store.ImportOptionsSQL, []any{w.company, events}},
 	}
 	for _, size := range []int{400, 10_000} {

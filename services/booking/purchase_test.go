@@ -80,7 +80,7 @@ func TestCreateTransaction(t *testing.T) {
 		w.mustBook(w.ctx, ann, e, 1)
 		w.mustBook(w.ctx, ann, e, 1)
 		if n := w.customers.lookups(); n != 1 {
-			t.Errorf("the customer service was asked %d times", n)
+			t.Errorf("the customer service was called %d times", n)
 		}
 	})
 	t.Run("a retry with the same Idempotency-Key gets the first response, and the purchase is made once", func(t *testing.T) {

@@ -154,7 +154,7 @@ func TestListRegistrations(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a customer who does not exist has no registrations, whatever the form of the identifier", func(t *testing.T) {
+	t.Run("a customer who does not exist has no registrations, for any form of the identifier", func(t *testing.T) {
 		for _, customer := range []string{id.New[id.Customer]().String(), "cust_x", "cust_00000000000000000000000000"} {
 			res, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: w.yoga.GetId(), CustomerId: customer})
 			if err != nil || res.GetTotal() != 0 || len(res.GetRegistrations()) != 0 {

@@ -60,7 +60,7 @@ func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 		want = 8
 	}
 	if w.passes.credits(pass) != want || w.booked(e) != 1+10-want {
-		t.Errorf("%v: %d credits are left, %d places booked", err, w.passes.credits(pass), w.booked(e))
+		t.Errorf("%v: %d credits are left, %d spaces booked", err, w.passes.credits(pass), w.booked(e))
 	}
 	t.Run("and a later retry takes effect once", func(t *testing.T) {
 		for range 2 {
@@ -69,7 +69,7 @@ func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 			}
 		}
 		if w.passes.credits(pass) != 8 || w.booked(e) != 3 {
-			t.Errorf("%d credits are left, %d places booked", w.passes.credits(pass), w.booked(e))
+			t.Errorf("%d credits are left, %d spaces booked", w.passes.credits(pass), w.booked(e))
 		}
 	})
 	w.verify()

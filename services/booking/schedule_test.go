@@ -76,7 +76,7 @@ func TestListEventDates(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an event that does not exist has no dates, whatever the form of the identifier", func(t *testing.T) {
+	t.Run("an event that does not exist has no dates, for any form of the identifier", func(t *testing.T) {
 		for _, event := range []string{id.New[id.Event]().String(), "evt_x", "evt_00000000000000000000000000"} {
 			if res := list(&bookingv1.ListEventDatesRequest{EventId: event}); len(res.GetDates()) != 0 {
 				t.Errorf("%s: got %v", event, res)

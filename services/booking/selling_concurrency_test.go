@@ -240,7 +240,7 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 func (w *world) waitlistInStep() {
 	w.t.Helper()
 	off, err := pg.Rows[string](w.t.Context(), w.db, pg.AllCompanies(), `
-		select format('%s waits for %s of %s free places: %s', w.id, w.spaces, d.capacity - d.booked, w.passed_over_reason)
+		select format('%s waits for %s of %s free spaces: %s', w.id, w.spaces, d.capacity - d.booked, w.passed_over_reason)
 		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
 		where w.state = 'waiting' and (d.capacity is null or w.spaces <= d.capacity - d.booked)
 			and coalesce(w.passed_over_reason, '') not like 'PASS_%'
@@ -258,6 +258,6 @@ func (w *world) waitlistInStep() {
 		w.t.Error(line)
 	}
 	if n := one[int64](w, `select count(*) from waitlist_entries where state = 'booked'`); n == 0 {
-		w.t.Error("nobody who waited was booked")
+		w.t.Error("no waitlist entry was booked")
 	}
 }

@@ -159,7 +159,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 			t.Errorf("%d booked, %d credits", w.booked(e), w.passes.credits(pass))
 		}
 	})
-	t.Run("with an Idempotency-Key is finished by a retry, whatever failed", func(t *testing.T) {
+	t.Run("with an Idempotency-Key is finished by a retry, at every point of failure", func(t *testing.T) {
 		for _, breaks := range []string{"before", "after"} {
 			e := w.passEvent(&five, time.Hour, nil)
 			ctx := withKey(w.ctx, "key-"+breaks)
@@ -208,7 +208,7 @@ func TestCancellationPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !waive && !proto.Equal(preview.GetOutcome(), resp.GetOutcome()) {
-			t.Errorf("the preview said %v, it was %v", preview, resp)
+			t.Errorf("the preview was %v, the cancellation %v", preview, resp)
 		}
 		return resp
 	}
@@ -281,7 +281,7 @@ func TestCancellationPolicy(t *testing.T) {
 			t.Errorf("%v, %d credits of %d", err, w.passes.credits(pass), credits)
 		}
 	})
-	t.Run("a cancelled date returns all credits, whatever the policy, and ends its holds", func(t *testing.T) {
+	t.Run("a cancelled date returns all credits, regardless of the policy, and ends its holds", func(t *testing.T) {
 		e := w.passEvent(nil, 23*time.Hour, &day)
 		credits := w.passes.credits(pass)
 		for range 3 {

@@ -265,7 +265,7 @@ func TestPlatformCredential(t *testing.T) {
 			}
 		}
 		if w.companies.calls != 1 {
-			t.Errorf("the auth service was asked %d times", w.companies.calls)
+			t.Errorf("the auth service was called %d times", w.companies.calls)
 		}
 		_, err := w.events.ListEvents(w.asPlatform(id.New[id.Company]()), &bookingv1.ListEventsRequest{})
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)

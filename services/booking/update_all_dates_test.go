@@ -138,7 +138,7 @@ func TestUpdateAsRead(t *testing.T) {
 			"the start of the date": func(r *bookingv1.UpdateEventRequest) {
 				r.Dates[0].StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
 			},
-			"the start in both places": func(r *bookingv1.UpdateEventRequest) {
+			"the start in dates and in only_date": func(r *bookingv1.UpdateEventRequest) {
 				r.OnlyDate.StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
 				r.Dates[0].StartsAt = r.OnlyDate.StartsAt
 			},

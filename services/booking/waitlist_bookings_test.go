@@ -126,12 +126,12 @@ func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 		w.cancel(bought)
 		w.wantEntry(entry, "WAITING", 1, "")
 		if n := w.booked(e); n != 1 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 		w.later(model.PendingTime + time.Second)
 		w.wantEntry(entry, "WAITING", 1, model.PassedOverPassAway)
 		if n := w.booked(e); n != 0 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 		w.passes.mu.Lock()
 		w.passes.before = nil

@@ -25,7 +25,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		}
 		w.wantEntry(second, "WAITING", 1, "")
 		if _, err := w.book(w.ctx, w.customer(w.company, "Zoe"), e, 1); fault.From(err).Reason != model.ReasonEventFull {
-			t.Errorf("somebody else booked it: %v", err)
+			t.Errorf("another customer booked it: %v", err)
 		}
 		accept := func(req *bookingv1.AcceptOfferRequest) (*bookingv1.Transaction, error) {
 			resp, err := w.waitlist.AcceptOffer(w.ctx, req)
@@ -55,7 +55,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 			t.Errorf("got %v", err)
 		}
 		if n := w.booked(e); n != 1 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 	})
 	t.Run("go to the next entry when the customer leaves", func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		w.setCapacity(e, 8)
 		w.wantEntry(three, "OFFERED", 0, "NOT_ENOUGH_PLACES")
 		if n := w.published(subjectWaitlistPassedOver) - told; n != 1 {
-			t.Errorf("%d events say that somebody was passed over", n)
+			t.Errorf("%d events for entries that were passed over", n)
 		}
 	})
 	t.Run("are paid by pass, and stay open when the pass is refused", func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 
 		}
 		w.setCapacity(e, 10_000)
 		if n := offered(); n != promotionBatch*promotionRounds {
-			t.Errorf("%d of %d are offered places", n, more)
+			t.Errorf("%d of %d are offered spaces", n, more)
 		}
 		w.later(time.Second)
 		if n := offered(); n != more || one[int64](w, `select count(*) from event_dates where promoting`) != 0 {
@@ -155,7 +155,7 @@ func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 
 		w.wantEntry(first, "CLOSED", 0, "")
 		w.wantEntry(second, "CLOSED", 0, "")
 		if n := w.booked(e); n != 0 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 	})
 	t.Run("expire at the start of the date, when waiting also ends", func(t *testing.T) {

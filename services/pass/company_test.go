@@ -104,7 +104,7 @@ func TestCompanyMoves(t *testing.T) {
 	})
 	t.Run("a repeated refresh changes nothing, and fails while auth is unavailable", func(t *testing.T) {
 		refresh(t, "Asia/Tokyo", 3)
-		w.auth.down = fault.Away(errors.New("auth is away"))
+		w.auth.down = fault.Away(errors.New("auth is unavailable"))
 		defer func() { w.auth.down = nil }()
 		if _, err := w.copies.RefreshCompany(w.signed("UTC", 1, "company:write"), &authv1.RefreshCompanyRequest{}); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
@@ -125,7 +125,7 @@ func TestPlatformCredentials(t *testing.T) {
 		})
 		return res.GetCustomerPass(), err
 	}
-	w.auth.down = errors.New("auth is away")
+	w.auth.down = errors.New("auth is unavailable")
 	if _, err := assign(); !fault.Is(err, fault.Unavailable) {
 		t.Fatalf("while auth is unavailable, a company that is not in the copy gives %v", err)
 	}
@@ -133,7 +133,7 @@ func TestPlatformCredentials(t *testing.T) {
 	if _, err := assign(); err != nil {
 		t.Fatal(err)
 	}
-	w.auth.down = errors.New("auth is away")
+	w.auth.down = errors.New("auth is unavailable")
 	if _, err := assign(); err != nil {
 		t.Errorf("while auth is unavailable, a company in the copy gives %v", err)
 	}

@@ -14,7 +14,7 @@ func TestPaymentMethodsAreTheDescribedOnes(t *testing.T) {
 	for path, want := range map[string]string{
 		"../../gateway-b/openapi/openapi.yaml": "enum: [" + strings.Join(money.PassMethods(), ", ") + "], default: " + money.PassMethods()[0] + ",",
 		"../../proto/reservation/pass/v1/pass.proto": "// " + strings.Join(money.PassMethods()[:last], ", ") + " or " + money.PassMethods()[last] +
-			" (given away); empty: " + money.PassMethods()[0] + ".",
+			" (free of charge); empty means " + money.PassMethods()[0] + ".",
 	} {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -68,8 +68,8 @@ func TestStatusAt(t *testing.T) {
 		"expired when that day has ended, but not in UTC":          {pass(statusActive, 5), "2026-03-29T23:00:00Z", "Europe/London", statusExpired},
 		"exhausted without uses":                                   {pass(statusActive, 0), "2026-03-15T12:00:00Z", "UTC", statusExhausted},
 		"expired rather than exhausted if both apply":              {pass(statusActive, 0), "2026-04-15T12:00:00Z", "UTC", statusExpired},
-		"paused whatever the day":                                  {pass(statusPaused, 5), "2026-04-15T12:00:00Z", "UTC", statusPaused},
-		"cancelled whatever the uses":                              {pass(statusCancelled, 0), "2026-03-15T12:00:00Z", "UTC", statusCancelled},
+		"paused on any day":                                        {pass(statusPaused, 5), "2026-04-15T12:00:00Z", "UTC", statusPaused},
+		"cancelled with any number of uses":                        {pass(statusCancelled, 0), "2026-03-15T12:00:00Z", "UTC", statusCancelled},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

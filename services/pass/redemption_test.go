@@ -147,7 +147,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 func TestDaysOfRedemption(t *testing.T) { // invariant 5
 	w := open(t)
 	customer := w.customer()
-	t.Run("pays for a day on which the pass is valid, whatever the day of the call", func(t *testing.T) {
+	t.Run("pays for a day on which the pass is valid, regardless of the day of the call", func(t *testing.T) {
 		today := dayOf(time.Now(), time.UTC)
 		on := func(days ...int) *passv1.RedeemCreditsRequest {
 			req := redeemRequest("", "", slices.Repeat([]int32{1}, len(days))...)
@@ -418,7 +418,7 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 			}
 		}
 		if left := w.get(pass).GetRemainingUses(); left != sum {
-			t.Errorf("%d uses are left, the ledger says %d", left, sum)
+			t.Errorf("%d uses are left, the sum of the ledger is %d", left, sum)
 		}
 	}
 }

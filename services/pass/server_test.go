@@ -339,7 +339,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 2
 				return err
 			}
 			if payloads[subject] == nil {
-				t.Errorf("an event %s that nobody expects", subject)
+				t.Errorf("unexpected event %s", subject)
 				continue
 			}
 			if err := proto.Unmarshal(payload, payloads[subject]); err != nil {

@@ -58,8 +58,8 @@ type MassCancellation struct {
 	Returns  []CreditReturn
 }
 
-// CancelAll cancels bookings of a date. It returns the credits of payments by pass, whatever the
-// cancellation policy. All bookings of one transaction have its next version.
+// CancelAll cancels bookings of a date. It returns the credits of payments by pass, regardless of
+// the cancellation policy. All bookings of one transaction have its next version.
 func CancelAll(company id.Company, booked []Registration, now time.Time) MassCancellation {
 	done := MassCancellation{Refunded: []id.Booking{}}
 	raised := map[id.Transaction]int64{}

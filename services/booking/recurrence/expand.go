@@ -8,7 +8,7 @@ import (
 	"github.com/teambition/rrule-go"
 )
 
-// The work of a rule is bounded whatever the rule. The library searches for the next day until the
+// The work of every rule is bounded. The library searches for the next day until the
 // year 9999 and cannot be stopped, so it is called with dates close to 9999. The calendar repeats
 // every 400 years, including the days of the week. The library is called only for days: if a rule
 // has hours, minutes or seconds as its frequency, the steps are counted here.

@@ -117,7 +117,7 @@ const (
 	bookedOfSQL = `select b.id from bookings b where b.company_id = $1 and b.event_date_id = $2 and not b.is_cancelled
 		and b.transaction_id = any($3) order by b.id`
 
-	// Credits of a payment by pass are returned, whatever the cancellation policy.
+	// Credits of a payment by pass are returned, regardless of the cancellation policy.
 	cancelAllSQL = `update bookings set is_cancelled = true, cancelled_at = $3,
 			is_refunded = is_refunded or id = any($4), refunded_at = case when id = any($4) then $3 else refunded_at end
 		where company_id = $1 and id = any($2)`

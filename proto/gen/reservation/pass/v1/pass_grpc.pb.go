@@ -82,7 +82,7 @@ type PassServiceClient interface {
 	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(ctx context.Context, in *RedeemCreditsRequest, opts ...grpc.CallOption) (*RedeemCreditsResponse, error)
-	// ReturnCredits returns credits of a redemption to the pass, once per return_id, whatever the
+	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of the
 	// status of the pass. More credits than were taken is INVALID_ARGUMENT. Scope: redemptions:write.
 	ReturnCredits(ctx context.Context, in *ReturnCreditsRequest, opts ...grpc.CallOption) (*ReturnCreditsResponse, error)
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
@@ -329,7 +329,7 @@ type PassServiceServer interface {
 	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE, REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error)
-	// ReturnCredits returns credits of a redemption to the pass, once per return_id, whatever the
+	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of the
 	// status of the pass. More credits than were taken is INVALID_ARGUMENT. Scope: redemptions:write.
 	ReturnCredits(context.Context, *ReturnCreditsRequest) (*ReturnCreditsResponse, error)
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
