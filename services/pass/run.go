@@ -14,7 +14,7 @@ import (
 	"reservation.dev/services/pass/migrations"
 )
 
-// Part returns the pass service as a part of the platform.
+// Part describes the pass service to the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:  "pass",

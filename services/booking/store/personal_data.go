@@ -32,8 +32,8 @@ const (
 		where k.company_id = $1 and k.transaction_id = mine.id and t.company_id = $1 and t.id = mine.id and t.status in ('confirmed', 'released')`
 )
 
-// Erase overwrites the copy of a customer, ends the customer's waitlist entries, and deletes
-// everything in the customer's purchases except money and counts.
+// Erase overwrites the copy of a customer, ends the customer's waitlist entries, and deletes the
+// references in the customer's purchases. Money and counts stay.
 func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
 	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
 		if err := s.KeepCustomers(ctx, tx, []model.CustomerRecord{left}); err != nil {

@@ -330,8 +330,8 @@ type JoinWaitlistRequest struct {
 	Mode WaitlistMode `protobuf:"varint,4,opt,name=mode,proto3,enum=reservation.booking.v1.WaitlistMode" json:"mode,omitempty"`
 	// po- identifier; if empty, the event must have exactly one option.
 	PricingOptionId string `protobuf:"bytes,5,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
-	// How to pay in mode book; unspecified means card. Leave it unset in mode offer: an offer is paid
-	// when it is accepted.
+	// How to pay in mode book; unspecified means card. In mode offer it must not be pass, because an
+	// offer is paid when it is accepted.
 	PaymentMethod PaymentMethod `protobuf:"varint,6,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	// cp_ identifier, for payment by pass; if empty, the pass is chosen when the entry is booked.
 	CustomerPassId string `protobuf:"bytes,7,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
