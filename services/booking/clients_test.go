@@ -27,13 +27,13 @@ type neighbours struct {
 
 	redeemed *passv1.RedeemCreditsRequest
 	company  id.Company
-	asked    *customerv1.BatchGetCustomersRequest
+	request  *customerv1.BatchGetCustomersRequest
 	answer   []*customerv1.Customer
 	err      error
 }
 
 func (n *neighbours) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
-	n.company, n.asked = rpc.Company(ctx), req
+	n.company, n.request = rpc.Company(ctx), req
 	return &customerv1.BatchGetCustomersResponse{Customers: n.answer}, n.err
 }
 
@@ -79,8 +79,8 @@ func TestClients(t *testing.T) {
 		if err != nil || len(got) != 1 || got[0] != want {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if n.company != company || !n.asked.GetIncludeDeleted() || n.asked.GetIds()[0] != ann.String() || n.asked.GetReferences()[0] != "a1" {
-			t.Errorf("asked for %s: %v", n.company, n.asked)
+		if n.company != company || !n.request.GetIncludeDeleted() || n.request.GetIds()[0] != ann.String() || n.request.GetReferences()[0] != "a1" {
+			t.Errorf("asked for %s: %v", n.company, n.request)
 		}
 	})
 	t.Run("fetches a company with its own token", func(t *testing.T) {

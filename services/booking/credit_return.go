@@ -65,5 +65,5 @@ func (s *Server) returnDue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return atOnce(due, func(r model.CreditReturn) error { return s.returnOne(ctx, r) })
+	return forEachConcurrently(due, func(r model.CreditReturn) error { return s.returnOne(ctx, r) })
 }

@@ -31,8 +31,8 @@ func (w *world) confirmDeletion(customer id.Customer) error {
 	return err
 }
 
-// forget deletes a customer and confirms the deletion.
-func (w *world) forget(customer id.Customer) {
+// deleteAndConfirm deletes a customer and confirms the deletion.
+func (w *world) deleteAndConfirm(customer id.Customer) {
 	w.t.Helper()
 	w.customers.deletes(customer)
 	if err := w.confirmDeletion(customer); err != nil {
@@ -48,7 +48,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 		known, unknown := w.customer(w.company, "Known"), w.customer(w.company, "Unknown")
 		w.mustBook(w.ctx, known, e, 1)
 		for _, c := range []id.Customer{known, unknown} {
-			w.forget(c)
+			w.deleteAndConfirm(c)
 			if n := one[int64](w, `select count(*) from customers where id = $1 and deleted_at is not null and version = 2`, c); n != 1 {
 				t.Errorf("%s is not deleted in the copy", c)
 			}
@@ -60,7 +60,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 	})
 	t.Run("can be repeated", func(t *testing.T) {
 		c := w.customer(w.company, "Twice")
-		w.forget(c)
+		w.deleteAndConfirm(c)
 		if err := w.confirmDeletion(c); err != nil {
 			t.Error(err)
 		}
@@ -100,7 +100,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 	}
 	t.Run("a purchase for a deleted customer by another one", func(t *testing.T) {
 		e, gone := w.passEvent(nil, time.Hour, nil), w.customer(w.company, "Gone")
-		w.forget(gone)
+		w.deleteAndConfirm(gone)
 		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
 			_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
 				PurchaserId: payer.String(), Lines: lines(e, gone), PaymentMethod: method,
@@ -112,7 +112,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		e, gone := w.passEvent(nil, time.Hour, nil), w.customer(w.company, "Gone")
 		pass := w.passes.give(gone, 9)
 		mine, forThem := w.hold(gone, e, 1, ""), w.holdFor(payer, gone, e)
-		w.forget(gone)
+		w.deleteAndConfirm(gone)
 		for _, h := range []*bookingv1.Hold{mine, forThem} {
 			for _, method := range []bookingv1.PaymentMethod{0, byPass} {
 				_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method})
@@ -131,7 +131,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		pass := w.passes.give(gone, 9)
 		w.passes.after = func(call string) error {
 			if call == "redeem" {
-				w.forget(gone)
+				w.deleteAndConfirm(gone)
 			}
 			return nil
 		}
@@ -156,8 +156,8 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		offer := join(offered, byOffer)
 		w.setCapacity(e, 3)
 		waiting := join(gone, byBooking)
-		w.forget(offered)
-		w.forget(gone)
+		w.deleteAndConfirm(offered)
+		w.deleteAndConfirm(gone)
 		_, err := w.waitlist.AcceptOffer(w.ctx, &bookingv1.AcceptOfferRequest{Id: offer.GetId()})
 		refused(t, err)
 		_, err = w.join(&bookingv1.JoinWaitlistRequest{Spaces: 1}, gone, e)
@@ -170,7 +170,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 	t.Run("an imported purchase", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := studioOf(w)
-		w.forget(ann)
+		w.deleteAndConfirm(ann)
 		line := past("r3", ben.String(), "E", 1)
 		line.GetBookings()[0].BoughtFor = "ann"
 		got := outcomes(w.mustSend(past("r1", "ann", "E", 1), past("r2", ann.String(), "E", 1), line, past("r4", "ben", "E", 1)))

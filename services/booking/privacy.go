@@ -25,7 +25,7 @@ func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Pa
 			return s.Erase(ctx, left)
 		},
 		Names: func(ctx context.Context, e privacy.Erasure) ([]string, error) {
-			return s.Belongings(ctx, e.Company, e.Customer)
+			return s.CustomerIdentifiers(ctx, e.Company, e.Customer)
 		},
 	}
 }

@@ -66,8 +66,8 @@ func (s *Server) expireOnce(ctx context.Context) error {
 	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.promoteDue(ctx))
 }
 
-// atOnce calls f for each element of all, several at a time.
-func atOnce[T any](all []T, f func(T) error) error {
+// forEachConcurrently calls f for each element of all, several at a time.
+func forEachConcurrently[T any](all []T, f func(T) error) error {
 	faults := make([]error, len(all))
 	turns := make(chan struct{}, callsAtOnce)
 	var wg sync.WaitGroup
@@ -115,7 +115,7 @@ func (s *Server) undoPending(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return atOnce(due, func(o store.OwnedTransaction) error {
+	return forEachConcurrently(due, func(o store.OwnedTransaction) error {
 		if err := s.passes.Cancel(ctx, o.Company, o.ID); err != nil {
 			return err
 		}

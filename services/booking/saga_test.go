@@ -237,12 +237,12 @@ func TestASilentPassService(t *testing.T) { // invariant 16
 	}
 	w.hold(mia, e, 1, "")
 	silent := make(chan struct{})
-	asked := make(chan struct{})
-	w.passes.before = func(string) error { close(asked); <-silent; return errPassAway }
+	called := make(chan struct{})
+	w.passes.before = func(string) error { close(called); <-silent; return errPassAway }
 	w.shift(20 * time.Minute)
 	done := make(chan error)
 	go func() { done <- w.server.undoPending(t.Context()) }()
-	<-asked
+	<-called
 	if err := w.server.expireHolds(t.Context()); err != nil || w.booked(e) != 1 {
 		t.Errorf("%v, %d booked", err, w.booked(e))
 	}

@@ -209,7 +209,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 				return err
 			}
 		}
-		e.Emptied()
+		e.ClearCancelled()
 		resp.Event = convert.Event(e)
 		return nil
 	})

@@ -78,7 +78,7 @@ func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p
 		return err
 	}
 	var events []outbox.Event
-	if p.Said {
+	if p.EventChanged {
 		events = append(events, eventUpdated(e))
 	}
 	if len(p.AddedDates) > 0 {

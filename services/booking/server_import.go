@@ -188,13 +188,13 @@ func (s *Server) findCustomers(ctx context.Context, b *importBatch) error {
 	if err != nil {
 		return err
 	}
-	fetched, err := s.fetchCustomers(ctx, b.company.ID, model.UnknownTo(r.ByID, ids), model.UnknownTo(r.ByReference, references))
+	fetched, err := s.fetchCustomers(ctx, b.company.ID, model.Missing(r.ByID, ids), model.Missing(r.ByReference, references))
 	if err != nil {
 		return err
 	}
 	for _, c := range fetched {
 		r.Note(c.ID, c.Reference, !c.DeletedAt.IsZero())
 	}
-	names.Exist(r, b.customers)
+	names.AddExisting(r, b.customers)
 	return nil
 }

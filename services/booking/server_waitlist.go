@@ -39,7 +39,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 			if err := of.Admits(w, now); err != nil {
 				return err
 			}
-			if err := of.Meets([]id.Customer{w.Customer}); err != nil {
+			if err := of.CheckCustomers([]id.Customer{w.Customer}); err != nil {
 				return err
 			}
 			w.ID, w.JoinedAt = id.WaitlistEntry(s.newID()), pg.Instant(now)
@@ -63,7 +63,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 
 // LeaveWaitlist implements WaitlistService.
 func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlistRequest) (*bookingv1.LeaveWaitlistResponse, error) {
-	company, which, err := s.waiterID(ctx, req.GetId())
+	company, which, err := s.waitlistEntryID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func errBeingBooked() error {
 		"the spaces are being booked now: try again").After(2 * time.Second)
 }
 
-// waiterID reads the identifier of a waitlist entry of the caller's company.
-func (s *Server) waiterID(ctx context.Context, text string) (tenancy.Company, id.WaitlistEntry, error) {
+// waitlistEntryID reads the identifier of a waitlist entry of the caller's company.
+func (s *Server) waitlistEntryID(ctx context.Context, text string) (tenancy.Company, id.WaitlistEntry, error) {
 	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return company, id.WaitlistEntry{}, err
@@ -117,7 +117,7 @@ func (s *Server) waiterID(ctx context.Context, text string) (tenancy.Company, id
 
 // GetWaitlistEntry implements WaitlistService.
 func (s *Server) GetWaitlistEntry(ctx context.Context, req *bookingv1.GetWaitlistEntryRequest) (*bookingv1.GetWaitlistEntryResponse, error) {
-	company, which, err := s.waiterID(ctx, req.GetId())
+	company, which, err := s.waitlistEntryID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *Server) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRe
 
 // AcceptOffer implements WaitlistService.
 func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequest) (*bookingv1.AcceptOfferResponse, error) {
-	company, which, err := s.waiterID(ctx, req.GetId())
+	company, which, err := s.waitlistEntryID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}

@@ -85,21 +85,21 @@ func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked, goOn := make(chan struct{}), make(chan struct{})
+		redeeming, resume := make(chan struct{}), make(chan struct{})
 		w.passes.mu.Lock()
 		w.passes.before = func(call string) error {
 			if call == "redeem" {
-				close(asked)
-				<-goOn
+				close(redeeming)
+				<-resume
 			}
 			return nil
 		}
 		w.passes.mu.Unlock()
 		w.cancel(bought)
-		<-asked
+		<-redeeming
 		w.setCapacity(e, 2) // one is being booked and one is free, which is too few for the first entry
 		w.wantEntry(two, "WAITING", 1, "NOT_ENOUGH_PLACES")
-		close(goOn)
+		close(resume)
 		w.eventually("the first has both", func() bool {
 			return w.entry(two).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
 		})

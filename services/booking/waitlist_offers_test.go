@@ -79,7 +79,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 	t.Run("pass over an entry that does not fit and keeps its position", func(t *testing.T) {
 		e, _ := w.fullEvent(2)
 		three, one, two := w.waits(e, 3, byOffer), w.waits(e, 1, byOffer), w.waits(e, 2, byOffer)
-		told := w.published(subjectWaitlistPassedOver)
+		before := w.published(subjectWaitlistPassedOver)
 		w.setCapacity(e, 3)
 		w.wantEntry(three, "WAITING", 1, "NOT_ENOUGH_PLACES")
 		w.wantEntry(one, "OFFERED", 0, "")
@@ -88,7 +88,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		w.wantEntry(two, "OFFERED", 0, "")
 		w.setCapacity(e, 8)
 		w.wantEntry(three, "OFFERED", 0, "NOT_ENOUGH_PLACES")
-		if n := w.published(subjectWaitlistPassedOver) - told; n != 1 {
+		if n := w.published(subjectWaitlistPassedOver) - before; n != 1 {
 			t.Errorf("%d events for entries that were passed over", n)
 		}
 	})

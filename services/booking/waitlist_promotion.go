@@ -102,7 +102,7 @@ func (s *Server) payLater(company id.Company, unpaid []*purchase) {
 		return
 	}
 	go func() {
-		_ = atOnce(unpaid, func(p *purchase) error {
+		_ = forEachConcurrently(unpaid, func(p *purchase) error {
 			ctx, cancel := context.WithTimeout(context.Background(), model.PendingTime/2)
 			defer cancel()
 			return s.payByPass(ctx, company, p.Bought, p.Order.Payment.Pass, confirmAlone)

@@ -115,7 +115,7 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 			return nil, err
 		}
 		c.Together = together
-		c.LendDuration()
+		c.FillDurations()
 	}
 	for i, o := range r.GetPricingOptions() {
 		change := model.OptionChange{

@@ -237,19 +237,19 @@ func (c *DateChange) change(d *EventDate, loc *time.Location, f *fields) (DateDi
 
 // differs reports whether the dates have a different start, duration or capacity.
 func (d *EventDate) differs(other *EventDate) bool {
-	return d.places() != other.places() || !d.StartsAt.Equal(other.StartsAt) || d.Minutes != other.Minutes
+	return d.spaceLimit() != other.spaceLimit() || !d.StartsAt.Equal(other.StartsAt) || d.Minutes != other.Minutes
 }
 
-// places returns the number of spaces of a date.
-func (d *EventDate) places() int64 {
+// spaceLimit returns the number of spaces of a date.
+func (d *EventDate) spaceLimit() int64 {
 	if d.Capacity == nil {
 		return unlimited + 1
 	}
 	return int64(*d.Capacity)
 }
 
-// Alone applies a checked change to the only date of e that was read.
-func (c *DateChange) Alone(e *Event) (DateDifference, error) {
+// ApplyToOnlyDate applies a checked change to the only date of e that was read.
+func (c *DateChange) ApplyToOnlyDate(e *Event) (DateDifference, error) {
 	loc, err := zone.Load(e.Timezone)
 	if err != nil {
 		return DateDifference{}, err

@@ -70,9 +70,9 @@ func (s *datesSummary) hasCapacity(c *DateChange) bool {
 	})
 }
 
-// LendDuration gives added dates without a duration the duration from the change of all dates
+// FillDurations gives added dates without a duration the duration from the change of all dates
 // together.
-func (c *EventChange) LendDuration() {
+func (c *EventChange) FillDurations() {
 	for i := range c.Dates {
 		if d := &c.Dates[i]; d.Adds && d.Minutes == nil && !d.Ends() {
 			d.Minutes = c.Together.Minutes
@@ -174,7 +174,7 @@ func (c *EventChange) spreadToOne(p *EventPlan, rest *DateChange, before *EventD
 	}
 	once("starts_at", !rest.start(loc).IsZero(), !d.StartsAt.Equal(before.StartsAt))
 	once("duration_minutes", rest.Minutes != nil || rest.Ends(), d.Minutes != before.Minutes)
-	once("capacity", rest.sizes(), d.places() != before.places())
+	once("capacity", rest.sizes(), d.spaceLimit() != before.spaceLimit())
 	if f.Len() > faults {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []Event
 		if d.Minutes != before[i].Minutes {
 			change.Minutes = nil
 		}
-		if d.places() != before[i].places() {
+		if d.spaceLimit() != before[i].spaceLimit() {
 			change.Capacity, change.Unlimited = nil, false
 		}
 		faults := f.Len()

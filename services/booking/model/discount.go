@@ -33,7 +33,7 @@ type DiscountCode struct {
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 
-	Takes int32 // uses by the orders granted so far
+	NewUses int32 // uses by the orders granted so far
 }
 
 // IsDiscountCode reports whether text has the form of a discount code. A text without this form is
@@ -82,7 +82,7 @@ func (c *DiscountCode) refuses(now time.Time) *fault.Error {
 		return invalidDiscount("not_yet_valid", "the discount code is not valid yet")
 	case c.ValidUntil != nil && !now.Before(*c.ValidUntil):
 		return invalidDiscount("expired", "the discount code has expired")
-	case c.MaxUses != nil && c.Uses+c.Takes >= *c.MaxUses:
+	case c.MaxUses != nil && c.Uses+c.NewUses >= *c.MaxUses:
 		return invalidDiscount("used_up", "the discount code has reached its maximum number of uses")
 	}
 	return nil

@@ -84,8 +84,8 @@ type PricingOption struct {
 	TaxRate  int32  // tax included in the price, in basis points: 2000 is 20 %
 }
 
-// about checks an event's own fields and its pricing options.
-func (f *fields) about(e *Event) {
+// checkEvent checks an event's own fields and its pricing options.
+func (f *fields) checkEvent(e *Event) {
 	f.Line("title", e.Title, 1, maxTitle)
 	f.Prose("description", e.Description, 0, maxDescription)
 	f.Line("location", e.Location, 0, maxLocation)

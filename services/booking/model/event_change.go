@@ -50,10 +50,10 @@ type OptionChange struct {
 // publish.
 type EventPlan struct {
 	*Event
-	// Said is true if the event's own fields or its options change.
-	Said bool
-	// sells is true if more changes than the texts that people read.
-	sells          bool
+	// EventChanged is true if the event's own fields or its options change.
+	EventChanged bool
+	// affectsSales is true if more changes than the texts that people read.
+	affectsSales   bool
 	Cancels        bool
 	Drafts         bool // its dates become drafts, or stop being drafts
 	Rezones        bool
@@ -66,7 +66,7 @@ type EventPlan struct {
 
 // Changes reports whether there is anything to store.
 func (p *EventPlan) Changes() bool {
-	return p.Said || p.Cancels || len(p.ChangedDates)+len(p.AddedDates) > 0
+	return p.EventChanged || p.Cancels || len(p.ChangedDates)+len(p.AddedDates) > 0
 }
 
 // Offers returns the dates that may have spaces for the waitlist: the dates that changed, or all
@@ -140,7 +140,7 @@ func (c *EventChange) Apply(e *Event, currency string, now time.Time) (*EventPla
 	p := &EventPlan{Event: e}
 	cancelled := e.Status == Cancelled
 	var faults fields
-	if err := c.say(p, &faults); err != nil {
+	if err := c.changeEventFields(p, &faults); err != nil {
 		return nil, err
 	}
 	if err := c.changeOptions(p, currency, &faults); err != nil {
@@ -154,14 +154,14 @@ func (c *EventChange) Apply(e *Event, currency string, now time.Time) (*EventPla
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	if cancelled && (p.sells || len(p.ChangedDates)+len(p.AddedDates) > 0) {
+	if cancelled && (p.affectsSales || len(p.ChangedDates)+len(p.AddedDates) > 0) {
 		return nil, EventIsCancelled()
 	}
 	return p, nil
 }
 
-// say changes the event's own fields.
-func (c *EventChange) say(p *EventPlan, f *fields) error {
+// changeEventFields changes the event's own fields.
+func (c *EventChange) changeEventFields(p *EventPlan, f *fields) error {
 	e := p.Event
 	before := *e
 	for _, text := range []struct{ from, to *string }{
@@ -175,20 +175,20 @@ func (c *EventChange) say(p *EventPlan, f *fields) error {
 		e.Type = c.EventType
 	}
 	e.Policy = e.Policy.changed(c.Policy)
-	f.about(e)
+	f.checkEvent(e)
 	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {
 		f.Add("recurrence", "immutable", "can only be set when the event is created. Change, add or cancel its dates instead")
 	}
 	p.Rezones = e.Timezone != before.Timezone
-	p.sells = p.Rezones || e.Type != before.Type || !e.Policy.equal(before.Policy)
-	p.Said = p.sells || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
+	p.affectsSales = p.Rezones || e.Type != before.Type || !e.Policy.equal(before.Policy)
+	p.EventChanged = p.affectsSales || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
 	if c.Status == "" || c.Status == e.Status {
 		return nil
 	}
 	if c.Status == Cancelled {
 		p.Cancels = true
 	} else {
-		p.Said, p.sells = true, true
+		p.EventChanged, p.affectsSales = true, true
 		p.Drafts = e.Status == Draft || c.Status == Draft
 	}
 	if c.Status == Draft && e.Status != Cancelled && e.taken() {
@@ -248,7 +248,7 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 	}
 	p.AddedOptions = e.Options[old:]
 	offers := len(p.ChangedOptions)+len(p.AddedOptions)+len(p.EndedOptions) > 0
-	p.Said, p.sells = p.Said || offers, p.sells || offers
+	p.EventChanged, p.affectsSales = p.EventChanged || offers, p.affectsSales || offers
 	return nil
 }
 
@@ -402,8 +402,8 @@ func (e *Event) Cancel(now time.Time) {
 // Cancel cancels a date. Its bookings are cancelled before the response.
 func (d *EventDate) Cancel() { d.Status, d.Booked = DateCancelled, 0 }
 
-// Emptied removes the booked spaces of cancelled dates, as the response shows them.
-func (e *Event) Emptied() {
+// ClearCancelled removes the booked spaces of cancelled dates, as the response shows them.
+func (e *Event) ClearCancelled() {
 	for i := range e.Dates {
 		if d := &e.Dates[i]; d.Status == DateCancelled {
 			d.Booked = 0

@@ -45,8 +45,8 @@ func (n CustomerNames) Split() (ids []id.Customer, references []string) {
 	return ids, references
 }
 
-// Exist copies the names of customers that exist and are not deleted to into.
-func (n CustomerNames) Exist(r ResolvedCustomers, into map[string]id.Customer) {
+// AddExisting copies the names of customers that exist and are not deleted to into.
+func (n CustomerNames) AddExisting(r ResolvedCustomers, into map[string]id.Customer) {
 	for text, c := range n {
 		if c.IsZero() {
 			c = r.ByReference[text]
@@ -59,8 +59,8 @@ func (n CustomerNames) Exist(r ResolvedCustomers, into map[string]id.Customer) {
 	}
 }
 
-// UnknownTo returns the keys that are not in known.
-func UnknownTo[K comparable, V any](known map[K]V, keys []K) []K {
+// Missing returns the keys that are not in known.
+func Missing[K comparable, V any](known map[K]V, keys []K) []K {
 	var unknown []K
 	for _, k := range keys {
 		if _, ok := known[k]; !ok {

@@ -68,8 +68,8 @@ type ImportDate struct {
 	Origin
 	event *ImportEvent // nil for an existing date that a line identifies
 	EventDate
-	EventID id.Event
-	Takes   int32 // by the lines stored so far
+	EventID   id.Event
+	NewSpaces int32 // by the lines stored so far
 }
 
 func (d *ImportDate) free() int32 {
@@ -77,7 +77,7 @@ func (d *ImportDate) free() int32 {
 	if d.Capacity != nil {
 		limit = *d.Capacity
 	}
-	return limit - d.Booked - d.Takes
+	return limit - d.Booked - d.NewSpaces
 }
 
 // ImportOption is a pricing option that lines refer to.
@@ -139,7 +139,7 @@ func (l *ImportPlan) Record(t *ImportedTransaction) (Transaction, *ImportRefusal
 		}
 	}
 	for i := range uses {
-		uses[i].by(&t.Bookings[i])
+		uses[i].markUsed(&t.Bookings[i])
 	}
 	id := id.Transaction(l.newID())
 	l.Existing[t.Reference] = id
@@ -245,7 +245,7 @@ func take(t *ImportedTransaction, uses []used) (at int, fits bool) {
 			untake(t, uses[:i])
 			return i, false
 		}
-		u.date.Takes += b.Spaces
+		u.date.NewSpaces += b.Spaces
 	}
 	return 0, true
 }
@@ -253,15 +253,15 @@ func take(t *ImportedTransaction, uses []used) (at int, fits bool) {
 func untake(t *ImportedTransaction, uses []used) {
 	for i, u := range uses {
 		if !t.Bookings[i].Cancelled {
-			u.date.Takes -= t.Bookings[i].Spaces
+			u.date.NewSpaces -= t.Bookings[i].Spaces
 		}
 	}
 }
 
-// by marks the rows that a stored booking refers to as used. A pricing option that the import
+// markUsed marks the rows that a stored booking refers to as used. A pricing option that the import
 // creates gets its price per space from its first booking by card, and its credits per space from
 // its first booking by pass.
-func (u *used) by(b *ImportedBooking) {
+func (u *used) markUsed(b *ImportedBooking) {
 	u.date.use()
 	if u.date.event != nil {
 		u.date.event.use()

@@ -43,7 +43,7 @@ func TestImportPlan(t *testing.T) {
 		if a.Date != b.Date || a.Option != b.Option || len(l.Events) != 1 || len(l.Dates) != 1 || len(l.Options) != 1 {
 			t.Errorf("%+v and %+v", a, b)
 		}
-		if d := l.Dates[a.Date.ID]; d.Origin != Used || d.Takes != 3 || *d.Capacity != 3 {
+		if d := l.Dates[a.Date.ID]; d.Origin != Used || d.NewSpaces != 3 || *d.Capacity != 3 {
 			t.Errorf("the date is %+v", d)
 		}
 	})
@@ -125,7 +125,7 @@ func TestImportPlanRefusals(t *testing.T) {
 			t.Fatalf("got %+v", why)
 		}
 		for _, d := range l.Dates {
-			if d.Takes != 0 || d.Origin != made || d.event.Origin != made {
+			if d.NewSpaces != 0 || d.Origin != made || d.event.Origin != made {
 				t.Errorf("the date is %+v of %+v", d, d.event)
 			}
 		}

@@ -18,7 +18,7 @@ type NewEvent struct {
 // omitted fields. An event without a pricing option gets a free one in the given currency.
 func (e *NewEvent) Check(currency string) error {
 	var faults fields
-	faults.about(&e.Event)
+	faults.checkEvent(&e.Event)
 	if e.Status != Draft && e.Status != Published {
 		faults.Add("status", "enum", "must be draft or published")
 	}

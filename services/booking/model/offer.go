@@ -27,7 +27,7 @@ type OfferedDate struct {
 	EventStatus EventStatus
 	Capacity    *int32
 	Booked      int32
-	takes       int32 // by the orders granted so far
+	granted     int32 // spaces of the orders granted so far
 }
 
 func (d *OfferedDate) free() int32 {
@@ -35,14 +35,14 @@ func (d *OfferedDate) free() int32 {
 	if d.Capacity != nil {
 		limit = *d.Capacity
 	}
-	return limit - d.Booked - d.takes
+	return limit - d.Booked - d.granted
 }
 
 // grant decides one order. If the order is granted, it returns the bookings and takes their spaces
 // from the offer. If not, it takes nothing, so that a smaller order can still be granted
 // afterwards.
 func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
-	if err := of.Meets(o.customers()); err != nil {
+	if err := of.CheckCustomers(o.customers()); err != nil {
 		return nil, err
 	}
 	wanted := map[id.EventDate]int32{}
@@ -72,13 +72,13 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 		return nil, err
 	}
 	for date, spaces := range wanted {
-		of.Dates[date].takes += spaces
+		of.Dates[date].granted += spaces
 	}
 	return bookings, nil
 }
 
-// Meets returns an error if one of the customers is deleted or unknown.
-func (of *Offer) Meets(everyone []id.Customer) error {
+// CheckCustomers returns an error if one of the customers is deleted or unknown.
+func (of *Offer) CheckCustomers(everyone []id.Customer) error {
 	var unknown []id.Customer
 	for _, c := range everyone {
 		known, ok := of.Customers[c]
@@ -197,7 +197,7 @@ func (of *Offer) discount(o *Order, bookings []Booking, now time.Time) error {
 	default:
 		return invalidDiscount("not_applicable", "the discount code does not apply to any of these bookings")
 	}
-	c.Takes++
+	c.NewUses++
 	return nil
 }
 
@@ -215,8 +215,8 @@ func (of *Offer) taxRate(b *Booking) int32 {
 func (of *Offer) Taken() map[id.EventDate]int32 {
 	spaces := make(map[id.EventDate]int32, len(of.Dates))
 	for _, d := range of.Dates {
-		if d.takes > 0 {
-			spaces[d.ID] = d.takes
+		if d.granted > 0 {
+			spaces[d.ID] = d.granted
 		}
 	}
 	return spaces

@@ -218,8 +218,8 @@ func TestGrantRefusals(t *testing.T) {
 			if err == nil || f.Kind != tt.kind || f.Reason != tt.reason {
 				t.Fatalf("got %v", err)
 			}
-			if c.date.takes != 0 {
-				t.Errorf("%d spaces were taken", c.date.takes)
+			if c.date.granted != 0 {
+				t.Errorf("%d spaces were taken", c.date.granted)
 			}
 		})
 	}

@@ -199,13 +199,13 @@ func AlreadyWaiting() *fault.Error {
 // RemainingPromotions returns the promotions of dates that may have more candidates: those for
 // which a full batch was read.
 func RemainingPromotions(from []Promotion, candidates []*WaitlistEntry, batch int) []Promotion {
-	asked, refused := map[id.EventDate]int{}, map[id.EventDate]int64{}
+	counts, refused := map[id.EventDate]int{}, map[id.EventDate]int64{}
 	for _, p := range from {
 		refused[p.Date] = p.Refused
 	}
 	var next []Promotion
 	for _, w := range candidates {
-		if asked[w.Date]++; asked[w.Date] == batch {
+		if counts[w.Date]++; counts[w.Date] == batch {
 			next = append(next, Promotion{Date: w.Date, Behind: w.Seq, Refused: refused[w.Date]})
 		}
 	}

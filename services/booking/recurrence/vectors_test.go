@@ -37,11 +37,11 @@ func TestVectors(t *testing.T) {
 				t.Fatalf("%s: %v", v, err)
 			}
 		}
-		asked := r
+		original := r
 		var faults check.Fields
 		got := r.Dates(timezone, &faults)
 		if faults.Len() > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
-			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", asked.Rule, timezone, asked.Start, asked.Exceptions, got, faults.List(), want)
+			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", original.Rule, timezone, original.Start, original.Exceptions, got, faults.List(), want)
 		}
 	}
 }

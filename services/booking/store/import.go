@@ -140,10 +140,10 @@ func (s *Store) CloseImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan)
 	for _, d := range l.Dates {
 		switch {
 		case d.Origin == model.Used:
-			d.Booked = d.Takes
+			d.Booked = d.NewSpaces
 			o.addDate(d.EventID, &d.EventDate)
-		case d.Takes > 0:
-			spaces[d.ID] = d.Takes
+		case d.NewSpaces > 0:
+			spaces[d.ID] = d.NewSpaces
 		}
 	}
 	for _, op := range l.Options {

@@ -201,8 +201,8 @@ func countUses(company id.Company, of *model.Offer) []pg.Query {
 	var ids []id.DiscountCode
 	var uses []int32
 	for _, c := range of.Codes {
-		if c.Takes > 0 {
-			ids, uses = append(ids, c.ID), append(uses, c.Takes)
+		if c.NewUses > 0 {
+			ids, uses = append(ids, c.ID), append(uses, c.NewUses)
 		}
 	}
 	if len(ids) == 0 {
