@@ -167,7 +167,7 @@ func TestPurchasesUnderConcurrency(t *testing.T) {
 	})
 }
 
-func TestRefusalIsOfThePurchase(t *testing.T) {
+func TestRefusalDoesNotFailTheCommit(t *testing.T) {
 	refusal := fault.Refuse(model.ReasonEventFull, "full")
 	s := &Server{queue: commitqueue.New(func(_ context.Context, _ queueKey, purchases []*purchase) error {
 		purchases[0].Refused = refusal

@@ -206,7 +206,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 	})
 }
 
-func TestAKeyIsForgotten(t *testing.T) {
+func TestExpiredIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	t.Run("a purchase by pass with an expired Idempotency-Key is a new one", func(t *testing.T) {
 		w := newWorld(t)
@@ -223,9 +223,9 @@ func TestAKeyIsForgotten(t *testing.T) {
 	})
 }
 
-// TestASilentPassService checks that a pass service that does not respond delays only payments by
-// pass.
-func TestASilentPassService(t *testing.T) { // invariant 16
+// TestUnresponsivePassService checks that a pass service that does not respond delays only payments
+// by pass.
+func TestUnresponsivePassService(t *testing.T) { // invariant 16
 	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")

@@ -87,7 +87,7 @@ func TestConstraints(t *testing.T) {
 	})
 }
 
-func TestCommitIsWhole(t *testing.T) {
+func TestCommitIsAtomic(t *testing.T) {
 	t.Parallel()
 	t.Run("if the event cannot be stored, nothing is stored (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)

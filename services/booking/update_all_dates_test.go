@@ -78,7 +78,7 @@ func durations(e *bookingv1.Event) (all []int32) {
 	return all
 }
 
-func TestUpdateAsRead(t *testing.T) {
+func TestUpdateWithUnchangedValues(t *testing.T) {
 	t.Parallel()
 	w := newDatesWorld(t)
 	t.Run("sending back the values that were read changes nothing", func(t *testing.T) {

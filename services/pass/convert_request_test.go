@@ -9,7 +9,7 @@ import (
 )
 
 // The proto and the OpenAPI description of Interface B must list the same payment methods.
-func TestPaymentMethodsAreTheDescribedOnes(t *testing.T) {
+func TestPaymentMethodsMatchDescriptions(t *testing.T) {
 	last := len(money.PassMethods()) - 1
 	for path, want := range map[string]string{
 		"../../gateway-b/openapi/openapi.yaml": "enum: [" + strings.Join(money.PassMethods(), ", ") + "], default: " + money.PassMethods()[0] + ",",

@@ -39,8 +39,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestOtherValues converts unspecified and unknown values.
-func TestOtherValues(t *testing.T) {
+// TestUnspecifiedAndUnknownValues converts unspecified and unknown values.
+func TestUnspecifiedAndUnknownValues(t *testing.T) {
 	if got := EventType(0); got != model.Class {
 		t.Errorf("a type that is not given is %q", got)
 	}

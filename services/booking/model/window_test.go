@@ -144,7 +144,7 @@ func TestWindowRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an empty text is a value", func(t *testing.T) {
+	t.Run("an empty text is refused, not treated as omitted", func(t *testing.T) {
 		empty := ""
 		if _, err := NewWindow(&empty, nil, time.Now(), time.UTC); err == nil {
 			t.Error("accepted")
