@@ -216,9 +216,9 @@ func TestAddingDates(t *testing.T) {
 	})
 	t.Run("a start that is taken is said at the rule", func(t *testing.T) {
 		on(w.backend, "AddEventDates", func(*bookingv1.AddEventDatesRequest) (*bookingv1.AddEventDatesResponse, error) {
-			return nil, fault.InvalidFields(fault.Field{Field: "recurrence.rule", Rule: "unique", Message: "gives 2027-03-15T09:30:00, at which the event takes place already"})
+			return nil, fault.InvalidFields(fault.Field{Field: "recurrence.rule", Rule: "unique", Message: "gives 2027-03-15T09:30:00, at which the event already takes place"})
 		})
-		w.post("/events/evt_1/dates", "start", "2027-03-15T09:30", "duration", "45", "every", "FREQ=DAILY", "count", "3").must(t, `id="every-wrong"`, "at which the event takes place already")
+		w.post("/events/evt_1/dates", "start", "2027-03-15T09:30", "duration", "45", "every", "FREQ=DAILY", "count", "3").must(t, `id="every-wrong"`, "at which the event already takes place")
 	})
 }
 
