@@ -7,8 +7,8 @@ import (
 	"reservation.dev/platform/check"
 )
 
-// CancellationPolicy is what a cancellation costs the customers of an event. The zero value is no
-// policy: cancellation is free until the date starts.
+// CancellationPolicy is what a cancellation costs the customers of an event. The zero value means
+// no policy: cancellation is free until the date starts.
 type CancellationPolicy struct {
 	FreeMinutes *int32 // before the start, at which free cancellation ends; nil: at the start
 }

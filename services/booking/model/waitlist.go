@@ -177,8 +177,8 @@ type Promotion struct {
 	Date id.EventDate
 	// Behind is the entry after which the search for candidates starts; zero: at the first entry.
 	Behind int64
-	// Refused is the entry whose purchase was refused; zero: none. Of the entries before it, only
-	// those that needed more spaces than were free are served.
+	// Refused is the entry whose purchase was refused; zero: none. Entries before it are served only
+	// if they needed more spaces than were free.
 	Refused int64
 }
 
