@@ -22,7 +22,7 @@ type accountPage struct {
 	Sessions []*authv1.Session
 }
 
-func (accountPage) head() (string, string) { return "Account", "account" }
+func (accountPage) head() (*message, string) { return literal("Account"), "account" }
 
 func (r *request) accountPage() (accountPage, error) {
 	res, err := r.services.admins.ListSessions(r.ctx, &authv1.ListSessionsRequest{})
@@ -43,7 +43,7 @@ func (r *request) accountAgain(put func(*accountPage)) error {
 
 func (r *request) updateProfile() error {
 	f := r.sent(nil)
-	name := f.required("name", "Your name")
+	name := f.required("name", literal("your name"))
 	if !f.Failed() {
 		_, err := r.services.admins.UpdateProfile(r.ctx, &authv1.UpdateProfileRequest{Name: name})
 		if err == nil {
@@ -94,7 +94,7 @@ func (r *request) changePassword() error {
 	f := r.sent(map[string]string{"new_password": "password", "current_password": "current"})
 	current := f.Get("current")
 	if current == "" {
-		f.add("current", "Your present password is needed.")
+		f.add("current", literal("Your present password is needed."))
 	}
 	password := r.newPassword(f)
 	if !f.Failed() {
@@ -117,9 +117,9 @@ func (r *request) wrongPassword(f *form, field string, err error) bool {
 	e := fault.From(err)
 	switch {
 	case e.Reason == "WRONG_PASSWORD":
-		f.add(field, "This is not your present password.")
+		f.add(field, literal("This is not your present password."))
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many attempts. Wait " + waiting(e) + " and try again."
+		f.Summary = literal("There were too many attempts. Wait " + waiting(e) + " and try again.")
 	default:
 		return false
 	}
@@ -137,7 +137,7 @@ type totpPage struct {
 	Renewed bool
 }
 
-func (totpPage) head() (string, string) { return "Two-step sign-in", "account" }
+func (totpPage) head() (*message, string) { return literal("Two-step sign-in"), "account" }
 
 // qrCode is a QR code as the path of an SVG, one unit for a module.
 type qrCode struct {
@@ -164,7 +164,7 @@ func qrOf(text string) (qrCode, error) {
 
 func (r *request) setupTotp() error {
 	f := r.sent(nil)
-	if f.required("setup-password", "Your password"); f.Failed() {
+	if f.required("setup-password", literal("your password")); f.Failed() {
 		return r.accountAgain(func(p *accountPage) { p.Setup = f })
 	}
 	res, err := r.services.admins.SetupTotp(r.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
@@ -210,7 +210,7 @@ func (r *request) refusedTotp(err error) error {
 
 func (r *request) confirmTotp() error {
 	f := r.sent(nil)
-	code := f.required("code", "The code")
+	code := f.required("code", literal("the code"))
 	if f.Failed() {
 		return r.totpAgain(f)
 	}
@@ -220,9 +220,9 @@ func (r *request) confirmTotp() error {
 	}
 	switch e := fault.From(err); {
 	case e.Reason == "INVALID_TOTP_CODE":
-		f.add("code", "This code is not right. Check the time of your phone, and type the code that is shown now.")
+		f.add("code", literal("This code is not right. Check the time of your phone, and type the code that is shown now."))
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
+		f.Summary = literal("There were too many wrong codes. Wait " + waiting(e) + " and try again.")
 	default:
 		return r.refusedTotp(err)
 	}

@@ -68,7 +68,7 @@ func TestAdministratorPage(t *testing.T) {
 		if a := w.post(path + "/reset"); a.to() != path {
 			t.Error(describe(a))
 		}
-		w.get(path).must(t, "what concerns it is under Account")
+		w.get(path).must(t, "Change it on the Account page")
 	})
 }
 
@@ -188,7 +188,7 @@ func TestOwnAccount(t *testing.T) {
 		if got := w.backend.called("UpdateProfile")[0].req.(*authv1.UpdateProfileRequest).GetName(); got != "نورا 🧘" {
 			t.Errorf("%q", got)
 		}
-		w.post("/account/profile", "name", "").must(t, "Your name is needed.")
+		w.post("/account/profile", "name", "").must(t, "Enter your name.")
 		w.post("/account/profile", "name", strings.Repeat("ö", 90)).must(t, "must be at most 100 characters")
 	})
 	w.totp = true
@@ -203,7 +203,7 @@ func TestOwnAccount(t *testing.T) {
 		w.totp = false
 		on(w.backend, "SetupTotp", func(*authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) { return nil, wrong })
 		w.post("/account/totp", "setup-password", "x").must(t, "This is not your present password.", `id="setup-password-wrong"`)
-		w.post("/account/totp").must(t, "Your password is needed.")
+		w.post("/account/totp").must(t, "Enter your password.")
 		w.totp = true
 	})
 	t.Run("new recovery codes are shown once", func(t *testing.T) {

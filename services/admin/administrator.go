@@ -17,7 +17,7 @@ type administratorPage struct {
 	Link string
 }
 
-func (p administratorPage) head() (string, string) { return p.GetName(), "administrators" }
+func (p administratorPage) head() (*message, string) { return literal(p.GetName()), "administrators" }
 
 func (r *request) findAdministrator() (administratorPage, error) {
 	res, err := r.services.admins.GetAdministrator(r.ctx, &authv1.GetAdministratorRequest{Id: r.path("id")})

@@ -41,7 +41,9 @@ type administratorsPage struct {
 	Next            string
 }
 
-func (administratorsPage) head() (string, string) { return "Administrators", "administrators" }
+func (administratorsPage) head() (*message, string) {
+	return literal("Administrators"), "administrators"
+}
 
 func (r *request) administratorsPage(f *form) (administratorsPage, error) {
 	page := administratorsPage{Form: f}
@@ -73,7 +75,7 @@ func (r *request) administrators() error {
 
 func (r *request) invite() error {
 	f := r.sent(nil)
-	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
+	req := &authv1.InviteAdministratorRequest{Email: f.required("email", literal("an e-mail address")), Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
 	if role, ok := enum.Parse[authv1.AdministratorRole](f.text("role")); ok {
 		req.Role = role
 	}
@@ -90,7 +92,7 @@ func (r *request) invite() error {
 			})
 		case err != nil:
 			if e := fault.From(err); e.Reason == "EMAIL_ALREADY_EXISTS" {
-				f.add("email", "There is already an administrator with this address.")
+				f.add("email", literal("There is already an administrator with this address."))
 			} else if !f.refuse(err) {
 				return err
 			}

@@ -13,7 +13,7 @@ type auditPage struct {
 	Subjects []option
 }
 
-func (auditPage) head() (string, string) { return "Audit log", "audit" }
+func (auditPage) head() (*message, string) { return literal("Audit log"), "audit" }
 
 // auditSubjects are what entries are about, as the filter offers them.
 var auditSubjects = []option{

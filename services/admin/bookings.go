@@ -26,11 +26,11 @@ type bookPage struct {
 	Action   string
 }
 
-func (p bookPage) head() (string, string) {
+func (p bookPage) head() (*message, string) {
 	if p.Wait {
-		return "Add to the waitlist", "events"
+		return literal("Add to the waitlist"), "events"
 	}
-	return "Book", "events"
+	return literal("Book"), "events"
 }
 
 func (r *request) bookForm() error { return r.bookOrWait(false) }
@@ -117,7 +117,7 @@ func (r *request) book() error {
 		return orMissing(err)
 	}
 	page.Form = r.sent(bookFields)
-	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
+	spaces := page.Form.count("spaces", literal("the number of places"), 1, 1000)
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: page.Customer.GetId(),
 		Lines: []*bookingv1.TransactionLine{{
@@ -196,8 +196,8 @@ type bookingPage struct {
 	Back         string
 }
 
-func (p bookingPage) head() (string, string) {
-	return "Booking of " + fullName(p.Registration.Guest()), "events"
+func (p bookingPage) head() (*message, string) {
+	return literal("Booking of " + fullName(p.Registration.Guest())), "events"
 }
 
 func (r *request) findBooking() (bookingPage, error) {
@@ -230,7 +230,7 @@ func (r *request) confirmBooking() error {
 	switch r.path("action") {
 	case "cancel", "waive":
 		if p.Outcome == nil {
-			return r.back(back, sentences["ALREADY_CANCELLED"])
+			return r.back(back, r.text(reason("ALREADY_CANCELLED")))
 		}
 		c.Title, c.Button, c.Effects = "Cancel this booking", "Cancel the booking", r.outcomeText(b, p.Outcome)
 		if r.path("action") == "waive" {
@@ -270,7 +270,7 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
 	}
 	if !res.GetChanged() {
 		r.unchanged()
-		return r.back(path, sentences["ALREADY_CANCELLED"])
+		return r.back(path, r.text(reason("ALREADY_CANCELLED")))
 	}
 	text := "The booking is cancelled."
 	switch o := res.GetOutcome(); {
@@ -293,7 +293,7 @@ func (r *request) refundBooking(booking string) error {
 	}
 	if !res.GetChanged() {
 		r.unchanged()
-		return r.back(path, sentences["ALREADY_REFUNDED"])
+		return r.back(path, r.text(reason("ALREADY_REFUNDED")))
 	}
 	return r.back(path, "The refund is recorded.")
 }

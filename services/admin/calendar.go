@@ -115,11 +115,11 @@ type dayPage struct {
 	Cut            bool
 }
 
-func (p dayPage) head() (string, string) {
+func (p dayPage) head() (*message, string) {
 	if p.Day.Today {
-		return "Today", "today"
+		return literal("Today"), "today"
 	}
-	return p.Day.At.Format("Monday 2 January 2006"), "today"
+	return literal(p.Day.At.Format("Monday 2 January 2006")), "today"
 }
 
 // midnight is the start of a day in the company's zone, with days added on the
@@ -208,7 +208,7 @@ type weekPage struct {
 	Empty          bool
 }
 
-func (weekPage) head() (string, string) { return "Week", "week" }
+func (weekPage) head() (*message, string) { return literal("Week"), "week" }
 
 func (r *request) week() error {
 	from := r.chosenDay("from")

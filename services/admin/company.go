@@ -13,7 +13,7 @@ type companyPage struct {
 	Currencies []option
 }
 
-func (companyPage) head() (string, string) { return "Company", "company" }
+func (companyPage) head() (*message, string) { return literal("Company"), "company" }
 
 func newCompanyPage(f *form) companyPage {
 	return companyPage{f, zoneNames, optionsOf(money.Currencies(), func(code string) string { return code + " – " + currencies[code].name })}
@@ -30,9 +30,9 @@ func (r *request) company() error {
 
 func (r *request) updateCompany() error {
 	f := r.sent(map[string]string{"unique_customer_emails": "unique"})
-	name, timezone, currency, unique := f.required("name", "A name"), f.required("timezone", "A time zone"), f.text("currency"), f.Get("unique") != ""
+	name, timezone, currency, unique := f.required("name", literal("a name")), f.required("timezone", literal("a time zone")), f.text("currency"), f.Get("unique") != ""
 	if _, err := zone.Load(timezone); timezone != "" && err != nil {
-		f.add("timezone", "This is not the name of a time zone. Names are like Europe/London.")
+		f.add("timezone", literal("This is not the name of a time zone. Names are like Europe/London."))
 	}
 	_, err := submit(r, f, r.services.companies.UpdateCompany, &authv1.UpdateCompanyRequest{
 		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,

@@ -17,7 +17,7 @@ type confirmPage struct {
 	Affected affected
 }
 
-func (p confirmPage) head() (string, string) { return p.Title, p.Section }
+func (p confirmPage) head() (*message, string) { return literal(p.Title), p.Section }
 
 // confirm asks before the action of this path is done to the subject; p says what it
 // does, and back leads to the page before.
@@ -37,4 +37,4 @@ type alreadyPage struct {
 	Again, AgainButton string
 }
 
-func (p alreadyPage) head() (string, string) { return p.Title, p.Section }
+func (p alreadyPage) head() (*message, string) { return literal(p.Title), p.Section }

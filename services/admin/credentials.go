@@ -17,7 +17,7 @@ type grant struct{ Name, Title, About string }
 func checkGrants(f *form, name, noun string) []string {
 	all := f.All(name)
 	if len(all) == 0 {
-		f.add(name, "Choose at least one "+noun+".")
+		f.add(name, literal("Choose at least one "+noun+"."))
 	}
 	return all
 }
@@ -116,7 +116,7 @@ type credentialsPage struct {
 	Next        string
 }
 
-func (p credentialsPage) head() (string, string) { return p.Kind.Title, p.Kind.Section }
+func (p credentialsPage) head() (*message, string) { return literal(p.Kind.Title), p.Kind.Section }
 
 func (k credentialKind) showAll(r *request) error {
 	all, next, err := k.list(r, r.query("page"))
@@ -133,11 +133,11 @@ type credentialPage struct {
 	Credential *credentialView // nil: a new one
 }
 
-func (p credentialPage) head() (string, string) {
+func (p credentialPage) head() (*message, string) {
 	if p.Credential == nil {
-		return p.Kind.AddTitle(), p.Kind.Section
+		return literal(p.Kind.AddTitle()), p.Kind.Section
 	}
-	return p.Credential.GetName(), p.Kind.Section
+	return literal(p.Credential.GetName()), p.Kind.Section
 }
 
 func (k credentialKind) showNew(r *request) error {
@@ -147,12 +147,12 @@ func (k credentialKind) showNew(r *request) error {
 // form returns the form that was sent, and what it says.
 func (k credentialKind) form(r *request) (*form, credentialFields) {
 	f := r.sent(map[string]string{"expires_after_days": "expires", "rate_limit": "limit"})
-	c := credentialFields{name: f.required("name", "A name"), description: f.text("description"), grants: checkGrants(f, k.GrantField, k.GrantNoun)}
-	if days, given := f.integer("expires", "The number of days", 1, 3650); given {
+	c := credentialFields{name: f.required("name", literal("a name")), description: f.text("description"), grants: checkGrants(f, k.GrantField, k.GrantNoun)}
+	if days, given := f.integer("expires", literal("the number of days"), 1, 3650); given {
 		n := int32(days)
 		c.expires = &n
 	}
-	if limit, given := f.integer("limit", "The limit", 1, 10000); given {
+	if limit, given := f.integer("limit", literal("the limit"), 1, 10000); given {
 		n := int32(limit)
 		c.limit = &n
 	}
@@ -176,7 +176,7 @@ type secretPage struct {
 	Title, Section, Name, IDLabel, ID, SecretLabel, Secret, Curl, Back string
 }
 
-func (p secretPage) head() (string, string) { return p.Title, p.Section }
+func (p secretPage) head() (*message, string) { return literal(p.Title), p.Section }
 
 func (k credentialKind) showSecret(r *request, title string, c credentialView, secret, back string) error {
 	return r.render("secret", secretPage{

@@ -34,7 +34,7 @@ func (p customersPage) Count() string {
 	return text + " found"
 }
 
-func (customersPage) head() (string, string) { return "Customers", "customers" }
+func (customersPage) head() (*message, string) { return literal("Customers"), "customers" }
 
 func (r *request) customers() error {
 	page := customersPage{Query: r.query("q"), Archived: r.query("archived") != "", Form: newForm()}
@@ -58,7 +58,7 @@ func (r *request) customers() error {
 // customerFormPage makes a customer.
 type customerFormPage struct{ Form *form }
 
-func (customerFormPage) head() (string, string) { return "Add Customer", "customers" }
+func (customerFormPage) head() (*message, string) { return literal("Add Customer"), "customers" }
 
 func (r *request) newCustomer() error {
 	return r.render("customer-new", customerFormPage{newForm()})
@@ -70,8 +70,8 @@ var customerFields = map[string]string{"first_name": "first", "last_name": "last
 func (r *request) createCustomer() error {
 	f := r.sent(customerFields)
 	res, err := submit(r, f, r.services.customers.CreateCustomer, &customerv1.CreateCustomerRequest{
-		FirstName: f.required("first", "A first name"), LastName: f.required("last", "A last name"),
-		Email: f.required("email", "An e-mail address"), Mobile: f.text("mobile"),
+		FirstName: f.required("first", literal("a first name")), LastName: f.required("last", literal("a last name")),
+		Email: f.required("email", literal("an e-mail address")), Mobile: f.text("mobile"),
 	})
 	if err != nil {
 		return r.again(err, "customer-new", customerFormPage{f})
@@ -123,7 +123,7 @@ type customerPage struct {
 	MorePasses string
 }
 
-func (p customerPage) head() (string, string) { return fullName(p.Customer), "customers" }
+func (p customerPage) head() (*message, string) { return literal(fullName(p.Customer)), "customers" }
 
 // purchasesShown is how many purchases a page of a customer has.
 const purchasesShown = 20
@@ -139,9 +139,6 @@ func (r *request) findCustomer() (customerPage, error) {
 	return customerPage{Customer: c, Form: f}, nil
 }
 
-// customerDeleted is said of a customer to whom older bookings still lead.
-const customerDeleted = "This customer was deleted. Bookings and passes that were theirs are kept, without a page for the customer."
-
 // orDeleted tells a customer who was deleted from one who never was.
 func (r *request) orDeleted(err error) error {
 	if !fault.Is(err, fault.NotFound) {
@@ -154,7 +151,7 @@ func (r *request) orDeleted(err error) error {
 	}
 	for _, c := range res.GetCustomers() {
 		if c.GetId() == which && c.GetDeletedAt() != nil {
-			return fault.New(fault.NotFound, fault.ReasonNotFound, customerDeleted)
+			return pageFault(fault.NotFound, fault.ReasonNotFound, "customer_deleted", "the customer is deleted")
 		}
 	}
 	return err
@@ -227,7 +224,7 @@ func (r *request) updateCustomer() error {
 	}
 	f := r.sent(customerFields)
 	page.Form = f
-	first, last, email, mobile := f.required("first", "A first name"), f.required("last", "A last name"), f.required("email", "An e-mail address"), f.text("mobile")
+	first, last, email, mobile := f.required("first", literal("a first name")), f.required("last", literal("a last name")), f.required("email", literal("an e-mail address")), f.text("mobile")
 	_, err = submit(r, f, r.services.customers.UpdateCustomer, &customerv1.UpdateCustomerRequest{
 		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(page.Customer.GetVersion()),
 	})

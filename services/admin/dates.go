@@ -114,7 +114,7 @@ type datePage struct {
 	Zone  string
 }
 
-func (p datePage) head() (string, string) { return "Change a date", "events" }
+func (p datePage) head() (*message, string) { return literal("Change a date"), "events" }
 
 // dateFields are what the form of a date has.
 var dateFields = []string{"start", "duration", "capacity"}
@@ -140,7 +140,7 @@ func (r *request) editDate() error {
 		return err
 	}
 	if p.Slot.Cancelled() {
-		return r.sayFailed(p.Slot.Path(), sentences["EVENT_CANCELLED"])
+		return r.sayFailed(p.Slot.Path(), r.text(reason("EVENT_CANCELLED")))
 	}
 	return r.render("date-edit", p)
 }
@@ -159,10 +159,10 @@ func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChang
 			c.LocalStart, moves = &local, true
 		}
 	}
-	if minutes := f.count("duration", "The duration", 1, 525600); !f.stands("duration") && minutes != date.GetDurationMinutes() {
+	if minutes := f.count("duration", literal("the duration"), 1, 525600); !f.stands("duration") && minutes != date.GetDurationMinutes() {
 		c.DurationMinutes, moves = &minutes, true
 	}
-	capacity, given := f.integer("capacity", "The number of places", 0, 1_000_000)
+	capacity, given := f.integer("capacity", literal("the number of places"), 0, 1_000_000)
 	switch n := int32(capacity); {
 	case f.stands("capacity"):
 	case !given && date.Capacity != nil:
@@ -170,7 +170,7 @@ func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChang
 	case given && (date.Capacity == nil || date.GetCapacity() != n):
 		c.Capacity, changed = &n, true
 		if n < date.GetBooked() {
-			f.add("capacity", "There must be at least "+plural(date.GetBooked(), "place", "places")+", because so many are taken.")
+			f.add("capacity", literal("There must be at least "+plural(date.GetBooked(), "place", "places")+", because so many are taken."))
 		}
 	}
 	if !moves && !changed {
@@ -255,7 +255,7 @@ type addDatesPage struct {
 	When  scheduleFields
 }
 
-func (p addDatesPage) head() (string, string) { return "Add dates", "events" }
+func (p addDatesPage) head() (*message, string) { return literal("Add dates"), "events" }
 
 // newDates offers the day after the last date, at its time and of its size.
 func (r *request) newDates() error {

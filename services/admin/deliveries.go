@@ -116,7 +116,7 @@ type deliveriesPage struct {
 	All string
 }
 
-func (deliveriesPage) head() (string, string) { return "Deliveries", "webhooks" }
+func (deliveriesPage) head() (*message, string) { return literal("Deliveries"), "webhooks" }
 
 // endpointURLs returns the endpoints' addresses by id, and as choices.
 func (r *request) endpointURLs() (map[string]string, []option, error) {
@@ -196,7 +196,9 @@ type deliveryPage struct {
 	Attempts []attemptView
 }
 
-func (p deliveryPage) head() (string, string) { return "Delivery of " + p.Delivery.Event(), "webhooks" }
+func (p deliveryPage) head() (*message, string) {
+	return literal("Delivery of " + p.Delivery.Event()), "webhooks"
+}
 
 func (r *request) delivery() error {
 	res, err := r.services.webhooks.GetDelivery(r.ctx, &webhookv1.GetDeliveryRequest{Id: r.path("id")})

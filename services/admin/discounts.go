@@ -76,7 +76,7 @@ type discountsPage struct {
 	Next  string
 }
 
-func (discountsPage) head() (string, string) { return "Discount codes", "discounts" }
+func (discountsPage) head() (*message, string) { return literal("Discount codes"), "discounts" }
 
 func (r *request) discounts() error {
 	res, err := r.services.discounts.ListDiscountCodes(r.ctx, &bookingv1.ListDiscountCodesRequest{PageSize: 50, PageToken: r.query("page")})
@@ -99,11 +99,11 @@ type discountPage struct {
 	Only   []option // the events that it is for
 }
 
-func (p discountPage) head() (string, string) {
+func (p discountPage) head() (*message, string) {
 	if p.Code == nil {
-		return "Add Discount Code", "discounts"
+		return literal("Add Discount Code"), "discounts"
 	}
-	return p.Code.GetCode(), "discounts"
+	return literal(p.Code.GetCode()), "discounts"
 }
 
 // newDiscountPage offers the events that are on sale, of which a code may be for one.
@@ -135,7 +135,7 @@ func (r *request) dayField(f *form, name string, after int) *timestamppb.Timesta
 	}
 	at, err := dayOf(text, r.session.Clock.Zone)
 	if err != nil {
-		f.add(name, "Give a day.")
+		f.add(name, literal("Give a day."))
 		return nil
 	}
 	return timestamppb.New(r.midnight(at, after))
@@ -145,7 +145,7 @@ func (r *request) dayField(f *form, name string, after int) *timestamppb.Timesta
 func checkWindow(f *form) {
 	// Days as fields of dates send them are in the order of their text.
 	if from, until := f.text("from"), f.text("until"); from != "" && until != "" && until < from {
-		f.add("until", "The last day must not be before the first one.")
+		f.add("until", literal("The last day must not be before the first one."))
 	}
 }
 
@@ -157,22 +157,22 @@ var discountFields = map[string]string{
 func (r *request) createDiscount() error {
 	f := r.sent(discountFields)
 	req := &bookingv1.CreateDiscountCodeRequest{
-		Code: f.required("code", "A code"), ValidFrom: r.dayField(f, "from", 0), ValidUntil: r.dayField(f, "until", 1),
+		Code: f.required("code", literal("a code")), ValidFrom: r.dayField(f, "from", 0), ValidUntil: r.dayField(f, "until", 1),
 	}
 	if f.text("kind") == "amount" {
-		value, given := f.money("value", "The amount")
+		value, given := f.money("value", literal("the amount"))
 		if !given || value == 0 {
-			f.add("value", "Say how much is taken off.")
+			f.add("value", literal("Say how much is taken off."))
 		}
 		req.Reduction = &bookingv1.CreateDiscountCodeRequest_Amount{Amount: value}
 	} else {
-		value, given := f.hundredths("value", "The share", 100)
+		value, given := f.hundredths("value", literal("the share"), 100)
 		if !given || value == 0 {
-			f.add("value", "Say how much is taken off.")
+			f.add("value", literal("Say how much is taken off."))
 		}
 		req.Reduction = &bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: int32(value)}
 	}
-	if uses, given := f.integer("uses", "The number of uses", 1, 1_000_000_000); given {
+	if uses, given := f.integer("uses", literal("the number of uses"), 1, 1_000_000_000); given {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
 	if event := f.text("event"); event != "" {
@@ -246,7 +246,7 @@ func (r *request) updateDiscount() error {
 		req.ValidUntil = r.dayField(f, "until", 1)
 		req.NoValidUntil = req.ValidUntil == nil
 	}
-	if uses, given := f.integer("uses", "The number of uses", max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
+	if uses, given := f.integer("uses", literal("the number of uses"), max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
 	checkWindow(f)

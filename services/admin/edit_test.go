@@ -71,10 +71,10 @@ func TestChangingAnEvent(t *testing.T) {
 	})
 	t.Run("what somebody else has changed meanwhile is not written over unseen", func(t *testing.T) {
 		a := w.post("/events/evt_1/edit", "title", "Mine", "type", "class", "version", "6")
-		a.must(t, "Somebody else has changed this meanwhile", `value="Mine"`, `name="version" value="7"`)
+		a.must(t, "Someone else has changed this", `value="Mine"`, `name="version" value="7"`)
 		w.get("/events/evt_1/prices/po-1").must(t, `name="version" value="7"`)
 		a = w.post("/events/evt_1/prices/po-1", "name", "Mine", "price", "13", "tax", "", "credits", "", "version", "6")
-		a.must(t, "Somebody else has changed this meanwhile", `value="Mine"`, `name="version" value="7"`)
+		a.must(t, "Someone else has changed this", `value="Mine"`, `name="version" value="7"`)
 	})
 	t.Run("a price is added, changed, and ended with a question before", func(t *testing.T) {
 		w.post("/events/evt_1/prices", "name", "Member", "price", "9", "tax", "17.5", "credits", "2")
@@ -211,8 +211,8 @@ func TestAddingDates(t *testing.T) {
 	})
 	t.Run("what the form needs is asked for", func(t *testing.T) {
 		w.post("/events/evt_1/dates", "start", "2027-03-14T02:30", "duration", "", "every", "FREQ=DAILY", "count", "").must(t,
-			"02:30 does not exist on 14 March 2027", "The duration is needed.")
-		w.post("/events/evt_1/dates", "start", "2027-03-15T02:30", "duration", "45", "every", "FREQ=DAILY", "count", "").must(t, "The number of dates is needed.")
+			"02:30 does not exist on 14 March 2027", "Enter the duration.")
+		w.post("/events/evt_1/dates", "start", "2027-03-15T02:30", "duration", "45", "every", "FREQ=DAILY", "count", "").must(t, "Enter the number of dates.")
 	})
 	t.Run("a start that is taken is said at the rule", func(t *testing.T) {
 		on(w.backend, "AddEventDates", func(*bookingv1.AddEventDatesRequest) (*bookingv1.AddEventDatesResponse, error) {
@@ -255,7 +255,7 @@ func TestDiscountCodes(t *testing.T) {
 		}
 	})
 	t.Run("what is missing is said at its field", func(t *testing.T) {
-		w.post("/discounts", "code", "", "kind", "share", "value", "120").must(t, "A code is needed.", `<a href="#value">The share must be a number from 0 to 100`)
+		w.post("/discounts", "code", "", "kind", "share", "value", "120").must(t, "Enter a code.", `<a href="#value">The share must be a number from 0 to 100`)
 	})
 	t.Run("a window that ends before it begins is said in the form's words", func(t *testing.T) {
 		for _, path := range []string{"/discounts", "/discounts/disc_1"} {
@@ -294,7 +294,7 @@ func TestWhatIsSaid(t *testing.T) {
 	withEvent(w, "Yoga", "Ann")
 	t.Run("how many places is asked for, and not taken for one", func(t *testing.T) {
 		for _, path := range []string{"/events/evt_1/dates/date_1/book", "/events/evt_1/dates/date_1/wait"} {
-			w.post(path, "customer", "cust_1", "spaces", "", "option", "po-1").must(t, "The number of places is needed.")
+			w.post(path, "customer", "cust_1", "spaces", "", "option", "po-1").must(t, "Enter the number of places.")
 		}
 	})
 	t.Run("a way to pay is always chosen, also when the last pass has gone meanwhile", func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestWhatIsSaid(t *testing.T) {
 			on(w.backend, "ListEvents", func(*bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
 				return nil, fault.InvalidParameter("page_token", "format", "is not one that a list returned")
 			})
-			if body := w.get(path).body; !strings.Contains(body, "not there any more") || strings.Contains(body, "age_token") {
+			if body := w.get(path).body; !strings.Contains(body, "no longer available") || strings.Contains(body, "age_token") {
 				t.Error(path, text(body))
 			}
 		}
@@ -347,7 +347,7 @@ func TestWhatIsSaid(t *testing.T) {
 		on(w.backend, "ListCustomers", func(*customerv1.ListCustomersRequest) (*customerv1.ListCustomersResponse, error) {
 			return &customerv1.ListCustomersResponse{}, nil
 		})
-		w.get("/customers").must(t, "cancelled, and that is for good")
+		w.get("/customers").must(t, "permanently cancelled")
 	})
 }
 
@@ -396,8 +396,8 @@ func TestAcceptingAnOffer(t *testing.T) {
 			t.Error(describe(a))
 		}
 		state = bookingv1.WaitlistState_WAITLIST_STATE_EXPIRED
-		w.get(w.get(path).to()).must(t, "No places are offered to this customer")
-		w.get(w.post(path, "method", "card").to()).must(t, "No places are offered to this customer")
+		w.get(w.get(path).to()).must(t, "No spaces are offered to this customer")
+		w.get(w.post(path, "method", "card").to()).must(t, "No spaces are offered to this customer")
 	})
 	t.Run("a form that was sent twice says what the first one has done", func(t *testing.T) {
 		state = bookingv1.WaitlistState_WAITLIST_STATE_BOOKED

@@ -37,7 +37,7 @@ type eventsPage struct {
 	States []option
 }
 
-func (eventsPage) head() (string, string) { return "Events", "events" }
+func (eventsPage) head() (*message, string) { return literal("Events"), "events" }
 
 func (r *request) events() error {
 	status, _ := enum.Parse[bookingv1.EventStatus](r.query("status"))
@@ -63,7 +63,7 @@ type eventPage struct {
 	Next  string
 }
 
-func (p eventPage) head() (string, string) { return p.Event.GetTitle(), "events" }
+func (p eventPage) head() (*message, string) { return literal(p.Event.GetTitle()), "events" }
 
 func (r *request) findEvent() (eventView, error) {
 	res, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: r.path("id")})
@@ -100,7 +100,7 @@ type eventFormPage struct {
 	When  scheduleFields
 }
 
-func (eventFormPage) head() (string, string) { return "Add Event", "events" }
+func (eventFormPage) head() (*message, string) { return literal("Add Event"), "events" }
 
 func (r *request) eventForm(f *form) eventFormPage {
 	return eventFormPage{Form: f, Kinds: kindOptions(), When: scheduleIn(r.session.Clock.Zone)}
@@ -115,7 +115,7 @@ func (r *request) newEvent() error {
 func (r *request) createEvent() error {
 	f := r.sent(eventNames)
 	req := &bookingv1.CreateEventRequest{
-		Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
+		Title: f.required("title", literal("a title")), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
 	}
 	if f.Get("draft") != "" {
 		req.Status = bookingv1.EventStatus_EVENT_STATUS_DRAFT
@@ -173,7 +173,9 @@ type eventEditPage struct {
 	Kinds []option
 }
 
-func (p eventEditPage) head() (string, string) { return "Change " + p.Event.GetTitle(), "events" }
+func (p eventEditPage) head() (*message, string) {
+	return literal("Change " + p.Event.GetTitle()), "events"
+}
 
 func (r *request) editEvent() error {
 	e, err := r.findEvent()
@@ -192,7 +194,7 @@ func (r *request) updateEvent() error {
 		return err
 	}
 	f := r.sent(withPolicyFields(nil))
-	title, description, location := f.required("title", "A title"), f.text("description"), f.text("location")
+	title, description, location := f.required("title", literal("a title")), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
 		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(e.GetVersion()),
 	}

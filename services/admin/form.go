@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,19 +12,19 @@ import (
 // form is what a person has typed, and what is wrong with it.
 type form struct {
 	values url.Values
-	errors map[string]string
+	errors map[string]*message
 	order  []string // of the fields with errors
 	// names are the form's names of a service's fields, where they differ.
 	names map[string]string
 	// current is the version that is there now, of what the form changes.
 	current int64
-	// Summary is what is wrong with all of it.
-	Summary string
+	// Summary says what is wrong with the form as a whole; nil if nothing is.
+	Summary *message
 }
 
 // newForm returns a form with first values: field, value, field, value, …
 func newForm(pairs ...string) *form {
-	f := &form{values: url.Values{}, errors: map[string]string{}}
+	f := &form{values: url.Values{}, errors: map[string]*message{}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f.values.Add(pairs[i], pairs[i+1])
 	}
@@ -44,7 +43,7 @@ func (r *request) filterForm(names ...string) *form {
 // sent returns the form that was sent; names are its names of the service's fields,
 // where they differ.
 func (r *request) sent(names map[string]string) *form {
-	return &form{values: r.http.PostForm, errors: map[string]string{}, names: names}
+	return &form{values: r.http.PostForm, errors: map[string]*message{}, names: names}
 }
 
 // keep notes what fields are while the form is made, for stands.
@@ -86,11 +85,11 @@ func (f *form) All(name string) []string { return f.values[name] }
 // Has tells whether a field has a value, of a set of boxes, say.
 func (f *form) Has(name, value string) bool { return slices.Contains(f.values[name], value) }
 
-// Error returns what is wrong with a field; "": nothing.
-func (f *form) Error(name string) string { return f.errors[name] }
+// Error returns what is wrong with a field; nil if nothing is.
+func (f *form) Error(name string) *message { return f.errors[name] }
 
 // Failed tells whether anything is wrong.
-func (f *form) Failed() bool { return f.Summary != "" || len(f.errors) > 0 }
+func (f *form) Failed() bool { return f.Summary != nil || len(f.errors) > 0 }
 
 // Faults lists what is wrong, for the summary above the form.
 func (f *form) Faults() []formFault {
@@ -102,10 +101,13 @@ func (f *form) Faults() []formFault {
 }
 
 // formFault is one line of that list.
-type formFault struct{ Field, Text string }
+type formFault struct {
+	Field string
+	Text  *message
+}
 
 // add notes what is wrong with a field; the first one counts.
-func (f *form) add(name, text string) {
+func (f *form) add(name string, text *message) {
 	if _, known := f.errors[name]; !known {
 		f.errors[name] = text
 		f.order = append(f.order, name)
@@ -118,45 +120,45 @@ func (f *form) text(name string) string {
 }
 
 // required returns a field that must not be empty.
-func (f *form) required(name, label string) string {
+func (f *form) required(name string, label *message) string {
 	value := f.text(name)
 	if value == "" {
-		f.add(name, label+" is needed.")
+		f.add(name, msg("refusals.form.required", "label", label))
 	}
 	return value
 }
 
 // integer returns a whole number within bounds, and whether there is one.
-func (f *form) integer(name, label string, least, most int64) (int64, bool) {
+func (f *form) integer(name string, label *message, least, most int64) (int64, bool) {
 	text := f.text(name)
 	if text == "" {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		f.add(name, fmt.Sprintf("%s must be a whole number from %d to %d.", label, least, most))
+		f.add(name, msg("refusals.form.integer", "label", label, "least", least, "most", most))
 		return 0, false
 	}
 	return n, true
 }
 
 // count returns a whole number that must be given; 0 where it is not.
-func (f *form) count(name, label string, least, most int64) int32 {
+func (f *form) count(name string, label *message, least, most int64) int32 {
 	n, given := f.integer(name, label, least, most)
 	if !given {
-		f.add(name, label+" is needed.")
+		f.add(name, msg("refusals.form.required", "label", label))
 	}
 	return int32(n)
 }
 
 // hundredths returns a number of at most most, typed with up to two decimals, as
 // hundredths: a tax of "17.5" % is 1750 basis points.
-func (f *form) hundredths(name, label string, most int64) (int64, bool) {
+func (f *form) hundredths(name string, label *message, most int64) (int64, bool) {
 	wrong := len(f.errors)
 	n, given := f.money(name, label)
 	if len(f.errors) > wrong || given && n > 100*most {
-		f.add(name, "") // it is listed above the form, whoever has found it
-		f.errors[name] = fmt.Sprintf("%s must be a number from 0 to %d, such as 17.5.", label, most)
+		f.add(name, nil) // lists the field; the text below replaces that of money
+		f.errors[name] = msg("refusals.form.share", "label", label, "most", most)
 		return 0, false
 	}
 	return n, given
@@ -168,7 +170,7 @@ func hundredthsText(n int64) string {
 }
 
 // money returns an amount in minor units, typed with or without decimals.
-func (f *form) money(name, label string) (int64, bool) {
+func (f *form) money(name string, label *message) (int64, bool) {
 	text := strings.ReplaceAll(f.text(name), ",", ".")
 	if text == "" {
 		return 0, false
@@ -179,7 +181,7 @@ func (f *form) money(name, label string) (int64, bool) {
 	}
 	n, err := strconv.ParseUint(whole+fraction, 10, 40)
 	if err != nil || len(fraction) > 2 || whole == "" {
-		f.add(name, label+" must be an amount like 12.50.")
+		f.add(name, msg("refusals.form.amount", "label", label))
 		return 0, false
 	}
 	return int64(n), true
@@ -203,7 +205,7 @@ func (f *form) refuse(err error) bool {
 		return false
 	}
 	for _, field := range e.Fields {
-		f.add(f.nameOf(field.Field), capital("this "+field.Message))
+		f.add(f.nameOf(field.Field), msg("refusals.form.field", "problem", stopped(field.Message)))
 	}
 	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
 		f.Summary = sentence(e)

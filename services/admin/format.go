@@ -92,8 +92,9 @@ func views[T, V any](all []T, view func(T) V) []V {
 
 // clock prints times in the company's zone.
 type clock struct {
-	Zone *time.Location
-	now  time.Time
+	Zone  *time.Location
+	now   time.Time
+	texts *texts
 }
 
 // Name returns the zone's name, to be printed beside times.
@@ -145,20 +146,20 @@ func (c clock) Past(t *timestamppb.Timestamp) bool { return t != nil && !t.AsTim
 // Ago prints how long ago something was: "5 minutes ago", or the date.
 func (c clock) Ago(t *timestamppb.Timestamp) string {
 	if t == nil {
-		return "never"
+		return c.texts.text("shared.ago.never")
 	}
 	d := c.now.Sub(t.AsTime())
 	switch {
 	case d < 0:
 		return c.Time(t)
 	case d < time.Minute:
-		return "just now"
+		return c.texts.text("shared.ago.now")
 	case d < time.Hour:
-		return plural(int(d/time.Minute), "minute", "minutes") + " ago"
+		return c.texts.text("shared.ago.minutes", "count", int(d/time.Minute))
 	case d < 24*time.Hour:
-		return plural(int(d/time.Hour), "hour", "hours") + " ago"
+		return c.texts.text("shared.ago.hours", "count", int(d/time.Hour))
 	case d < 14*24*time.Hour:
-		return plural(int(d/(24*time.Hour)), "day", "days") + " ago"
+		return c.texts.text("shared.ago.days", "count", int(d/(24*time.Hour)))
 	}
 	return c.Day(t)
 }

@@ -136,7 +136,7 @@ func TestCustomers(t *testing.T) {
 		w.get("/customers/cust_1").must(t, `name="version" value="7"`)
 		typed := []string{"first", "Mine", "last", "Smith", "email", "x@example.com"}
 		a := w.post("/customers/cust_1", append(typed, "version", "6")...)
-		a.must(t, "Somebody else has changed this meanwhile", `value="Mine"`, `name="version" value="7"`)
+		a.must(t, "Someone else has changed this", `value="Mine"`, `name="version" value="7"`)
 		if a := w.post("/customers/cust_1", append(typed, "version", "7")...); a.to() != "/customers/cust_1" {
 			t.Error(describe(a))
 		}
@@ -147,13 +147,13 @@ func TestMoney(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]int64{"12.50": 1250, "12": 1200, "12,5": 1250, "0.07": 7, "1000000": 100000000} {
 		f := newForm("price", typed)
-		if got, given := f.money("price", "The price"); !given || got != want || f.Failed() {
+		if got, given := f.money("price", literal("the price")); !given || got != want || f.Failed() {
 			t.Errorf("%q is %d", typed, got)
 		}
 	}
 	for _, typed := range []string{"12.345", "-1", ".5", "1e3", "abc", "12.5.0", "99999999999999999999"} {
 		f := newForm("price", typed)
-		if _, given := f.money("price", "The price"); given || !f.Failed() {
+		if _, given := f.money("price", literal("the price")); given || !f.Failed() {
 			t.Errorf("%q is taken", typed)
 		}
 	}

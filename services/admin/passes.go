@@ -40,7 +40,7 @@ type typesPage struct {
 	Next  string
 }
 
-func (typesPage) head() (string, string) { return "Pass types", "pass-types" }
+func (typesPage) head() (*message, string) { return literal("Pass types"), "pass-types" }
 
 func (r *request) passTypes() error {
 	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{
@@ -77,11 +77,11 @@ type typeFormPage struct {
 	Kinds []grant
 }
 
-func (p typeFormPage) head() (string, string) {
+func (p typeFormPage) head() (*message, string) {
 	if p.Type == nil {
-		return "Add Pass Type", "pass-types"
+		return literal("Add Pass Type"), "pass-types"
 	}
-	return p.Type.GetTitle(), "pass-types"
+	return literal(p.Type.GetTitle()), "pass-types"
 }
 
 func typeForm(f *form, t *typeView) typeFormPage {
@@ -118,18 +118,18 @@ var typeFields = map[string]string{"total_uses": "uses", "validity_count": "coun
 
 // readType reads the fields of a pass type.
 func readType(f *form) *passv1.CreatePassTypeRequest {
-	req := &passv1.CreatePassTypeRequest{Title: f.required("title", "A title"), Description: f.text("description"), EligibleEventTypes: f.All("kinds")}
-	uses, given := f.integer("uses", "The number of credits", 1, 100_000)
+	req := &passv1.CreatePassTypeRequest{Title: f.required("title", literal("a title")), Description: f.text("description"), EligibleEventTypes: f.All("kinds")}
+	uses, given := f.integer("uses", literal("the number of credits"), 1, 100_000)
 	if !given {
-		f.add("uses", "The number of credits is needed.")
+		f.add("uses", literal("The number of credits is needed."))
 	}
-	count, given := f.integer("count", "The validity", 1, 1000)
+	count, given := f.integer("count", literal("the validity"), 1, 1000)
 	if !given {
-		f.add("count", "The validity is needed.")
+		f.add("count", literal("The validity is needed."))
 	}
 	req.TotalUses, req.ValidityCount = int32(uses), int32(count)
 	req.ValidityUnit, _ = enum.Parse[passv1.ValidityUnit](f.text("unit"))
-	req.Price, _ = f.money("price", "The price")
+	req.Price, _ = f.money("price", literal("the price"))
 	return req
 }
 
@@ -185,7 +185,7 @@ type assignPage struct {
 	Types    []option
 }
 
-func (assignPage) head() (string, string) { return "Assign a pass", "customers" }
+func (assignPage) head() (*message, string) { return literal("Assign a pass"), "customers" }
 
 func (r *request) assignPage(f *form) (assignPage, error) {
 	c, err := r.findCustomer()
@@ -217,7 +217,7 @@ func (r *request) assign() error {
 	if err != nil {
 		return err
 	}
-	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", "A pass type"), StartDate: page.Form.text("start")}
+	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", literal("a pass type")), StartDate: page.Form.text("start")}
 	if page.Form.text("paid") == "card" {
 		req.Purchase = &passv1.PassPurchase{Method: money.MethodCard, Reference: page.Form.text("reference")}
 	}
@@ -264,7 +264,7 @@ type passPage struct {
 	Form     *form
 }
 
-func (p passPage) head() (string, string) { return p.Pass.Title, "customers" }
+func (p passPage) head() (*message, string) { return literal(p.Pass.Title), "customers" }
 
 func (r *request) findPass() (passPage, error) {
 	s := r.services
@@ -305,11 +305,11 @@ func (r *request) adjustPass() error {
 	f := r.sent(nil)
 	f.values.Set("expiry", page.Pass.GetExpiryDate())
 	page.Form = f
-	credits, given := f.integer("credits", "The change", -100_000, 100_000)
+	credits, given := f.integer("credits", literal("the change"), -100_000, 100_000)
 	if !given || credits == 0 {
-		f.add("credits", "Say how many credits to add, or with a minus how many to take.")
+		f.add("credits", literal("Say how many credits to add, or with a minus how many to take."))
 	}
-	reason := f.required("reason", "A reason")
+	reason := f.required("reason", literal("a reason"))
 	res, err := submit(r, f, r.services.passes.AdjustCredits, &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
 	if err != nil {
 		return r.again(err, "pass", page)
@@ -327,7 +327,7 @@ func (r *request) extendPass() error {
 		return err
 	}
 	page.Form = r.sent(map[string]string{"expiry_date": "expiry"})
-	expiry := page.Form.required("expiry", "A date")
+	expiry := page.Form.required("expiry", literal("a date"))
 	_, err = submit(r, page.Form, r.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
 	if err != nil {
 		return r.again(err, "pass", page)

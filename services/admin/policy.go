@@ -72,7 +72,7 @@ const noPolicy = -1
 // freeMinutes reads how many minutes before a date cancelling ceases to be free; nil
 // if it is free until the start.
 func (f *form) freeMinutes() *int32 {
-	hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours)
+	hours, given := f.hundredths("policy", literal("the number of hours"), maxPolicyHours)
 	if !given {
 		return nil
 	}

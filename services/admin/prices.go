@@ -20,11 +20,11 @@ type pricePage struct {
 	Currency string
 }
 
-func (p pricePage) head() (string, string) {
+func (p pricePage) head() (*message, string) {
 	if p.Option == nil {
-		return "Add a price", "events"
+		return literal("Add a price"), "events"
 	}
-	return "Change a price", "events"
+	return literal("Change a price"), "events"
 }
 
 // Action is the path that the form is sent to.
@@ -64,11 +64,11 @@ func (r *request) findPrice() (pricePage, error) {
 
 // readPrice reads the fields of a pricing option.
 func readPrice(f *form) *bookingv1.PricingOptionChange {
-	change := &bookingv1.PricingOptionChange{Name: proto.String(f.required("name", "A name"))}
-	price, _ := f.money("price", "The price")
-	tax, _ := f.hundredths("tax", "The tax", 100)
+	change := &bookingv1.PricingOptionChange{Name: proto.String(f.required("name", literal("a name")))}
+	price, _ := f.money("price", literal("the price"))
+	tax, _ := f.hundredths("tax", literal("the tax"), 100)
 	change.Price, change.TaxRateBasisPoints = &price, proto.Int32(int32(tax))
-	if credits, given := f.integer("credits", "The number of credits", 0, 100_000); given {
+	if credits, given := f.integer("credits", literal("the number of credits"), 0, 100_000); given {
 		change.Credits = proto.Int32(int32(credits))
 	} else {
 		change.NoCredits = true

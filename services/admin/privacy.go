@@ -96,7 +96,7 @@ type erasePage struct {
 	Erasure *privacyv1.Erasure
 }
 
-func (erasePage) head() (string, string) { return "Erase a customer", "customers" }
+func (erasePage) head() (*message, string) { return literal("Erase a customer"), "customers" }
 
 // Name is what has to be typed.
 func (p erasePage) Name() string { return fullName(p.Customer) }
@@ -183,7 +183,7 @@ func (r *request) eraseCustomer() error {
 	}
 	page.Form = r.sent(nil)
 	if !slices.Equal(strings.Fields(page.Form.text("name")), strings.Fields(page.Name())) {
-		page.Form.add("name", "Type the customer's name as it stands above.")
+		page.Form.add("name", literal("Type the customer's name as it stands above."))
 	}
 	if page.Open() || page.Form.Failed() {
 		page.Form.values.Del("name")

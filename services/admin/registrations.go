@@ -61,17 +61,18 @@ func (e entryView) Offered() bool {
 	return e.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
 }
 
-// PassedOver says why others were served before.
-func (e entryView) PassedOver() string {
-	switch e.GetPassedOverReason() {
+// PassedOver says why an offer went to others first; nil if none did.
+func (e entryView) PassedOver() *message {
+	switch code := e.GetPassedOverReason(); code {
 	case "":
-		return ""
+		return nil
 	case "NOT_ENOUGH_PLACES":
-		return "Passed over: fewer places were free than wanted."
+		return msg("desk.passed_over.not_enough")
 	case "PASS_UNAVAILABLE":
-		return "Passed over: the pass could not be asked. It is tried again."
+		return msg("desk.passed_over.pass_unavailable")
+	default:
+		return msg("desk.passed_over.reason", "reason", reason(code).or(""))
 	}
-	return "Passed over: " + sentences[e.GetPassedOverReason()]
 }
 
 // eventDatePage is a date with who comes and who waits.
@@ -88,7 +89,7 @@ type eventDatePage struct {
 	CheckedIn     int
 }
 
-func (p eventDatePage) head() (string, string) { return p.Event.GetTitle(), "events" }
+func (p eventDatePage) head() (*message, string) { return literal(p.Event.GetTitle()), "events" }
 
 func (r *request) eventDate() error {
 	e, s, err := r.findDate()

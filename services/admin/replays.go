@@ -74,7 +74,7 @@ type replayPage struct {
 	Endpoints []option
 }
 
-func (replayPage) head() (string, string) { return "Replay what failed", "webhooks" }
+func (replayPage) head() (*message, string) { return literal("Replay what failed"), "webhooks" }
 
 func (r *request) replayForm() error {
 	_, options, err := r.endpointURLs()
@@ -89,7 +89,7 @@ func (r *request) replayFailed() error {
 	f := r.sent(map[string]string{"endpoint_id": "endpoint"})
 	since, err := time.ParseInLocation(wallLayout, f.text("since"), r.session.Clock.Zone)
 	if err != nil {
-		f.add("since", "Give a date and a time.")
+		f.add("since", literal("Give a date and a time."))
 	}
 	req := &webhookv1.ReplayFailedRequest{EndpointId: f.text("endpoint"), Since: timestamppb.New(since)}
 	res, err := submit(r, f, r.services.webhooks.ReplayFailed, req)

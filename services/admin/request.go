@@ -15,6 +15,8 @@ import (
 
 // request is one request of a browser: who sends it, and how it is answered.
 type request struct {
+	// texts are the messages in the language of the browser.
+	*texts
 	web      *web
 	services services
 	w        http.ResponseWriter
@@ -40,7 +42,7 @@ const (
 func (r *request) admit(who access) error {
 	if r.http.Method == http.MethodPost {
 		if err := r.http.ParseForm(); err != nil {
-			return fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, "The form could not be read: it is too long, or damaged.").Because(err)
+			return pageFault(fault.TooLarge, fault.ReasonPayloadTooLarge, "unreadable", "the form is too long or damaged").Because(err)
 		}
 	}
 	if err := r.authenticate(); err != nil {
@@ -122,7 +124,7 @@ func (r *request) sayFailed(path, message string) error {
 // something about; other errors are returned.
 func (r *request) refused(path string, err error) error {
 	if f := fault.From(err); isRefusal(f) {
-		return r.sayFailed(path, sentence(f))
+		return r.sayFailed(path, r.text(sentence(f)))
 	}
 	return err
 }
@@ -163,7 +165,7 @@ func (r *request) fail(err error) {
 
 // frame is what the layout of every page is made from.
 type frame struct {
-	Title   string
+	Title   *message
 	Section string
 	Session *session
 	CSRF    string
@@ -178,7 +180,7 @@ type frame struct {
 
 // titled is the data of a page: its title, and the section that it is in.
 type titled interface {
-	head() (title, section string)
+	head() (title *message, section string)
 }
 
 // render answers with a page.
@@ -239,7 +241,7 @@ func (r *request) frame(data titled) *frame {
 // midway becomes an error page, not half of one.
 func (r *request) send(code int, name, block string, f *frame) error {
 	var b bytes.Buffer
-	if err := r.web.pages.execute(&b, name, block, f); err != nil {
+	if err := r.web.pages.execute(&b, r.texts, name, block, f); err != nil {
 		return err
 	}
 	r.answer(code, "text/html; charset=utf-8", b.Bytes())

@@ -14,10 +14,7 @@ type resetPage struct {
 	Token          string
 }
 
-func (resetPage) head() (string, string) { return "New password", "" }
-
-// noReset is said of a link that leads nowhere.
-const noReset = "This link does not exist or was withdrawn. Ask an owner of your company for a new one."
+func (resetPage) head() (*message, string) { return literal("New password"), "" }
 
 // resetFault says what is wrong with a link.
 func resetFault(err error) error {
@@ -26,7 +23,7 @@ func resetFault(err error) error {
 	}
 	switch f := fault.From(err); {
 	case f.Kind == fault.NotFound:
-		return fault.New(fault.NotFound, fault.ReasonNotFound, noReset)
+		return pageFault(fault.NotFound, fault.ReasonNotFound, "no_reset", "the reset link does not exist or was withdrawn")
 	case f.Reason == "RESET_EXPIRED":
 		return fault.Refuse(f.Reason, "This link has expired: it is valid for an hour. Ask an owner of your company for a new one.")
 	case f.Reason == "RESET_USED":

@@ -38,12 +38,12 @@ func scheduleIn(z *time.Location) scheduleFields {
 func (f *form) wall(name string, z *time.Location) (time.Time, bool) {
 	wall, err := time.Parse(wallLayout, f.text(name))
 	if err != nil {
-		f.add(name, "Give a date and a time.")
+		f.add(name, literal("Give a date and a time."))
 		return wall, false
 	}
 	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, z)
 	if at.Format(wallLayout) != wall.Format(wallLayout) {
-		f.add(name, fmt.Sprintf("%s does not exist on %s: the clocks go forward over it. Choose another time.", wall.Format("15:04"), wall.Format("2 January 2006")))
+		f.add(name, literal(fmt.Sprintf("%s does not exist on %s: the clocks go forward over it. Choose another time.", wall.Format("15:04"), wall.Format("2 January 2006"))))
 		return wall, false
 	}
 	return wall, true
@@ -52,8 +52,8 @@ func (f *form) wall(name string, z *time.Location) (time.Time, bool) {
 // schedule reads the fields of dates: one that is named, or the model of those that
 // a rule gives.
 func (f *form) schedule(z *time.Location) (*bookingv1.NewEventDate, *bookingv1.Recurrence) {
-	date := &bookingv1.NewEventDate{DurationMinutes: f.count("duration", "The duration", 1, 525600)}
-	if capacity, given := f.integer("capacity", "The number of places", 0, 1_000_000); given {
+	date := &bookingv1.NewEventDate{DurationMinutes: f.count("duration", literal("the duration"), 1, 525600)}
+	if capacity, given := f.integer("capacity", literal("the number of places"), 0, 1_000_000); given {
 		n := int32(capacity)
 		date.Capacity = &n
 	}
@@ -83,7 +83,7 @@ func (f *form) rule(rule string) string {
 	if strings.HasPrefix(rule, "FREQ=WEEKLY") && len(days) > 0 {
 		rule += ";BYDAY=" + strings.Join(days, ",")
 	}
-	return fmt.Sprintf("%s;COUNT=%d", rule, f.count("count", "The number of dates", 1, maxRepeats))
+	return fmt.Sprintf("%s;COUNT=%d", rule, f.count("count", literal("the number of dates"), 1, maxRepeats))
 }
 
 // later says which dates of a rule begin later than it says, because their time

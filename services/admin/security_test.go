@@ -355,7 +355,7 @@ func TestAServiceThatIsAwayIsSaid(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	for name, err := range map[string]error{"Back in a moment": fault.Away(nil), "Something went wrong": fmt.Errorf("secret detail")} {
+	for name, err := range map[string]error{"Temporarily unavailable": fault.Away(nil), "Something went wrong": fmt.Errorf("secret detail")} {
 		on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) { return nil, err })
 		a := w.get("/")
 		a.must(t, name, a.Header.Get("X-Request-Id"))

@@ -77,7 +77,7 @@ func (r *request) enter(raw string, identity *authv1.Identity) error {
 	r.session = &session{
 		ID: identity.GetSession().GetId(), Administrator: identity.GetAdministrator(), Company: identity.GetCompany(),
 		Owner: identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
-		Clock: clock{Zone: loc, now: r.web.now()}, csrf: tokenOf(raw),
+		Clock: clock{Zone: loc, now: r.web.now(), texts: r.texts}, csrf: tokenOf(raw),
 		Notices: identity.GetNotices(),
 	}
 	r.ctx = rpc.WithClaims(r.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})

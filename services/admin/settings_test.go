@@ -62,7 +62,7 @@ func TestAPIClients(t *testing.T) {
 		if a.StatusCode != http.StatusUnprocessableEntity {
 			t.Fatal(describe(a))
 		}
-		a.must(t, "A name is needed.", "Choose at least one scope.", "from 1 to 3650", `aria-invalid="true"`, `aria-describedby="name-help name-wrong"`, "kept")
+		a.must(t, "Enter a name.", "Choose at least one scope.", "from 1 to 3,650", `aria-invalid="true"`, `aria-describedby="name-help name-wrong"`, "kept")
 	})
 	t.Run("what the service refuses is said beside the field", func(t *testing.T) {
 		a := w.post("/settings/api-clients", "name", "C\tRM", "scopes", "customers:read")

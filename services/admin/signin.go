@@ -15,7 +15,7 @@ type signInPage struct {
 	Next string
 }
 
-func (signInPage) head() (string, string) { return "Sign in", "" }
+func (signInPage) head() (*message, string) { return literal("Sign in"), "" }
 
 // codePage asks for a code, once the password was right.
 type codePage struct {
@@ -23,7 +23,7 @@ type codePage struct {
 	Next string
 }
 
-func (codePage) head() (string, string) { return "Code", "" }
+func (codePage) head() (*message, string) { return literal("Code"), "" }
 
 // home is the page after signing in.
 const home = "/"
@@ -39,9 +39,9 @@ func (r *request) signInForm() error {
 func (r *request) signIn() error {
 	f := r.sent(nil)
 	page := signInPage{Form: f, Next: local(f.text("next"), home)}
-	email, password := f.required("email", "Your e-mail address"), f.Get("password")
+	email, password := f.required("email", literal("your e-mail address")), f.Get("password")
 	if password == "" {
-		f.add("password", "Your password is needed.")
+		f.add("password", literal("Your password is needed."))
 	}
 	if f.Failed() {
 		return r.notAccepted("sign-in", page)
@@ -58,9 +58,9 @@ func (r *request) signIn() error {
 		r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
 		return r.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
-		f.Summary = "E-mail address and password do not fit together."
+		f.Summary = literal("E-mail address and password do not fit together.")
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many attempts from this network. Wait " + waiting(e) + " and try again, or use a browser in which you have signed in before."
+		f.Summary = literal("There were too many attempts from this network. Wait " + waiting(e) + " and try again, or use a browser in which you have signed in before.")
 	case !f.refuse(err):
 		return err
 	}
@@ -84,7 +84,7 @@ func (r *request) codeForm() error {
 func (r *request) sendCode() error {
 	f := r.sent(map[string]string{"totp_code": "code"})
 	page := codePage{Form: f, Next: local(f.text("next"), home)}
-	code := f.required("code", "The code")
+	code := f.required("code", literal("the code"))
 	if f.Failed() {
 		return r.notAccepted("code", page)
 	}
@@ -99,9 +99,9 @@ func (r *request) sendCode() error {
 		r.forgetCookie(pendingCookie)
 		return r.sayFailed("/sign-in?"+url.Values{"next": {page.Next}}.Encode(), "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
 	case e.Reason == "INVALID_TOTP_CODE":
-		f.add("code", "This code is not right, or was used before. Wait for the next one.")
+		f.add("code", literal("This code is not right, or was used before. Wait for the next one."))
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
+		f.Summary = literal("There were too many wrong codes. Wait " + waiting(e) + " and try again.")
 	case !f.refuse(err):
 		return err
 	}
@@ -159,7 +159,7 @@ type invitationPage struct {
 	Role       string
 }
 
-func (p invitationPage) head() (string, string) { return "Join " + p.Company, "" }
+func (p invitationPage) head() (*message, string) { return literal("Join " + p.Company), "" }
 
 func (r *request) findInvitation() (invitationPage, error) {
 	p := invitationPage{Form: newForm(), Token: url.PathEscape(r.path("token"))}
@@ -171,9 +171,6 @@ func (r *request) findInvitation() (invitationPage, error) {
 	return p, nil
 }
 
-// noInvitation is said of a link that leads nowhere.
-const noInvitation = "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link."
-
 // emailTaken is said to somebody who has an account already, maybe elsewhere.
 const emailTaken = "There is an account with this e-mail address already, here or at another company, and an address has one. " +
 	"Sign in with it, or ask for an invitation to another address."
@@ -182,7 +179,7 @@ const emailTaken = "There is an account with this e-mail address already, here o
 func invitationFault(err error) error {
 	switch f := fault.From(err); {
 	case f.Kind == fault.NotFound:
-		return fault.New(fault.NotFound, fault.ReasonNotFound, noInvitation)
+		return pageFault(fault.NotFound, fault.ReasonNotFound, "no_invitation", "the invitation does not exist or was withdrawn")
 	case f.Reason == "INVITATION_EXPIRED":
 		return fault.Refuse(f.Reason, "This invitation has expired. Ask whoever invited you for a new link.")
 	case f.Reason == "INVITATION_ACCEPTED":
@@ -197,7 +194,7 @@ func (r *request) acceptInvitation() error {
 		return err
 	}
 	p.Form = r.sent(nil)
-	name := p.Form.required("name", "Your name")
+	name := p.Form.required("name", literal("your name"))
 	password := r.newPassword(p.Form)
 	if p.Form.Failed() {
 		return r.notAccepted("invitation", p)
@@ -206,7 +203,7 @@ func (r *request) acceptInvitation() error {
 		Token: r.path("token"), Name: name, Password: password, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
-		p.Form.Summary = emailTaken
+		p.Form.Summary = literal(emailTaken)
 		return r.notAccepted("invitation", p)
 	}
 	if err != nil {
@@ -224,9 +221,9 @@ func (r *request) newPassword(f *form) string {
 	password := f.Get("password")
 	switch {
 	case len([]rune(password)) < 12:
-		f.add("password", "The password needs at least 12 characters.")
+		f.add("password", literal("The password needs at least 12 characters."))
 	case password != f.Get("repeat"):
-		f.add("repeat", "The two passwords are not the same.")
+		f.add("repeat", literal("The two passwords are not the same."))
 	}
 	return password
 }

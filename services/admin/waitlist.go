@@ -14,7 +14,7 @@ func (r *request) wait() error {
 		return orMissing(err)
 	}
 	page.Form = r.sent(bookFields)
-	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
+	spaces := page.Form.count("spaces", literal("the number of places"), 1, 1000)
 	req := &bookingv1.JoinWaitlistRequest{
 		EventDateId: page.Slot.GetDate().GetId(), CustomerId: page.Customer.GetId(), Spaces: spaces, PricingOptionId: page.Form.text("option"),
 		Mode: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER, OfferMinutes: 12 * 60,
@@ -54,7 +54,7 @@ type offerPage struct {
 	Action   string
 }
 
-func (offerPage) head() (string, string) { return "Book offered places", "events" }
+func (offerPage) head() (*message, string) { return literal("Book offered places"), "events" }
 
 // findOffer reads an open offer, and how the customer could pay for it. One that is
 // not open any more has no page: ok is false, and the answer is given. One that is
@@ -74,7 +74,7 @@ func (r *request) findOffer() (p offerPage, ok bool, err error) {
 	p = offerPage{Event: e, Slot: s, Entry: res.GetEntry(), Form: newForm("method", "card"), Action: r.http.URL.Path}
 	again := r.http.Method == http.MethodPost && p.Entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
 	if p.Entry.GetState() != bookingv1.WaitlistState_WAITLIST_STATE_OFFERED && !again {
-		return p, false, r.sayFailed(s.Path()+"#waitlist", sentences["NOT_OFFERED"])
+		return p, false, r.sayFailed(s.Path()+"#waitlist", r.text(reason("NOT_OFFERED")))
 	}
 	customer, err := r.services.customers.GetCustomer(r.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
 	if err != nil {

@@ -46,7 +46,7 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parsePages()
+	parsed, err := parsePages(files)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,10 @@ func (web *web) handle(route route) {
 
 // request returns a request of nobody yet.
 func (web *web) request(w http.ResponseWriter, r *http.Request) *request {
-	return &request{web: web, services: web.services, w: w, http: r, ctx: r.Context()}
+	return &request{
+		web: web, services: web.services, w: w, http: r, ctx: r.Context(),
+		texts: web.pages.catalogue.of(r.Header.Get("Accept-Language")),
+	}
 }
 
 // serve lets a request to its page.
@@ -232,11 +235,11 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// errForgery is a request that did not come from a page of this session.
-var errForgery = fault.New(fault.Forbidden, fault.ReasonForbidden, "This request did not come from a page of this dashboard. Open the page again and repeat what you did.")
+// errForgery refuses a request that did not come from a page of this session.
+var errForgery = pageFault(fault.Forbidden, fault.ReasonForbidden, "forgery", "the request did not come from a page of this session")
 
-// errOwnersOnly is a page that staff do not have.
-var errOwnersOnly = fault.New(fault.Forbidden, fault.ReasonForbidden, "Only owners can open this page. Ask an owner of your company to do this, or to change your role.")
+// errOwnersOnly refuses to open an owner's page to staff.
+var errOwnersOnly = pageFault(fault.Forbidden, fault.ReasonForbidden, "owners_only", "only owners can open this page")
 
 // reportable tells whether an error is a fault of ours, for the log.
 func reportable(ctx context.Context, f *fault.Error) (slog.Level, bool) {

@@ -68,7 +68,7 @@ type webhooksPage struct {
 	Charts    charts
 }
 
-func (webhooksPage) head() (string, string) { return "Webhooks", "webhooks" }
+func (webhooksPage) head() (*message, string) { return literal("Webhooks"), "webhooks" }
 
 func (r *request) webhooks() error {
 	list, err := r.services.webhooks.ListEndpoints(r.ctx, &webhookv1.ListEndpointsRequest{})
@@ -93,7 +93,7 @@ type endpointFormPage struct {
 	Events []grant
 }
 
-func (endpointFormPage) head() (string, string) { return "Add Endpoint", "webhooks" }
+func (endpointFormPage) head() (*message, string) { return literal("Add Endpoint"), "webhooks" }
 
 func (r *request) newEndpoint() error {
 	f := newForm()
@@ -112,9 +112,9 @@ func chosenEvents(f *form) []webhookv1.EventType {
 
 // endpointURL checks what the service would refuse anyway, in plainer words.
 func endpointURL(f *form) string {
-	url := f.required("url", "An address")
+	url := f.required("url", literal("an address"))
 	if url != "" && !strings.HasPrefix(url, "https://") {
-		f.add("url", "The address must begin with https://.")
+		f.add("url", literal("The address must begin with https://."))
 	}
 	return url
 }
@@ -145,7 +145,7 @@ type endpointPage struct {
 	Sample  string // the event that a test was last made with
 }
 
-func (p endpointPage) head() (string, string) { return p.Endpoint.GetUrl(), "webhooks" }
+func (p endpointPage) head() (*message, string) { return literal(p.Endpoint.GetUrl()), "webhooks" }
 
 // testResult is what came of a test.
 type testResult struct {

@@ -194,6 +194,9 @@ func (w *world) do(req *http.Request) answer {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if mark := strings.Index(string(body), "⟦"); mark >= 0 {
+		w.t.Errorf("%s prints a message without t: %s", req.URL.Path, string(body)[mark:min(mark+80, len(body))])
+	}
 	return answer{res, string(body)}
 }
 
