@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -189,6 +191,56 @@ func filterText(query url.Values) string {
 		}
 	}
 	return text
+}
+
+// filterValues reads the filter that the audit log has stored.
+func filterValues(text string) url.Values {
+	query := url.Values{}
+	for pair := range strings.SplitSeq(text, ", ") {
+		if name, value, ok := strings.Cut(pair, ": "); ok && filters(name, value) && slices.Contains(filterFields, name) {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// filterWords says what is filtered. endpoint says which endpoint an identifier is.
+func filterWords(query url.Values, endpoint func(id string) *message) *message {
+	var all *message
+	add := func(part *message) {
+		if all == nil {
+			all = part
+			return
+		}
+		all = msg("settings.filter.and", "first", all, "second", part)
+	}
+	for _, name := range filterFields {
+		value := query.Get(name)
+		if value == "" {
+			continue
+		}
+		switch name {
+		case "endpoint":
+			add(msg("settings.filter.endpoint", "value", endpoint(value)))
+		case "event":
+			add(msg("settings.filter.event", "value", titles(value, webhookEvents())))
+		case "state":
+			add(msg("settings.filter.state", "value", stateWords[value]))
+		case "since":
+			add(msg("settings.filter.since", "value", wallDate(value)))
+		case "until":
+			add(msg("settings.filter.until", "value", wallDate(value)))
+		}
+	}
+	if all == nil {
+		return msg("settings.filter.all")
+	}
+	return all
+}
+
+// stateWords say the states that deliveries can be filtered by.
+var stateWords = map[string]*message{
+	"pending": msg("settings.delivery.waiting_or_retrying"), "delivered": msg("settings.delivery.delivered"), "failed": msg("settings.delivery.failed"),
 }
 
 // replayFiltered sends everything again that a filter held when it was counted.
