@@ -264,11 +264,21 @@ func flag(value string) *message {
 
 // titles says a list of scopes, permissions or events by their titles.
 func titles(value string, known []grant) *message {
-	names := strings.Fields(value)
-	for i, name := range names {
+	var all *message
+	for name := range strings.FieldsSeq(value) {
+		title := literal(name)
 		if at := slices.IndexFunc(known, func(g grant) bool { return g.Name == name }); at >= 0 {
-			names[i] = known[at].Title
+			title = known[at].Title
 		}
+		all = listed(all, title)
 	}
-	return bare(strings.Join(names, ", "))
+	return linked(all, "")
+}
+
+// listed returns a list with one more item; nil is the empty list.
+func listed(all, item *message) *message {
+	if all == nil {
+		return item
+	}
+	return msg("settings.list", "first", all, "second", item)
 }

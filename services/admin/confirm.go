@@ -1,5 +1,7 @@
 package admin
 
+import "strconv"
+
 // confirmPage says what an action breaks before it is done.
 type confirmPage struct {
 	Title, Section string
@@ -26,6 +28,16 @@ func (r *request) confirm(p confirmPage, section, subject, back string) error {
 	return r.render("confirm", p)
 }
 
+// confirmation returns the page before an action, with so many effects. The messages are
+// those whose ids begin with id: title, button, effect_1, effect_2, ….
+func (r *request) confirmation(id string, effects int, danger bool) confirmPage {
+	p := confirmPage{Title: r.text(id + ".title"), Button: r.text(id + ".button"), Danger: danger}
+	for i := range effects {
+		p.Effects = append(p.Effects, r.text(id+".effect_"+strconv.Itoa(i+1)))
+	}
+	return p
+}
+
 // alreadyPage answers a form that was sent twice and whose answer held a secret:
 // that is nowhere to be shown again.
 type alreadyPage struct {
@@ -38,3 +50,9 @@ type alreadyPage struct {
 }
 
 func (p alreadyPage) head() (*message, string) { return literal(p.Title), p.Section }
+
+// stateTag is a status as pages show it: its text, and the class of the tag's colour.
+type stateTag struct {
+	Class string
+	Text  *message
+}

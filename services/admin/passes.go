@@ -87,7 +87,7 @@ func (p typeFormPage) head() (*message, string) {
 func typeForm(f *form, t *typeView) typeFormPage {
 	p := typeFormPage{Form: f, Type: t, Units: optionsOf(enum.Names[passv1.ValidityUnit](), pluralOf)}
 	for _, kind := range eventtype.Names() {
-		p.Kinds = append(p.Kinds, grant{Name: kind, Title: upperFirst(pluralOf(kind))})
+		p.Kinds = append(p.Kinds, grant{Name: kind, Title: literal(upperFirst(pluralOf(kind)))})
 	}
 	return p
 }

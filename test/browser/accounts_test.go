@@ -71,7 +71,7 @@ func (n *colleague) joins() {
 		key := n.tab.textOf("#totp-secret")
 		n.tab.fill("Code", "000000")
 		n.tab.follow("Turn it on")
-		n.tab.says("This code is not right.")
+		n.tab.says("This code is wrong.")
 		if again := n.tab.textOf("#totp-secret"); again != key {
 			t.Fatalf("another key is shown: %q, then %q", key, again)
 		}
@@ -108,7 +108,7 @@ func (n *colleague) signsInWithCode() {
 		}
 		n.tab.fill("Code", "000000")
 		n.tab.follow("Sign in")
-		n.tab.says("This code is not right")
+		n.tab.says("This code is wrong")
 		n.tab.takeProblems()
 		n.tab.fill("Code", n.recovery[0])
 		n.tab.follow("Sign in")
@@ -136,7 +136,7 @@ func (n *colleague) isHelpedByOwner() {
 		guest.fill("New password", n.password)
 		guest.fill("New password again", n.password)
 		guest.follow("Change the password")
-		guest.says("The password is changed")
+		guest.says("Your password is changed")
 		if status := guest.open(n.w.within(link)); status != 400 {
 			t.Errorf("the link is answered %d", status)
 		}

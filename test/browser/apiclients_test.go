@@ -70,7 +70,7 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 	b.step("rotating says first what it breaks, then breaks it", func(t *testing.T) {
 		b.open("/settings/api-clients/" + client.ID)
 		b.follow("Rotate the secret…")
-		b.says("The present secret stops working at once")
+		b.says("The present secret stops working immediately")
 		b.follow("Rotate the secret")
 		rotated = b.credential()
 		if rotated.ID != client.ID || rotated.Secret == client.Secret {

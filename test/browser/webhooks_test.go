@@ -73,7 +73,7 @@ func (w *world) testWebhooks(t *testing.T) { // invariant 1
 	b.step("a receiver that fails is shown with what it answered", func(t *testing.T) {
 		b.addEndpoint(w.receiver.url+"/broken", "")
 		b.follow("Send Test")
-		b.says("The receiver did not take it.", "500")
+		b.says("The receiver did not accept the message.", "500")
 		b.press("What the receiver answered")
 		b.says("the receiver is broken")
 	})
