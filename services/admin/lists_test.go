@@ -13,7 +13,7 @@ import (
 	"reservation.dev/platform/scopes"
 )
 
-// grantNames are the names of what the boxes of a form offer, sorted.
+// grantNames returns the names of grants, sorted.
 func grantNames(grants []grant) []string {
 	var names []string
 	for _, g := range grants {
@@ -46,7 +46,7 @@ func TestEveryCurrencyHasANameAndASymbol(t *testing.T) {
 	}
 }
 
-func TestTheReadmeListsTheFiles(t *testing.T) {
+func TestReadmeListsTheFiles(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

@@ -372,7 +372,7 @@ func TestAServiceThatIsAwayIsSaid(t *testing.T) {
 			}
 			return &bookingv1.ListEventDatesResponse{}, nil
 		})
-		w.get("/").must(t, "Nothing takes place on this day")
+		w.get("/").must(t, "No dates on this day")
 	})
 }
 

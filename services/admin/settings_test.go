@@ -192,7 +192,7 @@ func TestWebhooks(t *testing.T) {
 	})
 	t.Run("the overview has the charts, and the numbers as a table", func(t *testing.T) {
 		for _, s := range spans {
-			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "The numbers as a table", " delivered")
+			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "Show the numbers as a table", " delivered")
 		}
 	})
 }

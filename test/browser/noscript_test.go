@@ -33,7 +33,7 @@ func (w *world) testWithoutScript(t *testing.T) { // invariant 2
 	b.step("booking and checking in", func(t *testing.T) {
 		b.addEvent("By hand", 5, "12")
 		b.book("a")
-		b.says("1 of 2 places taken")
+		b.says("1 of 2 spaces booked")
 		b.followAt("Check in", `(//main//button[starts-with(normalize-space(),"Check in")])[1]`)
 		b.says("1 checked in")
 	})
