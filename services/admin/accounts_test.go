@@ -40,7 +40,7 @@ func TestAdministratorPage(t *testing.T) {
 		}
 	})
 	t.Run("each action says first what it does", func(t *testing.T) {
-		for action, says := range map[string]string{"reset": "within an hour", "totp-off": "Their password alone", "end-sessions": "signed out everywhere", "disable": "cannot sign in", "owner": "open everything"} {
+		for action, says := range map[string]string{"reset": "within an hour", "totp-off": "with only their password", "end-sessions": "signed out everywhere", "disable": "cannot sign in", "owner": "open everything"} {
 			w.get(path+"/"+action).must(t, says, `action="`+path+"/"+action+`"`, "alert(&#34;x&#34;)")
 		}
 	})
@@ -145,7 +145,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 				t.Error("the secret is in an address")
 			}
 			two := w.postKeyed(path, form...)
-			two.must(t, "This form was sent twice", "If you have not copied", `href="`+try.ahead+`"`)
+			two.must(t, "This form was sent twice", "If you did not copy", `href="`+try.ahead+`"`)
 			if strings.Contains(two.body, "the-secret") || two.StatusCode != http.StatusOK {
 				t.Error(describe(two))
 			}
@@ -197,12 +197,12 @@ func TestOwnAccount(t *testing.T) {
 		on(w.backend, "ChangePassword", func(*authv1.ChangePasswordRequest) (*authv1.ChangePasswordResponse, error) { return nil, wrong })
 		on(w.backend, "DisableTotp", func(*authv1.DisableTotpRequest) (*authv1.DisableTotpResponse, error) { return nil, wrong })
 		on(w.backend, "RenewRecoveryCodes", func(*authv1.RenewRecoveryCodesRequest) (*authv1.RenewRecoveryCodesResponse, error) { return nil, wrong })
-		w.post("/account/password", "current", "x", "password", "long enough words", "repeat", "long enough words").must(t, "This is not your present password.", `id="current-wrong"`)
-		w.post("/account/totp/disable", "totp-password", "x").must(t, "This is not your present password.")
-		w.post("/account/totp/codes", "codes-password", "x").must(t, "This is not your present password.")
+		w.post("/account/password", "current", "x", "password", "long enough words", "repeat", "long enough words").must(t, "This is not your current password.", `id="current-wrong"`)
+		w.post("/account/totp/disable", "totp-password", "x").must(t, "This is not your current password.")
+		w.post("/account/totp/codes", "codes-password", "x").must(t, "This is not your current password.")
 		w.totp = false
 		on(w.backend, "SetupTotp", func(*authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) { return nil, wrong })
-		w.post("/account/totp", "setup-password", "x").must(t, "This is not your present password.", `id="setup-password-wrong"`)
+		w.post("/account/totp", "setup-password", "x").must(t, "This is not your current password.", `id="setup-password-wrong"`)
 		w.post("/account/totp").must(t, "Enter your password.")
 		w.totp = true
 	})
@@ -210,7 +210,7 @@ func TestOwnAccount(t *testing.T) {
 		on(w.backend, "RenewRecoveryCodes", func(*authv1.RenewRecoveryCodesRequest) (*authv1.RenewRecoveryCodesResponse, error) {
 			return &authv1.RenewRecoveryCodesResponse{RecoveryCodes: []string{"aaaaa-bbbbb-ccccc"}}, nil
 		})
-		w.post("/account/totp/codes", "codes-password", "x").must(t, "aaaaa-bbbbb-ccccc", "These replace the codes")
+		w.post("/account/totp/codes", "codes-password", "x").must(t, "aaaaa-bbbbb-ccccc", "These codes replace")
 	})
 	t.Run("setting two-step sign-in up shows the key again after a wrong code, without a hidden field", func(t *testing.T) {
 		on(w.backend, "SetupTotp", func(req *authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) {
@@ -228,7 +228,7 @@ func TestOwnAccount(t *testing.T) {
 		a := w.post("/account/totp", "setup-password", "x")
 		a.must(t, "FRESHKEY", "<path")
 		b := w.post("/account/totp/confirm", "code", "123456", "uri", "otpauth://totp/evil", "secret", "EVIL")
-		b.must(t, "SAMEKEY", "This code is not right")
+		b.must(t, "SAMEKEY", "This code is wrong")
 		for _, body := range []string{a.body, b.body} {
 			if strings.Contains(body, `value="FRESHKEY`) || strings.Contains(body, `value="SAMEKEY`) || strings.Contains(body, "otpauth://") || strings.Contains(body, "EVIL") {
 				t.Errorf("a field has the key:\n%s", body)
@@ -242,7 +242,7 @@ func TestOwnAccount(t *testing.T) {
 		if a := w.post("/account/totp/confirm", "code", "123456"); a.to() != "/account" {
 			t.Error(describe(a))
 		}
-		w.get("/account").must(t, "make new ones here")
+		w.get("/account").must(t, "create new ones here")
 	})
 }
 
@@ -256,7 +256,7 @@ func TestNotices(t *testing.T) {
 		{At: timestamppb.New(at), Action: "administrator.reset_password"},
 	}
 	withEvent(w, "Yoga", "Ann")
-	w.get("/customers?q=ann").must(t, "&lt;script&gt;Bob has ended sessions of yours.", "Whoever runs the platform has replaced your password.", `value="/customers?q=ann"`)
+	w.get("/customers?q=ann").must(t, "&lt;script&gt;Bob ended one or more of your sessions.", "The operator of the platform replaced your password.", `value="/customers?q=ann"`)
 	on(w.backend, "DismissNotices", func(*authv1.DismissNoticesRequest) (*authv1.DismissNoticesResponse, error) {
 		return &authv1.DismissNoticesResponse{}, nil
 	})

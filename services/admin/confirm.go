@@ -1,5 +1,7 @@
 package admin
 
+import "strconv"
+
 // confirmPage says what an action does, before it is done.
 type confirmPage struct {
 	Title, Section string
@@ -24,6 +26,16 @@ func (p confirmPage) head() (*message, string) { return literal(p.Title), p.Sect
 func (r *request) confirm(p confirmPage, section, subject, back string) error {
 	p.Section, p.Subject, p.Action, p.Back = section, subject, r.http.URL.Path, back
 	return r.render("confirm", p)
+}
+
+// confirmation returns the page before an action, with so many effects. The messages are
+// those whose ids begin with id: title, button, effect_1, effect_2, ….
+func (r *request) confirmation(id string, effects int, danger bool) confirmPage {
+	p := confirmPage{Title: r.text(id + ".title"), Button: r.text(id + ".button"), Danger: danger}
+	for i := range effects {
+		p.Effects = append(p.Effects, r.text(id+".effect_"+strconv.Itoa(i+1)))
+	}
+	return p
 }
 
 // alreadyPage answers a form that was sent twice and whose first response had a secret, which

@@ -90,7 +90,7 @@ func (r *request) typeForm(f *form, t *typeView) typeFormPage {
 		return r.text(msg("desk.unit." + unit).or(unit))
 	})}
 	for _, kind := range eventtype.Names() {
-		p.Kinds = append(p.Kinds, grant{Name: kind, Title: r.text(msg("desk.kinds." + kind).or(upperFirst(kind)))})
+		p.Kinds = append(p.Kinds, grant{Name: kind, Title: msg("desk.kinds." + kind).or(upperFirst(kind))})
 	}
 	return p
 }

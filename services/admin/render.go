@@ -13,6 +13,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 //go:embed templates/*.html templates/shared/*.html assets/* locales/*.toml
@@ -115,7 +117,7 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 		"asset":       func(name string) string { return p.urls[name] },
 		"money":       priceText,
 		"optionPrice": optionPrice,
-		"notice":      noticeText,
+		"notice":      func(n *authv1.Notice) string { return x.text(noticeText(n)) },
 		"amount":      amount,
 		"plural":      plural,
 		"number":      func(n any) string { return thousands(toInt(n)) },

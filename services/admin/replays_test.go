@@ -40,7 +40,7 @@ func TestReplays(t *testing.T) {
 
 	t.Run("those that are ticked are sent again, and it is said how many were not", func(t *testing.T) {
 		a := w.get(list)
-		a.must(t, `name="ids" value="whd_1"`, `name="ids" value="whd_2"`, `aria-label="Choose `, "to https://example.com/&lt;script&gt;", "Send all that the filters show…")
+		a.must(t, `name="ids" value="whd_1"`, `name="ids" value="whd_2"`, `aria-label="Choose `, "to https://example.com/&lt;script&gt;", "Resend everything the filters match…")
 		done := w.post("/settings/webhooks/deliveries/selected", "ids", "whd_1", "ids", "whd_2", "back", list)
 		if done.to() != list {
 			t.Fatal(describe(done))
@@ -60,7 +60,7 @@ func TestReplays(t *testing.T) {
 		if a := w.post("/settings/webhooks/deliveries/selected", "back", "//evil.example"); a.to() != "/settings/webhooks/deliveries" {
 			t.Error(describe(a))
 		}
-		w.get(list).must(t, "Tick the deliveries first")
+		w.get(list).must(t, "Tick the deliveries that you want")
 		if len(w.backend.called("ReplayDeliveries")) != before {
 			t.Error("something is replayed")
 		}
@@ -74,7 +74,7 @@ func TestReplays(t *testing.T) {
 		confirm := "/settings/webhooks/deliveries/replay?event=pass.purchased&since=2026-03-29&state=failed"
 		w.get(list).must(t, strings.ReplaceAll(confirm, "&", "&amp;"))
 		a := w.get(confirm)
-		a.must(t, "1,234 deliveries", "Send 1,234 deliveries again", `name="as_of" value="`+asOf.Format(time.RFC3339Nano)+`"`, `name="state" value="failed"`, "since: 2026-03-29")
+		a.must(t, "1,234 deliveries", "Resend 1,234 deliveries", `name="as_of" value="`+asOf.Format(time.RFC3339Nano)+`"`, `name="state" value="failed"`, "from 29 Mar 2026")
 		counts := w.backend.called("CountDeliveries")
 		f := counts[0].req.(*webhookv1.CountDeliveriesRequest).GetFilter()
 		if f.GetState() != webhookv1.DeliveryState_DELIVERY_STATE_FAILED || f.GetEvent() != webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED || f.GetSince() == nil || f.GetUntil() != nil {
@@ -97,13 +97,13 @@ func TestReplays(t *testing.T) {
 		if a := w.get("/settings/webhooks/deliveries/replay"); a.to() != "/settings/webhooks/deliveries" {
 			t.Error(describe(a))
 		}
-		w.get(list).must(t, "More than 100,000 deliveries fit")
+		w.get(list).must(t, "More than 100,000 deliveries match")
 		counted = &webhookv1.CountDeliveriesResponse{AsOf: timestamppb.New(asOf)}
 		w.get("/settings/webhooks/deliveries/replay?state=failed")
-		w.get(list).must(t, "Nothing was sent again: no delivery of an enabled endpoint fits.")
+		w.get(list).must(t, "Nothing was resent: no delivery of an enabled endpoint matches.")
 		counted = &webhookv1.CountDeliveriesResponse{AsOf: timestamppb.New(asOf), Tests: 2}
 		w.get("/settings/webhooks/deliveries/replay?state=failed")
-		w.get(list).must(t, "only 2 test deliveries fit, and tests are not replayed this way")
+		w.get(list).must(t, "only 2 test deliveries match, and tests are not replayed this way")
 	})
 	t.Run("a count of long ago is made anew", func(t *testing.T) {
 		on(w.backend, "ReplayDeliveries", func(*webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {

@@ -211,7 +211,7 @@ func TestSessions(t *testing.T) {
 	})
 	t.Run("a wrong password says nothing about which of the two is wrong", func(t *testing.T) {
 		a := w.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"wrong"}}, nil)
-		a.must(t, "do not fit together", `value="a@b.c"`)
+		a.must(t, "or the password is wrong", `value="a@b.c"`)
 		if strings.Contains(a.body, `value="wrong"`) {
 			t.Error("the password is on the page")
 		}
@@ -261,7 +261,7 @@ func TestInvitations(t *testing.T) {
 	refusal = nil
 	w.get("/invitation/abc").must(t, "Join Riverside", "Staff", "new@example.com")
 	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"short"}, "repeat": {"short"}}, nil).must(t, "at least 12 characters")
-	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "not the same")
+	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "two passwords are different")
 	if a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil); a.to() != "/" {
 		t.Error(describe(a))
 	}
@@ -269,7 +269,7 @@ func TestInvitations(t *testing.T) {
 		return nil, fault.Refuse("EMAIL_ALREADY_EXISTS", "an administrator has this e-mail address")
 	})
 	a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil)
-	a.must(t, "There is an account with this e-mail address already")
+	a.must(t, "An account with this e-mail address already exists")
 	if strings.Contains(a.body, "Another customer") {
 		t.Error("it speaks of a customer's address")
 	}

@@ -69,7 +69,7 @@ func TestAPIClients(t *testing.T) {
 		a.must(t, "must not contain control characters")
 	})
 	t.Run("rotating says first what it breaks, and then shows the new secret", func(t *testing.T) {
-		w.get("/settings/api-clients/m2m_1/rotate").must(t, "stops working at once", `method="post"`)
+		w.get("/settings/api-clients/m2m_1/rotate").must(t, "stops working immediately", `method="post"`)
 		w.post("/settings/api-clients/m2m_1/rotate").must(t, "another-secret")
 	})
 	t.Run("there is no other action", func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestWebhooks(t *testing.T) {
 		w.get("/settings/webhooks/whe_1?secret=shown").must(t, "whsec_shown")
 	})
 	t.Run("a test says at once what came of it, and is recorded", func(t *testing.T) {
-		w.post("/settings/webhooks/whe_1/test", "event", "pass.purchased").must(t, "did not take it", "Answered 500", "X-Service-Signature", "&lt;b&gt;no&lt;/b&gt;")
+		w.post("/settings/webhooks/whe_1/test", "event", "pass.purchased").must(t, "did not accept the message", "Answered 500", "X-Service-Signature", "&lt;b&gt;no&lt;/b&gt;")
 		records := w.backend.called("RecordAuditEntry")
 		if len(records) != 1 || records[0].req.(*authv1.RecordAuditEntryRequest).GetAction() != "webhook_endpoint.test" {
 			t.Errorf("%v", records)
@@ -188,7 +188,7 @@ func TestWebhooks(t *testing.T) {
 			return &webhookv1.ReplayFailedResponse{Tests: 1}, nil
 		})
 		a := w.post("/settings/webhooks/replay", "since", "2026-07-01T10:00")
-		w.get(a.to()).must(t, "only 1 test delivery fits, and tests are not replayed this way")
+		w.get(a.to()).must(t, "only 1 test delivery matches, and tests are not replayed this way")
 	})
 	t.Run("the overview has the charts, and the numbers as a table", func(t *testing.T) {
 		for _, s := range spans {

@@ -54,7 +54,7 @@ func TestTwoSteps(t *testing.T) {
 		}
 	})
 	t.Run("a wrong code can be tried again, the right one enters where it began", func(t *testing.T) {
-		code("000000", "/").must(t, "This code is not right")
+		code("000000", "/").must(t, "This code is wrong")
 		a := code("123456", "/customers?q=a")
 		if c := a.cookie(sessionCookie); a.to() != "/customers?q=a" || c == nil || c.Value != sessionToken {
 			t.Error(describe(a))
@@ -85,7 +85,7 @@ func TestTwoSteps(t *testing.T) {
 		if a.to() != "/sign-in?next=%2F" || a.cookie(pendingCookie) == nil {
 			t.Fatal(describe(a))
 		}
-		other.get(a.to()).must(t, "Begin again with your password", `name="password"`)
+		other.get(a.to()).must(t, "Sign in with your password again", `name="password"`)
 	})
 }
 
@@ -161,7 +161,7 @@ func TestPasswordResets(t *testing.T) {
 		return &authv1.UsePasswordResetResponse{DeviceTokens: []string{"known"}}, nil
 	})
 	t.Run("the sign-in page says what to do without an e-mail", func(t *testing.T) {
-		w.get("/sign-in").must(t, "Forgotten the password?", "No e-mail is sent", "Settings → Administrators", "reservectl admin reset-password")
+		w.get("/sign-in").must(t, "Forgotten your password?", "does not send e-mail", "Settings → Administrators", "reservectl admin reset-password")
 	})
 	for _, try := range []struct {
 		err    error
@@ -183,7 +183,7 @@ func TestPasswordResets(t *testing.T) {
 	a := w.get("/reset/abc")
 	a.must(t, "ann@example.com", "&lt;script&gt;Riverside", `action="/reset/abc"`)
 	w.send("/reset/abc", url.Values{"password": {"short"}, "repeat": {"short"}}, nil).must(t, "at least 12 characters")
-	w.send("/reset/abc", url.Values{"password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "not the same")
+	w.send("/reset/abc", url.Values{"password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "two passwords are different")
 	if n := len(w.backend.called("UsePasswordReset")); n != 0 {
 		t.Errorf("%d calls", n)
 	}
@@ -191,7 +191,7 @@ func TestPasswordResets(t *testing.T) {
 	if done.to() != "/sign-in" || done.cookie(sessionCookie) != nil || done.cookie(deviceCookie) == nil {
 		t.Fatal(describe(done))
 	}
-	w.get("/sign-in").must(t, "The password is changed")
+	w.get("/sign-in").must(t, "Your password is changed")
 	t.Run("another site cannot send the form", func(t *testing.T) {
 		if a := w.send("/reset/abc", url.Values{"password": {"long enough words"}, "repeat": {"long enough words"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
 			t.Error(describe(a))

@@ -51,7 +51,7 @@ func (n *colleague) joins() {
 	n.tab.step("an invitation makes an administrator", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.fill("E-mail address", n.email)
-		n.boss.follow("Make an invitation")
+		n.boss.follow("Create an invitation")
 		link := n.boss.textOf("#invitation-link")
 		n.boss.open("/settings/administrators")
 		if strings.Contains(n.boss.text(), link) {
@@ -71,7 +71,7 @@ func (n *colleague) joins() {
 		key := n.tab.textOf("#totp-secret")
 		n.tab.fill("Code", "000000")
 		n.tab.follow("Turn it on")
-		n.tab.says("This code is not right.")
+		n.tab.says("This code is wrong.")
 		if again := n.tab.textOf("#totp-secret"); again != key {
 			t.Fatalf("another key is shown: %q, then %q", key, again)
 		}
@@ -82,7 +82,7 @@ func (n *colleague) joins() {
 		if len(n.recovery) != 10 {
 			t.Fatalf("recovery codes: %q", n.recovery)
 		}
-		n.tab.follow("I have kept them")
+		n.tab.follow("I have saved them")
 		n.tab.says("10 recovery codes left")
 	})
 }
@@ -108,7 +108,7 @@ func (n *colleague) signsInWithCode() {
 		}
 		n.tab.fill("Code", "000000")
 		n.tab.follow("Sign in")
-		n.tab.says("This code is not right")
+		n.tab.says("This code is wrong")
 		n.tab.takeProblems()
 		n.tab.fill("Code", n.recovery[0])
 		n.tab.follow("Sign in")
@@ -124,9 +124,9 @@ func (n *colleague) isHelpedByOwner() {
 	n.tab.step("a forgotten password is replaced by an owner's link, once", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.follow("Nora نورا")
-		n.boss.follow("Link for a new password…")
+		n.boss.follow("Create a reset link…")
 		n.boss.says("within an hour")
-		n.boss.follow("Make the link")
+		n.boss.follow("Create the link")
 		link := n.boss.textOf("#reset-link")
 		n.boss.quiet()
 		guest := n.w.tab(t)
@@ -136,7 +136,7 @@ func (n *colleague) isHelpedByOwner() {
 		guest.fill("New password", n.password)
 		guest.fill("New password again", n.password)
 		guest.follow("Change the password")
-		guest.says("The password is changed")
+		guest.says("Your password is changed")
 		if status := guest.open(n.w.within(link)); status != 400 {
 			t.Errorf("the link is answered %d", status)
 		}
@@ -149,12 +149,12 @@ func (n *colleague) isHelpedByOwner() {
 	n.tab.step("she is told, until she has read it", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.follow("Nora نورا")
-		n.boss.follow("Turn two-step sign-in off…")
+		n.boss.follow("Turn off two-step sign-in…")
 		n.boss.follow("Turn it off")
 		n.boss.says("Their two-step sign-in is off.")
 		n.tab.open("/sign-in")
 		n.tab.signIn(n.email, n.password)
-		n.tab.says("has made a link with which your password can be replaced.", "has turned off your two-step sign-in.")
+		n.tab.says("created a link that can replace your password.", "turned off your two-step sign-in.")
 		n.tab.open("/events")
 		n.tab.follow("I have read this")
 		if path := n.tab.path(); path != "/events" || strings.Contains(n.tab.text(), "two-step") {

@@ -70,7 +70,7 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 	b.step("rotating says first what it breaks, then breaks it", func(t *testing.T) {
 		b.open("/settings/api-clients/" + client.ID)
 		b.follow("Rotate the secret…")
-		b.says("The present secret stops working at once")
+		b.says("The current secret stops working immediately")
 		b.follow("Rotate the secret")
 		rotated = b.credential()
 		if rotated.ID != client.ID || rotated.Secret == client.Secret {
@@ -98,8 +98,8 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 	})
 	b.step("deleting", func(t *testing.T) {
 		b.follow("Delete…")
-		b.says("This cannot be undone")
-		b.follow("Delete for good")
+		b.says("You cannot undo this")
+		b.follow("Delete permanently")
 		if strings.Contains(b.text(), client.ID) {
 			t.Error("it is still in the list")
 		}

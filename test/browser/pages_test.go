@@ -90,7 +90,7 @@ func (w *world) fill(b *tab) {
 	b.t.Helper()
 	b.addEndpoint(w.receiver.url+"/hook", "The newsletter")
 	b.follow("Send Test")
-	b.says("The receiver took it.")
+	b.says("The receiver accepted the message.")
 	b.addDiscount("PAGES10")
 	w.addLongNames(b.t)
 }

@@ -57,24 +57,24 @@ func (w *world) testWebhooks(t *testing.T) { // invariant 1
 		if _, err := jwt.Parse(got.Header.Get("X-Service-Signature"), func(*jwt.Token) (any, error) { return key, nil }, jwt.WithValidMethods([]string{"HS256"})); err != nil {
 			t.Errorf("the signature: %v", err)
 		}
-		b.says("The receiver took it.", "200")
-		b.press("What the receiver answered")
+		b.says("The receiver accepted the message.", "200")
+		b.press("Response body")
 		b.says("thank you")
-		b.press("Headers as sent")
+		b.press("Request headers")
 		b.says(got.Header.Get("X-Service-Signature"))
 		b.quiet()
 	})
 	b.step("the test is in the log of deliveries", func(t *testing.T) {
-		b.follow("This test in the log")
+		b.follow("Open this test in the list of deliveries")
 		b.says("Payload as sent", "Delivered", "Attempt 1")
-		b.follow("Send again")
+		b.follow("Resend")
 		w.receiver.next(t)
 	})
 	b.step("a receiver that fails is shown with what it answered", func(t *testing.T) {
 		b.addEndpoint(w.receiver.url+"/broken", "")
 		b.follow("Send Test")
-		b.says("The receiver did not take it.", "500")
-		b.press("What the receiver answered")
+		b.says("The receiver did not accept the message.", "500")
+		b.press("Response body")
 		b.says("the receiver is broken")
 	})
 	b.step("a rotated secret is another, and the old one is still shown while it is valid", func(t *testing.T) {
@@ -90,7 +90,7 @@ func (w *world) testWebhooks(t *testing.T) { // invariant 1
 	b.step("disabling and enabling", func(t *testing.T) {
 		b.follow("Disable…")
 		b.follow("Disable")
-		b.says("It was disabled by an administrator.")
+		b.says("An administrator disabled this endpoint.")
 		b.follow("Enable…")
 		b.follow("Enable")
 		b.says("The endpoint is enabled.")
