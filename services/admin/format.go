@@ -40,15 +40,7 @@ func thousands(n int64) string {
 	return text
 }
 
-// plural prints a number with its noun: "1 session", "2 sessions".
-func plural(n any, one, many string) string {
-	number := toInt(n)
-	if number == 1 {
-		return "1 " + one
-	}
-	return thousands(number) + " " + many
-}
-
+// toInt returns an integer of any size; 0 for any other value.
 func toInt(n any) int64 {
 	switch n := n.(type) {
 	case int:

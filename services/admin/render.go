@@ -118,17 +118,12 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 		"money":       priceText,
 		"optionPrice": optionPrice,
 		"notice":      func(n *authv1.Notice) string { return x.text(noticeText(n)) },
-		"amount":      amount,
-		"plural":      plural,
 		"number":      func(n any) string { return thousands(toInt(n)) },
 		"duration":    duration,
 		"wallDate":    wallDate,
 		"map":         mapOf,
 		"list":        func(items ...any) []any { return items },
-		"join":        strings.Join,
-		"add":         func(a, b int) int { return a + b },
 		"date":        func(t time.Time) string { return t.Format(time.DateOnly) },
-		"has":         func(m map[string]any, key string) bool { return m[key] != nil },
 		"str":         func(v any) string { return fmt.Sprint(v) },
 	}
 }
