@@ -101,7 +101,7 @@ func New(api Interface, o Options) (*Edge, error) {
 		e.routes[r.Method+" "+r.Path] = r
 	}
 	e.timing = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "http_server_duration_seconds", Help: "Time from a request's first to its answer's last byte.",
+		Name: "http_server_duration_seconds", Help: "Time from the first byte of a request to the last byte of its response.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"edge", "method", "route", "code"})
 	if err := o.Metrics.Register(e.timing); err != nil {

@@ -157,7 +157,7 @@ func (r *request) findCustomer() (customerPage, error) {
 	}
 	c := res.GetCustomer()
 	f := newForm("first", c.GetFirstName(), "last", c.GetLastName(), "email", c.GetEmail(), "mobile", c.GetMobile())
-	f.see(c.GetVersion())
+	f.setVersion(c.GetVersion())
 	return customerPage{Customer: c, Form: f}, nil
 }
 
@@ -247,7 +247,7 @@ func (r *request) updateCustomer() error {
 	page.Form = f
 	first, last, email, mobile := f.required("first", msg("desk.field.first")), f.required("last", msg("desk.field.last")), f.required("email", msg("desk.field.email")), f.text("mobile")
 	_, err = submit(r, f, r.services.customers.UpdateCustomer, &customerv1.UpdateCustomerRequest{
-		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(page.Customer.GetVersion()),
+		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.expectedVersion(page.Customer.GetVersion()),
 	})
 	if err == nil {
 		return r.back("/customers/"+page.Customer.GetId(), r.text("shared.done.saved"))

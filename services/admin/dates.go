@@ -130,7 +130,7 @@ func (r *request) datePage() (datePage, error) {
 	if s.GetDate().Capacity != nil {
 		p.Form.values.Set("capacity", strconv.Itoa(int(s.GetDate().GetCapacity())))
 	}
-	p.Form.keep(dateFields...)
+	p.Form.remember(dateFields...)
 	return p, nil
 }
 
@@ -153,18 +153,18 @@ func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChang
 	changed := false
 	// An unchanged start is not read: when clocks go back, an hour occurs twice, and its second
 	// occurrence would become the first.
-	if !f.stands("start") && f.text("start") != wallText(date.GetStartsAt(), z) {
+	if !f.unchanged("start") && f.text("start") != wallText(date.GetStartsAt(), z) {
 		if wall, ok := f.wall("start", z); ok {
 			local := wall.Format(wallLayout) + ":00"
 			c.LocalStart, moves = &local, true
 		}
 	}
-	if minutes := f.count("duration", msg("desk.field.duration"), 1, 525600); !f.stands("duration") && minutes != date.GetDurationMinutes() {
+	if minutes := f.count("duration", msg("desk.field.duration"), 1, 525600); !f.unchanged("duration") && minutes != date.GetDurationMinutes() {
 		c.DurationMinutes, moves = &minutes, true
 	}
 	capacity, given := f.integer("capacity", msg("desk.field.spaces"), 0, 1_000_000)
 	switch n := int32(capacity); {
-	case f.stands("capacity"):
+	case f.unchanged("capacity"):
 	case !given && date.Capacity != nil:
 		c.Unlimited, changed = true, true
 	case given && (date.Capacity == nil || date.GetCapacity() != n):

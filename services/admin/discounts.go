@@ -213,7 +213,7 @@ func (r *request) findDiscount() (discountPage, error) {
 	if d.MaxUses != nil {
 		p.Form.values.Set("uses", strconv.Itoa(int(d.GetMaxUses())))
 	}
-	p.Form.keep("from", "until")
+	p.Form.remember("from", "until")
 	// The dashboard adds codes for one event at most; for several, the page shows their number.
 	if only := d.GetEventIds(); len(only) == 1 {
 		e, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: only[0]})
@@ -238,11 +238,11 @@ func (r *request) updateDiscount() error {
 	p.Form = f
 	req := &bookingv1.UpdateDiscountCodeRequest{Id: p.Code.GetId(), MaxUses: proto.Int32(0)}
 	// An unchanged day is not sent, because an integration may have set a time of day.
-	if !f.stands("from") {
+	if !f.unchanged("from") {
 		req.ValidFrom = r.dayField(f, "from", 0)
 		req.NoValidFrom = req.ValidFrom == nil
 	}
-	if !f.stands("until") {
+	if !f.unchanged("until") {
 		req.ValidUntil = r.dayField(f, "until", 1)
 		req.NoValidUntil = req.ValidUntil == nil
 	}

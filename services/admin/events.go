@@ -217,7 +217,7 @@ func (r *request) editEvent() error {
 		return err
 	}
 	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation())
-	f.see(e.GetVersion())
+	f.setVersion(e.GetVersion())
 	f.setPolicy(e)
 	return r.render("event-edit", eventEditPage{e, f, r.kindOptions()})
 }
@@ -230,7 +230,7 @@ func (r *request) updateEvent() error {
 	f := r.sent(withPolicyFields(nil))
 	title, description, location := f.required("title", msg("desk.field.title")), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
-		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(e.GetVersion()),
+		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.expectedVersion(e.GetVersion()),
 	}
 	if !e.Cancelled() { // the service refuses to change what a cancelled event sells
 		req.Type = kindOf(f.text("type"))

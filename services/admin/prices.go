@@ -57,7 +57,7 @@ func (r *request) findPrice() (pricePage, error) {
 		if o.Credits != nil {
 			p.Form.values.Set("credits", strconv.Itoa(int(o.GetCredits())))
 		}
-		p.Form.see(e.GetVersion())
+		p.Form.setVersion(e.GetVersion())
 		return p, nil
 	}
 	return p, fault.Missing("price")
@@ -88,7 +88,7 @@ func (r *request) savePrice() error {
 		change.Id, done = p.Option.GetId(), "desk.price.changed"
 	}
 	_, err = submit(r, p.Form, unindexed(r.services.events.UpdateEvent), &bookingv1.UpdateEventRequest{
-		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.seen(p.Event.GetVersion()),
+		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.expectedVersion(p.Event.GetVersion()),
 	})
 	if err != nil {
 		return r.again(err, "price", p)

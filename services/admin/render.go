@@ -20,8 +20,8 @@ import (
 //go:embed templates/*.html templates/shared/*.html assets/* locales/*.toml
 var files embed.FS
 
-// asset is a file that pages refer to by the hash of what is in it, so that
-// browsers may keep it for ever.
+// asset is a file whose path has a hash of its content, so that browsers can cache it
+// permanently.
 type asset struct {
 	path, mediaType string
 	body            []byte
@@ -97,7 +97,7 @@ func (p *pages) execute(w io.Writer, x *texts, name, block string, f *frame) err
 	return t.ExecuteTemplate(w, block, f)
 }
 
-// serveAsset answers with a file; its name changes with its content.
+// serveAsset responds with an asset.
 func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
 	a, ok := web.pages.assets[r.URL.Path]
 	if !ok {
@@ -128,7 +128,7 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 	}
 }
 
-// mapOf makes the data of a shared block: key, value, key, value, …
+// mapOf returns the data of a shared block: key, value, key, value, …
 func mapOf(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, errors.New("map: a key has no value")
@@ -137,7 +137,7 @@ func mapOf(pairs ...any) (map[string]any, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		key, ok := pairs[i].(string)
 		if !ok {
-			return nil, fmt.Errorf("map: %v is no key", pairs[i])
+			return nil, fmt.Errorf("map: %v is not a key", pairs[i])
 		}
 		m[key] = pairs[i+1]
 	}

@@ -47,7 +47,7 @@ func TestEveryPageNeedsItsSession(t *testing.T) {
 	w := newWorld(t)
 	for _, r := range routes() {
 		at, ok := addressOf(r)
-		if !ok || r.who == everybody {
+		if !ok || r.access == everybody {
 			continue
 		}
 		if a := w.ask(at); !strings.HasPrefix(a.to(), "/sign-in") {
@@ -64,7 +64,7 @@ func TestEveryFormNeedsItsToken(t *testing.T) {
 	w.backend.count()
 	for _, r := range routes() {
 		at, ok := addressOf(r)
-		if !ok || at.method != http.MethodPost || r.who == everybody {
+		if !ok || at.method != http.MethodPost || r.access == everybody {
 			continue
 		}
 		for _, token := range []string{"", "x", sessionToken, tokenOf(strings.Repeat("x", sessionTokenLen))} {
@@ -90,10 +90,10 @@ func TestEverySettingIsClosedToStaff(t *testing.T) {
 	w.backend.count()
 	for _, r := range routes() {
 		at, ok := addressOf(r)
-		if settings := strings.HasPrefix(at.path, "/settings/"); settings != (r.who == owner) && !slices.Contains(ownersElsewhere(), at.path) {
-			t.Errorf("%s is open to %d", r.pattern, r.who)
+		if settings := strings.HasPrefix(at.path, "/settings/"); settings != (r.access == owner) && !slices.Contains(ownersElsewhere(), at.path) {
+			t.Errorf("%s is open to %d", r.pattern, r.access)
 		}
-		if !ok || r.who != owner {
+		if !ok || r.access != owner {
 			continue
 		}
 		if a := w.ask(at); a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Only owners") {
