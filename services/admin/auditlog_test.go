@@ -327,7 +327,7 @@ func TestAuditSentences(t *testing.T) {
 		{"says that a value was removed", entry("api_key.update", "key_1", "rate_limit", "50", "", "expires_at", "", "2027-01-02T09:00:00Z"),
 			"Ada changed the API key App Rate limit: removed (was 50 requests in 60 seconds) Expires: Sat 2 Jan 2027, 09:00", nil},
 		{"names the customer of a booking", entry("booking.create", "booking_1", "customer", "", "cust_1", "event", "", "Yoga", "paid", "", "£12.50"),
-			"Ada created a booking of Zoë O'Brien Event: Yoga Paid: £12.50", []string{`<a href="/bookings/booking_1"`}},
+			"Ada created a booking for Zoë O'Brien Event: Yoga Paid: £12.50", []string{`<a href="/bookings/booking_1"`}},
 		{"links the identifier of a booking whose customer is not known", entry("booking.cancel", "booking_9", "outcome", "", "The booking is cancelled."),
 			"Ada cancelled the booking booking_9 Outcome: The booking is cancelled.", []string{`<a href="/bookings/booking_9"`}},
 		{"says what was recorded at the door", entry("booking.attendance", "booking_1", "attendance", "", "no-show"),

@@ -25,7 +25,7 @@ type Config struct {
 	Proxies      edge.Proxies  `env:"TRUSTED_PROXIES" doc:"networks (CIDR, comma separated) whose X-Forwarded-For names the client; empty: none"`
 }
 
-// Validate reports every wrong setting.
+// Validate returns an error for each invalid setting.
 func (c *Config) Validate() error {
 	var faults []error
 	if c.Drain <= 0 {
@@ -42,8 +42,8 @@ func (c *Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Production reports what is for trying alone: without TLS, passwords and
-// sessions would cross the network readable.
+// Production returns an error for settings that are not for production: without TLS, passwords and
+// sessions could be read on the network.
 func (c *Config) Production() error {
 	if strings.HasPrefix(c.URL, "http:") {
 		return errors.New("ADMIN_URL must be https:// in production")

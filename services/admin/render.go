@@ -118,6 +118,7 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 		"money":       priceText,
 		"optionPrice": optionPrice,
 		"notice":      func(n *authv1.Notice) string { return x.text(noticeText(n)) },
+		"number":      func(n any) string { return thousands(toInt(n)) },
 		"duration":    duration,
 		"wallDate":    wallDate,
 		"map":         mapOf,

@@ -18,7 +18,7 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// Part returns the dashboard as a part of the platform.
+// Part returns the dashboard as a service of the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:     "admin",
@@ -28,7 +28,7 @@ func Part() service.Part {
 	}
 }
 
-// services are the clients that the pages use.
+// services are the clients of the services that the pages call.
 type services struct {
 	admins    authv1.AdministratorServiceClient
 	audit     authv1.AuditServiceClient
@@ -46,7 +46,7 @@ type services struct {
 	stores    []personalStore
 }
 
-// connections are the gRPC connections to the services.
+// connections are the connections to the services.
 type connections struct{ auth, customer, booking, pass, webhook grpc.ClientConnInterface }
 
 // services returns the clients of the connections.
@@ -84,7 +84,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		{"customer", cfg.CustomerAddr, &conns.customer, rpc.DialOptions{}},
 		{"booking", cfg.BookingAddr, &conns.booking, rpc.DialOptions{}},
 		{"pass", cfg.PassAddr, &conns.pass, rpc.DialOptions{}},
-		// A test delivery waits up to 10 s for the endpoint.
+		// A test waits for the endpoint's response, up to 10 s.
 		{"webhook", cfg.WebhookAddr, &conns.webhook, rpc.DialOptions{Timeout: webhookTimeout}},
 	} {
 		conn, err := h.Dial(c.part, c.addr, c.opts)

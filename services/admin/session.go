@@ -22,33 +22,32 @@ type session struct {
 	Company       *authv1.Company
 	Owner         bool
 	Clock         clock
-	// Notices are the changes that others have made to the administrator's account.
+	// Notices are changes that others made to the administrator's account.
 	Notices []*authv1.Notice
-	// csrf is the token that every form of this session carries.
+	// csrf is the token of this session's forms.
 	csrf string
 }
 
-// LastNotice returns the time of the latest notice, as the form that dismisses notices sends it.
+// LastNotice returns the time of the latest notice, as the form that dismisses it sends it.
 func (s *session) LastNotice() string {
 	return s.Notices[len(s.Notices)-1].GetAt().AsTime().Format(time.RFC3339Nano)
 }
 
-// isToken compares a CSRF token in constant time.
+// isToken compares a form's token with the session's in constant time.
 func (s *session) isToken(sent string) bool { return hmac.Equal([]byte(s.csrf), []byte(sent)) }
 
-// tokenOf derives the CSRF token of a session's forms. The session token cannot be computed from
-// it.
+// tokenOf derives the token of a session's forms. It does not reveal the session's own token.
 func tokenOf(sessionToken string) string {
 	mac := hmac.New(sha256.New, []byte(sessionToken))
 	mac.Write([]byte("reservation dashboard form"))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// sessionTokenLen is the length of the session tokens that auth issues.
+// sessionTokenLen is the length of a session's token.
 const sessionTokenLen = 43
 
-// authenticate sets the session of the request, if it has a valid one. Every request calls auth,
-// so that a session cannot be used after it has ended.
+// authenticate sets the session of the request, if there is one. Each request calls auth, so an
+// ended session opens no page.
 func (r *request) authenticate() error {
 	raw := r.cookie(sessionCookie)
 	if len(raw) != sessionTokenLen {
@@ -64,7 +63,7 @@ func (r *request) authenticate() error {
 	return r.enter(raw, res.GetIdentity())
 }
 
-// enter sets the session of the request to an identity.
+// enter sets the session and the access token of the request.
 func (r *request) enter(raw string, identity *authv1.Identity) error {
 	company, err := id.Parse[id.Company](identity.GetCompany().GetId())
 	if err != nil {
@@ -84,18 +83,18 @@ func (r *request) enter(raw string, identity *authv1.Identity) error {
 	return nil
 }
 
-// begin sets the cookie of a new session, in place of any cookie that the browser sent.
+// begin starts a session in this browser. Its new identifier replaces the browser's cookie.
 func (r *request) begin(raw string, identity *authv1.Identity) {
 	r.setCookie(sessionCookie, raw, identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second))
 }
 
-// address returns the browser's IP address, which auth throttles and lists.
+// address returns the browser's IP address, which auth uses for throttling and lists of sessions.
 func (r *request) address() string { return r.web.cfg.Proxies.ClientAddress(r.http) }
 
-// longestUserAgent is the length of the User-Agent that auth stores, in bytes.
+// longestUserAgent is the number of bytes of a User-Agent that auth stores.
 const longestUserAgent = 300
 
-// userAgent returns the browser's User-Agent, cut to longestUserAgent.
+// userAgent returns the browser's User-Agent header, cut to longestUserAgent.
 func (r *request) userAgent() string {
 	name := r.http.UserAgent()
 	return strings.ToValidUTF8(name[:min(len(name), longestUserAgent)], "")

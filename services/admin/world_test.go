@@ -26,11 +26,11 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// sessionToken is the session token of the signed-in administrator.
+// sessionToken is the token of the signed-in administrator's session.
 var sessionToken = strings.Repeat("s", sessionTokenLen)
 
-// backend is a stand-in for all services. Tests register the methods; any other method returns
-// NotFound.
+// backend is a fake of all services. A test defines how each method answers; other methods answer
+// that their data does not exist.
 type backend struct {
 	mu      sync.Mutex
 	methods map[string]func(ctx context.Context, req proto.Message) (proto.Message, error)
@@ -41,11 +41,11 @@ type backend struct {
 type call struct {
 	method string
 	token  string
-	key    string // the idempotency key
+	key    string // idempotency key
 	req    proto.Message
 }
 
-// on registers a method: on(b, "CreateApiClient", func(*Req) (*Res, error)).
+// on defines how a method answers: on(b, "CreateApiClient", func(*Req) (*Res, error)).
 func on[Q, R proto.Message](b *backend, method string, answer func(req Q) (R, error)) {
 	b.methods[method] = func(_ context.Context, req proto.Message) (proto.Message, error) { return answer(req.(Q)) }
 }
@@ -99,7 +99,7 @@ func (b *backend) count() int {
 	return n
 }
 
-// world is the dashboard with a stand-in backend, and a browser without JavaScript.
+// world is the dashboard with a fake backend, and a browser without JavaScript.
 type world struct {
 	t       *testing.T
 	backend *backend
@@ -133,8 +133,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// serve starts the dashboard with ADMIN_URL set to address; that of the test server if it is
-// empty.
+// serve starts the dashboard with ADMIN_URL set to address; "" is the test server's address.
 func (w *world) serve(address string) {
 	w.t.Helper()
 	w.server = httptest.NewUnstartedServer(nil)
@@ -177,7 +176,7 @@ func (w *world) signIn() {
 	w.client.Jar.SetCookies(u, []*http.Cookie{{Name: sessionCookie, Value: sessionToken, Path: "/"}})
 }
 
-// answer is a response with its body.
+// answer is a response that the browser got.
 type answer struct {
 	*http.Response
 	body string
@@ -209,7 +208,7 @@ func (w *world) get(path string) answer {
 	return w.do(req)
 }
 
-// page returns the body of a page, which must have status 200.
+// page returns a page, and fails if its status is not 200.
 func (w *world) page(path string) string {
 	w.t.Helper()
 	a := w.get(path)
@@ -219,13 +218,13 @@ func (w *world) page(path string) string {
 	return a.body
 }
 
-// post submits a form of this session: field, value, field, value, …
+// post sends a form of this session with a new key: field, value, field, value, …
 func (w *world) post(path string, pairs ...string) answer {
 	w.t.Helper()
 	return w.postKeyed(path, append([]string{keyField, id.NewUUID().String()}, pairs...)...)
 }
 
-// postKeyed is post without a new form key.
+// postKeyed is post with a given key.
 func (w *world) postKeyed(path string, pairs ...string) answer {
 	w.t.Helper()
 	values := url.Values{csrfField: {tokenOf(sessionToken)}}
@@ -248,7 +247,7 @@ func (w *world) send(path string, values url.Values, header map[string]string) a
 	return w.do(req)
 }
 
-// to returns the Location of a redirection; "" if the response is none.
+// to returns the address that a response redirects to; "" if it does not redirect.
 func (a answer) to() string {
 	if a.StatusCode != http.StatusSeeOther {
 		return ""
@@ -256,7 +255,7 @@ func (a answer) to() string {
 	return a.Header.Get("Location")
 }
 
-// cookie returns a cookie that the response sets; nil if it does not set one of that name.
+// cookie returns the cookie with a name that the response sets; nil if it sets none.
 func (a answer) cookie(name string) *http.Cookie {
 	for _, c := range a.Cookies() {
 		if c.Name == name {
