@@ -40,7 +40,7 @@ func thousands(n int64) string {
 	return text
 }
 
-// toInt returns an integer of any size; 0 for any other value.
+// toInt returns an int, int32 or int64; 0 for any other value.
 func toInt(n any) int64 {
 	switch n := n.(type) {
 	case int:

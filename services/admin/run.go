@@ -22,7 +22,7 @@ import (
 func Part() service.Part {
 	return service.Part{
 		Name:     "admin",
-		About:    "the dashboard: the pages with which a business's own people run it",
+		About:    "the dashboard: web pages with which a company runs its business",
 		Settings: func() any { return &Config{} },
 		Run:      Run,
 	}
@@ -49,7 +49,7 @@ type services struct {
 // connections are the connections to the services.
 type connections struct{ auth, customer, booking, pass, webhook grpc.ClientConnInterface }
 
-// services returns the clients over the connections.
+// services returns the clients of the connections.
 func (c connections) services() services {
 	return services{
 		admins: authv1.NewAdministratorServiceClient(c.auth), audit: authv1.NewAuditServiceClient(c.auth),

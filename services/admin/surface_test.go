@@ -11,19 +11,19 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// address is a route as a browser asks for it.
+// address is the method and path of a request.
 type address struct{ method, path string }
 
 var wildcards = regexp.MustCompile(`\{[^}]+\}`)
 
-// addressOf returns an address of a route; ok is false for that of all other pages.
+// addressOf returns an address of a route; ok is false for the route of unknown paths.
 func addressOf(r route) (a address, ok bool) {
 	a.method, a.path, ok = strings.Cut(r.pattern, " ")
 	a.path = wildcards.ReplaceAllString(strings.ReplaceAll(a.path, "{$}", ""), "x")
 	return a, ok
 }
 
-// ask asks for a route in the way that a page does.
+// ask requests an address as a page would.
 func (w *world) ask(a address) answer {
 	if a.method == http.MethodPost {
 		return w.post(a.path)
@@ -31,7 +31,7 @@ func (w *world) ask(a address) answer {
 	return w.get(a.path)
 }
 
-// onlyAsked fails where a page has called anything but who it is that asks.
+// onlyAsked fails if a page has made any call but Authenticate.
 func (w *world) onlyAsked(t *testing.T, a address) {
 	t.Helper()
 	for _, c := range w.backend.calls {
@@ -79,7 +79,7 @@ func TestEveryFormNeedsItsToken(t *testing.T) {
 	}
 }
 
-// ownersElsewhere are the pages beside the settings that are for owners alone.
+// ownersElsewhere returns the pages outside the settings that only owners can open.
 func ownersElsewhere() []string { return []string{"/customers/x/export", "/customers/x/erase"} }
 
 func TestEverySettingIsClosedToStaff(t *testing.T) {
@@ -103,7 +103,7 @@ func TestEverySettingIsClosedToStaff(t *testing.T) {
 	}
 }
 
-// ofAuth are the forms that change something of auth's, which writes its own entries.
+// ofAuth matches the forms that change data of auth, which writes its own audit entries.
 var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|settings/(api-clients|api-keys|administrators|invitations|company))(/|$)`)
 
 func TestEveryFormIsAudited(t *testing.T) {
