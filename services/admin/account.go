@@ -113,7 +113,8 @@ func (r *request) changePassword() error {
 	return r.accountAgain(func(p *accountPage) { p.Password = f })
 }
 
-// wrongPassword shows the refusal of the current password on the form, and reports whether err is one.
+// wrongPassword shows the refusal of the current password on the form. It reports whether err is
+// such a refusal.
 func (r *request) wrongPassword(f *form, field string, err error) bool {
 	e := fault.From(err)
 	switch {
@@ -241,7 +242,8 @@ func (r *request) disableTotp() error {
 	return r.accountAgain(func(p *accountPage) { p.Totp = f })
 }
 
-// renewRecoveryCodes replaces the recovery codes and shows the new ones, the only time that they are shown.
+// renewRecoveryCodes replaces the recovery codes and shows the new ones, the only time that they
+// are shown.
 func (r *request) renewRecoveryCodes() error {
 	f := r.sent(nil)
 	res, err := r.services.admins.RenewRecoveryCodes(r.ctx, &authv1.RenewRecoveryCodesRequest{Password: f.Get("codes-password")})

@@ -17,14 +17,14 @@ type auditPage struct {
 
 func (auditPage) head() (*message, string) { return msg("audit.page.title"), "audit" }
 
-// auditSubjects are the beginnings of actions that the log can be filtered by.
+// auditSubjects are the prefixes of actions by which the log can be filtered.
 var auditSubjects = []string{
 	"administrator.", "api_client.", "api_key.", "booking.", "company.", "customer.", "customer_pass.", "discount.", "event.",
 	"event_date.", "invitation.", "pass_type.", "service_credential.", "session.", "waitlist.", "webhook_delivery.", "webhook_endpoint.",
 }
 
-// auditLog shows a page of the audit log. It makes at most one call for each kind of
-// thing that the page names.
+// auditLog shows a page of the audit log. It makes at most one call for each kind of thing that
+// the page names.
 func (r *request) auditLog() error {
 	res, err := r.services.audit.ListAuditEntries(r.ctx, &authv1.ListAuditEntriesRequest{
 		PageSize: 50, PageToken: r.query("page"), Actor: r.query("actor"), Action: r.query("action"), Target: r.query("target"),

@@ -12,8 +12,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// auditLine is an entry of the audit log as the page shows it: a sentence, and a line for
-// each detail that the sentence does not say.
+// auditLine is an entry of the audit log as the page shows it: a sentence, and a line for each
+// detail that is not in the sentence.
 type auditLine struct {
 	*authv1.AuditEntry
 	names    *auditNames
@@ -24,7 +24,7 @@ type auditLine struct {
 // When returns the time of the change, to the second.
 func (l auditLine) When() string { return l.clock.Seconds(l.GetAt()) }
 
-// detail returns the value that a field has after the change; "": there is none.
+// detail returns the value of a field after the change; "" if there is none.
 func (l auditLine) detail(field string) string {
 	for _, d := range l.GetDetails() {
 		if d.GetField() == field {
@@ -34,14 +34,14 @@ func (l auditLine) detail(field string) string {
 	return ""
 }
 
-// Sentence says who did what. An action that the catalogue does not know, of a later
-// version, is named as it is stored.
+// Sentence says who changed what. An action that is not in the catalogue, for example one of a
+// later version, is shown by its stored name.
 func (l auditLine) Sentence() *message {
 	unknown := msg("audit.action.unknown", "actor", l.actor(), "action", l.GetAction(), "target", l.target())
 	return msg("audit.action."+l.GetAction()+l.variant(), "actor", l.actor(), "target", l.target(), "holder", bare(l.detail("administrator"))).orElse(unknown)
 }
 
-// variant is the end of the sentence's id, for an action that has several sentences.
+// variant returns the end of the sentence's id for an action with several sentences.
 func (l auditLine) variant() string {
 	own := l.GetActor() == l.GetTarget()
 	switch l.GetAction() {
@@ -50,8 +50,8 @@ func (l auditLine) variant() string {
 			return "_own"
 		}
 	case "session.end":
-		// The entry has the holder's name only.
-		if holder := l.detail("administrator"); holder == l.GetActorName() && l.names.holders[holder] == 1 {
+		// The entry has only the name of the session's administrator.
+		if holder := l.detail("administrator"); holder == l.GetActorName() && l.names.namesakes[holder] == 1 {
 			return "_own"
 		}
 	case "booking.attendance":
@@ -70,11 +70,12 @@ func (l auditLine) variant() string {
 	return ""
 }
 
+// find returns the index of the detail with a field; -1 if there is none.
 func (l auditLine) find(field string) int {
 	return slices.IndexFunc(l.GetDetails(), func(d *authv1.AuditDetail) bool { return d.GetField() == field })
 }
 
-// actor names who made the change.
+// actor names the actor.
 func (l auditLine) actor() *message {
 	id := l.GetActor()
 	switch {
@@ -94,7 +95,7 @@ var nameFields = map[string]string{
 	"webhook_endpoint": "url", "event": "title", "pass_type": "title", "discount": "code", "invitation": "email",
 }
 
-// target names what was changed.
+// target names the target.
 func (l auditLine) target() *message {
 	id := l.GetTarget()
 	kind, _, _ := strings.Cut(l.GetAction(), ".")
@@ -111,11 +112,10 @@ func (l auditLine) target() *message {
 	return l.thing(id, l.detail(nameFields[kind]))
 }
 
-// deliveriesKeptDays is for how many days a delivery has a page.
+// deliveriesKeptDays is for how many days the platform keeps a delivery.
 const deliveriesKeptDays = 30
 
-// ofCustomer names a thing by its customer, or by its identifier if the page does not
-// know whose it is.
+// ofCustomer names a thing by its customer; by its identifier if the customer is not known.
 func (l auditLine) ofCustomer(kind, id, path string) *message {
 	customer := l.names.customers[id]
 	if customer == "" {
@@ -127,8 +127,8 @@ func (l auditLine) ofCustomer(kind, id, path string) *message {
 	return linked(msg("audit.thing."+kind, "id", id), path)
 }
 
-// thing names what has an identifier, with a link to its page unless it was deleted. The
-// name is the one that the entry has, for a thing that was not found.
+// thing names the thing with an identifier, with a link to its page unless it was deleted. If
+// the thing was not found, it has the name that the entry gives.
 func (l auditLine) thing(id, name string) *message {
 	t, known := l.names.things[id]
 	if name == "" {
@@ -139,13 +139,13 @@ func (l auditLine) thing(id, name string) *message {
 		return linked(t.text, t.path)
 	case t.name != "":
 		return linked(literal(t.name), t.path)
-	case known || l.names.whole[kindPrefix(id)]:
+	case known || l.names.complete[kindPrefix(id)]:
 		return bare(name)
 	}
 	return linked(literal(name), pageOf(id))
 }
 
-// linked returns a text as a link to a page; "": the page does not exist.
+// linked returns a text with a link to a page. Without a path, the text is not a link.
 func linked(text *message, path string) *message {
 	if path == "" {
 		return msg("audit.thing.text", "text", text)
@@ -153,16 +153,16 @@ func linked(text *message, path string) *message {
 	return msg("audit.thing.link", "url", path, "text", text)
 }
 
-// bare returns a text as it is, isolated from the direction of the text around it.
+// bare returns a text without a link, isolated from the direction of the surrounding text.
 func bare(text string) *message { return linked(literal(text), "") }
 
-// Changes are the details that the sentence does not say, a line each. A field that a form
-// has sent unchanged has no line.
+// Changes returns a line for each detail that is not in the sentence. Unchanged fields have no
+// line.
 func (l auditLine) Changes() []*message {
 	var lines []*message
 	for _, d := range l.GetDetails() {
 		before, after := d.GetBefore(), d.GetAfter()
-		if before == after || l.said(d) {
+		if before == after || l.inSentence(d) {
 			continue
 		}
 		if l.GetAction()+l.variant() == "event.price_add" {
@@ -182,8 +182,8 @@ func (l auditLine) Changes() []*message {
 	return lines
 }
 
-// said reports whether the sentence says the detail.
-func (l auditLine) said(d *authv1.AuditDetail) bool {
+// inSentence reports whether the sentence has the detail.
+func (l auditLine) inSentence(d *authv1.AuditDetail) bool {
 	kind, _, _ := strings.Cut(l.GetAction(), ".")
 	switch d.GetField() {
 	case "administrator":
@@ -199,8 +199,7 @@ func (l auditLine) said(d *authv1.AuditDetail) bool {
 	return false
 }
 
-// value says the value of a field as people write it. A value that does not have the form
-// it should have is shown as it is stored.
+// value formats the value of a field. A value in an unexpected format is shown as it is stored.
 func (l auditLine) value(field, value string) *message {
 	switch field {
 	case "price":
@@ -251,7 +250,7 @@ func (l auditLine) value(field, value string) *message {
 	return bare(value)
 }
 
-// flag says whether a setting is on.
+// flag says yes or no.
 func flag(value string) *message {
 	switch value {
 	case "true":
@@ -262,7 +261,7 @@ func flag(value string) *message {
 	return bare(value)
 }
 
-// titles says a list of scopes, permissions or events by their titles.
+// titles lists scopes, permissions or events by their titles.
 func titles(value string, known []grant) *message {
 	var all *message
 	for name := range strings.FieldsSeq(value) {
@@ -275,7 +274,7 @@ func titles(value string, known []grant) *message {
 	return linked(all, "")
 }
 
-// listed returns a list with one more item; nil is the empty list.
+// listed adds an item to a list; nil is the empty list.
 func listed(all, item *message) *message {
 	if all == nil {
 		return item

@@ -39,7 +39,8 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestPagesHaveNothingInline checks that no page needs inline scripts or styles, which are not executed.
+// TestPagesHaveNothingInline checks that no page has inline scripts or styles, which browsers do
+// not execute.
 func TestPagesHaveNothingInline(t *testing.T) {
 	t.Parallel()
 	inline := regexp.MustCompile(`(?i)<style|<script>|<script [^>]*>[^<]|\son[a-z]+=|\sstyle=|javascript:`)

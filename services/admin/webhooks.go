@@ -118,7 +118,8 @@ func chosenEvents(f *form) []webhookv1.EventType {
 	return types
 }
 
-// readURL returns the URL of a form. It checks the scheme before the service does, in plainer words.
+// readURL returns the URL of a form. It checks the scheme before the service does, with a plainer
+// message.
 func readURL(f *form) string {
 	address := f.required("url", msg("settings.webhook.url_label"))
 	if address != "" && !strings.HasPrefix(address, "https://") {
