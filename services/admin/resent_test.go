@@ -91,8 +91,8 @@ func checkIn(ctx context.Context, w *world) (answered *httptest.ResponseRecorder
 	return answered, log.String()
 }
 
-// TestChangesAreFinished checks that a change is completed and recorded if the browser leaves.
-func TestChangesAreFinished(t *testing.T) {
+// TestChangesAreCompletedAfterADisconnect checks that a change is completed and recorded if the browser leaves.
+func TestChangesAreCompletedAfterADisconnect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, leave := context.WithCancel(context.Background())
@@ -136,9 +136,9 @@ func TestAChangeIsRecordedIfItsPageFails(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedTwiceIsNoFault checks a form that is sent twice: the second audit entry has
+// TestSecondAuditEntryIsNotAnError checks a form that is sent twice: the second audit entry has
 // another "before", so auth refuses it, which is not an error.
-func TestWhatIsRecordedTwiceIsNoFault(t *testing.T) {
+func TestSecondAuditEntryIsNotAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
@@ -154,9 +154,9 @@ func TestWhatIsRecordedTwiceIsNoFault(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLedAwayWhileTyping checks that a refused search while typing leaves the page as it
+// TestRefusedSearchKeepsThePage checks that a refused search while typing leaves the page as it
 // is.
-func TestNobodyIsLedAwayWhileTyping(t *testing.T) {
+func TestRefusedSearchKeepsThePage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
