@@ -166,13 +166,13 @@ func (r *request) orDeleted(err error) error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	which := r.path("id")
-	res, lookup := r.services.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{which}, IncludeDeleted: true})
+	customerID := r.path("id")
+	res, lookup := r.services.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{customerID}, IncludeDeleted: true})
 	if lookup != nil {
 		return err
 	}
 	for _, c := range res.GetCustomers() {
-		if c.GetId() == which && c.GetDeletedAt() != nil {
+		if c.GetId() == customerID && c.GetDeletedAt() != nil {
 			return pageFault(fault.NotFound, fault.ReasonNotFound, "customer_deleted", "the customer is deleted")
 		}
 	}

@@ -56,14 +56,14 @@ func fieldSentence(field fault.Field) *message {
 	if name == "page_token" {
 		return msg("refusals.field.page_token")
 	}
-	return msg("refusals.field.other_field", "field", strings.ReplaceAll(name, "_", " "), "problem", stopped(field.Message))
+	return msg("refusals.field.other_field", "field", strings.ReplaceAll(name, "_", " "), "problem", withFullStop(field.Message))
 }
 
 // capital makes a sentence of a service's message.
-func capital(message string) string { return upperFirst(stopped(message)) }
+func capital(message string) string { return upperFirst(withFullStop(message)) }
 
-// stopped returns a text with a full stop, unless it ends as a sentence or is empty.
-func stopped(text string) string {
+// withFullStop returns a text with a full stop, unless it ends as a sentence or is empty.
+func withFullStop(text string) string {
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
 		return text
 	}

@@ -44,12 +44,12 @@ func (r *request) findPrice() (pricePage, error) {
 		return pricePage{}, err
 	}
 	p := pricePage{Event: e, Form: newForm("tax", "0"), Currency: r.session.Company.GetCurrency()}
-	which := r.path("option")
-	if which == "" {
+	optionID := r.path("option")
+	if optionID == "" {
 		return p, nil
 	}
 	for _, o := range e.GetPricingOptions() {
-		if o.GetId() != which {
+		if o.GetId() != optionID {
 			continue
 		}
 		p.Option, p.Currency = o, o.GetCurrency()
@@ -129,10 +129,10 @@ func (r *request) confirmPrice() error {
 }
 
 func (r *request) endPrice() error {
-	event, which := r.path("id"), r.path("option")
+	event, optionID := r.path("id"), r.path("option")
 	path := "/events/" + event + "#prices"
 	_, err := perform(r, r.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
-		Id: event, PricingOptions: []*bookingv1.PricingOptionChange{{Id: which, Ended: true}},
+		Id: event, PricingOptions: []*bookingv1.PricingOptionChange{{Id: optionID, Ended: true}},
 	})
 	if err != nil {
 		if fault.Is(err, fault.Invalid) {
@@ -140,6 +140,6 @@ func (r *request) endPrice() error {
 		}
 		return r.refused(path, err)
 	}
-	r.detail("pricing_option", which, "")
+	r.detail("pricing_option", optionID, "")
 	return r.back(path, r.text("desk.price.ended"))
 }

@@ -119,7 +119,7 @@ var textParser = &i18ntemplate.TextParser{Option: "missingkey=error"}
 //   - {{.Label}} is {{.label}} with a capital first letter, for every argument.
 func (x *texts) html(id any, args ...any) (template.HTML, error) {
 	text, err := x.localize(id, args, true)
-	return template.HTML(text), err //nolint:gosec // the catalogue is ours, the arguments are escaped
+	return template.HTML(text), err // localize has escaped the arguments
 }
 
 // text returns a message as plain text, which templates escape. It panics if the
