@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// authenticator is the app on a phone: the code of a key now, by RFC 6238.
+// authenticator returns the current code of a key, as an authenticator app does (RFC 6238).
 func authenticator(t *testing.T, key string) string {
 	t.Helper()
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(key)
@@ -27,7 +27,7 @@ func authenticator(t *testing.T, key string) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[at:])&0x7fffffff%1_000_000)
 }
 
-// colleague is an administrator whom the owner has invited.
+// colleague is an administrator whom the owner invites.
 type colleague struct {
 	w         *world
 	boss, tab *tab // of the owner, and the colleague's own
@@ -41,14 +41,14 @@ func (w *world) testAccounts(t *testing.T) { // invariant 1
 	n.joins()
 	n.signsInWithCode()
 	n.isHelpedByOwner()
-	n.boss.step("a form that is sent twice is done once, and the second answer says so", func(t *testing.T) { n.boss.sendTwice(t) })
+	n.boss.step("makes the change of a form that is sent twice once, and says so", func(t *testing.T) { n.boss.sendTwice(t) })
 }
 
-// within returns the path of a link into the dashboard.
+// within returns the path of a link to the dashboard.
 func (w *world) within(link string) string { return strings.TrimPrefix(link, w.url) }
 
 func (n *colleague) joins() {
-	n.tab.step("an invitation makes an administrator", func(t *testing.T) {
+	n.tab.step("creates an administrator by invitation", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.fill("E-mail address", n.email)
 		n.boss.follow("Create an invitation")
@@ -64,7 +64,7 @@ func (n *colleague) joins() {
 		n.tab.follow("Join")
 		n.tab.says("Welcome to")
 	})
-	n.tab.step("two-step sign-in is set up with an app, after a wrong code too", func(t *testing.T) {
+	n.tab.step("sets up two-step sign-in with an app, after a wrong code", func(t *testing.T) {
 		n.tab.open("/account")
 		n.tab.fill("Your password, to set it up", n.password)
 		n.tab.follow("Set it up")
@@ -88,7 +88,7 @@ func (n *colleague) joins() {
 }
 
 func (n *colleague) signsInWithCode() {
-	n.tab.step("who signs out is out, and the back button shows nothing any more", func(t *testing.T) {
+	n.tab.step("shows nothing by the back button after signing out", func(t *testing.T) {
 		n.tab.open("/customers")
 		n.tab.says("customers, newest first")
 		n.tab.followAt("Sign out", `//button[normalize-space()="Sign out" and not(ancestor::details)]`)
@@ -97,7 +97,7 @@ func (n *colleague) signsInWithCode() {
 			t.Errorf("at %s:\n%s", n.tab.path(), page)
 		}
 	})
-	n.tab.step("signing in asks for the code on a page of its own, which knows no password", func(t *testing.T) {
+	n.tab.step("asks for the code on a page that does not contain the password", func(t *testing.T) {
 		n.tab.open("/sign-in?next=%2Faccount")
 		n.tab.signIn(n.email, n.password)
 		if path := n.tab.path(); !strings.HasPrefix(path, "/sign-in/code") {
@@ -121,7 +121,7 @@ func (n *colleague) signsInWithCode() {
 }
 
 func (n *colleague) isHelpedByOwner() {
-	n.tab.step("a forgotten password is replaced by an owner's link, once", func(t *testing.T) {
+	n.tab.step("replaces a forgotten password with an owner's link, once", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.follow("Nora نورا")
 		n.boss.follow("Create a reset link…")
@@ -143,10 +143,10 @@ func (n *colleague) isHelpedByOwner() {
 		guest.says("This link has been used")
 		n.tab.open("/account")
 		if path := n.tab.path(); !strings.HasPrefix(path, "/sign-in") {
-			t.Errorf("her session goes on, at %s", path)
+			t.Errorf("her session has not ended, at %s", path)
 		}
 	})
-	n.tab.step("she is told, until she has read it", func(t *testing.T) {
+	n.tab.step("shows notices until they are dismissed", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.follow("Nora نورا")
 		n.boss.follow("Turn off two-step sign-in…")
@@ -172,7 +172,7 @@ func (b *tab) sendTwice(t *testing.T) {
 	b.do("two clicks", chromedp.DoubleClick(control("Create the client"), chromedp.NodeVisible))
 	b.do("wait for the secret", chromedp.WaitVisible(chromedp.CSS("#credential-secret")))
 	secret := b.credential().Secret
-	// Without JavaScript the browser sends it again.
+	// A form without JavaScript can be sent again.
 	eval[bool](b, `(() => {
 		const form = document.createElement("form");
 		form.method = "post";
