@@ -17,3 +17,11 @@
 //  4. Every main page passes an accessibility checker's rules for WCAG A and AA, and every control
 //     can be reached with the keyboard and shows its focus.
 package browser
+
+import (
+	"testing"
+
+	"reservation.dev/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
