@@ -59,23 +59,23 @@ func (r *request) updateProfile() error {
 
 // noticeText says what another person has changed in the administrator's account.
 func noticeText(n *authv1.Notice) *message {
-	who := literal(n.GetByName())
+	name := literal(n.GetByName())
 	if n.GetByName() == "" {
-		who = msg("settings.notice.operator")
+		name = msg("settings.notice.operator")
 	}
 	switch n.GetAction() {
 	case "administrator.disable_totp":
-		return msg("settings.notice.totp_disabled", "who", who)
+		return msg("settings.notice.totp_disabled", "who", name)
 	case "administrator.end_sessions", "session.end":
-		return msg("settings.notice.sessions_ended", "who", who)
+		return msg("settings.notice.sessions_ended", "who", name)
 	case "administrator.update":
-		return msg("settings.notice.updated", "who", who)
+		return msg("settings.notice.updated", "who", name)
 	case "administrator.create_reset_link":
-		return msg("settings.notice.reset_link", "who", who)
+		return msg("settings.notice.reset_link", "who", name)
 	case "administrator.reset_password":
-		return msg("settings.notice.password_reset", "who", who)
+		return msg("settings.notice.password_reset", "who", name)
 	}
-	return msg("settings.notice.changed", "who", who)
+	return msg("settings.notice.changed", "who", name)
 }
 
 // dismissNotices deletes the notices that the page showed, up to the latest one.

@@ -100,10 +100,15 @@ func (l auditLine) target() *message {
 	id := l.GetTarget()
 	kind, _, _ := strings.Cut(l.GetAction(), ".")
 	switch kind {
-	case "booking", "waitlist":
-		return l.ofCustomer(kind, id, pageOf(id))
+	case "booking":
+		return l.ofCustomer("booking", id)
 	case "customer_pass":
-		return l.ofCustomer("pass", id, pageOf(id))
+		return l.ofCustomer("pass", id)
+	case "waitlist":
+		if customer := l.names.customers[id]; customer != "" {
+			return l.thing(customer, "")
+		}
+		return linked(msg("audit.thing.waitlist", "id", id), "")
 	case "webhook_delivery":
 		if l.GetAt().AsTime().Before(l.clock.now.AddDate(0, 0, -deliveriesKeptDays)) {
 			return bare(id)
@@ -116,15 +121,15 @@ func (l auditLine) target() *message {
 const deliveriesKeptDays = 30
 
 // ofCustomer names a thing by its customer; by its identifier if the customer is not known.
-func (l auditLine) ofCustomer(kind, id, path string) *message {
+func (l auditLine) ofCustomer(kind, id string) *message {
 	customer := l.names.customers[id]
 	if customer == "" {
 		customer = l.names.things[id].customer
 	}
 	if name := l.names.things[customer].name; name != "" {
-		return linked(msg("audit.thing."+kind+"_of", "customer", name), path)
+		return linked(msg("audit.thing."+kind+"_of", "customer", name), pageOf(id))
 	}
-	return linked(msg("audit.thing."+kind, "id", id), path)
+	return linked(msg("audit.thing."+kind, "id", id), pageOf(id))
 }
 
 // thing names the thing with an identifier, with a link to its page unless it was deleted. If
