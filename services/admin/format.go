@@ -122,14 +122,6 @@ func (c clock) Hour(t *timestamppb.Timestamp) string {
 	return t.AsTime().In(c.Zone).Format("15:04")
 }
 
-// ISO prints an instant for machines.
-func (c clock) ISO(t *timestamppb.Timestamp) string {
-	if t == nil {
-		return ""
-	}
-	return t.AsTime().In(c.Zone).Format(time.RFC3339)
-}
-
 // Past reports whether an instant is not in the future.
 func (c clock) Past(t *timestamppb.Timestamp) bool { return t != nil && !t.AsTime().After(c.now) }
 
