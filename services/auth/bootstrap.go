@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// bootstrapCredential is a platform credential that a setting describes.
+// bootstrapCredential is a platform credential that the setting describes.
 type bootstrapCredential struct {
 	ID     string        `json:"id"`
 	Name   string        `json:"name"`
@@ -51,15 +51,15 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 	return list, errors.Join(faults...)
 }
 
-// credential is what the setting makes of b at an instant.
+// credential returns the credential that b describes.
 func (b *bootstrapCredential) credential(credential id.UUID, now time.Time) Credential {
 	scopes := slices.Clone(b.Scopes)
 	slices.Sort(scopes)
 	return Credential{ID: credential, Kind: kindService, Name: b.Name, Scopes: scopes, SecretHash: hashOf(b.Secret.Reveal()), RotatedAt: now, CreatedAt: now}
 }
 
-// become gives c the name, the scopes and the secret of another credential, and reports
-// whether it changed; another secret or other scopes revoke what was issued before.
+// become gives c the name, scopes and secret of the wanted credential, and reports whether c
+// changed. A different secret or different scopes revoke the tokens issued before.
 func (c *Credential) become(wanted Credential, now time.Time) bool {
 	same := bytes.Equal(c.SecretHash, wanted.SecretHash) && slices.Equal(c.Scopes, wanted.Scopes)
 	if same && c.Name == wanted.Name {

@@ -4,7 +4,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// ReasonInvalidScope is a scope outside of what the credential has.
+// ReasonInvalidScope: a requested scope is not one of the credential's.
 const ReasonInvalidScope = "INVALID_SCOPE"
 
 // Reasons of faults about administrators.
@@ -25,7 +25,7 @@ const (
 	ReasonInvitationAccepted    = "INVITATION_ACCEPTED"
 )
 
-// invalidCredentials is the one answer to all that is wrong with credentials.
+// invalidCredentials is the same for every cause, so that it reveals nothing.
 func invalidCredentials() *fault.Error {
 	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are not valid")
 }
@@ -40,17 +40,17 @@ func sessionEnded() *fault.Error {
 	return fault.New(fault.Unauthenticated, ReasonSessionEnded, "the session has ended, sign in")
 }
 
-// signInExpired is the one answer to all that is wrong with a pending sign-in.
+// signInExpired is the same for every cause that ends a pending sign-in.
 func signInExpired() *fault.Error {
 	return fault.New(fault.Unauthenticated, ReasonSignInExpired, "the sign-in has ended, begin again with the password")
 }
 
-// ownAccount refuses what somebody else has to do.
+// ownAccount refuses an action that only another administrator can take.
 func ownAccount() error {
 	return fault.Refuse(ReasonOwnAccount, "this is for other administrators; your own account has a page of its own")
 }
 
-// wrongSignIn is the one answer to all that is wrong with an address and a password.
+// wrongSignIn is the same for an unknown address and a wrong password.
 func wrongSignIn() *fault.Error {
 	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the e-mail address or the password is not right")
 }

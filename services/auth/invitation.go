@@ -38,7 +38,7 @@ func (i *Invitation) checkOpen(now time.Time) error {
 	return nil
 }
 
-// facts are what the audit log says of an invitation.
+// facts returns what the audit log records of an invitation.
 func (i *Invitation) facts() []Detail {
 	return []Detail{{Field: "email", After: i.Email}, {Field: "role", After: i.Role}}
 }

@@ -8,7 +8,7 @@ import (
 	"reservation.dev/platform/scopes"
 )
 
-// roleScopes are what the access tokens of a role may do, sorted.
+// roleScopes returns the scopes of a role's access tokens, sorted.
 func roleScopes(role string) []string {
 	list := scopes.Staff()
 	if role == roleOwner {
@@ -18,8 +18,8 @@ func roleScopes(role string) []string {
 	return list
 }
 
-// granted returns the scopes of a token: all of the credential's, or those that
-// were asked for, in the order of the credential's.
+// granted returns the scopes of a token, in the order of the credential's: all of them, or those
+// that were requested.
 func granted(all []string, asked string) ([]string, error) {
 	wanted := strings.Fields(asked)
 	if len(wanted) == 0 {

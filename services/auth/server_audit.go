@@ -45,7 +45,7 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 	return resp, nil
 }
 
-// names returns the present names of credentials of the company, by their identifiers.
+// names returns the current names of the company's credentials, by identifier.
 func (s *Server) names(ctx context.Context, company id.Company, subjects []string) (map[string]string, error) {
 	bySubject := map[string]id.UUID{}
 	for _, subject := range subjects {
@@ -96,8 +96,8 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	})
 }
 
-// withoutErased leaves out what an entry says of a customer who was erased: the entry
-// may come after the erasure.
+// withoutErased removes from an entry what it says of an erased customer, because the entry may be
+// recorded after the erasure.
 func withoutErased(ctx context.Context, tx *pg.Tx, e *Entry) error {
 	for _, customer := range e.customers() {
 		erased, err := privacy.Erased(ctx, tx, e.Company, customer)

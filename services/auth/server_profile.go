@@ -10,8 +10,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// confirm checks the password of a signed-in administrator and counts failures as SignIn
-// does, so that nobody can guess it in a browser that was left open.
+// confirm checks the password of a signed-in administrator. It counts failures as SignIn does, so
+// that nobody can guess the password in an unattended browser.
 func (s *Server) confirm(ctx context.Context, caller caller, password string) (Administrator, error) {
 	a, err := s.store.administrator(ctx, caller.company, caller.administrator)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	}
 	a, err := s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		if a.PasswordHash != known.PasswordHash {
-			return wrongPassword() // it has changed since
+			return wrongPassword() // return wrongPassword() // it was changed in between
 		}
 		a.newPassword(hash, now)
 		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {
