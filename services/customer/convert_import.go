@@ -11,7 +11,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// imported checks one line and makes a customer of it.
+// imported checks one line and returns its customer.
 func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
 	var f check.Fields
 	reference := f.Line("reference", line.GetReference(), 1, maxReference)
@@ -27,7 +27,7 @@ func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Cus
 	return c, f.Err()
 }
 
-// importOutcome is what became of the references of a batch.
+// importOutcome is the outcome for the references of a batch.
 type importOutcome struct {
 	erased map[string]bool        // references of erased customers
 	taken  map[string]bool        // references with an e-mail address that another customer has
@@ -35,8 +35,7 @@ type importOutcome struct {
 	isNew  map[id.Customer]bool
 }
 
-// write completes the result of a line. The first line of a reference has created the
-// customer.
+// write completes the result of a line. The first line with a reference has created the customer.
 func (o importOutcome) write(r *customerv1.ImportCustomerResult) {
 	switch {
 	case r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED:
@@ -63,7 +62,7 @@ func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {
 	}
 }
 
-// storable leaves out what no reference is, and PostgreSQL would not take.
+// storable drops texts that PostgreSQL cannot store, which cannot be references.
 func storable(references []string) []string {
 	list := make([]string, 0, len(references))
 	for _, r := range references {
