@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Classes of failures, as the log and the metrics name them.
+// Classes of failures, as named in the log and the metrics.
 const (
 	failureDNS      = "dns"
 	failureRefused  = "refused"
@@ -23,8 +23,8 @@ const (
 
 var errTooLong = errors.New("the answer is longer than 1 MiB")
 
-// classify returns the class of an exchange's error, and a phrase for the log. ended is
-// the error of the exchange's own context.
+// classify returns the class of an exchange's error, and a phrase for the log. ended is the error
+// of the exchange's own context.
 func classify(err, ended error) (failure, message string) {
 	var dns dnsError
 	var handshake tlsError
