@@ -185,7 +185,7 @@ func (f *fakeAuth) IssueToken(_ context.Context, req *authv1.IssueTokenRequest) 
 		return nil, f.err
 	}
 	if req.GetClientSecret() != "right" {
-		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are not valid")
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are invalid")
 	}
 	return &authv1.IssueTokenResponse{AccessToken: "a.b.c", ExpiresIn: 3600, Scope: "customers:read"}, nil
 }

@@ -114,7 +114,7 @@ func (p *Participant) erase(ctx context.Context, e Erasure) error {
 		}})
 	})
 	if err == nil {
-		p.Log.Info("a customer's data is erased", "company", e.Company.String(), "customer", e.Customer.String(), "round", e.Round)
+		p.Log.Info("a customer's data was erased", "company", e.Company.String(), "customer", e.Customer.String(), "round", e.Round)
 	}
 	return err
 }

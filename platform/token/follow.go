@@ -40,7 +40,7 @@ func (v *Verifier) learn(m bus.Message) {
 		if log == nil {
 			log = slog.Default()
 		}
-		log.Error("identity event not understood", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
+		log.Error("an identity event cannot be read and is skipped", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
 	}
 }
 

@@ -133,7 +133,7 @@ func TestRunPassesOverWhatItCannotRead(t *testing.T) {
 	good := script{keysEvent(t, 1, jwk("a", key('a'))), revokedEvent(t, w.subject, 2)}
 	w.check(w.v.Run(t.Context(), append(bad, good...)))
 	w.check(errors.Join(w.accepts(w.sign("a", 2)), w.refuses(w.sign("a", 1), fault.ReasonUnauthorized)))
-	if got := strings.Count(log.String(), "identity event not understood"); got != len(bad) {
+	if got := strings.Count(log.String(), "an identity event cannot be read and is skipped"); got != len(bad) {
 		t.Errorf("%d of %d are reported:\n%s", got, len(bad), &log)
 	}
 }

@@ -23,7 +23,7 @@ type Source struct {
 	raw     string
 	fetched time.Time
 	expires time.Time
-	renew   time.Time // renew   time.Time // from then on a new token is fetched in the background
+	renew   time.Time // from then on a new token is fetched in the background
 	pending chan struct{}
 	err     error
 	retry   time.Time
@@ -71,7 +71,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 }
 
 // errGone is the rare case of a token that was forgotten as soon as it arrived.
-var errGone = errors.New("the token was withdrawn")
+var errGone = errors.New("the token was forgotten")
 
 // Forget drops raw if it is the current token, because the credential was rotated or the token
 // revoked. It keeps a token that has just arrived: otherwise a server that rejects every token

@@ -61,7 +61,7 @@ type Verifier struct {
 	waiting atomic.Int64
 
 	mu      sync.RWMutex
-	past    bool // past    bool // the past revocations are known
+	past    bool // the past revocations are known
 	keys    map[string]ed25519.PublicKey
 	version int64
 	revoked map[string]int64
@@ -134,7 +134,7 @@ func (v *Verifier) admit(ctx context.Context, raw string) (*Claims, error) {
 		if _, critical := t.Header["crit"]; critical {
 			return nil, errors.New("critical header")
 		}
-		if t.Header["typ"] != "JWT" { // if t.Header["typ"] != "JWT" { // other signed objects are not access tokens
+		if t.Header["typ"] != "JWT" { // other signed objects are not access tokens
 			return nil, errors.New("not of type JWT")
 		}
 		kid, ok := t.Header["kid"].(string)

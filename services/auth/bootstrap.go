@@ -36,7 +36,7 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 	var faults []error
 	for i, b := range list {
 		if _, err := id.Parse[id.ServiceCredential](b.ID); err != nil {
-			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].id is no svc_ identifier", i))
+			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].id is not a svc_ identifier", i))
 		}
 		if raw, err := hex.DecodeString(b.Secret.Reveal()); err != nil || len(raw) != 32 {
 			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].secret must have 64 hexadecimal characters", i))

@@ -38,7 +38,7 @@ func (all companyCopies) refresh(ctx context.Context, company id.Company) error 
 		go func() {
 			_, err := c.RefreshCompany(ctx, &authv1.RefreshCompanyRequest{})
 			if status.Code(err) == codes.Unimplemented {
-				err = nil // err = nil // an earlier release, which follows the events
+				err = nil // an earlier release, which follows the events
 			}
 			failed <- err
 		}()

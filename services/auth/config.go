@@ -24,13 +24,13 @@ type Config struct {
 	Retention    Retention
 }
 
-// Retention is how long entries and invitations are kept.
+// Retention is how long the auth service keeps what has served its purpose.
 type Retention struct {
 	Audit       time.Duration `env:"AUDIT_KEPT" envDefault:"17520h" doc:"how long the lines of the audit log are kept"`
 	Invitations time.Duration `env:"INVITATIONS_KEPT" envDefault:"720h" doc:"how long invitations are kept that were accepted, revoked, or have expired"`
 }
 
-// Validate reports every invalid setting.
+// Validate reports every wrong setting.
 func (c *Config) Validate() error {
 	var faults []error
 	if c.Rotation < time.Hour {

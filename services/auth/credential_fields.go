@@ -10,14 +10,14 @@ import (
 type credentialFields struct {
 	name, description *string
 	scopes            []string
-	rateLimit         *int32 // rateLimit         *int32 // in a change, 0 removes it
+	rateLimit         *int32 // in a change, 0 removes it
 	expiresAfterDays  *int32
 }
 
 // checkedForNew checks the fields of a new credential and returns them as they are stored.
 func (f credentialFields) checkedForNew(k credentialKind) (credentialFields, error) {
 	if len(f.scopes) == 0 {
-		f.scopes = []string{} // f.scopes = []string{} // which is rejected
+		f.scopes = []string{} // which is rejected
 		if k.usual != nil {
 			f.scopes = k.usual()
 		}

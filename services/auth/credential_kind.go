@@ -19,7 +19,7 @@ type credentialKind struct {
 	thing       string // begins the actions in the audit log
 	scopesField string // in requests and in the audit log
 	scopes      func() []string
-	usual       func() []string // usual       func() []string // the default scopes of a new one; nil: the request must give some
+	usual       func() []string // the default scopes of a new one; nil: the request must give some
 	subject     func(credential id.UUID) string
 	parse       func(subject string) (id.UUID, error)
 }

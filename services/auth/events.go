@@ -18,7 +18,7 @@ import (
 const (
 	subjectCompanyCreated = subjects.CompanyCreated
 	subjectCompanyUpdated = subjects.CompanyUpdated
-	subjectRevoked        = subjects.CredentialRevoked // subjectRevoked        = subjects.CredentialRevoked // followed by the credential's identifier
+	subjectRevoked        = subjects.CredentialRevoked // followed by the credential's identifier
 	subjectKeysChanged    = subjects.SigningKeysChanged + "all"
 	subjectDataErased     = "auth.v1.customer_data_erased"
 

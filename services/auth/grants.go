@@ -32,10 +32,10 @@ func (g grantor) allows(before, after Credential) error {
 	}
 	isNew := before.SecretHash == nil
 	if g.isLimited && (isNew || isAbove(after.RateLimit, before.RateLimit)) && g.isAboveOwn(after.RateLimit) {
-		return beyondCaller("rate_limit", "must not be above the rate limit of the credential that makes the change")
+		return beyondCaller("rate_limit", "must not exceed the rate limit of the calling credential")
 	}
 	if isNew && g.outlives(after.ExpiresAt) {
-		return beyondCaller("expires_after_days", "must not be later than the expiry of the credential that makes the change")
+		return beyondCaller("expires_after_days", "must not be later than the expiry of the calling credential")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ const (
 	mostHashing = 200
 )
 
-var errHashingBusy = errors.New("too many passwords are being checked at once")
+var errHashingBusy = errors.New("too many passwords are being checked at the same time")
 
 // passwords hashes and checks passwords. At most as many run at a time as there are processors,
 // because hashing deliberately takes memory and time.
@@ -106,7 +106,7 @@ func encodePassword(cost passwordCost, salt, key []byte) string {
 		base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key)
 }
 
-var errPasswordForm = errors.New("a stored password is not in the form that was written")
+var errPasswordForm = errors.New("a stored password has an invalid form")
 
 func decodePassword(kept string) (cost passwordCost, salt, key []byte, err error) {
 	parts := strings.Split(kept, "$")

@@ -69,7 +69,7 @@ func (f *identityFeed) follow(b *bus.Bus) func(ctx context.Context) error {
 		each := func(m bus.Message) {
 			order, err := orderOf(m)
 			if err != nil {
-				f.log.Error("identity event not understood", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
+				f.log.Error("an identity event cannot be read and is skipped", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
 				return
 			}
 			if caughtUp.Load() {
@@ -91,7 +91,7 @@ func (f *identityFeed) correct(ctx context.Context, subject string, order int64)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		f.log.Warn("the newest identity event could not be looked up or published again", "subject", subject, "error", err.Error())
+		f.log.Warn("the latest identity event cannot be looked up or published again; retrying", "subject", subject, "error", err.Error())
 		select {
 		case <-ctx.Done():
 			return
@@ -112,7 +112,7 @@ func (f *identityFeed) correctOnce(ctx context.Context, subject string, order in
 	}
 	u, ok := subjectUUID(holder)
 	if !ok {
-		return nil // return nil // a kind of holder from a newer release
+		return nil // a kind of holder from a newer release
 	}
 	generation, err := f.store.generation(ctx, u)
 	if err != nil || generation <= order {
@@ -123,5 +123,5 @@ func (f *identityFeed) correctOnce(ctx context.Context, subject string, order in
 }
 
 func (f *identityFeed) warnOfOrder(subject string) {
-	f.log.Warn("an identity event came after a newer one, which is published again", "subject", subject)
+	f.log.Warn("an identity event arrived after a newer one; the newer one was published again", "subject", subject)
 }

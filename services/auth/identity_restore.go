@@ -29,7 +29,7 @@ const (
 func (f *identityFeed) restore(ctx context.Context, b *bus.Bus) (raised int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
 	defer cancel()
-	generations := map[string]int64{} // generations := map[string]int64{} // by holder, not yet compared with the database
+	generations := map[string]int64{} // by holder, not yet compared with the database
 	var keySet int64                  // the version of the set of signing keys; 0: there is none
 	flush := func() {
 		if err == nil && len(generations) > 0 {

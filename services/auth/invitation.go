@@ -31,9 +31,9 @@ func (i *Invitation) checkOpen(now time.Time) error {
 	case i.RevokedAt != nil:
 		return fault.Missing("invitation")
 	case i.AcceptedAt != nil:
-		return fault.Refuse(ReasonInvitationAccepted, "the invitation was accepted already; sign in")
+		return fault.Refuse(ReasonInvitationAccepted, "the invitation was already accepted; sign in")
 	case !now.Before(i.ExpiresAt):
-		return fault.Refuse(ReasonInvitationExpired, "the invitation has expired; ask for another one")
+		return fault.Refuse(ReasonInvitationExpired, "the invitation has expired; ask for a new one")
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (s *Server) resealOne(ctx context.Context, a Administrator) error {
 	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
 	if err != nil {
 		// A secret that cannot be read must not prevent the start.
-		s.log.Error("a TOTP secret cannot be decrypted; reset the administrator's password with TOTP off", "administrator", a.ID.String(), "error", err.Error())
+		s.log.Error("a TOTP secret cannot be decrypted; reset the administrator's password and turn TOTP off", "administrator", a.ID.String(), "error", err.Error())
 		return nil
 	}
 	return s.store.Write(ctx, a.Company, func(ctx context.Context, tx *pg.Tx) error {

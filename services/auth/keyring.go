@@ -207,7 +207,7 @@ func (r *keyring) follow(b *bus.Bus) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return b.Follow(ctx, []string{subjectKeysChanged}, func(bus.Message) {
 			if err := r.reload(ctx); err != nil && ctx.Err() == nil {
-				r.log.Warn("signing keys", "error", err.Error())
+				r.log.Warn("signing keys are not reloaded", "error", err.Error())
 			}
 		}, func() {})
 	}

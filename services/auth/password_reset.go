@@ -30,9 +30,9 @@ type passwordReset struct {
 func (r *passwordReset) checkOpen(now time.Time) error {
 	switch {
 	case r.UsedAt != nil:
-		return fault.Refuse(ReasonResetUsed, "the link was used already; sign in")
+		return fault.Refuse(ReasonResetUsed, "the link was already used; sign in")
 	case !now.Before(r.ExpiresAt):
-		return fault.Refuse(ReasonResetExpired, "the link has expired; ask for another one")
+		return fault.Refuse(ReasonResetExpired, "the link has expired; ask for a new one")
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func (r *passwordReset) checkOpen(now time.Time) error {
 // newPasswordReset returns a link for an administrator, created by madeBy, and its token.
 func newPasswordReset(a Administrator, madeBy string, now time.Time) (r passwordReset, raw string, err error) {
 	if a.DisabledAt != nil {
-		return r, "", fault.Refuse(ReasonAdministratorDisabled, "the administrator is disabled; enable them first")
+		return r, "", fault.Refuse(ReasonAdministratorDisabled, "the administrator is disabled; enable the administrator first")
 	}
 	r = passwordReset{Company: a.Company, Administrator: a.ID, MadeBy: madeBy, CreatedAt: now, ExpiresAt: now.Add(resetLifetime)}
 	raw, r.TokenHash = newToken()

@@ -94,7 +94,7 @@ func (s *Server) prepare(ctx context.Context, feed *identityFeed, b *bus.Bus, cr
 		return err
 	}
 	if raised > 0 {
-		s.log.Warn("the database was behind the identity stream, as after a restore: what was revoked since stays so", "raised", raised)
+		s.log.Warn("the database is older than the identity stream, as after a restore; generations were raised, so revoked tokens stay revoked", "raised", raised)
 	}
 	if err := s.keys.start(ctx); err != nil {
 		return err

@@ -28,8 +28,8 @@ func granted(all []string, asked string) ([]string, error) {
 	for _, scope := range wanted {
 		if !slices.Contains(all, scope) {
 			return nil, &fault.Error{
-				Kind: fault.Invalid, Reason: ReasonInvalidScope, Message: "the client does not have a scope that was asked for",
-				Fields: []fault.Field{{Field: "scope", Rule: "granted", Message: "must have only scopes of the client"}},
+				Kind: fault.Invalid, Reason: ReasonInvalidScope, Message: "the credential does not have a requested scope",
+				Fields: []fault.Field{{Field: "scope", Rule: "granted", Message: "must have only scopes that the credential has"}},
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Server) addAdministrator(ctx context.Context, tx *pg.Tx, a *Administrat
 	a.ID, a.Generation, a.Version = id.Administrator(s.newID()), 1, 1
 	a.CreatedAt, a.UpdatedAt, a.PasswordChangedAt = now, now, now
 	if actor == "" {
-		actor = a.ID.String() // actor = a.ID.String() // accepted an invitation
+		actor = a.ID.String() // accepted an invitation
 	}
 	if err := s.store.insertAdministrator(ctx, tx, *a); err != nil {
 		return err
@@ -364,7 +364,7 @@ func (s *Server) endOwnership(ctx context.Context, tx *pg.Tx, a Administrator, n
 		return err
 	}
 	if !has {
-		return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or become staff")
+		return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or given the role staff")
 	}
 	return s.withdrawLinks(ctx, tx, a, now)
 }

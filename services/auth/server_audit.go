@@ -77,7 +77,7 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	action := check.Line("action", req.GetAction(), 1, maxAction)
 	thing, _, _ := strings.Cut(action, ".")
 	if action != "" && (!actionPattern.MatchString(action) || slices.Contains(reservedThings, thing)) {
-		check.Add("action", "format", "must be <thing>.<what was done>, of a thing that is another service's")
+		check.Add("action", "format", "must be <thing>.<action>, with a thing that does not belong to the auth service")
 	}
 	e := Entry{
 		Company: company, ID: id.AuditEntry(s.newID()), At: s.instant(), Actor: rpc.Caller(ctx), Action: action,

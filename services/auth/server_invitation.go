@@ -37,7 +37,7 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 	_, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		raw, err := s.invite(ctx, tx, &i)
 		resp.Invitation = invitationMessage(i, "")
-		tx.AfterCommit(func() { resp.Token = raw }) // tx.AfterCommit(func() { resp.Token = raw }) // not in the stored response
+		tx.AfterCommit(func() { resp.Token = raw }) // not in the stored response
 		return err
 	})
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePass
 			}
 			a.notify(now, "administrator.create_reset_link", by)
 			resp.ExpiresAt = timestamppb.New(r.ExpiresAt)
-			tx.AfterCommit(func() { resp.Token = raw }) // tx.AfterCommit(func() { resp.Token = raw }) // not in the stored response
+			tx.AfterCommit(func() { resp.Token = raw }) // not in the stored response
 			return errors.Join(
 				s.store.insertReset(ctx, tx, r),
 				s.store.audit(ctx, tx, company, now, r.MadeBy, "administrator.create_reset_link", a.ID.String(), Detail{Field: "name", After: a.Name}))
@@ -92,7 +92,7 @@ func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administ
 func (s *Server) stillOwner(ctx context.Context, company id.Company, madeBy, link string) error {
 	maker, err := id.Parse[id.Administrator](madeBy)
 	if err != nil {
-		return nil // return nil // the operator, or an authorized program
+		return nil // the operator, or an authorized program
 	}
 	m, err := s.store.administrator(ctx, company, maker)
 	if err == nil && !m.isOwner() {

@@ -88,7 +88,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	var check checks
 	check.password("new_password", req.GetNewPassword(), known.Email)
 	if req.GetNewPassword() == req.GetCurrentPassword() {
-		check.Add("new_password", "guessable", "must not be the present one")
+		check.Add("new_password", "guessable", "must differ from the current password")
 	}
 	if err := check.Err(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	}
 	a, err := s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		if a.PasswordHash != known.PasswordHash {
-			return wrongPassword() // return wrongPassword() // it was changed in between
+			return wrongPassword() // it was changed in between
 		}
 		a.newPassword(hash, now)
 		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {

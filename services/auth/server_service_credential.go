@@ -38,7 +38,7 @@ func platformOnly(ctx context.Context) error {
 		return fault.MissingScope(token.Admin)
 	}
 	if !isPlatform(ctx) {
-		return fault.New(fault.Forbidden, fault.ReasonForbidden, "a credential of the platform is made by a call that names no company")
+		return fault.New(fault.Forbidden, fault.ReasonForbidden, "a platform credential can only be created by a call that names no company")
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (s *Server) Authenticate(ctx context.Context, req *authv1.AuthenticateReque
 		return nil, sessionEnded()
 	}
 	if err := s.store.touchSession(ctx, in.session, now); err != nil {
-		s.log.Warn("last use of a session", "session", in.session.ID.String(), "error", err.Error())
+		s.log.Warn("the last use of a session is not stored", "session", in.session.ID.String(), "error", err.Error())
 	}
 	if in.session.LastUsedAt.Before(now.Truncate(time.Minute)) {
 		in.session.LastUsedAt = now.Truncate(time.Minute)
@@ -214,7 +214,7 @@ type caller struct {
 func callingAdministrator(ctx context.Context) (caller, error) {
 	claims := rpc.ClaimsFrom(ctx)
 	if claims.Kind != token.KindAdministrator {
-		return caller{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "this is for administrators who are signed in")
+		return caller{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "only a signed-in administrator can do this")
 	}
 	administrator, err := id.Parse[id.Administrator](claims.Subject)
 	if err != nil {

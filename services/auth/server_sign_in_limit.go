@@ -45,6 +45,6 @@ func (s *Server) correctFailures(ctx context.Context, forget, takeBack []signInL
 		return s.store.correctFailures(ctx, tx, forget, takeBack)
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("failures of signing in", "error", err.Error())
+		s.log.Warn("failed sign-in attempts are not corrected, and count too high", "error", err.Error())
 	}
 }

@@ -41,7 +41,7 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 		return nil, err
 	}
 	if err := s.store.used(ctx, c, now); err != nil {
-		s.log.Warn("last use of a credential", "credential", c.Subject(), "error", err.Error())
+		s.log.Warn("the last use of a credential is not stored", "credential", c.Subject(), "error", err.Error())
 	}
 	return &authv1.IssueTokenResponse{
 		AccessToken: raw, ExpiresIn: int32(claims.ExpiresAt.Sub(now) / time.Second), Scope: strings.Join(claims.Scopes, " "),

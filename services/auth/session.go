@@ -83,7 +83,7 @@ func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Cl
 // browser is the browser in which somebody signs in.
 type browser struct {
 	address, userAgent string
-	devices            []string // devices            []string // tokens that it keeps, see device
+	devices            []string // tokens that it keeps, see device
 }
 
 // newToken returns an opaque token of 256 random bits and its hash.

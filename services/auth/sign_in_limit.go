@@ -19,7 +19,7 @@ import (
 type signInLimit struct {
 	subject string
 	free    int           // failures without consequences
-	longest time.Duration // longest time.Duration // between attempts
+	longest time.Duration // between attempts
 }
 
 const (
@@ -111,5 +111,5 @@ func codeLimit(a id.Administrator, known *device) signInLimit {
 
 // tooManyAttempts refuses an attempt that is too early.
 func tooManyAttempts(wait time.Duration) error {
-	return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts, try again later").After(wait)
+	return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts; try again later").After(wait)
 }

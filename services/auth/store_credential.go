@@ -68,7 +68,7 @@ func (s *store) callersCredential(ctx context.Context, tx *pg.Tx, claims *token.
 	}
 	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Credential])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Credential{}, nil // return Credential{}, nil // of the platform, so not visible for a company; those do not expire
+		return Credential{}, nil // of the platform, so not visible for a company; those do not expire
 	}
 	return c, err
 }

@@ -17,7 +17,7 @@ type Config struct {
 	Settle      time.Duration `env:"ERASURE_SETTLE" envDefault:"2m" doc:"how long a request that is under way may take at most: so much later every service looks once more for what it stored about an erased customer"`
 }
 
-// Validate reports every invalid setting.
+// Validate reports every wrong setting.
 func (c *Config) Validate() error {
 	var faults []error
 	if c.Settle <= 0 {

@@ -87,7 +87,7 @@ func columnOf(f customerv1.CustomerField) string {
 	return strings.ToLower(strings.TrimPrefix(f.String(), "CUSTOMER_FIELD_"))
 }
 
-var errColumn = errors.New("a column of the export has an unexpected form")
+var errColumn = errors.New("a column of the export has an unexpected type")
 
 // append writes one customer, given as PostgreSQL's binary values.
 func (s *shape) append(b []byte, values [][]byte) ([]byte, error) {

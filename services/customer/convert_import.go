@@ -21,7 +21,7 @@ func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Cus
 	if line.GetCreatedAt() != nil {
 		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)
 		if line.GetCreatedAt().CheckValid() != nil || c.CreatedAt.After(now) || c.CreatedAt.Year() < 1900 {
-			f.Add("created_at", "range", "must be an instant of the past, not before 1900")
+			f.Add("created_at", "range", "must be in the past, and not before 1900")
 		}
 	}
 	return c, f.Err()
@@ -41,7 +41,7 @@ func (o importOutcome) write(r *customerv1.ImportCustomerResult) {
 	case r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED:
 		return
 	case o.erased[r.GetReference()]:
-		refuse(r, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "is that of a customer who was erased"}))
+		refuse(r, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "belongs to an erased customer"}))
 		return
 	case o.taken[r.GetReference()]:
 		refuse(r, emailExists())

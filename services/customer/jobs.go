@@ -100,7 +100,7 @@ func (j *ErasureJobs) remindOnce(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && reminded > 0 {
-		j.log.Warn("erasures wait for a service, and are announced again", "erasures", reminded)
+		j.log.Warn("erasures wait for a service; they are announced again", "erasures", reminded)
 	}
 	return j.store.Fault(err)
 }
@@ -171,7 +171,7 @@ func (j *ErasureJobs) finish(ctx context.Context, list []Erasure) error {
 	}
 	completed, err := j.store.complete(ctx, ready, j.now())
 	if err == nil {
-		j.log.Info("customers are erased", "customers", completed, "events_removed", removed)
+		j.log.Info("customer erasures are complete", "customers", completed, "events_removed", removed)
 	}
 	return err
 }

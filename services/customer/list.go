@@ -22,9 +22,9 @@ const (
 type filter struct {
 	archived *bool
 	email    string
-	query    []string  // query    []string  // the words and numbers of a search
+	query    []string  // the words and numbers of a search
 	since    time.Time // of the last change
-	match    *match    // match    *match    // the result of the search in an index; nil: no search
+	match    *match    // the result of the search in an index; nil: no search
 }
 
 func (f filter) isZero() bool {
@@ -47,8 +47,8 @@ func (f *filter) check() error {
 type list struct {
 	page.Page
 	filter filter
-	tier   tier  // tier   tier  // of the last customer of the page before; noTier at the start
-	most   int64 // most   int64 // limit of the count for the total; 0: none
+	tier   tier  // of the last customer of the page before; noTier at the start
+	most   int64 // limit of the count for the total; 0: none
 }
 
 // matchTier returns the tier of the customers in the list.

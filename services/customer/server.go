@@ -95,7 +95,7 @@ func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGet
 		return nil, err
 	}
 	if n := len(req.GetIds()) + len(req.GetReferences()); n > maxBatch {
-		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "max_items", Message: fmt.Sprintf("must be at most %d with the references", maxBatch)})
+		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "max_items", Message: fmt.Sprintf("must be at most %d, together with the references", maxBatch)})
 	}
 	var ids []id.Customer
 	for _, text := range req.GetIds() {

@@ -54,7 +54,7 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		first, err := s.store.confirmed(ctx, tx, company, customer)
 		if err == nil && !first {
-			err = missing() // err = missing() // a concurrent request was answered OK
+			err = missing() // a concurrent request was answered OK
 		}
 		return err
 	})
@@ -90,7 +90,7 @@ func (s *Server) confirm(ctx context.Context, customer id.Customer) error {
 	defer cancel()
 	if err := s.confirmer.ConfirmDeletion(ctx, customer); err != nil {
 		return fault.New(fault.Unavailable, fault.ReasonServiceUnavailable,
-			"the customer is deleted, but a service that books for customers has not confirmed it yet; repeat the request").
+			"the customer is deleted, but another service has not confirmed it yet; repeat the request").
 			With("deletion", "unconfirmed").After(time.Second).Because(err)
 	}
 	return nil

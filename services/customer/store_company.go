@@ -15,7 +15,7 @@ func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
 }
 
 // errNewCompany reports a company that has no copy yet.
-var errNewCompany = errors.New("the copy has no such company")
+var errNewCompany = errors.New("there is no copy of the company")
 
 // companyStore is the store for transactions that need the copy of the company.
 type companyStore struct {

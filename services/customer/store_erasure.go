@@ -72,7 +72,7 @@ func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, cust
 
 // erasureChange is what an erasure changes in addition to the customer.
 type erasureChange struct {
-	counted     bool // counted     bool // the customer was not deleted before, and is subtracted from the counters
+	counted     bool // the customer was not deleted before, and is subtracted from the counters
 	unconfirmed bool // other services may still serve the customer
 }
 

@@ -12,7 +12,7 @@ var errBlocked = errors.New("the address is not public")
 
 // guard decides to which addresses requests are allowed.
 type guard struct {
-	private bool // private bool // allows private addresses too, for development
+	private bool // allows private addresses too, for development
 }
 
 // refused returns the ranges that are not public unicast addresses (RFC 6890 and its successors),
@@ -24,7 +24,7 @@ func refused() []netip.Prefix {
 		"10.0.0.0/8",       // private
 		"100.64.0.0/10",    // shared, carrier-grade NAT; some clouds' metadata
 		"127.0.0.0/8",      // loopback
-		"168.63.129.16/32", // "168.63.129.16/32", // Azure's host: it configures the machine that calls it
+		"168.63.129.16/32", // Azure's host: it configures the machine that calls it
 		"169.254.0.0/16",   // link-local; metadata of most clouds
 		"172.16.0.0/12",    // private
 		"192.0.0.0/24",     // protocol assignments

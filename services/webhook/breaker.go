@@ -10,8 +10,8 @@ import "time"
 //	   └───────────────────────────────────────────────────────────────┘
 type breaker struct {
 	failures int           // in a row
-	pause    time.Duration // pause    time.Duration // of the current opening; 0: closed
-	until    time.Time     // until    time.Time     // when it becomes half open
+	pause    time.Duration // of the current opening; 0: closed
+	until    time.Time     // when it becomes half open
 }
 
 func (b *breaker) closed() bool { return b.pause == 0 }

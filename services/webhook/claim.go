@@ -21,7 +21,7 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 		}
 		wait, err := e.claimOnce(ctx)
 		if err != nil && ctx.Err() == nil {
-			e.log.Warn("webhook deliveries are not claimed", "error", err)
+			e.log.Warn("claiming webhook deliveries failed", "error", err)
 			wait = time.Second
 		}
 		timer.Reset(wait)

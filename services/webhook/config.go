@@ -40,7 +40,7 @@ type Delivery struct {
 	CAFile              string          `env:"WEBHOOK_CA_FILE" doc:"PEM file of certificates that are trusted beside the system's; read again when it changes"`
 }
 
-// Validate reports every invalid setting.
+// Validate reports every wrong setting.
 func (d Delivery) Validate() error {
 	var faults []error
 	positive := func(name string, v time.Duration) {
@@ -81,8 +81,8 @@ func (d Delivery) Validate() error {
 	return errors.Join(append(faults, checkCAFile(d.CAFile))...)
 }
 
-// checkCAFile reports a WEBHOOK_CA_FILE that cannot be used. Without the check, every delivery to
-// an endpoint of that authority would fail.
+// checkCAFile reports a WEBHOOK_CA_FILE that cannot be used, without which each
+// delivery to an endpoint of that authority would fail.
 func checkCAFile(path string) error {
 	if path == "" {
 		return nil
@@ -97,7 +97,7 @@ func checkCAFile(path string) error {
 	return nil
 }
 
-// Production reports settings that are only for development.
+// Production reports what is for trying alone.
 func (d Delivery) Production() error {
 	if d.PrivateAddresses == privateAllowed {
 		return errors.New("WEBHOOK_PRIVATE_ADDRESSES must not be allow in production: an endpoint could be a service of yours")
@@ -113,5 +113,6 @@ const (
 
 func (d Delivery) guard() *guard { return &guard{private: d.PrivateAddresses == privateAllowed} }
 
-// ahead is the number of deliveries of one endpoint that are leased in addition to those in flight.
+// ahead is how many deliveries of one endpoint are held claimed beyond those in
+// flight.
 func (d Delivery) ahead() int { return 4 * d.EndpointConcurrency }

@@ -160,7 +160,7 @@ func (f *fields) events(names []string) []string {
 		}
 	}
 	if len(names) == 0 {
-		f.Add("events", "required", "must name at least one event")
+		f.Add("events", "required", "must have at least one event")
 	}
 	return slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(names, name) })
 }

@@ -86,7 +86,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(e.work, 5*time.Second)
 	defer cancel()
 	if releaseErr := e.store.release(limit, left, e.now()); releaseErr != nil && e.work.Err() == nil {
-		e.log.Warn("deliveries were not released, and are taken up when their lease ends", "deliveries", len(left), "error", releaseErr)
+		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", releaseErr)
 	}
 	return errors.Join(err, ctx.Err())
 }
@@ -226,11 +226,11 @@ func (e *Engine) done(r *result, q *sendQueue) (*job, *sendQueue) {
 	if r.failure == "" {
 		q.latency.observe(r)
 		if q.breaker.success() {
-			e.log.Info("webhook endpoint answers again", "endpoint", q.key.endpoint.String(), "company", q.key.company.String())
+			e.log.Info("webhook endpoint has recovered", "endpoint", q.key.endpoint.String(), "company", q.key.company.String())
 			q.wake(now)
 		}
 	} else if q.breaker.failure(now, &e.settings) {
-		e.log.Warn("webhook endpoint is left alone", "endpoint", q.key.endpoint.String(), "company", q.key.company.String(),
+		e.log.Warn("webhook endpoint is paused after repeated failures", "endpoint", q.key.endpoint.String(), "company", q.key.company.String(),
 			"failures", q.breaker.failures, "until", q.breaker.until)
 		left = e.removeWaiting(q)
 		q.wake(q.breaker.until)
@@ -257,7 +257,7 @@ func (e *Engine) releaseJobs(left []*job) {
 		return
 	}
 	if err := e.store.release(e.work, left, e.now()); err != nil {
-		e.log.Warn("deliveries were not released, and are taken up when their lease ends", "deliveries", len(left), "error", err)
+		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", err)
 	}
 }
 

@@ -136,7 +136,7 @@ func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
 	// The deliveries are committed: an error from here on only delays them.
 	jobs, left, err := e.newJobs(e.work, mine, lease, until)
 	if err != nil {
-		e.log.Warn("webhook deliveries wait for the end of their lease", "deliveries", len(mine), "error", err)
+		e.log.Warn("webhook deliveries are delayed until their lease ends", "deliveries", len(mine), "error", err)
 		return nil
 	}
 	e.releaseJobs(append(left, e.enqueue(jobs)...))

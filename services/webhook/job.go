@@ -22,7 +22,7 @@ type job struct {
 	lease      id.UUID
 	leaseUntil time.Time
 	tries      int               // attempts since it was created or replayed
-	trace      map[string]string // trace      map[string]string // the request and the trace of the domain event
+	trace      map[string]string // the request and the trace of the domain event
 }
 
 // target is what is needed to send to an endpoint. When the endpoint changes, a new target replaces

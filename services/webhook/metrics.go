@@ -92,7 +92,7 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 		m.conns.WithLabelValues(reused)
 	}
 	for _, failure := range []string{"none", failureDNS, failureRefused, failureTLS, failureTimeout, failureBlocked, failureStatus, failureReset, failureProtocol} {
-		m.attempts.WithLabelValues(failure) // m.attempts.WithLabelValues(failure) // a rate needs a zero to start from
+		m.attempts.WithLabelValues(failure) // a rate needs a zero to start from
 	}
 	var faults []error
 	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.conns, m.lag, inFlight, open, queued} {

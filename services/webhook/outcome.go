@@ -113,10 +113,10 @@ func (e *Engine) settle(batch []*result) {
 			return
 		}
 		if e.now().After(latest) {
-			e.log.Error("outcomes of webhook deliveries are lost, and those are sent again", "deliveries", len(batch), "error", err)
+			e.log.Error("outcomes of webhook deliveries are lost; the deliveries are sent again", "deliveries", len(batch), "error", err)
 			return
 		}
-		e.log.Warn("outcomes of webhook deliveries are not written yet", "deliveries", len(batch), "error", err)
+		e.log.Warn("writing outcomes of webhook deliveries failed; retrying", "deliveries", len(batch), "error", err)
 		select {
 		case <-time.After(pause):
 		case <-e.work.Done():
@@ -142,7 +142,7 @@ func (e *Engine) followUp(outcomes []outcome) {
 	for i := range outcomes {
 		o := &outcomes[i]
 		if err := e.updateHealth(e.work, o); err != nil && e.work.Err() == nil {
-			e.log.Warn("the state of a webhook endpoint is not written", "endpoint", o.job.target.key.endpoint.String(), "error", err)
+			e.log.Warn("updating the state of a webhook endpoint failed", "endpoint", o.job.target.key.endpoint.String(), "error", err)
 		}
 		e.logAttempt(o)
 	}
@@ -254,7 +254,7 @@ func (e *Engine) warn(ctx context.Context, t *target, at time.Time) error {
 		t.warned = true
 	}
 	if warned && err == nil {
-		e.log.Warn("webhook endpoint does nothing but fail", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(),
+		e.log.Warn("webhook endpoint keeps failing and will be disabled", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(),
 			"since", t.failingSince, "disabled_after", e.settings.DisableAfter)
 	}
 	return unlessMissing(err)

@@ -19,7 +19,7 @@ import (
 func Part() service.Part {
 	return service.Part{
 		Name:       "webhook",
-		About:      "the endpoints of companies, and the delivery of what has happened to them",
+		About:      "webhook endpoints, and the deliveries to them",
 		Callers:    []string{"admin", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },

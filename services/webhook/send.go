@@ -105,7 +105,7 @@ func (e *Engine) exchange(ctx context.Context, r *result) error {
 		return err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		r.failure, r.message = failureStatus, "answered "+strconv.Itoa(resp.StatusCode)
+		r.failure, r.message = failureStatus, "responded with status "+strconv.Itoa(resp.StatusCode)
 		if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
 			r.retryAfter = retryAfter(resp.Header.Get("Retry-After"), r.at)
 		}

@@ -47,7 +47,7 @@ func newClient(d *Delivery, g *guard, resolve resolver) *http.Client {
 	dial := &dialer{guard: g, resolve: resolve, timeout: d.Timeout, roots: &roots{file: d.CAFile}}
 	return &http.Client{
 		Transport: &http.Transport{
-			Proxy:                  nil, // Proxy:                  nil, // regardless of the environment
+			Proxy:                  nil, // regardless of the environment
 			DialTLSContext:         dial.tls,
 			DialContext:            dial.refuse,
 			ForceAttemptHTTP2:      true,
@@ -55,7 +55,7 @@ func newClient(d *Delivery, g *guard, resolve resolver) *http.Client {
 			MaxIdleConnsPerHost:    d.Concurrency,
 			IdleConnTimeout:        longestIdle,
 			MaxResponseHeaderBytes: longestHead,
-			DisableCompression:     true, // DisableCompression:     true, // the log stores the response as sent
+			DisableCompression:     true, // the log stores the response as sent
 			WriteBufferSize:        4 << 10,
 			ReadBufferSize:         4 << 10,
 		},
@@ -104,7 +104,7 @@ func (d *dialer) connect(ctx context.Context, network, host, port string) (net.C
 		return nil, dnsError{err}
 	}
 	if len(addrs) == 0 {
-		return nil, dnsError{errors.New("the name has no address")}
+		return nil, dnsError{errors.New("the host name has no address")}
 	}
 	for _, a := range addrs {
 		if err := d.guard.check(a); err != nil {

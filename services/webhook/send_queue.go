@@ -15,7 +15,7 @@ type sendQueue struct {
 	latency  latency
 	// wakeAt is when there may be more to claim; zero if unknown.
 	wakeAt time.Time
-	listed bool // listed bool // in the round robin
+	listed bool // in the round robin
 }
 
 // latency is the average response time of an endpoint. An endpoint that responds quickly needs few

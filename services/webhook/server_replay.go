@@ -131,7 +131,7 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 		return nil, err
 	}
 	if (len(req.GetIds()) > 0) == (req.GetFilter() != nil) {
-		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "required", Message: "must be given, or a filter, and not both"})
+		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "required", Message: "must be set, or a filter, but not both"})
 	}
 	if req.GetFilter() == nil {
 		return s.replayListed(ctx, company, req)
@@ -153,9 +153,9 @@ func countedAt(req *webhookv1.ReplayDeliveriesRequest, now time.Time) (time.Time
 	case err != nil:
 		return asOf, err
 	case req.GetAsOf() == nil:
-		return asOf, fault.InvalidParameter("as_of", "required", "is required with a filter")
+		return asOf, fault.InvalidParameter("as_of", "required", "is required if there is a filter")
 	case asOf.After(now) || asOf.Before(now.Add(-countKept)):
-		return asOf, fault.InvalidParameter("as_of", "range", "must not be more than an hour ago, nor in the future: count again")
+		return asOf, fault.InvalidParameter("as_of", "range", "must be at most an hour ago and not in the future; count again")
 	}
 	return pg.Instant(asOf), nil
 }
@@ -201,7 +201,7 @@ func (s *Server) replayFiltered(
 		return nil, err
 	}
 	if n > maxReplayed {
-		return nil, fault.Refuse(ReasonTooManyDeliveries, "more than 100,000 deliveries fit the filter; narrow it")
+		return nil, fault.Refuse(ReasonTooManyDeliveries, "more than 100,000 deliveries match the filter; narrow it")
 	}
 	for more := true; more; {
 		if more, err = s.replayNext(ctx, company, r, req, resp); err != nil {

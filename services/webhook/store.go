@@ -80,7 +80,7 @@ func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, 
 		return err
 	}
 	if n >= maxEndpoints {
-		return fault.Refuse(ReasonTooManyEndpoints, "the company has 50 endpoints already")
+		return fault.Refuse(ReasonTooManyEndpoints, "the company already has 50 endpoints")
 	}
 	_, err := tx.Exec(ctx, addEndpointSQL, company, e.ID, e.URL, e.Description, e.Events, e.Enabled, e.DisabledReason, e.DisabledAt, e.CreatedAt)
 	if err != nil {

@@ -74,9 +74,9 @@ func (s *store) delivery(ctx context.Context, company id.Company, delivery id.We
 
 // logFilter limits lists of deliveries.
 type logFilter struct {
-	endpoint     *id.WebhookEndpoint // endpoint     *id.WebhookEndpoint // nil: all
+	endpoint     *id.WebhookEndpoint // nil: all
 	event, state string              // "": all
-	since, until time.Time           // since, until time.Time           // of the message; zero: no limit
+	since, until time.Time           // of the message; zero: no limit
 }
 
 // key is the column that a list is sorted by: the endpoint's messages, or the company's deliveries.

@@ -19,7 +19,7 @@ func traceText(trace map[string]string) *string {
 		return nil
 	}
 	text, err := json.Marshal(trace)
-	if err != nil { // if err != nil { // cannot happen for a map of strings
+	if err != nil { // cannot happen for a map of strings
 		return nil
 	}
 	s := string(text)

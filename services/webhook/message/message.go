@@ -20,7 +20,7 @@ type Message struct {
 	Event      string
 	OccurredAt time.Time
 	JSON       []byte
-	Customer   id.Customer       // Customer   id.Customer       // whom it is about; zero: nobody
+	Customer   id.Customer       // whom it is about; zero: nobody
 	Trace      map[string]string // the request and the trace of the domain event
 }
 

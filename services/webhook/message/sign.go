@@ -35,7 +35,7 @@ type Body struct {
 	Event      string
 	OccurredAt time.Time
 	JSON       []byte
-	data       []byte // data       []byte // the member data of the JSON
+	data       []byte // the member data of the JSON
 	digest     string // SHA-256 of the JSON, in hexadecimal
 }
 
