@@ -68,7 +68,7 @@ func TestPermissions(t *testing.T) { // invariant 4
 		})
 	}
 	if !slices.IsSorted(scopes.InterfaceB()) {
-		t.Error("the scopes of a token are not in their order")
+		t.Error("the scopes of a token are not in order")
 	}
 }
 
