@@ -10,9 +10,9 @@ create table companies (
     updated_at timestamptz not null
 );
 
--- API clients and service credentials. A platform credential belongs to no company: its
--- company_id is the zero UUID. Only the SHA-256 of a secret is stored, which is enough
--- because a secret has 256 random bits.
+-- API clients and service credentials. A platform credential belongs to no
+-- company: its company_id is the zero UUID. Of a secret only the SHA-256 is
+-- kept: it has 256 random bits, so nothing slower is needed.
 create table credentials (
     company_id   uuid not null,
     id           uuid not null,
@@ -21,7 +21,7 @@ create table credentials (
     description  text not null default '',
     scopes       text[] not null constraint credentials_scopes check (cardinality(scopes) > 0),
     secret_hash  bytea not null constraint credentials_secret_hash check (octet_length(secret_hash) = 32),
-    -- Tokens of an earlier generation are revoked.
+    -- Tokens of an earlier generation are dead.
     generation   bigint not null default 1,
     revoked_at   timestamptz,
     disabled_at  timestamptz,
@@ -36,13 +36,13 @@ create table credentials (
         check (kind <> 'client' or company_id <> '00000000-0000-0000-0000-000000000000')
 );
 
--- A token is requested with the identifier alone.
+-- A token is asked for by the identifier alone.
 create unique index credentials_id on credentials (id);
 
--- Every start publishes recent revocations again.
+-- What was revoked lately is published again at each start.
 create index credentials_revoked on credentials (revoked_at) where revoked_at is not null;
 
--- One row per key pair that signs tokens; the private key is encrypted.
+-- One row per key pair that signs tokens; the private half is encrypted.
 create table signing_keys (
     kid           text primary key,
     public_key    bytea not null,
@@ -52,14 +52,14 @@ create table signing_keys (
     retired_until timestamptz
 );
 
--- The version of the key set; its row is also the lock for changes.
+-- The version of the key set, and the lock under which it changes.
 create table signing_key_set (
     one     boolean primary key default true constraint signing_key_set_one check (one),
     version bigint not null
 );
 insert into signing_key_set (version) values (0);
 
--- The audit log: each entry is written in the commit of its change.
+-- Who changed what, in the commit of the change.
 create table audit_log (
     company_id uuid not null,
     id         uuid not null,

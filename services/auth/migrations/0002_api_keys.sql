@@ -2,7 +2,7 @@
 
 alter table companies add column unique_customer_emails boolean not null default false;
 
--- API keys are credentials too. Their scopes are permissions; '*' includes all.
+-- API keys are credentials too. Their scopes are permissions: '*' is all.
 alter table credentials add column rate_limit integer
     constraint credentials_rate_limit check (rate_limit between 1 and 10000);
 alter table credentials drop constraint credentials_kind;

@@ -1,7 +1,8 @@
 -- +goose Up
 
--- The people who sign in to the dashboard. They sign in with the e-mail address, so it is
--- unique in the whole installation. email_key is the address in lower case.
+-- The people who sign in to the dashboard. The e-mail address is the name that
+-- they sign in with, so it is unique in the whole installation; email_key is the
+-- address in lower case.
 create table administrators (
     company_id          uuid not null,
     id                  uuid not null,
@@ -12,15 +13,14 @@ create table administrators (
     -- Argon2id, with its parameters and salt.
     password_hash       text not null constraint administrators_password_hash check (password_hash like '$argon2id$%'),
     password_changed_at timestamptz not null,
-    -- Encrypted; codes are required after it is confirmed.
+    -- Encrypted; asked for once it is confirmed.
     totp_secret         bytea,
     totp_confirmed_at   timestamptz,
-    -- The 30-second period of the last accepted code: codes of that period or earlier
-    -- ones are not accepted.
+    -- The 30 seconds of the last code: none of them or before counts again.
     totp_step           bigint not null default 0,
-    -- SHA-256 of the unused codes.
+    -- SHA-256 of those that were not used.
     recovery_codes      bytea[] not null default '{}',
-    -- Access tokens of an earlier generation are revoked.
+    -- Access tokens of an earlier generation are dead.
     generation          bigint not null default 1,
     revoked_at          timestamptz,
     disabled_at         timestamptz,
@@ -33,16 +33,16 @@ create table administrators (
     constraint administrators_totp check (totp_confirmed_at is null or totp_secret is not null)
 );
 
--- The company is not known before the sign-in.
+-- Who signs in names no company.
 create unique index administrators_email on administrators (email_key);
 
--- Published revocations have only the administrator's identifier.
+-- The identifier alone names whose tokens were revoked.
 create unique index administrators_id on administrators (id);
 
 create index administrators_revoked on administrators (revoked_at) where revoked_at is not null;
 
--- Signed-in browsers. Ended sessions are deleted. Only the SHA-256 of the token is
--- stored, which is enough because it has 256 random bits.
+-- Browsers that are signed in. Those that end are deleted. Of the token only the
+-- SHA-256 is kept: it has 256 random bits.
 create table sessions (
     company_id       uuid not null,
     id               uuid not null,
@@ -80,8 +80,8 @@ create table invitations (
 create unique index invitations_token on invitations (token_hash);
 create unique index invitations_open on invitations (company_id, email_key) where accepted_at is null and revoked_at is null;
 
--- Failed sign-in attempts, by the SHA-256 of the subject that they are counted for. They
--- belong to no company, because the e-mail address may be unknown.
+-- Failed attempts to sign in, by the SHA-256 of what they were counted for. They
+-- concern no company: the e-mail address may be nobody's.
 create table sign_in_failures (
     subject  bytea primary key,
     failures integer not null,

@@ -3,7 +3,7 @@
 create table customers (
     company_id uuid not null,
     id         uuid not null,
-    -- The customer's key in an earlier system, for imported customers.
+    -- The key in an earlier system, of imported customers.
     reference  text constraint customers_reference_length check (char_length(reference) between 1 and 200),
     first_name text not null constraint customers_first_name check (char_length(first_name) between 1 and 100),
     last_name  text not null constraint customers_last_name check (char_length(last_name) between 1 and 100),
@@ -16,25 +16,26 @@ create table customers (
     deleted_at timestamptz,
     primary key (company_id, id)
 ) with (
-    -- Counts and deep pages read only an index if the visibility map is up to date.
+    -- Counts and deep pages read an index alone, as long as the visibility map
+    -- keeps up.
     autovacuum_vacuum_insert_scale_factor = 0.02,
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_analyze_scale_factor = 0.02
 );
 
--- A reference permanently identifies one customer, even after a deletion.
+-- A reference names one customer for ever, a deleted one too.
 create unique index customers_reference on customers (company_id, reference) where reference is not null;
 
--- Lists and exports walk along this index. It also serves them before the table has
--- statistics, when the planner would otherwise sort a whole company.
+-- Lists and exports walk along this index. It serves them also before the table
+-- has statistics, when the planner would rather sort a whole company.
 create index customers_live on customers (company_id, id) where deleted_at is null;
 
--- For lists of customers changed since an instant.
+-- Lists of what changed since an instant.
 create index customers_updated on customers (company_id, updated_at, id) where deleted_at is null;
 
--- The number of a company's customers that are not deleted, updated in the commit of each
--- change. The count is spread over slots, so that concurrent writers do not wait for each
--- other. A single slot can be negative.
+-- How many customers of a company are not deleted, kept in the commits that
+-- change it. The count is spread over slots, so that concurrent writers do not
+-- wait for each other; a single slot may be negative.
 create table customer_counts (
     company_id uuid not null,
     slot       smallint not null,

@@ -9,8 +9,8 @@ create table endpoints (
     enabled         boolean not null,
     disabled_reason text constraint endpoints_reason check (disabled_reason in ('requested', 'gone', 'failing')),
     disabled_at     timestamptz,
-    -- Since when every attempt has failed; null: the last attempt succeeded, or there was
-    -- none.
+    -- Since when there was nothing but failures; null: the last attempt
+    -- succeeded, or there was none.
     failing_since   timestamptz,
     warned_at       timestamptz,
     version         bigint not null default 1,
@@ -22,8 +22,8 @@ create table endpoints (
     constraint endpoints_deleted check (deleted_at is null or not enabled)
 );
 
--- The keys that sign requests, encrypted. An expired secret is kept as long as the log,
--- which shows the requests as they were sent.
+-- The keys that requests are signed with, encrypted. One that has expired stays
+-- as long as the log, which shows the requests as they were sent.
 create table endpoint_secrets (
     company_id  uuid not null,
     endpoint_id uuid not null,
@@ -36,19 +36,19 @@ create table endpoint_secrets (
 );
 create unique index endpoint_secrets_current on endpoint_secrets (company_id, endpoint_id) where expires_at is null;
 
--- The smallest identifier (UUID version 7) of an instant.
+-- The least identifier (UUID version 7) that could be made at an instant.
 create function first_uuid_at(at timestamptz) returns uuid language sql immutable parallel safe
     return (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid;
 
--- The identifier of a message's delivery to an endpoint: the message's time, and a digest
--- of both. A repeated message therefore creates no second delivery.
+-- The identifier of a message's delivery to an endpoint: the message's time, and
+-- a digest of both. So a message that comes twice makes no second delivery.
 create function delivery_id(message uuid, endpoint uuid) returns uuid language sql immutable parallel safe
     return overlay(overlay(
         left(replace(message::text, '-', ''), 12) || left(encode(sha256(uuid_send(message) || uuid_send(endpoint)), 'hex'), 20)
         placing '7' from 13) placing '8' from 17)::uuid;
 
--- The content of messages, once for all endpoints. The identifier begins with the time by
--- which the table is partitioned.
+-- What is sent, once for all endpoints. Its identifier begins with its time, by
+-- which it is partitioned.
 create table messages (
     company_id  uuid not null,
     id          uuid not null,
@@ -59,9 +59,9 @@ create table messages (
     primary key (company_id, id)
 ) partition by range (id);
 
--- One row per message and endpoint: the queue and the log. due_at is when the delivery
--- can be claimed: the time of the next attempt, or the end of the current lease; null:
--- there is nothing to send.
+-- One row per message and endpoint: the queue and the log. due_at is when it may
+-- be claimed: the next attempt's time, or the end of the lease of whoever is
+-- sending it; null: nothing is to be sent.
 create table deliveries (
     company_id   uuid not null,
     id           uuid not null,
@@ -73,7 +73,7 @@ create table deliveries (
     due_at       timestamptz,
     lease        uuid,
     attempts     integer not null default 0 constraint deliveries_attempts check (attempts >= 0),
-    -- Attempts since the delivery was created or replayed; the retries are counted by it.
+    -- Attempts since it was made or replayed, which the retries are counted by.
     tries        integer not null default 0 constraint deliveries_tries check (tries >= 0),
     last_failure text,
     last_status  integer not null default 0,
@@ -88,7 +88,7 @@ create table deliveries (
     autovacuum_vacuum_cost_delay = 0
 );
 
--- Claims take the oldest deliveries of one endpoint.
+-- Claims take the oldest of one endpoint.
 create index deliveries_claim on deliveries (endpoint_id, due_at) where due_at is not null;
 create index deliveries_failed on deliveries (company_id, finished_at, id) where state = 'failed';
 
@@ -105,8 +105,8 @@ create table attempts (
     response     bytea not null,
     reused       boolean not null,
     url          text not null,
-    -- The secrets that signed it, newest first. The headers can be reconstructed from
-    -- them, the time and the body.
+    -- Those that signed it, newest first: with its time and the body, all that
+    -- the headers are made of.
     secret_ids   uuid[] not null,
     primary key (company_id, delivery_id, number, at),
     constraint attempts_failure check ((outcome = 'delivered') = (failure is null))
@@ -119,16 +119,16 @@ select tenant_table('messages');
 select tenant_table('deliveries');
 select tenant_table('attempts');
 
--- Rows that no daily partition takes: a message whose identifier is older than the log,
--- or an attempt after two weeks without new partitions.
+-- What no day's partition takes: a message whose identifier is older than the
+-- log, or an attempt where for two weeks nobody made partitions.
 create table messages_other partition of messages default;
 create table attempts_other partition of attempts default;
 select tenant_table('messages_other');
 select tenant_table('attempts_other');
 
--- keep_partitions creates the partitions of the days around today and drops those that ended
--- more than 30 days ago. The service's role owns no table, so it can do this, and only this,
--- through the owner's function.
+-- keep_partitions makes the partitions of the days around today and drops those
+-- that ended more than 30 days ago. The service's role owns no table, so that it
+-- does this through the owner's function, and no more than this.
 -- +goose StatementBegin
 create function keep_partitions() returns integer language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' as $$
 declare
