@@ -101,11 +101,11 @@ func TestPasswords(t *testing.T) { // invariants 1 and 10
 		if _, err := busy.hash(ctx, "x"); err == nil {
 			t.Error("hashed for a caller that has gone")
 		}
-		busy.waiting.Store(mostHashing)
+		busy.waiting.Store(maxHashing)
 		if _, err := busy.hash(t.Context(), "x"); !errors.Is(err, errHashingBusy) || !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
 		}
-		if got := busy.waiting.Load(); got != mostHashing {
+		if got := busy.waiting.Load(); got != maxHashing {
 			t.Errorf("%d wait", got)
 		}
 	})

@@ -333,12 +333,12 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 	})
 	t.Run("keep only the latest notices", func(t *testing.T) {
 		ada := r.administrator(company, staff)
-		for range mostNotices + 5 {
+		for range maxNotices + 5 {
 			if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := ada.notices(); len(got) != mostNotices {
+		if got := ada.notices(); len(got) != maxNotices {
 			t.Errorf("got %d notices", len(got))
 		}
 	})

@@ -153,7 +153,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		e.publish()
 		e.answer(late, 1, all[1:]...)
 		e.answer(done, 1, all...)
-		remind := func() (told []*customerv1.CustomerErased) {
+		remind := func() (announced []*customerv1.CustomerErased) {
 			t.Helper()
 			if err := e.job.remindOnce(t.Context()); err != nil {
 				t.Fatal(err)
@@ -210,25 +210,25 @@ func TestErasureReports(t *testing.T) {
 	all := erasers()
 	t.Run("report open erasures and their age until they are complete", func(t *testing.T) {
 		e := openErasing(t)
-		told := func(open, age float64) {
+		reported := func(open, age float64) {
 			t.Helper()
 			got, err := e.job.readOpen(t.Context())
 			if err != nil || !slices.Equal(got, []float64{open, age}) {
 				t.Errorf("got %v, %v, want %v and %v", got, err, open, age)
 			}
 		}
-		told(0, 0)
+		reported(0, 0)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
 		e.publish()
 		e.now = e.now.Add(time.Hour)
-		told(1, 3600)
+		reported(1, 3600)
 		e.answer(c, 1, all...)
 		e.advance()
-		told(1, 0) // the second round has just begun
+		reported(1, 0) // the second round has just begun
 		e.answer(c, 2, all...)
 		e.advance()
-		told(0, 0)
+		reported(0, 0)
 		registry := prometheus.NewRegistry()
 		if err := e.job.Collect(registry); err != nil {
 			t.Fatal(err)
