@@ -19,7 +19,7 @@ const (
 	maxAddress     = 64
 	maxUserAgent   = 300
 	leastPassword  = 12
-	maxPassword   = 200
+	maxPassword    = 200
 	maxAction      = 64
 	maxTarget      = 100
 	maxDetailField = 64

@@ -21,7 +21,7 @@ const (
 	deviceRenewed = 30 * 24 * time.Hour
 	// maxDevices is how many tokens of a browser are read, keptDevices how many it keeps: several
 	// people can share a computer, and a cookie is small.
-	maxDevices = 8
+	maxDevices  = 8
 	keptDevices = 5
 
 	nonceSize  = 16

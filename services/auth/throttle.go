@@ -13,7 +13,7 @@ const (
 	firstDelay      = 100 * time.Millisecond
 	longestDelay    = 2 * time.Second
 	failureWindow   = 10 * time.Minute
-	// maxTracked limits the memory, mostWaiting the delayed requests.
+	// maxTracked limits the memory, maxWaiting the delayed requests.
 	maxTracked = 100_000
 	maxWaiting = 1000
 )
