@@ -20,7 +20,6 @@ import (
 // Handler returns the edge as one handler: request id, log line, timing and recovery
 // around every operation, and the pages of the interface's description.
 func (e *Edge) Handler() http.Handler {
-	pages := e.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s := &exchange{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
@@ -42,7 +41,7 @@ func (e *Edge) Handler() http.Handler {
 		defer e.finish(rec, r, s, began)
 		if path, ok := e.pagePath(r); ok {
 			r.URL.Path = path
-			e.servePage(rec, r, pages)
+			e.servePage(rec, r)
 			return
 		}
 		// Where RawPath is empty the mux unescapes the path, which is so already.
