@@ -88,7 +88,7 @@ func (p *pass) groupTabs(blocks []ast.Node) {
 func highlight(w io.Writer, lang, code string) error {
 	lexer := lexers.Get(lang)
 	if lang == "" || lexer == nil {
-		_, err := io.WriteString(w, "<pre><code>"+html.EscapeString(code)+"</code></pre>\n")
+		_, err := io.WriteString(w, `<pre class="scroll"><code>`+html.EscapeString(code)+"</code></pre>\n")
 		return err
 	}
 	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
@@ -99,6 +99,6 @@ func highlight(w io.Writer, lang, code string) error {
 	if err := chromahtml.New(chromahtml.WithClasses(true), chromahtml.PreventSurroundingPre(true)).Format(&b, styles.Fallback, tokens); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, `<pre class="code"><code>`+b.String()+"</code></pre>\n")
+	_, err = io.WriteString(w, `<pre class="code scroll"><code>`+b.String()+"</code></pre>\n")
 	return err
 }

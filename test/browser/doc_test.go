@@ -18,6 +18,9 @@
 //     less than 150 kB.
 //  4. Every main page passes an accessibility checker's rules for WCAG A and AA,
 //     and the keyboard reaches all of it, visibly.
+//  5. The documentation can be read by everybody: on a phone, dark and light, with and
+//     without JavaScript (except the references). Search and the references work, and no
+//     page makes a request to another server.
 package browser
 
 import (

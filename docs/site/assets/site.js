@@ -63,6 +63,7 @@
         const before = list.getBoundingClientRect().top;
         store.set("language", tab.dataset.tab);
         choose(tab.dataset.tab);
+        reach();
         scrollBy(0, list.getBoundingClientRect().top - before);
       });
       list.append(button);
@@ -98,6 +99,17 @@
       holder.append(pre, button);
     }
   }
+
+  // Code and tables that scroll can be reached with the keyboard.
+  const reach = () => {
+    for (const e of document.querySelectorAll(".prose .scroll")) {
+      if (e.scrollWidth > e.clientWidth) e.tabIndex = 0;
+      else e.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("resize", reach);
+  addEventListener("load", reach);
+  reach();
 
   // The section that the reader is in, in the list beside the page.
   const entries = new Map([...document.querySelectorAll(".toc a")].map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
