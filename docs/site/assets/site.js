@@ -159,16 +159,19 @@
     return loading;
   };
 
-  // find returns the best sections. Those that have the words as they were typed come first.
+  // find returns the best sections with all words, or with any of them if none has all.
+  // Sections that have the text as it was typed come first.
   const find = ({ sections, index }, query) => {
     const phrase = query.toLowerCase();
-    return index.search(query, {
-      boostDocument: (id) => {
-        const s = sections[id];
-        if (s.section.toLowerCase().includes(phrase)) return 3;
-        return s.text.toLowerCase().includes(phrase) ? 2 : 1;
-      },
-    }).slice(0, 12).map((hit) => ({ section: sections[hit.id], terms: hit.terms }));
+    const words = query.split(/[\s\p{P}]+/u).filter(Boolean).join(" ");
+    const boostDocument = (id) => {
+      const s = sections[id];
+      if (s.section.toLowerCase().includes(phrase)) return 3;
+      return s.text.toLowerCase().includes(phrase) ? 2 : 1;
+    };
+    let hits = index.search(words, { boostDocument });
+    if (!hits.length) hits = index.search(words, { boostDocument, combineWith: "OR" });
+    return hits.slice(0, 12).map((hit) => ({ section: sections[hit.id], terms: hit.terms }));
   };
 
   // excerpt returns the text around the first term that was found, with the terms marked.
