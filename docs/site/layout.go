@@ -20,6 +20,7 @@ type frame struct {
 	Title, Path    string
 	Groups         []group
 	Body, Head     template.HTML
+	Guide          string // path of the guide that goes with a reference
 	Headings       []heading
 	Previous, Next *entry
 }
@@ -57,7 +58,7 @@ func (l *layout) page(d *document) ([]byte, error) {
 
 // reference returns the page of an OpenAPI description.
 func (l *layout) reference(r *reference.Reference, i interfaceReference) ([]byte, error) {
-	return l.execute("reference.html", frame{Title: i.options.Title, Path: i.page, Head: r.Head(), Body: r.Body(i.options)})
+	return l.execute("reference.html", frame{Title: i.options.Title, Path: i.page, Guide: i.guide, Head: r.Head(), Body: r.Body(i.options)})
 }
 
 // notFound returns the page for unknown paths.

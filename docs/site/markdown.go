@@ -26,7 +26,6 @@ type document struct {
 	headings    []heading // of levels 2 and 3
 	ids         map[string]bool
 	sections    []section
-	links       []string // to the site: paths with anchors
 }
 
 // heading is an entry of the table of contents.
@@ -152,9 +151,6 @@ func (p *pass) link(n *ast.Link) {
 		return
 	}
 	n.Destination = []byte(target)
-	if strings.HasPrefix(target, root) {
-		p.document.links = append(p.document.links, target)
-	}
 }
 
 // descriptions are the OpenAPI descriptions, by their paths in the repository, and the

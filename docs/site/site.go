@@ -3,7 +3,6 @@ package site
 import (
 	"cmp"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -233,6 +231,7 @@ func (c *content) newLayout() (*layout, error) {
 // interfaceReference is a page that shows an OpenAPI description.
 type interfaceReference struct {
 	page    string // path
+	guide   string // path of the guide that goes with it
 	options reference.Options
 }
 
@@ -240,21 +239,12 @@ type interfaceReference struct {
 // interfaces are on other servers.
 func references(o Options) []interfaceReference {
 	all := []interfaceReference{
-		{"/docs/interface-a", reference.Options{Title: "Interface A: reference", Server: o.InterfaceA}},
-		{"/docs/interface-b", reference.Options{Title: "Interface B: reference", Server: o.InterfaceB}},
-		{"/docs/webhooks-reference", reference.Options{Title: "Webhooks: reference", Webhooks: true}},
+		{"/docs/interface-a", pathOf("INTERFACE_A.md"), reference.Options{Title: "Interface A: reference", Server: o.InterfaceA}},
+		{"/docs/interface-b", pathOf("INTERFACE_B.md"), reference.Options{Title: "Interface B: reference", Server: o.InterfaceB}},
+		{"/docs/webhooks-reference", pathOf("WEBHOOKS.md"), reference.Options{Title: "Webhooks: reference", Webhooks: true}},
 	}
 	for i := range all {
 		all[i].options.URL, all[i].options.Framed = all[i].page+"/openapi.yaml", true
 	}
 	return all
-}
-
-// checked returns the content's problems as one error, for tests.
-func (c *content) checked() error {
-	var all []error
-	for _, p := range slices.Compact(slices.Sorted(slices.Values(c.problems))) {
-		all = append(all, errors.New(p))
-	}
-	return errors.Join(all...)
 }

@@ -216,6 +216,12 @@ func (w *world) testReferences(t *testing.T) {
 			b.until(`[...document.querySelectorAll("code, pre")].some(e => e.innerText.includes(` + quote(t, example.code) + `))`)
 		})
 	}
+	b.step("search leads to another operation of the page", func(t *testing.T) {
+		b.searchFor("Cancel a registration")
+		b.do("results", chromedp.WaitVisible(chromedp.CSS(".results a")), chromedp.KeyEvent(kb.Enter))
+		b.until(`location.hash.includes("DELETE")`)
+		b.until(`[...document.querySelectorAll("h3")].some(h => h.innerText.includes("Cancel a registration") && h.getBoundingClientRect().top >= 0 && h.getBoundingClientRect().top < innerHeight)`)
+	})
 	if strings.Contains(b.text(), "Test Request") {
 		t.Error("the reference offers to send requests to the dashboard")
 	}
