@@ -22,6 +22,7 @@ func files(t *testing.T, text string) fstest.MapFS {
 		"webhooks/x.json":      {Data: []byte("{}")},
 		"runbooks/DiskFull.md": {Data: []byte("# Disk full\n\n[guide](../GUIDE.md) [code](../../services/x.go)\n")},
 		"pictures/a.png":       {Data: []byte(picture.String())},
+		"pictures/b.svg":       {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 32"></svg>`)},
 	}
 }
 
@@ -53,6 +54,7 @@ func TestMarkdown(t *testing.T) {
 		"columns are aligned by an attribute":       {"|a|b|\n|-:|-|\n|1|2|", `<td align="right">1</td>`},
 		"a picture has its size":                    {"![A & B](pictures/a.png)", `<a href="/docs/pictures/a.png"><img src="/docs/pictures/a.png" alt="A &amp; B" width="40" height="20" loading="lazy"></a>`},
 		"a picture in HTML keeps its width":         {`<img src="pictures/a.png" alt="A" width="20">`, `alt="A" width="20" height="10"`},
+		"an SVG picture has the size of its view":   {"![A](pictures/b.svg)", `width="64" height="32" loading="lazy"`},
 		"a comment is dropped":                      {"a\n\n<!-- hidden -->\n\nb", "<p>a</p>\n\n<p>b</p>"},
 		"a script is shown as text":                 {"<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},
 		"an attribute cannot add HTML":              {"[x](../a%22%3E%3Cscript%3E.go)", `title="a%22%3E%3Cscript%3E.go in the repository"`},

@@ -28,6 +28,9 @@ var own embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 
+// picturePolicy is the Content-Security-Policy of pictures: an SVG file has styles of its own.
+const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
 // Options say where the interfaces are, which the examples of the references show.
 type Options struct {
 	InterfaceA string // base URL, for example "https://a.example.com"
@@ -37,7 +40,7 @@ type Options struct {
 // Site is the documentation as an HTTP handler for /docs and everything below.
 type Site struct {
 	files    map[string]*static.File // by path
-	policies map[string]string       // by path, of the references
+	policies map[string]string       // by path, of the references and of pictures
 	aliases  map[string]string       // paths of Markdown files, and the pages that they lead to
 	missing  *static.File
 }
@@ -49,6 +52,11 @@ func New(o Options) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{files: maps.Clone(c.files), policies: map[string]string{}, aliases: c.aliases, missing: c.missing}
+	for at := range c.files {
+		if strings.HasPrefix(at, root+"/pictures/") {
+			s.policies[at] = picturePolicy
+		}
+	}
 	for _, r := range references(o) {
 		body, err := c.layout.reference(c.reference, r)
 		if err != nil {

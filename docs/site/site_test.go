@@ -170,6 +170,9 @@ func TestPages(t *testing.T) {
 		if slices.Contains([]string{"/docs/interface-a", "/docs/interface-b", "/docs/webhooks-reference"}, at) {
 			want = reference.Policy
 		}
+		if strings.HasPrefix(at, "/docs/pictures/") {
+			want = picturePolicy
+		}
 		if got := h.Get("Content-Security-Policy"); got != want || strings.Contains(got, "unsafe-eval") {
 			t.Errorf("%s: Content-Security-Policy %q", at, got)
 		}

@@ -86,26 +86,41 @@ func (w *writer) writeImage(out util.BufWriter, source []byte, n ast.Node, enter
 
 // image writes a picture of the site with its size, so that a page does not move when the
 // picture arrives. Pictures of other servers are not shown.
-func (w *writer) image(out util.BufWriter, src, alt, width string) {
+func (w *writer) image(out util.BufWriter, src, alt, wanted string) {
 	file, ok := strings.CutPrefix(src, root+"/")
-	var size struct{ Width, Height int }
-	if body, err := fs.ReadFile(w.files, file); ok && err == nil {
-		if config, err := png.DecodeConfig(bytes.NewReader(body)); err == nil {
-			size.Width, size.Height = config.Width, config.Height
-		}
-	}
-	if size.Width == 0 {
-		w.problem("the picture %q is not a PNG file in docs/", src)
+	body, err := fs.ReadFile(w.files, file)
+	width, height := sizeOf(file, body)
+	if !ok || err != nil || width == 0 || height == 0 {
+		w.problem("the picture %q is neither a PNG nor an SVG file in docs/", src)
 		_, _ = out.WriteString(html.EscapeString(alt))
 		return
 	}
-	if wanted := atoi(width); wanted > 0 {
-		size.Width, size.Height = wanted, size.Height*wanted/size.Width
+	if n := atoi(wanted); n > 0 {
+		width, height = n, height*n/width
 	}
 	_, _ = fmt.Fprintf(out, `<a href="%[1]s"><img src="%[1]s" alt="%[2]s" width="%[3]d" height="%[4]d" loading="lazy"></a>`,
-		html.EscapeString(src), html.EscapeString(alt), size.Width, size.Height)
+		html.EscapeString(src), html.EscapeString(alt), width, height)
 }
 
+var viewBox = regexp.MustCompile(`<svg[^>]*\sviewBox="[\d.-]+[ ,]+[\d.-]+[ ,]+([\d.]+)[ ,]+([\d.]+)"`)
+
+// sizeOf returns the size of a picture in pixels; 0 if it is not a PNG file or an SVG file
+// with a viewBox.
+func sizeOf(file string, body []byte) (width, height int) {
+	if strings.HasSuffix(file, ".svg") {
+		if m := viewBox.FindSubmatch(body); m != nil {
+			return atoi(string(m[1])), atoi(string(m[2]))
+		}
+		return 0, 0
+	}
+	config, err := png.DecodeConfig(bytes.NewReader(body))
+	if err != nil {
+		return 0, 0
+	}
+	return config.Width, config.Height
+}
+
+// atoi returns the whole number that s begins with; 0 if there is none.
 func atoi(s string) (n int) {
 	_, _ = fmt.Sscan(s, &n)
 	return n
