@@ -11,5 +11,6 @@
 //     that only the repository has is shown as code.
 //  3. A page loads everything from the server that it comes from, and needs neither inline
 //     scripts nor inline styles. The references need inline styles (package reference).
+//     Its scripts can make requests only below /docs/ of that server.
 //  4. Every page can be read without JavaScript, except the references.
 package site

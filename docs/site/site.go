@@ -24,15 +24,21 @@ import (
 //go:embed assets/* templates/*.html
 var own embed.FS
 
-// policy is the Content-Security-Policy of every page except the references.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+// policy returns the Content-Security-Policy of every page except the references.
+func policy(connect string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " + connect + "; " +
+		"form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+}
 
 // picturePolicy is the Content-Security-Policy of pictures: an SVG file has styles of its own.
 const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-// Options say where the interfaces are, which the examples of the references show.
+// Options say where the site and the interfaces are. The examples of the references show
+// the interfaces' addresses.
 type Options struct {
+	// Origin of the site, for example "https://dashboard.example.com". Scripts of the site can
+	// make requests only below /docs/ of it.
+	Origin     string
 	InterfaceA string // base URL, for example "https://a.example.com"
 	InterfaceB string // base URL with the version, for example "https://b.example.com/api/v1"
 }
@@ -40,7 +46,8 @@ type Options struct {
 // Site is the documentation as an HTTP handler for /docs and everything below.
 type Site struct {
 	files    map[string]*static.File // by path
-	policies map[string]string       // by path, of the references and of pictures
+	policy   string                  // Content-Security-Policy
+	policies map[string]string       // others by path, of the references and of pictures
 	aliases  map[string]string       // paths of Markdown files, and the pages that they lead to
 	missing  *static.File
 }
@@ -51,7 +58,8 @@ func New(o Options) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{files: maps.Clone(c.files), policies: map[string]string{}, aliases: c.aliases, missing: c.missing}
+	connect := o.Origin + root + "/"
+	s := &Site{files: maps.Clone(c.files), policy: policy(connect), policies: map[string]string{}, aliases: c.aliases, missing: c.missing}
 	for at := range c.files {
 		if strings.HasPrefix(at, root+"/pictures/") {
 			s.policies[at] = picturePolicy
@@ -63,7 +71,7 @@ func New(o Options) (*Site, error) {
 			return nil, err
 		}
 		s.files[r.page] = static.New(htmlType, static.Revalidate, body)
-		s.policies[r.page] = reference.Policy
+		s.policies[r.page] = reference.Policy(connect)
 	}
 	return s, nil
 }
@@ -75,7 +83,7 @@ const htmlType = "text/html; charset=utf-8"
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := r.URL.Path
 	h := w.Header()
-	h.Set("Content-Security-Policy", cmp.Or(s.policies[at], policy))
+	h.Set("Content-Security-Policy", cmp.Or(s.policies[at], s.policy))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")

@@ -30,7 +30,7 @@ func (e *Edge) servePage(w http.ResponseWriter, r *http.Request) {
 		e.failPath(w, r)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", reference.Policy)
+	w.Header().Set("Content-Security-Policy", reference.Policy("'self'"))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("X-Frame-Options", "DENY")
 	page.ServeHTTP(w, r)

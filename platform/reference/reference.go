@@ -25,9 +25,12 @@ import (
 //go:embed assets/scalar.js.gz assets/reference.js assets/reference.css
 var files embed.FS
 
-// Policy is the Content-Security-Policy that reference pages need.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
-	"connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+// Policy returns the Content-Security-Policy that reference pages need. Their scripts can
+// make requests only to connect: "'self'", or a URL that ends in a slash and everything below.
+func Policy(connect string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
+		"connect-src " + connect + "; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+}
 
 // Options describe the reference of one interface.
 type Options struct {

@@ -8,7 +8,10 @@ import (
 
 // mountDocs serves the documentation at /docs, for everybody: it needs no sign-in.
 func (web *web) mountDocs() error {
-	docs, err := site.New(site.Options{InterfaceA: web.cfg.InterfaceA, InterfaceB: web.cfg.InterfaceB})
+	docs, err := site.New(site.Options{
+		Origin:     web.origin.Scheme + "://" + web.origin.Host,
+		InterfaceA: web.cfg.InterfaceA, InterfaceB: web.cfg.InterfaceB,
+	})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ func TestDocumentation(t *testing.T) {
 		if a := w.get("/docs/interface-b"); !strings.Contains(a.body, w.web.cfg.InterfaceB) {
 			t.Error("the reference of Interface B does not have its address")
 		}
+		if policy := w.get("/docs/interface-b").Header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src "+w.web.cfg.URL+"/docs/;") {
+			t.Errorf("scripts can make requests to pages of the dashboard: %s", policy)
+		}
 		if a := w.get("/docs/none"); a.StatusCode != http.StatusNotFound || !strings.Contains(a.body, "All pages") {
 			t.Errorf("%s\n%s", a.Status, a.body)
 		}
