@@ -130,6 +130,13 @@ func TestRules(t *testing.T) {
 						}
 					}
 				case *ast.CompositeLit:
+					if list, ok := n.Type.(*ast.ArrayType); ok && last(list.Elt) == "Field" {
+						for _, e := range n.Elts {
+							if field, ok := e.(*ast.CompositeLit); ok {
+								note(member(field, "Rule"))
+							}
+						}
+					}
 					switch last(n.Type) {
 					case "Field":
 						note(member(n, "Rule"))

@@ -96,24 +96,37 @@ const guideShell = `set -eu -o pipefail
 curl() { command curl --fail-with-body --max-time 20 "$@"; }
 make() { case $1 in demo) bin/reservectl demo --credentials .run/credentials.json ;; *) return 1 ;; esac; }
 fails() { if "$@"; then echo "this should have failed: $*" >&2; exit 1; fi; }
+js() { ! command -v node || node --input-type=module; }
+python() { ! command -v python3 || python3 -; }
+go() { cat >main.go && GOWORK=off command go run main.go; }
 `
 
 var (
-	shellBlock = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```\n(?: *```json\n(.*?)^ *```)?")
+	shellBlock   = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```\n(?: *```json\n(.*?)^ *```)?")
+	programBlock = regexp.MustCompile("(?ms)\\A```(js|python|go)\n(.*?)^```\n")
 	// endless are the commands that start the platform, test it, or go on until Ctrl-C.
 	endless = regexp.MustCompile(`(?m)^(?:make (?:run|test)\b|bin/reservectl (?:--credentials \S+ )?listen\b|WEBHOOK_SECRETS=).*$`)
 )
 
-// guideScript returns all commands of a page, in their order. A command whose printed
-// answer is an error must fail.
+// guideScript returns all commands of a page, in their order. A command must fail if the
+// response after it is an error. Programs that directly follow a block of commands run
+// after it, if their language is installed.
 func guideScript(text string) string {
 	var script strings.Builder
-	for _, block := range shellBlock.FindAllStringSubmatch(text, -1) {
-		commands := endless.ReplaceAllString(block[1], "")
-		if strings.HasPrefix(block[2], `{"error":`) || strings.HasPrefix(block[2], `{"message":`) && strings.Contains(block[2], `"error":`) {
+	for _, at := range shellBlock.FindAllStringSubmatchIndex(text, -1) {
+		commands, response := endless.ReplaceAllString(text[at[2]:at[3]], ""), ""
+		if at[4] >= 0 {
+			response = text[at[4]:at[5]]
+		}
+		if strings.HasPrefix(response, `{"error":`) || strings.HasPrefix(response, `{"message":`) && strings.Contains(response, `"error":`) {
 			commands = "fails " + commands
 		}
 		script.WriteString(commands)
+		rest := text[at[1]:]
+		for m := programBlock.FindStringSubmatch(rest); m != nil; m = programBlock.FindStringSubmatch(rest) {
+			script.WriteString(m[1] + " <<'PROGRAM'\n" + m[2] + "PROGRAM\n")
+			rest = rest[len(m[0]):]
+		}
 	}
 	return script.String()
 }
@@ -133,6 +146,10 @@ func follow(t *testing.T, dir, script string) {
 func TestGuideScript(t *testing.T) {
 	text := "# A guide\n```sh\nmake run\n```\nand\n```sh\nmake demo\ncurl -s x\n```\n```json\n{\"a\":1}\n```\nbut\n```sh\ncurl -s y\n```\n```json\n{\"error\":{}}\n```\n"
 	if got, want := guideScript(text), "\nmake demo\ncurl -s x\nfails curl -s y\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	text = "```sh\nexport A=1\n```\n```js\na();\n```\n```python\na()\n```\n```json\n{}\n```\n\n```go\nnot run\n```\n"
+	if got, want := guideScript(text), "export A=1\njs <<'PROGRAM'\na();\nPROGRAM\npython <<'PROGRAM'\na()\nPROGRAM\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,5 +78,48 @@ func TestGuideCommands(t *testing.T) {
 				t.Errorf("reservectl %s has no %s", c[1], flag)
 			}
 		}
+	}
+}
+
+// programBlock matches the guide's programs that verify a webhook: those in a row of
+// languages.
+var programBlock = regexp.MustCompile("(?s)```js\n(.*?)```\n```python\n(.*?)```\n```go\n(.*?)```\n")
+
+// The programs of the guide accept the vectors whose Standard Webhooks signature verifies,
+// and no others.
+func TestGuidePrograms(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/WEBHOOKS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := programBlock.FindStringSubmatch(string(guide))
+	if blocks == nil {
+		t.Fatal("the guide has no programs in JavaScript, Python and Go")
+	}
+	text, all := readVectors(t)
+	dir := copyGo(t, map[string]string{"check.go": "testdata/guide.go.txt"})
+	for i, name := range []string{"verify.mjs", "verify.py", "verify.go"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(blocks[i+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for language, command := range map[string]func(t *testing.T) []string{
+		"JavaScript": func(t *testing.T) []string {
+			return []string{program(t, "node"), absolute(t, "testdata/guide.mjs"), filepath.Join(dir, "verify.mjs")}
+		},
+		"Python": func(t *testing.T) []string {
+			return []string{program(t, "python3"), absolute(t, "testdata/guide.py"), filepath.Join(dir, "verify.py")}
+		},
+		"Go": func(t *testing.T) []string { return []string{buildGo(t, dir)} },
+	} {
+		t.Run(language, func(t *testing.T) {
+			var verdicts map[string]bool
+			judge(t, dir, text, &verdicts, command(t)...)
+			for _, v := range all {
+				if got, ok := verdicts[v.Name]; !ok || got != v.Standard {
+					t.Errorf("%s: the verdict is %v, want %v", v.Name, got, v.Standard)
+				}
+			}
+		})
 	}
 }

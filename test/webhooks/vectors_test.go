@@ -97,6 +97,14 @@ func absolute(t *testing.T, path ...string) string {
 // check runs a program on the vectors and reads its verdicts.
 func check(t *testing.T, dir string, text []byte, args ...string) map[string][2]bool {
 	t.Helper()
+	var verdicts map[string][2]bool
+	judge(t, dir, text, &verdicts, args...)
+	return verdicts
+}
+
+// judge runs a program on the vectors and decodes what it prints into verdicts.
+func judge(t *testing.T, dir string, text []byte, verdicts any, args ...string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -107,11 +115,9 @@ func check(t *testing.T, dir string, text []byte, args ...string) map[string][2]
 	if err != nil {
 		t.Fatalf("%v: %v: %s", args, err, errOut.Bytes())
 	}
-	var verdicts map[string][2]bool
-	if err := json.Unmarshal(out, &verdicts); err != nil {
+	if err := json.Unmarshal(out, verdicts); err != nil {
 		t.Fatalf("%v: %v in %s", args, err, out)
 	}
-	return verdicts
 }
 
 // copyGo puts files of the Go example and others into a module of their own.

@@ -111,7 +111,7 @@ func vectors(t *testing.T) []vector {
 	}
 	sample := vectorBody(t, "registration.created", "Sample", at, TestEnvelope)
 	add("a test delivery", func(v *vector) { v.Headers, v.Body = signed(sample, first), string(sample.JSON) })
-	add("it arrives after four minutes", func(v *vector) { v.Time = at.Unix() + 240 })
+	add("it arrives four minutes late", func(v *vector) { v.Time = at.Unix() + 240 })
 	add("the receiver's clock is half a minute behind", func(v *vector) { v.Time = at.Unix() - 30 })
 
 	rotated := signed(good, first, second)
@@ -121,15 +121,15 @@ func vectors(t *testing.T) []vector {
 	add("after a rotation, to a receiver with both", func(v *vector) {
 		v.Headers, v.Secrets = signed(good, second), []string{second.Text(), first.Text()}
 	})
-	add("after a rotation, to a receiver with the old secret alone", func(v *vector) { v.Headers = signed(good, second); both(v) })
-	add("signed with a stranger's secret under its own key id", func(v *vector) { v.Headers = signed(good, foreign); both(v) })
-	add("signed with a stranger's secret under our key id", func(v *vector) {
+	add("after a rotation, to a receiver with only the old secret", func(v *vector) { v.Headers = signed(good, second); both(v) })
+	add("signed with an unknown secret under its own key id", func(v *vector) { v.Headers = signed(good, foreign); both(v) })
+	add("signed with an unknown secret under the endpoint's key id", func(v *vector) {
 		forged := foreign
 		forged.ID = first.ID
 		v.Headers = signed(good, forged)
 		both(v)
 	})
-	add("the body was changed by a digit", func(v *vector) { v.Body = strings.Replace(v.Body, `"spots":2`, `"spots":3`, 1); both(v) })
+	add("one digit of the body was changed", func(v *vector) { v.Body = strings.Replace(v.Body, `"spots":2`, `"spots":3`, 1); both(v) })
 	add("the body was parsed and written again", func(v *vector) {
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, good.JSON, "", "  "); err != nil {
@@ -139,35 +139,35 @@ func vectors(t *testing.T) []vector {
 		both(v)
 	})
 	add("the body is empty", func(v *vector) { v.Body = ""; both(v) })
-	add("it was recorded ten minutes ago", func(v *vector) { v.Time = at.Unix() + 600; both(v) })
-	add("it is of ten minutes to come", func(v *vector) { v.Time = at.Unix() - 600; both(v) })
+	add("it was recorded, and is replayed after ten minutes", func(v *vector) { v.Time = at.Unix() + 600; both(v) })
+	add("it is dated ten minutes in the future", func(v *vector) { v.Time = at.Unix() - 600; both(v) })
 	add("a JWT with alg none and no signature", func(v *vector) {
 		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"none","typ":"JWT"}`, token, nil, nil), false
 	})
-	add("a JWT with alg none and the signature of a good one", func(v *vector) {
+	add("a JWT with alg none and the signature of a valid one", func(v *vector) {
 		v.Headers[headerSignature] = otherToken(`{"alg":"none","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, nil, nil) + strings.Split(token, ".")[2]
 		v.JWT = false
 	})
-	add("a JWT with another algorithm, signed with our secret", func(v *vector) {
+	add("a JWT with another algorithm, signed with the endpoint's secret", func(v *vector) {
 		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"HS512","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, sha512.New, first.Key), false
 	})
-	add("a JWT that says alg none, though it is signed as ours are", func(v *vector) {
+	add("a JWT with alg none and a valid HS256 signature", func(v *vector) {
 		v.Headers[headerSignature], v.JWT = otherToken(`{"alg":"none","typ":"JWT","kid":"`+first.KeyID()+`"}`, token, sha256.New, first.Key), false
 	})
 	add("the JWT of another message", func(v *vector) { v.Headers[headerSignature], v.JWT = signed(sample, first)[headerSignature], false })
-	add("a JWT whose signature is cut short", func(v *vector) { v.Headers[headerSignature], v.JWT = token[:len(token)-8], false })
-	add("a JWT of two parts", func(v *vector) { v.Headers[headerSignature], v.JWT = token[:strings.LastIndex(token, ".")], false })
+	add("a JWT with a truncated signature", func(v *vector) { v.Headers[headerSignature], v.JWT = token[:len(token)-8], false })
+	add("a JWT with only two parts", func(v *vector) { v.Headers[headerSignature], v.JWT = token[:strings.LastIndex(token, ".")], false })
 	add("no JWT", func(v *vector) { delete(v.Headers, headerSignature); v.JWT = false })
 	add("no Webhook-Signature", func(v *vector) { delete(v.Headers, headerStandardSignature); v.Standard = false })
 	add("the Webhook-Id of another message", func(v *vector) { v.Headers[headerStandardID], v.Standard = "msg_01kg0000000000000000000009", false })
 	add("a Webhook-Timestamp that is later than the signed one", func(v *vector) {
 		v.Headers[headerStandardTimestamp], v.Standard = "1774776601", false
 	})
-	add("a Webhook-Timestamp that is no number", func(v *vector) { v.Headers[headerStandardTimestamp], v.Standard = "now", false })
-	add("signatures of other versions beside the good one", func(v *vector) {
+	add("a Webhook-Timestamp that is not a number", func(v *vector) { v.Headers[headerStandardTimestamp], v.Standard = "now", false })
+	add("signatures of other versions in addition to the valid one", func(v *vector) {
 		v.Headers[headerStandardSignature] = "v1a,AAAA v2,AAAA " + v.Headers[headerStandardSignature]
 	})
-	add("the good signature under another version", func(v *vector) {
+	add("the valid signature under another version", func(v *vector) {
 		v.Headers[headerStandardSignature], v.Standard = "v2"+strings.TrimPrefix(v.Headers[headerStandardSignature], "v1"), false
 	})
 	return all

@@ -1,5 +1,4 @@
-// Command call adds a customer and reads it again. It is the example of
-// docs/GRPC.md.
+// Command call creates a customer and reads it. It is an example of docs/GRPC.md.
 package main
 
 import (
@@ -19,8 +18,8 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// serviceConfig retries calls that a service did not answer. It is safe for
-// writes too, because each carries an idempotency key.
+// serviceConfig retries calls that fail with UNAVAILABLE. That is safe for writes too, because each
+// write carries an idempotency key.
 const serviceConfig = `{"loadBalancingConfig": [{"round_robin": {}}], "methodConfig": [{
 	"name": [{"service": "reservation.customer.v1.CustomerService"}],
 	"timeout": "5s",
@@ -62,7 +61,7 @@ func run(ctx context.Context, addr, token string) error {
 	return nil
 }
 
-// explain returns err with the reason that programs decide by, and the fields.
+// explain adds the reason, by which programs decide, and the invalid fields to err's message.
 func explain(err error) error {
 	st := status.Convert(err)
 	text := fmt.Sprintf("%s: %s", st.Code(), st.Message())

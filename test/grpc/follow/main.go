@@ -1,5 +1,5 @@
-// Command follow prints the customers that are created, changed and deleted. It
-// is the example of docs/GRPC.md.
+// Command follow prints each customer that is created, updated or deleted. It is an example of
+// docs/GRPC.md.
 package main
 
 import (
@@ -59,8 +59,8 @@ func run(ctx context.Context, url string) error {
 	return nil
 }
 
-// handle prints one event. Yours stores the event id and its effect in one
-// transaction, and ignores an id that it has stored before.
+// handle prints one event. Your program stores the event's id and effect in one transaction, and
+// ignores an id that it has stored before.
 func handle(m jetstream.Msg) error {
 	name := m.Subject()[strings.LastIndexByte(m.Subject(), '.')+1:]
 	event := map[string]proto.Message{
@@ -68,7 +68,7 @@ func handle(m jetstream.Msg) error {
 		"customer_updated": &customerv1.CustomerUpdated{},
 		"customer_deleted": &customerv1.CustomerDeleted{},
 	}[name]
-	if event == nil { // events are added over time
+	if event == nil { // an event of a later release
 		return nil
 	}
 	if err := proto.Unmarshal(m.Data(), event); err != nil {

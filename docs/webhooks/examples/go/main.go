@@ -1,4 +1,4 @@
-// A receiver of webhooks. TLS is the work of the proxy in front of it.
+// A receiver of webhooks. It serves plain HTTP, so put a proxy with TLS in front of it.
 //
 //	WEBHOOK_SECRETS=whsec_… ADDR=127.0.0.1:3000 go run main.go verify.go
 package main
@@ -23,24 +23,24 @@ type envelope struct {
 
 func main() {
 	secrets := strings.Fields(os.Getenv("WEBHOOK_SECRETS"))
-	var seen sync.Map // in your database, in the transaction that does the work
+	var seen sync.Map // keep these in your database, in the transaction that does the work
 	log.Fatal(http.ListenAndServe(os.Getenv("ADDR"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil {
-			http.Error(w, "the body could not be read", http.StatusBadRequest)
+			http.Error(w, "cannot read the body", http.StatusBadRequest)
 			return
 		}
 		if err := VerifyToken(r.Header, body, secrets, time.Now()); err != nil {
-			http.Error(w, "not authentic", http.StatusUnauthorized)
+			http.Error(w, "the signature is not valid", http.StatusUnauthorized)
 			return
 		}
 		var e envelope
 		if err := json.Unmarshal(body, &e); err != nil {
-			http.Error(w, "not JSON", http.StatusBadRequest)
+			http.Error(w, "the body is not JSON", http.StatusBadRequest)
 			return
 		}
 		if _, again := seen.LoadOrStore(e.ID, true); !again && !e.Test {
-			log.Printf("%s %s", e.Event, e.Data) // put it in a queue; answer first, work later
+			log.Printf("%s %s", e.Event, e.Data) // put it in a queue: answer first, work later
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})))

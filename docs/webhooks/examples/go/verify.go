@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	tolerance = 5 * time.Minute // age of a Standard Webhooks timestamp
-	leeway    = time.Minute     // difference of clocks that a JWT is allowed
+	tolerance = 5 * time.Minute // maximum age of a Standard Webhooks timestamp
+	leeway    = time.Minute     // how much clocks may differ for a JWT
 )
 
-// key returns the bytes that a secret (whsec_…) stands for.
+// key returns the key that a secret (whsec_…) encodes.
 func key(secret string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 }
@@ -33,8 +33,8 @@ func sign(secret, text string) ([]byte, error) {
 	return mac.Sum(nil), nil
 }
 
-// VerifyToken verifies X-Service-Signature: body is the request's, byte for byte.
-// secrets are those that are valid: two during a rotation.
+// VerifyToken verifies X-Service-Signature. body is the received bytes. secrets are the valid
+// ones: two during a rotation.
 func VerifyToken(header http.Header, body []byte, secrets []string, now time.Time) error {
 	tokens := append(header.Values("X-Service-Signature"), header.Values("X-Service-Signature-Previous")...)
 	for _, token := range tokens {
@@ -44,7 +44,7 @@ func VerifyToken(header http.Header, body []byte, secrets []string, now time.Tim
 			}
 		}
 	}
-	return errors.New("no JWT verifies")
+	return errors.New("no valid JWT")
 }
 
 func verifyToken(token string, body []byte, secret string, now time.Time) error {
@@ -58,7 +58,7 @@ func verifyToken(token string, body []byte, secret string, now time.Time) error 
 	if err := decode(parts[0], &head); err != nil {
 		return err
 	}
-	if head.Alg != "HS256" { // whatever else it says, "none" above all
+	if head.Alg != "HS256" { // rejects "none" as well
 		return errors.New("not signed with HS256")
 	}
 	got, err := base64.RawURLEncoding.DecodeString(parts[2])
@@ -70,7 +70,7 @@ func verifyToken(token string, body []byte, secret string, now time.Time) error 
 		return err
 	}
 	if !hmac.Equal(got, want) { // in constant time
-		return errors.New("another signature")
+		return errors.New("the signature is not valid")
 	}
 	var claims struct {
 		Exp        int64  `json:"exp"`
@@ -81,7 +81,7 @@ func verifyToken(token string, body []byte, secret string, now time.Time) error 
 		return err
 	}
 	if now.After(time.Unix(claims.Exp, 0).Add(leeway)) || now.Before(time.Unix(claims.Iat, 0).Add(-leeway)) {
-		return errors.New("expired, or of the future")
+		return errors.New("expired, or issued in the future")
 	}
 	if sum := sha256.Sum256(body); claims.BodySHA256 != hex.EncodeToString(sum[:]) {
 		return errors.New("signed for another body")
@@ -105,7 +105,7 @@ func VerifyStandard(header http.Header, body []byte, secrets []string, now time.
 		return errors.New("a header is missing")
 	}
 	if now.Sub(time.Unix(seconds, 0)).Abs() > tolerance {
-		return errors.New("too old, or of the future")
+		return errors.New("too old, or in the future")
 	}
 	for _, signature := range strings.Fields(header.Get("Webhook-Signature")) {
 		text, ok := strings.CutPrefix(signature, "v1,")
@@ -120,5 +120,5 @@ func VerifyStandard(header http.Header, body []byte, secrets []string, now time.
 			}
 		}
 	}
-	return errors.New("no signature verifies")
+	return errors.New("no valid signature")
 }

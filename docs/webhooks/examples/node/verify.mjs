@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-const TOLERANCE = 300; // seconds: age of a Standard Webhooks timestamp
-const LEEWAY = 60; // seconds: difference of clocks that a JWT is allowed
+const TOLERANCE = 300; // seconds: maximum age of a Standard Webhooks timestamp
+const LEEWAY = 60; // seconds: how much clocks may differ for a JWT
 
 const sign = (secret, ...parts) => {
   const mac = createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'));
@@ -9,14 +9,14 @@ const sign = (secret, ...parts) => {
   return mac.digest();
 };
 
-// timingSafeEqual throws for lengths that differ.
+// timingSafeEqual throws if the lengths differ.
 const equal = (a, b) => a.length === b.length && timingSafeEqual(a, b);
 
 const decode = (part) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
 
-// Verifies X-Service-Signature. headers have lower-case names, as Node's requests
-// do; body is a Buffer of the request's bytes; secrets are those that are valid
-// (two during a rotation); now is in seconds.
+// verifyToken reports whether X-Service-Signature is valid. headers have lower-case names, as in
+// Node's requests; body is a Buffer of the received bytes; secrets are the valid ones (two during a
+// rotation); now is in Unix seconds.
 export function verifyToken(headers, body, secrets, now = Date.now() / 1000) {
   const tokens = [headers['x-service-signature'], headers['x-service-signature-previous']];
   return tokens.some((token) => token && secrets.some((secret) => verifyOneToken(token, body, secret, now)));
@@ -26,7 +26,7 @@ function verifyOneToken(token, body, secret, now) {
   const parts = token.split('.');
   if (parts.length !== 3) return false;
   try {
-    if (decode(parts[0]).alg !== 'HS256') return false; // whatever else it says, "none" above all
+    if (decode(parts[0]).alg !== 'HS256') return false; // rejects "none" as well
     const want = sign(secret, `${parts[0]}.${parts[1]}`);
     if (!equal(Buffer.from(parts[2], 'base64url'), want)) return false;
     const claims = decode(parts[1]);
@@ -36,11 +36,11 @@ function verifyOneToken(token, body, secret, now) {
       claims.body_sha256 === createHash('sha256').update(body).digest('hex')
     );
   } catch {
-    return false; // no JSON
+    return false; // not JSON
   }
 }
 
-// Verifies the headers of the Standard Webhooks specification.
+// verifyStandard reports whether the headers of the Standard Webhooks specification are valid.
 export function verifyStandard(headers, body, secrets, now = Date.now() / 1000) {
   const id = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];

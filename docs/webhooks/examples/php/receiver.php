@@ -1,6 +1,6 @@
 <?php
 
-// A receiver of webhooks. To try it:
+// A receiver of webhooks. Run it with:
 //
 //   WEBHOOK_SECRETS=whsec_… php -S 127.0.0.1:3000 receiver.php
 
@@ -18,11 +18,11 @@ foreach ($_SERVER as $name => $value) {
 }
 if (!verify_token($headers, $body, $secrets)) {
     http_response_code(401);
-    exit('not authentic');
+    exit('the signature is not valid');
 }
 $envelope = json_decode($body, true, 512, JSON_THROW_ON_ERROR);
-// Keep $envelope['id'] in your database and ignore one that is there already; put
-// the rest in a queue: answer first, work later.
+// Store $envelope['id'] in your database, and ignore ids that are stored already. Put other
+// webhooks in a queue: answer first, work later.
 if (!($envelope['test'] ?? false)) {
     error_log($envelope['event'] . ' ' . json_encode($envelope['data']));
 }

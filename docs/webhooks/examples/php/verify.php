@@ -2,14 +2,14 @@
 
 declare(strict_types=1);
 
-const TOLERANCE = 300; // seconds: age of a Standard Webhooks timestamp
-const LEEWAY = 60; // seconds: difference of clocks that a JWT is allowed
+const TOLERANCE = 300; // seconds: maximum age of a Standard Webhooks timestamp
+const LEEWAY = 60; // seconds: how much clocks may differ for a JWT
 
 function sign(string $secret, string $text): string
 {
     $key = base64_decode(preg_replace('/^whsec_/', '', $secret), true);
     if ($key === false || $key === '') {
-        throw new InvalidArgumentException('the secret is not whsec_ and base64');
+        throw new InvalidArgumentException('the secret must be whsec_ followed by base64');
     }
     return hash_hmac('sha256', $text, $key, true);
 }
@@ -21,10 +21,10 @@ function decode(string $part): string
 }
 
 /**
- * Verifies X-Service-Signature.
+ * Reports whether X-Service-Signature is valid.
  *
- * $headers have lower-case names; $body is the request's bytes
- * (php://input); $secrets are those that are valid, two during a rotation.
+ * $headers have lower-case names; $body is the received bytes
+ * (php://input); $secrets are the valid ones, two during a rotation.
  */
 function verify_token(array $headers, string $body, array $secrets, ?int $now = null): bool
 {
@@ -45,7 +45,7 @@ function verify_one_token(string $token, string $body, string $secret, int $now)
         return false;
     }
     $head = json_decode(decode($parts[0]), true);
-    if (!is_array($head) || ($head['alg'] ?? null) !== 'HS256') { // "none" above all
+    if (!is_array($head) || ($head['alg'] ?? null) !== 'HS256') { // rejects "none" as well
         return false;
     }
     if (!hash_equals(sign($secret, "$parts[0].$parts[1]"), decode($parts[2]))) {
@@ -58,7 +58,7 @@ function verify_one_token(string $token, string $body, string $secret, int $now)
         && hash_equals(hash('sha256', $body), $claims['body_sha256'] ?? '');
 }
 
-/** Verifies the headers of the Standard Webhooks specification. */
+/** Reports whether the headers of the Standard Webhooks specification are valid. */
 function verify_standard(array $headers, string $body, array $secrets, ?int $now = null): bool
 {
     $id = $headers['webhook-id'] ?? '';

@@ -1,4 +1,4 @@
-"""A receiver of webhooks. TLS is the work of the proxy in front of it.
+"""A receiver of webhooks. It serves plain HTTP, so put a proxy with TLS in front of it.
 
 WEBHOOK_SECRETS=whsec_… PORT=3000 python3 receiver.py
 """
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from verify import verify_token
 
 secrets = os.environ["WEBHOOK_SECRETS"].split()
-seen = set()  # in your database, in the transaction that does the work
+seen = set()  # keep these in your database, in the transaction that does the work
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -23,7 +23,7 @@ class Receiver(BaseHTTPRequestHandler):
             return self.answer(401)
         envelope = json.loads(body)
         if envelope["id"] not in seen and not envelope.get("test"):
-            print(envelope["event"], envelope["data"])  # put it in a queue; answer first, work later
+            print(envelope["event"], envelope["data"])  # put it in a queue: answer first, work later
         seen.add(envelope["id"])
         self.answer(204)
 

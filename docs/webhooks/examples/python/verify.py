@@ -4,8 +4,8 @@ import hmac
 import json
 import time
 
-TOLERANCE = 300  # seconds: age of a Standard Webhooks timestamp
-LEEWAY = 60  # seconds: difference of clocks that a JWT is allowed
+TOLERANCE = 300  # seconds: maximum age of a Standard Webhooks timestamp
+LEEWAY = 60  # seconds: how much clocks may differ for a JWT
 
 
 def _sign(secret: str, text: bytes) -> bytes:
@@ -18,11 +18,10 @@ def _decode(part: str) -> bytes:
 
 
 def verify_token(headers, body: bytes, secrets, now=None) -> bool:
-    """Verify X-Service-Signature.
+    """Report whether X-Service-Signature is valid.
 
-    headers is a mapping that ignores case, as those of frameworks do; body is the
-    request's bytes; secrets are those that are valid (two during a rotation); now
-    is in seconds.
+    headers is a mapping that ignores case, as in most frameworks; body is the received
+    bytes; secrets are the valid ones (two during a rotation); now is in Unix seconds.
     """
     now = time.time() if now is None else now
     tokens = [headers.get("X-Service-Signature"), headers.get("X-Service-Signature-Previous")]
@@ -32,7 +31,7 @@ def verify_token(headers, body: bytes, secrets, now=None) -> bool:
 def _verify_token(token: str, body: bytes, secret: str, now: float) -> bool:
     try:
         head, payload, signature = token.split(".")
-        if json.loads(_decode(head))["alg"] != "HS256":  # "none" above all
+        if json.loads(_decode(head))["alg"] != "HS256":  # rejects "none" as well
             return False
         want = _sign(secret, f"{head}.{payload}".encode())
         if not hmac.compare_digest(_decode(signature), want):
@@ -43,11 +42,11 @@ def _verify_token(token: str, body: bytes, secret: str, now: float) -> bool:
             and claims["body_sha256"] == hashlib.sha256(body).hexdigest()
         )
     except (ValueError, KeyError, TypeError):
-        return False  # not three parts, no base64, no JSON, no such claims
+        return False  # not three parts, not base64, not JSON, or a claim is missing
 
 
 def verify_standard(headers, body: bytes, secrets, now=None) -> bool:
-    """Verify the headers of the Standard Webhooks specification."""
+    """Report whether the headers of the Standard Webhooks specification are valid."""
     now = time.time() if now is None else now
     message, timestamp = headers.get("Webhook-Id"), headers.get("Webhook-Timestamp", "")
     if not message or not (timestamp.isascii() and timestamp.isdigit()):
