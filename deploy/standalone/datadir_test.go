@@ -11,9 +11,9 @@ import (
 )
 
 func TestDataDirectories(t *testing.T) {
-	for name, before := range map[string]fs.FileMode{"new": 0, "one that everybody could read": 0o755, "one that everybody could write": 0o777} {
+	for name, before := range map[string]fs.FileMode{"new": 0, "one that everybody can read": 0o755, "one that everybody can write": 0o777} {
 		for _, umask := range []int{0, 0o022, 0o077} {
-			t.Run(name+" is for its owner only", func(t *testing.T) {
+			t.Run(name+": only the owner has access afterwards", func(t *testing.T) {
 				former := syscall.Umask(umask)
 				t.Cleanup(func() { syscall.Umask(former) })
 				dir := filepath.Join(t.TempDir(), "data")
@@ -33,7 +33,7 @@ func TestDataDirectories(t *testing.T) {
 			})
 		}
 	}
-	t.Run("a database of another account in it can still be reached", func(t *testing.T) {
+	t.Run("a database of another account in the directory stays reachable", func(t *testing.T) {
 		if os.Geteuid() != 0 {
 			t.Skip("only root runs PostgreSQL as another account")
 		}
@@ -50,7 +50,7 @@ func TestDataDirectories(t *testing.T) {
 		wantMode(t, dir, 0o711)
 		wantMode(t, filepath.Join(dir, "nats"), 0o700)
 	})
-	t.Run("secrets are for their owner only, whatever an interrupted run left", func(t *testing.T) {
+	t.Run("only the owner can read secrets, even if an interrupted run left a file with other rights", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "state.json")
 		for _, name := range []string{path, path + ".next"} {
 			if err := os.WriteFile(name, nil, 0o600); err != nil {

@@ -33,7 +33,7 @@ instances run side by side.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	if len(os.Args) > 1 {
 		os.Exit(command(os.Args[1], os.Stdout))
 	}
@@ -85,7 +85,7 @@ func run(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// newInstance reads the settings.
+// newInstance reads the settings and returns an instance that is not prepared yet.
 func newInstance(env config.Env) (*instance, error) {
 	s := &Settings{}
 	err := config.Read(env, s)
@@ -100,13 +100,14 @@ func newInstance(env config.Env) (*instance, error) {
 		return nil, err
 	}
 	logOf := func(part string) *slog.Logger {
-		l, _ := telemetry.Logger(os.Stderr, part, s.LogLevel, s.LogFormat) // those of log are right
+		l, _ := telemetry.Logger(os.Stderr, part, s.LogLevel, s.LogFormat) // cannot fail: the settings of log are valid
 		return l
 	}
 	return &instance{settings: s, env: env, log: log, logOf: logOf}, nil
 }
 
-// prepare checks everything that can be wrong before anything is started.
+// prepare checks the ports, the state and the settings before anything is started. It also removes
+// an old credentials.json.
 func (in *instance) prepare() (err error) {
 	if err := in.settings.checkPorts(); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (in *instance) runWithPostgres(ctx context.Context, out io.Writer, began ti
 	return in.run(ctx, in.postgres.AdminURL(), out, began)
 }
 
-// run starts NATS and the parts, and prints how to reach them once they are ready.
+// run starts NATS and the services, and prints their addresses once they are ready.
 func (in *instance) run(ctx context.Context, adminURL string, out io.Writer, began time.Time) (err error) {
 	if in.urls, err = prepareDatabases(ctx, adminURL, in.settings, in.state, parts()); err != nil {
 		return err
@@ -180,16 +181,16 @@ const ready = `ready in %.1f s
 
   Interface A   %s   (description: %s/docs)
   Interface B   %s   (description: %s/docs)
-  dashboard     %s   (sign in as "admin" of the credentials says)
+  dashboard     %s   (sign in with "admin" from the credentials file)
   documentation %s/docs
   gRPC          auth %s, customer %s, booking %s, pass %s, webhook %s
   operators     http://%s/readyz, /metrics
   credentials   %s
 
-Ctrl-C ends everything; the data stays.
+Press Ctrl-C to stop. The data is kept.
 `
 
-// cancelled tells whether err is no more than that ctx has ended.
+// cancelled reports whether err only means that ctx has ended.
 func cancelled(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled)
 }

@@ -30,7 +30,7 @@ func TestOperationsPage(t *testing.T) {
 	if !opened || !closed {
 		t.Fatal("the table of settings is not where it should be")
 	}
-	t.Run("its table has every setting of every part, with its default", func(t *testing.T) {
+	t.Run("the table has every setting of every service, with its default", func(t *testing.T) {
 		want := settingsTable()
 		if *update {
 			if err := os.WriteFile(operations, []byte(before+tableHead+want+tableEnd+after), 0o644); err != nil {
@@ -42,7 +42,7 @@ func TestOperationsPage(t *testing.T) {
 			t.Errorf("the table is not that of the code; run this test with -update. The code has\n%s", want)
 		}
 	})
-	t.Run("it has the order of the ports", func(t *testing.T) {
+	t.Run("the page has the order of the ports", func(t *testing.T) {
 		for offset, name := range map[int]string{
 			portA: "Interface A", portB: "Interface B", portDashboard: "the dashboard", portAuth: "auth", portCustomer: "customer", portBooking: "booking", portPass: "pass", portWebhook: "webhook",
 			portPostgres: "PostgreSQL", portAdmin: "operators",
@@ -54,14 +54,14 @@ func TestOperationsPage(t *testing.T) {
 	})
 }
 
-// line is a setting, and the programs that have it in this form.
+// line is a setting, and the programs that have it with the same default and description.
 type line struct {
 	config.Setting
 	programs []string
 }
 
-// settingsTable is the table of the page, in the order of the programs' own
-// settings tables; what several programs have alike is one row.
+// settingsTable returns the settings table of the page, in the order in which the programs declare
+// their settings. A setting that several programs share is one row.
 func settingsTable() string {
 	var lines []*line
 	add := func(program string, groups ...any) {
@@ -103,7 +103,7 @@ func appendSetting(lines []*line, s config.Setting, program string) []*line {
 	return append(lines, &line{Setting: s, programs: []string{program}})
 }
 
-// short replaces the list of all services, and that of all services with a database, by a phrase.
+// short replaces the lists of all services, and of all services with a database, by a phrase.
 func short(programs []string) string {
 	text := strings.Join(programs, ", ")
 	text = strings.Replace(text, "auth, customer, booking, pass, webhook, admin, gateway-a, gateway-b", "all services", 1)

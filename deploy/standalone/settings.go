@@ -38,25 +38,25 @@ func (s *Settings) Validate() error {
 	return errors.Join(append(faults, service.ValidateStage(s.Stage))...)
 }
 
-// credentialsPath is the file that tells how to reach the instance while it is ready.
+// credentialsPath returns the path of credentials.json, which exists while the instance is ready.
 func (s *Settings) credentialsPath() string { return filepath.Join(s.DataDir, "credentials.json") }
 
-// Production reports what is for trying alone.
+// Production reports settings that are only for development.
 func (s *Settings) Production() error {
 	if s.Demo == "on" {
-		return errors.New("DEMO must be off in production: the demonstration company's owner has a password that is in a file")
+		return errors.New("DEMO must be off in production: credentials.json has the password of the demonstration company's owner")
 	}
 	return nil
 }
 
-// check reports, before anything is started, what the instance or a part of it must
-// not be set to, and returns what only looks wrong. It serves gRPC without TLS: its parts call each
-// other within the process.
+// check reports invalid settings of the instance and its services before anything is started, and
+// returns warnings about suspicious ones. gRPC inside the process has no TLS, so it rejects
+// settings for mutual TLS.
 func (in *instance) check() (warnings []string, err error) {
 	faults := []error{}
 	for _, name := range config.Names(&mtls.Config{}) {
 		if in.env[name] != "" {
-			faults = append(faults, fmt.Errorf("%s does not apply to standalone: run the parts as processes of their own", name))
+			faults = append(faults, fmt.Errorf("%s does not apply to standalone: run the services as separate processes", name))
 		}
 	}
 	known := config.Names(in.settings)
@@ -69,7 +69,7 @@ func (in *instance) check() (warnings []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		env["DATABASE_URL"] = "postgres:///" // it is known once there is a server
+		env["DATABASE_URL"] = "postgres:///" // the real URL is known once the server runs
 		s := p.Settings()
 		known = append(known, config.Names(s)...)
 		faults = append(faults, config.Read(env, s))

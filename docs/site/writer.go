@@ -17,7 +17,7 @@ import (
 // writer writes the elements that differ from those of CommonMark.
 type writer struct{ *pass }
 
-// RegisterFuncs has the writer called for its kinds of nodes.
+// RegisterFuncs registers the writer for the kinds of nodes that it renders.
 func (w *writer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindHeading, w.writeHeading)
 	reg.Register(ast.KindLink, w.writeLink)

@@ -42,7 +42,8 @@ type administratorsPage struct {
 	Administrators []administratorView
 	Invitations    []invitationView
 	Form           *form
-	// Link is that of an invitation that was just created, the only time that it is shown.
+	// Link is the link of an invitation that was just created, and LinkEmail its address. They are
+	// shown only once.
 	Link, LinkEmail string
 	Next            string
 }

@@ -10,8 +10,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// audited is the audit entry of a form, as its route declares it. "{action}" in the action is
-// replaced by that of the path; target is the name of the path value that has the target.
+// audited is the audit entry of a form, as its route declares it. In the action, "{action}" is
+// replaced by the path value of that name. target is the name of the path value that identifies the
+// changed thing.
 type audited struct{ action, target string }
 
 // given is the target of a form whose path does not have it. The handler sets the target with

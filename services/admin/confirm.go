@@ -21,15 +21,15 @@ type confirmPage struct {
 
 func (p confirmPage) head() (*message, string) { return literal(p.Title), p.Section }
 
-// confirm shows p before the action of the request's path is done to the subject; back is the
-// path of the previous page.
+// confirm shows p, the page that asks for confirmation of the action in the path. subject is the
+// thing affected, and back the path of the previous page.
 func (r *request) confirm(p confirmPage, section, subject, back string) error {
 	p.Section, p.Subject, p.Action, p.Back = section, subject, r.http.URL.Path, back
 	return r.render("confirm", p)
 }
 
-// confirmation returns the page before an action, with so many effects. The messages are
-// those whose ids begin with id: title, button, effect_1, effect_2, ….
+// confirmation returns the page before an action, with the given number of effects. The ids of its
+// messages begin with id: title, button, effect_1, effect_2, ….
 func (r *request) confirmation(id string, effects int, danger bool) confirmPage {
 	p := confirmPage{Title: r.text(id + ".title"), Button: r.text(id + ".button"), Danger: danger}
 	for i := range effects {

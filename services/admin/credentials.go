@@ -16,7 +16,8 @@ type grant struct {
 	Title, About *message
 }
 
-// checkGrants returns the ticked boxes of a form. If none is ticked, the form says choose.
+// checkGrants returns the ticked boxes of a form. If none is ticked, it adds the error choose to
+// the form.
 func checkGrants(f *form, name string, choose *message) []string {
 	all := f.All(name)
 	if len(all) == 0 {

@@ -31,8 +31,8 @@ const peopleShown = 200
 // More returns how many customers People does not have.
 func (a affected) More() int64 { return a.Booked + a.Waiting - int64(len(a.People)) }
 
-// Seen returns a mark of the bookings and waitlist entries that a page has shown. A
-// confirmation carries it, so that later bookings are shown before the date changes.
+// Seen returns the numbers of bookings and waitlist entries that a page has shown. A confirmation
+// sends them back, so that bookings made since are shown before the date changes.
 func (a affected) Seen() string { return fmt.Sprintf("%d.%d", a.Booked, a.Waiting) }
 
 // affected reads the customers whom a change of a date affects, in three calls.

@@ -83,7 +83,7 @@ func milliseconds(microseconds int64) string {
 // deliveryView is a delivery as a page shows it.
 type deliveryView struct {
 	*webhookv1.Delivery
-	// URL is that of the endpoint; "" if the endpoint was deleted.
+	// URL is the URL of the endpoint; "" if the endpoint was deleted.
 	URL string
 }
 

@@ -34,9 +34,9 @@ func performPart[Q, R any](r *request, part string, call method[Q, R], req Q) (R
 // errNotAccepted says that a form has errors; the form has them.
 var errNotAccepted = errors.New("the form is not accepted")
 
-// submit is perform for a form with fields. It adds the service's refusal to the form. It returns
-// errNotAccepted if the form has errors; if it had some before, submit does not call the
-// service. See request.again.
+// submit is perform for a form with fields. If the form already has errors, submit does not call
+// the service. A refusal of the service is added to the form's errors. In both cases it returns
+// errNotAccepted, which request.again handles.
 func submit[Q, R any](r *request, f *form, call method[Q, R], req Q) (res R, err error) {
 	if f.Failed() {
 		return res, errNotAccepted

@@ -81,8 +81,8 @@ type texts struct {
 type message struct {
 	id   string
 	args []any
-	// fallback is shown if the catalogue has no message with the id: an id that is made
-	// from what a service answers.
+	// fallback is shown if the catalogue has no message with the id, which can happen if the id is
+	// built from a service's response.
 	fallback *message
 	// text is shown as it is, without the catalogue.
 	text string
@@ -94,16 +94,16 @@ func msg(id string, args ...any) *message { return &message{id: id, args: args} 
 // literal returns a message that is not in the catalogue: a name, or the words of a service.
 func literal(text string) *message { return &message{text: text} }
 
-// or returns the message with a text for an id that the catalogue does not have.
+// or returns the message with text as its fallback.
 func (m message) or(text string) *message { return m.orElse(literal(text)) }
 
-// orElse returns the message with another one for an id that the catalogue does not have.
+// orElse returns the message with other as its fallback.
 func (m message) orElse(other *message) *message {
 	m.fallback = other
 	return &m
 }
 
-// String marks a message that a template prints without t; the tests look for the mark.
+// String marks a message that a template prints without calling t. The tests look for the mark.
 func (m *message) String() string { return "⟦" + cmp.Or(m.id, m.text) + "⟧" }
 
 // textParser makes a placeholder without an argument an error.

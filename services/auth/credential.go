@@ -98,8 +98,9 @@ func hashOf(secret string) []byte {
 	return sum[:]
 }
 
-// tokenCompany returns the company that a new token of c is bound to. asked is the requested
-// company; "" stands for the credential's own. Only a platform credential can choose another.
+// tokenCompany returns the company that a new token of c is bound to. requested is the requested
+// company; if it is "", the token is bound to the credential's own. Only a platform credential can
+// choose another.
 func (c *Credential) tokenCompany(requested string) (id.Company, error) {
 	if requested == "" {
 		return c.Company, nil
@@ -126,8 +127,8 @@ func (c *Credential) facts() []Detail {
 	}
 }
 
-// changes returns what the audit log records of the change from before to c. If no fact differs,
-// that is the name.
+// changes returns what the audit log records of the change from before to c. If no fact differs, it
+// returns the name.
 func (c *Credential) changes(before Credential) []Detail {
 	if details := differences(before.facts(), c.facts()); len(details) > 0 {
 		return details

@@ -36,7 +36,8 @@ func apiClients() credentialKind {
 	}
 }
 
-// apiKeys are for Interface B. Their scopes are permissions; one of them includes all.
+// apiKeys returns the kind of credentials for Interface B. Their scopes are permissions; the
+// permission "*" includes all others.
 func apiKeys() credentialKind {
 	return credentialKind{
 		name: kindKey, thing: "api_key", scopesField: "permissions",

@@ -40,8 +40,8 @@ func (g grantor) allows(before, after Credential) error {
 	return nil
 }
 
-// handsOver reports whether a change gives everything that the credential can do to the caller or
-// back to its holder: the credential is created, gets a new secret, or is enabled.
+// handsOver reports whether a change lets somebody use all rights of the credential: it creates the
+// credential, replaces its secret, or enables it.
 func handsOver(before, after Credential) bool {
 	return !bytes.Equal(before.SecretHash, after.SecretHash) || (before.DisabledAt != nil && after.DisabledAt == nil)
 }

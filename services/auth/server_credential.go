@@ -44,7 +44,7 @@ func createCredential[R proto.Message](
 }
 
 func (s *Server) addCredential(ctx context.Context, tx *pg.Tx, k credentialKind, c Credential) error {
-	// The company of a token exists; a company named in the metadata of a platform credential may
+	// The company of a token exists. A company in the metadata of a platform credential's call may
 	// not.
 	if !c.Company.IsZero() {
 		if _, err := s.store.lockCompany(ctx, tx, c.Company); err != nil {

@@ -88,9 +88,10 @@ func (l signInLimit) key() []byte {
 	return sum[:]
 }
 
-// passwordLimits returns the limits for an attempt with a password. For a known browser it is the
-// browser alone. Otherwise it is the e-mail address from the browser's network, and the network. If
-// the browser's address is unknown, it is the e-mail address alone.
+// passwordLimits returns the limits for an attempt with a password. A known browser has its own
+// limit only. For another browser, the e-mail address together with the browser's network is
+// limited, and the network alone. If the browser's address is unknown, the e-mail address alone is
+// limited.
 func passwordLimits(email string, from browser, known *device) []signInLimit {
 	switch {
 	case known != nil:

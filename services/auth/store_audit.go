@@ -39,7 +39,7 @@ const (
 		and ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))
 		and ($7::timestamptz is null or at >= $7) and ($8::timestamptz is null or at < $8)`
 
-	// Each has its own statement, so that its plan can be cached and fits.
+	// Each filter has its own statement, so that PostgreSQL can cache a plan that suits it.
 	byActorSQL = ` and actor = $4`
 
 	anyActorSQL = ` and $4 = ''`

@@ -41,8 +41,8 @@ func totpURI(company, email, secret string) string {
 	return "otpauth://totp/" + url.PathEscape(issuer+":"+email) + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
-// totpStep returns the period of a code: the current one or a neighbour. It returns 0 if the code
-// is not valid, or not from a later period than last.
+// totpStep returns the period of a code: the current one, the one before or the one after. It
+// returns 0 if the code is not valid, or if its period is not later than last.
 func totpStep(secret, code string, now time.Time, last int64) (int64, error) {
 	code = strings.ReplaceAll(code, " ", "")
 	present := now.Unix() / int64(totpPeriod/time.Second)
@@ -73,7 +73,7 @@ func newRecovery() (codes []string, hashes [][]byte) {
 	return codes, hashes
 }
 
-// recoveryHash returns the stored form of a recovery code, in whichever form it is typed.
+// recoveryHash returns the stored form of a recovery code. Case and separators do not matter.
 func recoveryHash(code string) []byte {
 	code = strings.NewReplacer("-", "", " ", "").Replace(strings.ToLower(code))
 	sum := sha256.Sum256([]byte("recovery code " + code))

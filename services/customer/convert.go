@@ -45,8 +45,8 @@ func readFields(m proto.Message) map[string]string {
 	return set
 }
 
-// described returns the customer that a request describes, without the fields that the service
-// sets.
+// described returns the customer that a request describes, without the fields that the service sets
+// itself.
 func described(m interface {
 	proto.Message
 	GetArchived() bool

@@ -96,7 +96,8 @@ func (w *world) change(req *customerv1.UpdateCustomerRequest) *customerv1.Custom
 
 func TestList(t *testing.T) {
 	w := open(t)
-	// Several customers have the same instants, and the ids are in a different order.
+	// Several customers share each instant, and their ids are in a different order than their
+	// instants.
 	start, n := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), 0
 	w.server.now = func() time.Time { n++; return start.Add(time.Duration(n/3) * time.Second) }
 	w.server.newID = func() id.UUID { u := id.NewUUID(); u[0] = byte(n * 89); return u }

@@ -16,7 +16,8 @@ import (
 func (l list) page(company id.Company) *pg.Statement {
 	p, f := l.Page, l.filter
 	if p.Order.Column == byUpdated && !p.Order.Desc {
-		// PostgreSQL starts at only one of two bounds, so it gets only the later one.
+		// PostgreSQL can start reading an index at one lower bound only, so it gets the later of
+		// the two.
 		if p.After.Time().Before(f.since) {
 			p.After = new(page.At(f.since, id.UUID{}))
 		}

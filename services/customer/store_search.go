@@ -136,8 +136,8 @@ func (s *store) searchTypos(ctx context.Context, company id.Company, l list, wor
 	return s.page(ctx, company, l)
 }
 
-// fold returns the words of a query in the form of search texts, those that the trigram index can
-// find first.
+// fold returns the words of a query in the form of search texts. The words that the trigram index
+// can find come first.
 func (s *store) fold(ctx context.Context, company id.Company, query []string) ([]string, error) {
 	folded, err := pg.Rows[string](ctx, s.DB, pg.For(company), foldSQL, query)
 	if err != nil {

@@ -107,8 +107,8 @@ func (s *Server) redeem(ctx context.Context, tx *pg.Tx, company tenant, r *redem
 		saveRedemption(company.ID, stored), addItems(company.ID, r.id, p.ID, items))
 }
 
-// refusal returns why neither the pass in the request nor, if there is none, any pass of the
-// customer can pay.
+// refusal returns the reason why the requested pass cannot pay or, if the request has no pass, why
+// no pass of the customer can pay.
 func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) error {
 	passes, err := s.store.candidatesIn(ctx, tx, company.ID, r)
 	if err != nil {

@@ -58,8 +58,8 @@ const (
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.customer_id = $2 order by p.created_at desc, p.id desc limit 1000`
 
-	// The passes that can pay, as far as their rows show, in the lock order that all statements
-	// use.
+	// The passes that can pay, by their status, dates, uses and event types. They are locked in the
+	// order that all statements use.
 	lockCandidatesSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.customer_id = $2 and ($3::uuid is null or p.id = $3)

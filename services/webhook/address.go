@@ -55,8 +55,8 @@ var (
 		netip.MustParsePrefix("3fff::/20"),     // documentation
 	}
 	refused4 = refused()
-	// cloudHosts give a machine its cloud's credentials and settings. They are refused in
-	// development too, in addition to link-local addresses.
+	// cloudHosts are addresses that give a machine its cloud credentials and settings. They are
+	// refused even if private addresses are allowed. Link-local addresses are refused too.
 	cloudHosts = []netip.Prefix{
 		netip.MustParsePrefix("168.63.129.16/32"),   // Azure
 		netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud

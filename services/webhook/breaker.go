@@ -16,7 +16,9 @@ type breaker struct {
 
 func (b *breaker) closed() bool { return b.pause == 0 }
 
-// room returns how many more than n requests can be held or in flight; the total is at most most.
+// room returns how many more requests can be held, given that n are already waiting or in flight.
+// While the breaker is closed, the limit is most. An open breaker leaves no room, and a half-open
+// one has room for one request if n is 0.
 func (b *breaker) room(most, n int, now time.Time) int {
 	switch {
 	case b.closed():

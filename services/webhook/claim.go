@@ -76,8 +76,8 @@ func (e *Engine) claim(ctx context.Context, requests []claimRequest) ([]claimedR
 	return claimed, nil
 }
 
-// divide returns the requests that were filled, after which there may be more to claim, and the
-// others.
+// divide splits requests into those whose room was filled, so that there may be more to claim, and
+// the others.
 func divide(requests []claimRequest, claimed []claimedRow) (filled, short []claimRequest) {
 	got := make(map[endpointKey]int, len(requests))
 	for i := range claimed {
@@ -93,8 +93,8 @@ func divide(requests []claimRequest, claimed []claimedRow) (filled, short []clai
 	return filled, short
 }
 
-// claimRequests returns how many deliveries each queue can take. Until the next wake-up those
-// queues claim no more.
+// claimRequests returns how many deliveries each queue can take. Those queues do not claim again
+// until their next wake-up.
 func (e *Engine) claimRequests() []claimRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -131,8 +131,8 @@ func (e *Engine) wants(q *sendQueue, now time.Time) int {
 	return q.breaker.room(e.settings.ahead(), q.held(), now)
 }
 
-// claimAgain lets queues claim again whose requests failed, or were filled and may leave more to
-// claim.
+// claimAgain lets queues claim again if their request failed, or if it was filled and there may be
+// more to claim.
 func (e *Engine) claimAgain(requests []claimRequest) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

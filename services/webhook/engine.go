@@ -146,7 +146,7 @@ func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	return left
 }
 
-// start starts sending, as far as there is room. The caller holds e.mu.
+// start sends waiting deliveries while there is room for more requests. The caller holds e.mu.
 func (e *Engine) start() {
 	for e.inFlight < e.settings.Concurrency {
 		j, q := e.next()

@@ -89,8 +89,8 @@ type queuedRow struct {
 	Version    int64              `db:"version"`
 }
 
-// room is how many new deliveries of each endpoint a process can take: free for the endpoints in
-// endpoints, usual for all others.
+// room is how many new deliveries of each endpoint a process can take: the number in free for each
+// endpoint in endpoints, and usual for every other endpoint.
 type room struct {
 	usual     int
 	endpoints []id.WebhookEndpoint

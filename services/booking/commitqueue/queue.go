@@ -85,15 +85,16 @@ func (q *queue[W]) join(t *ticket[W]) {
 	}
 }
 
-// leave ends a commit: writes that arrived during it are served, or the key is idle.
+// leave ends a commit. It starts the next one if writes arrived in between, and otherwise marks the
+// key idle.
 func (q *Queue[K, W]) leave(key K) {
 	if batch := q.next(key); batch != nil {
 		go q.serve(key, batch)
 	}
 }
 
-// serve commits batch after batch until no write waits. Its tickets are those of callers
-// that wait, so it does not outlive the server's drain.
+// serve commits batch after batch until no write waits. Every waiting write has a caller that waits
+// for it, so serve ends before the server has finished draining.
 func (q *Queue[K, W]) serve(key K, batch []*ticket[W]) {
 	for ; batch != nil; batch = q.next(key) {
 		began := time.Now()

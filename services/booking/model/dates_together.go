@@ -9,14 +9,15 @@ import (
 	"reservation.dev/platform/eventdates"
 )
 
-// echoWindow is how long a caller can take between reading an event and sending it back. A date
-// that starts within this time is no longer in the sums of the upcoming dates.
+// echoWindow is the longest time that a caller can take between reading an event and sending it
+// back. If a date starts in between, it is no longer in the sums of the upcoming dates, so the
+// earlier sums are accepted too.
 const echoWindow = time.Hour
 
 // datesSummary is the dates of an event as callers see them together.
 type datesSummary struct {
 	eventdates.Summary
-	// capacities are the sums that were shown within the echoWindow; nil: unlimited.
+	// capacities are the sums of capacities shown within the echoWindow; a nil sum means unlimited.
 	capacities []*int64
 }
 

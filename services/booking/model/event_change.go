@@ -52,7 +52,7 @@ type EventPlan struct {
 	*Event
 	// EventChanged is true if the event's own fields or its options change.
 	EventChanged bool
-	// affectsSales is true if more changes than the texts that people read.
+	// affectsSales is true if the change affects more than the texts that people read.
 	affectsSales   bool
 	Cancels        bool
 	Drafts         bool // its dates become drafts, or stop being drafts

@@ -4,8 +4,8 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// CustomerNames is the texts by which the lines of an import name customers, each with the
-// identifier that it is. The identifier is zero if the text is a reference.
+// CustomerNames maps the texts by which an import's lines name customers to identifiers. The
+// identifier is zero if the text is a reference.
 type CustomerNames map[string]id.Customer
 
 // CustomerNamesOf returns the texts by which lines name customers.

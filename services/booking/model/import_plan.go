@@ -195,7 +195,7 @@ func (l *ImportPlan) boughtFor(b *ImportedBooking, to *Booking, purchaser id.Cus
 	return nil
 }
 
-// describedDate returns the described date, which it adds with its event if they do not exist.
+// describedDate returns the described date. It adds the date and its event if they do not exist.
 func (l *ImportPlan) describedDate(d *DescribedDate) *ImportDate {
 	event := l.Events[d.EventReference]
 	if event == nil {
@@ -216,7 +216,7 @@ func (l *ImportPlan) describedDate(d *DescribedDate) *ImportDate {
 	return date
 }
 
-// namedOption returns the event's pricing option with this name, which it adds if it does not
+// namedOption returns the event's pricing option with this name. It adds the option if it does not
 // exist.
 func (l *ImportPlan) namedOption(event id.Event, name string) *ImportOption {
 	if name == "" {

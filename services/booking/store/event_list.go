@@ -128,7 +128,8 @@ func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (
 	return found.join(), more, total, nil
 }
 
-// whole returns the number of events whose dates were all read. The query read up to most dates.
+// whole returns the number of events whose dates were all read. most is the limit of the query that
+// read the dates.
 func (f *foundEvents) whole(most int) int {
 	read, last := 0, 0
 	for i := range f.events {

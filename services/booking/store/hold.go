@@ -46,7 +46,7 @@ func (s *Store) LockHold(ctx context.Context, tx *pg.Tx, company id.Company, whi
 }
 
 // CheckHold refuses to confirm a hold whose dates are cancelled or whose customers are deleted. It
-// runs further in the same round trip.
+// also runs the queries in further, in the same round trip.
 func (s *Store) CheckHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, further pg.Query) error {
 	return tx.Pipeline(ctx, refuseCancelledDates(company, which), refuseDeletedCustomers(company, which), further)
 }

@@ -45,8 +45,8 @@ const (
 			transaction_id = excluded.transaction_id, created_at = excluded.created_at`
 )
 
-// BackToHold makes a pending transaction the hold that it was, and reports whether it did. It does
-// not if the transaction never was a hold, or if several attempts pay for it.
+// BackToHold turns a pending transaction back into the hold that it was, and reports whether it
+// did. It changes nothing if the transaction was never a hold, or if several attempts pay for it.
 func (s *Store) BackToHold(ctx context.Context, company id.Company, t id.Transaction) (back bool, err error) {
 	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		var changed int64

@@ -36,8 +36,9 @@ const (
 	lockWaiterDateSQL = `select from event_dates where company_id = $1
 		and id = (select event_date_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
 
-	// Entries that fit, in their order. Each round of refusals removes one of the earlier entries
-	// that were not refused, so the rounds end.
+	// Waiting entries that fit the free spaces, in waitlist order. After a refused entry, the
+	// search continues behind it. It also returns to earlier entries that needed more spaces than
+	// were free, but not to refused ones, so the rounds end.
 	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
 		from unnest($2::uuid[], $3::bigint[], $6::bigint[]) n(id, behind, refused)
 		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
