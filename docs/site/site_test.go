@@ -197,7 +197,7 @@ func TestPages(t *testing.T) {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	t.Run("for an unknown page are answered 404 with a list of pages", func(t *testing.T) {
+	t.Run("answers an unknown page with 404 and a list of pages", func(t *testing.T) {
 		t.Parallel()
 		res := s.get("/docs/none")
 		if body := bodyOf(t, res); res.StatusCode != http.StatusNotFound || !strings.Contains(body, "Page not found") ||
@@ -205,7 +205,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s %v", res.Status, res.Header)
 		}
 	})
-	t.Run("for the path of a Markdown file lead to its page", func(t *testing.T) {
+	t.Run("redirects the path of a Markdown file to its page", func(t *testing.T) {
 		t.Parallel()
 		for at, want := range map[string]string{
 			"/docs/INTERFACE_A.md": "/docs/interface-a-guide", "/docs/README.md": "/docs", "/docs/": "/docs", "/docs/webhooks/": "/docs/webhooks",
@@ -216,7 +216,7 @@ func TestRequests(t *testing.T) {
 			}
 		}
 	})
-	t.Run("that write are refused", func(t *testing.T) {
+	t.Run("refuses methods that write", func(t *testing.T) {
 		t.Parallel()
 		if res := s.do(http.MethodPost, "/docs"); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s, Allow %q", res.Status, res.Header.Get("Allow"))
@@ -225,7 +225,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("HEAD: %s", res.Status)
 		}
 	})
-	t.Run("that accept gzip get it", func(t *testing.T) {
+	t.Run("compresses responses for clients that accept gzip", func(t *testing.T) {
 		t.Parallel()
 		res := s.get("/docs/webhooks", "Accept-Encoding", "gzip, br")
 		unzipped, err := gzip.NewReader(res.Body)
@@ -236,7 +236,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(body), err)
 		}
 	})
-	t.Run("for a reference get the description and the interface's own address", func(t *testing.T) {
+	t.Run("a reference shows the description and the interface's own address", func(t *testing.T) {
 		t.Parallel()
 		for at, want := range map[string]string{
 			"/docs/interface-a": "https://a.example.com", "/docs/interface-b": "https://b.example.com/api/v1", "/docs/webhooks-reference": "webhooks-reference/openapi.yaml",

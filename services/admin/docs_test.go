@@ -27,7 +27,7 @@ func TestDocumentation(t *testing.T) {
 			t.Errorf("%d calls", len(w.backend.calls))
 		}
 	})
-	t.Run("is linked from the page for signing in and from the menus", func(t *testing.T) {
+	t.Run("the sign-in page and the menus link to the documentation", func(t *testing.T) {
 		const link = `<a href="/docs"`
 		if n := strings.Count(w.page("/sign-in"), link); n != 1 {
 			t.Errorf("%d links on the page for signing in", n)

@@ -67,31 +67,31 @@ func TestPasswords(t *testing.T) { // invariants 1 and 10
 		password, kept string
 		right          bool
 	}{
-		"the right one":                         {"correct horse", kept, true},
-		"another case":                          {"Correct horse", kept, false},
-		"none":                                  {"", kept, false},
-		"nobody's":                              {"correct horse", "", false},
-		"an unknown administrator's, and empty": {"", "", false},
+		"the right password":                            {"correct horse", kept, true},
+		"a password in another case":                    {"Correct horse", kept, false},
+		"no password":                                   {"", kept, false},
+		"a password of an unknown administrator":        {"correct horse", "", false},
+		"an empty password of an unknown administrator": {"", "", false},
 	} {
 		if right, weaker, err := p.matches(t.Context(), tt.password, tt.kept); right != tt.right || weaker || err != nil {
 			t.Errorf("%s: got %v, %v, %v", name, right, weaker, err)
 		}
 	}
-	t.Run("of lower cost are weaker, of higher cost are not", func(t *testing.T) {
+	t.Run("a hash of lower cost is weaker, and one of higher cost is not", func(t *testing.T) {
 		for cost, want := range map[passwordCost]bool{{128, 1}: true, {64, 2}: true, {32, 1}: false, {64, 1}: false} {
 			if _, weaker, err := newPasswords(cost).matches(t.Context(), "correct horse", kept); weaker != want || err != nil {
 				t.Errorf("%v: got %v, %v", cost, weaker, err)
 			}
 		}
 	})
-	t.Run("that are damaged are an error and never match", func(t *testing.T) {
+	t.Run("a damaged hash is an error and never matches", func(t *testing.T) {
 		for _, damaged := range []string{"x", "$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=1$AAAA$AAAAAAAAAAAAAAAAAAAAAA", kept[:len(kept)-30], kept + "$"} {
 			if right, _, err := p.matches(t.Context(), "correct horse", damaged); right || err == nil {
 				t.Errorf("%q: got %v, %v", damaged, right, err)
 			}
 		}
 	})
-	t.Run("are not hashed for callers that have gone, or if too many wait", func(t *testing.T) {
+	t.Run("hashes nothing for callers that have disconnected, or if too many wait", func(t *testing.T) {
 		busy := newPasswords(passwordCost{memory: 64, passes: 1})
 		for range cap(busy.turns) {
 			busy.turns <- struct{}{}

@@ -52,7 +52,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 			}
 		})
 	}
-	t.Run("are limited to the requested scopes, and never widened", func(t *testing.T) {
+	t.Run("a token has only the requested scopes, and never more than its key", func(t *testing.T) {
 		keyID, secret := r.key(company, "*")
 		res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: keyID, ClientSecret: secret, Scope: "events:read"})
 		if err != nil || res.GetScope() != "events:read" {
@@ -86,7 +86,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("are refused in the same way as those of other credentials", func(t *testing.T) {
+	t.Run("wrong credentials are refused like those of other kinds", func(t *testing.T) {
 		keyID, secret := r.key(company)
 		for _, c := range [][2]string{{keyID, "wrong"}, {keyID, secret + "0"}, {"m2m_" + keyID[4:], secret}, {"svc_" + keyID[4:], secret}, {"key_", secret}} {
 			_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: c[0], ClientSecret: c[1], ClientAddress: c[0]})
@@ -181,7 +181,7 @@ func TestKeyRevocation(t *testing.T) { // invariant 3
 			t.Errorf("generation %d, %v, %v", generation, err, verr)
 		}
 	})
-	t.Run("of a disabled key is not undone by enabling it", func(t *testing.T) {
+	t.Run("tokens of a disabled key stay revoked when it is enabled", func(t *testing.T) {
 		keyID, secret := one.key(company)
 		raw := one.token(keyID, secret)
 		for range 2 {
@@ -208,7 +208,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
-	t.Run("are rejected with every invalid field", func(t *testing.T) {
+	t.Run("a rejected key is reported with every invalid field", func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			req    *authv1.CreateApiKeyRequest
 			fields string
@@ -247,7 +247,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("are listed in pages, separately from clients, until they are deleted", func(t *testing.T) {
+	t.Run("keys are listed in pages, separately from clients, until they are deleted", func(t *testing.T) {
 		company := r.company()
 		r.client(company)
 		var want []string

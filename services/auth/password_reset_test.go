@@ -73,7 +73,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 			t.Errorf("it was used %d times", passed)
 		}
 	})
-	t.Run("is valid for an hour", func(t *testing.T) {
+	t.Run("a link is valid for an hour", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		token := link(t, ada)
 		known, err := r.admins.GetAdministrator(boss.ctx(), &authv1.GetAdministratorRequest{Id: ada.id})
@@ -97,7 +97,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		boss = r.signedIn(boss.email, "")
 	})
 	t.Run("ends with a newer link, when withdrawn, and when its conditions change", func(t *testing.T) { withdrawReset(t, r, company, boss, use, another) })
-	t.Run("is refused if its creator is not an owner any more, even if it was not withdrawn", func(t *testing.T) { resetOfFormerOwner(t, r, company, use, another) })
+	t.Run("refuses a link whose creator is no longer an owner, even if it was not withdrawn", func(t *testing.T) { resetOfFormerOwner(t, r, company, use, another) })
 	t.Run("leaves TOTP on", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ada.withTotp(at)
@@ -108,7 +108,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
-	t.Run("is refused for one's own account, disabled accounts and other companies", func(t *testing.T) {
+	t.Run("refuses a link for the caller's own account, disabled accounts and other companies", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: boss.id}); reason(err) != ReasonOwnAccount {
 			t.Errorf("the own account: %v", err)

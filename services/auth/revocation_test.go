@@ -70,8 +70,8 @@ func TestRevocation(t *testing.T) { // invariant 3
 			}
 		})
 	}
-	t.Run("is not undone by an older one that arrives late", func(t *testing.T) { lateRevocation(t, w, one, two, company) })
-	t.Run("is corrected if an older event replaced it before anybody read it", func(t *testing.T) { overwrittenRevocation(t, w, one, company) })
+	t.Run("an older revocation that arrives late does not undo a newer one", func(t *testing.T) { lateRevocation(t, w, one, two, company) })
+	t.Run("is published again if an older event replaced it before anybody read it", func(t *testing.T) { overwrittenRevocation(t, w, one, company) })
 	t.Run("does not happen for an added scope", func(t *testing.T) {
 		clientID, secret := one.client(company, "profile:read")
 		raw := one.token(clientID, secret)
@@ -92,7 +92,7 @@ func TestRevocation(t *testing.T) { // invariant 3
 		raw := one.token(clientID, res.GetClientSecret())
 		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), raw); return err })
 	})
-	t.Run("of a disabled client is not undone by enabling it", func(t *testing.T) {
+	t.Run("tokens of a disabled client stay revoked when it is enabled", func(t *testing.T) {
 		clientID, secret := one.client(company)
 		raw := one.token(clientID, secret)
 		for range 2 {

@@ -21,7 +21,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 	r := w.start()
 	company, other := r.company(), r.company()
 
-	t.Run("are created by an operator, with a generated password that is shown once", func(t *testing.T) {
+	t.Run("an operator creates an administrator, with a generated password that is shown once", func(t *testing.T) {
 		res, err := r.admins.CreateAdministrator(r.as(company), &authv1.CreateAdministratorRequest{Email: " Ada@Example.com "})
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			}
 		}
 	})
-	t.Run("are rejected with invalid fields", func(t *testing.T) {
+	t.Run("an administrator with invalid fields is rejected", func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			req  *authv1.CreateAdministratorRequest
 			want string
@@ -129,7 +129,7 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("%d owners are left, %v", len(left), err)
 		}
 	})
-	t.Run("are listed in pages", func(t *testing.T) {
+	t.Run("administrators are listed in pages", func(t *testing.T) {
 		list := r.company()
 		for range 3 {
 			r.administrator(list, staff)
@@ -190,7 +190,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 	r := w.start()
 	company, other := r.company(), r.company()
 
-	t.Run("of another company do not exist", func(t *testing.T) {
+	t.Run("administrators of another company do not exist", func(t *testing.T) {
 		ada, stranger := r.administrator(company, owner), r.administrator(other, owner)
 		invited, err := r.admins.InviteAdministrator(ada.ctx(), &authv1.InviteAdministratorRequest{Email: email(), Role: staff})
 		if err != nil {

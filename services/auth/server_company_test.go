@@ -39,7 +39,7 @@ func (f *fakeCopies) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompan
 func TestCompanies(t *testing.T) {
 	t.Parallel()
 	r := newWorld(t).start()
-	t.Run("are rejected with every invalid field", func(t *testing.T) {
+	t.Run("a rejected company is reported with every invalid field", func(t *testing.T) {
 		for tz, bad := range map[string]bool{"Europe/London": false, "UTC": false, "": true, "Local": true, "Mars/Olympus": true, "../x": true, "BST": true} {
 			_, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: tz, Currency: "EUR"})
 			if fault.Is(err, fault.Invalid) != bad {
@@ -62,7 +62,7 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
-	t.Run("are updated in every copy before the response, and again on a retry", func(t *testing.T) {
+	t.Run("an update reaches every copy before the response, and again on a retry", func(t *testing.T) {
 		company := r.company()
 		two := &fakeCopies{calls: make(chan id.Company, 10)}
 		r.server.companyCopies = companyCopies{two, two}

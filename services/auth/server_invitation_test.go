@@ -36,7 +36,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 		return err
 	}
 
-	t.Run("are accepted once, even concurrently, and sign the administrator in", func(t *testing.T) { acceptInvitationOnce(t, r, invite, accept, look) })
+	t.Run("an invitation is accepted once, even concurrently, and signs the administrator in", func(t *testing.T) { acceptInvitationOnce(t, r, invite, accept, look) })
 	t.Run("end after 7 days, or when revoked", func(t *testing.T) {
 		late, revoked := invite(email(), staff), invite(email(), owner)
 		for range 2 {
@@ -63,7 +63,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 			t.Errorf("one that has expired cannot be revoked: %v", err)
 		}
 	})
-	t.Run("for one address replace each other", func(t *testing.T) {
+	t.Run("a new invitation for an address replaces the earlier one", func(t *testing.T) {
 		address := email()
 		first := invite(address, staff)
 		second := invite(strings.ToUpper(address), owner)
@@ -75,7 +75,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 			t.Errorf("the second: %v, %v", in, err)
 		}
 	})
-	t.Run("are refused for existing administrators", func(t *testing.T) {
+	t.Run("refuses an invitation for an existing administrator", func(t *testing.T) {
 		if _, err := r.admins.InviteAdministrator(boss.ctx(), &authv1.InviteAdministratorRequest{Email: boss.email, Role: staff}); reason(err) != ReasonEmailExists {
 			t.Errorf("of this company: %v", err)
 		}
@@ -197,7 +197,7 @@ func TestInvitationsOfFormerOwners(t *testing.T) { // invariant 13
 			}
 		})
 	}
-	t.Run("are refused even if they were not withdrawn", func(t *testing.T) {
+	t.Run("refuses invitations that were not withdrawn", func(t *testing.T) {
 		maker := r.administrator(company, owner)
 		made := invited(maker)
 		err := r.server.store.Write(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {

@@ -17,7 +17,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
-	t.Run("of replicas that start at the same time are one set", func(t *testing.T) {
+	t.Run("replicas that start at the same time share one set of keys", func(t *testing.T) {
 		keys, err := two.signing.ListSigningKeys(two.as(""), &authv1.ListSigningKeysRequest{})
 		if err != nil || len(keys.GetSigningKeys()) != 1 || keys.GetSigningKeys()[0].GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_ACTIVE {
 			t.Errorf("got %v, %v", keys, err)
@@ -49,7 +49,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 			t.Errorf("got %v, %v", jwks, err)
 		}
 	})
-	t.Run("are removed immediately after a leak, and their tokens are rejected", func(t *testing.T) {
+	t.Run("leaked keys are removed immediately, and their tokens are rejected", func(t *testing.T) {
 		company := one.company()
 		clientID, secret := one.client(company)
 		before := one.token(clientID, secret)
@@ -68,7 +68,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 			return err
 		})
 	})
-	t.Run("are rotated by age once, regardless of the number of replicas", func(t *testing.T) {
+	t.Run("an old key is rotated once, regardless of the number of replicas", func(t *testing.T) {
 		later := time.Now().Add(25 * time.Hour)
 		var wg sync.WaitGroup
 		for _, r := range []*replica{one, two} {

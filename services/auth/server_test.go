@@ -47,7 +47,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %+v", c)
 		}
 	})
-	t.Run("are limited to the requested scopes, and never widened", func(t *testing.T) {
+	t.Run("a token has only the requested scopes, and never more than its credential", func(t *testing.T) {
 		res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, Scope: "profile:read"})
 		if err != nil || res.GetScope() != "profile:read" {
 			t.Errorf("got %v, %v", res, err)
@@ -57,7 +57,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("are issued only to a credential of the requested kind", func(t *testing.T) {
+	t.Run("tokens are issued only to a credential of the requested kind", func(t *testing.T) {
 		for kind, want := range map[authv1.CredentialKind]string{
 			authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT: "",
 			authv1.CredentialKind_CREDENTIAL_KIND_API_KEY:    fault.ReasonInvalidCredentials,
@@ -86,7 +86,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("an expired client got %v", err)
 		}
 	})
-	t.Run("are refused with the same response for every cause", func(t *testing.T) {
+	t.Run("every cause of a refusal has the same response", func(t *testing.T) {
 		service, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "x", Scopes: []string{"events:read"}})
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %v", f)
 		}
 	})
-	t.Run("of a service credential live as long as requested, at most a day", func(t *testing.T) {
+	t.Run("tokens of a service credential live as long as requested, at most a day", func(t *testing.T) {
 		req := &authv1.IssueTokenRequest{ClientId: r.admin.ID, ClientSecret: r.admin.Secret.Reveal(), LifetimeSeconds: 86400, CompanyId: company}
 		res, err := r.tokens.IssueToken(t.Context(), req)
 		if err != nil || res.GetExpiresIn() != 86400 {
@@ -299,12 +299,12 @@ func TestServiceCredentials(t *testing.T) {
 		return r.token(weak.GetServiceCredential().GetId(), weak.GetSecret()), time.Now().Add(time.Hour), nil
 	}), id.Company{})
 
-	t.Run("are not created by a credential with fewer scopes", func(t *testing.T) {
+	t.Run("a credential cannot create one with more scopes", func(t *testing.T) {
 		if _, err := create(ctx, "customers:write"); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("are not rotated by a credential with fewer scopes, which would get the new secret", func(t *testing.T) {
+	t.Run("a credential cannot rotate one with more scopes, because it would get the new secret", func(t *testing.T) {
 		res, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: strong.GetServiceCredential().GetId()})
 		if !fault.Is(err, fault.Forbidden) || res.GetSecret() != "" {
 			t.Errorf("got %v", err)

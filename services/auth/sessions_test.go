@@ -278,9 +278,9 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 			}
 		})
 	}
-	t.Run("end when they are idle or too old", func(t *testing.T) { idleSessions(t, w, company) })
-	t.Run("are the caller's own, or those of the owner's company", func(t *testing.T) { sessionsOfOthers(t, one, company) })
-	t.Run("are refused to callers who are not administrators", func(t *testing.T) {
+	t.Run("sessions end when they are idle or too old", func(t *testing.T) { idleSessions(t, w, company) })
+	t.Run("callers manage their own sessions, and owners those of their company", func(t *testing.T) { sessionsOfOthers(t, one, company) })
+	t.Run("refuses callers who are not administrators", func(t *testing.T) {
 		clientID, secret := one.client(company)
 		ctx := with(t.Context(), one.token(clientID, secret))
 		_, list := one.admins.ListSessions(ctx, &authv1.ListSessionsRequest{})
@@ -295,7 +295,7 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 			}
 		}
 	})
-	t.Run("with an unknown token have ended, and signing out of them changes nothing", func(t *testing.T) {
+	t.Run("a session with an unknown token counts as ended, and signing out of it changes nothing", func(t *testing.T) {
 		for _, raw := range []string{"", "unknown"} {
 			if _, err := one.admins.Authenticate(t.Context(), &authv1.AuthenticateRequest{SessionToken: raw}); reason(err) != ReasonSessionEnded {
 				t.Errorf("got %v", err)

@@ -142,7 +142,7 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 		return p, secret
 	}
 
-	t.Run("is recorded in the audit log if no code arrives", func(t *testing.T) {
+	t.Run("the audit log records a sign-in for which no code arrives", func(t *testing.T) {
 		ada, _ := somebody()
 		for range maxPending + 1 { // one more than the limit
 			one.pending(ada.email)
@@ -173,7 +173,7 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 		}
 	})
 	t.Run("ends when the password, TOTP or sessions change", func(t *testing.T) { changesThatEndPendingSignIn(t, one, at, company) })
-	t.Run("is limited to five per administrator", func(t *testing.T) {
+	t.Run("an administrator has at most five pending sign-ins", func(t *testing.T) {
 		ada, secret := somebody()
 		oldest := one.pending(ada.email)
 		for range maxPending {
@@ -288,8 +288,8 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 		}
 	}
 
-	t.Run("are not delayed by guesses from unknown browsers, even in the same network", func(t *testing.T) { knownInTheSameNetwork(t, one, two, company, office, try, known, besiege) })
-	t.Run("are not delayed by guessed codes either", func(t *testing.T) {
+	t.Run("guesses from unknown browsers do not delay known ones, even in the same network", func(t *testing.T) { knownInTheSameNetwork(t, one, two, company, office, try, known, besiege) })
+	t.Run("guessed codes do not delay known browsers", func(t *testing.T) {
 		ada := one.administrator(company, owner)
 		secret, _ := ada.withTotp(at)
 		at = at.Add(time.Hour)
@@ -309,9 +309,9 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			t.Error(err)
 		}
 	})
-	t.Run("can guess only slowly", func(t *testing.T) { guessInKnownBrowser(t, one, two, company, try, known) })
-	t.Run("are known only for the administrators who have signed in with them", func(t *testing.T) { knownToTheirAdministrators(t, one, company, office, try, known, besiege) })
-	t.Run("can be shared by several administrators", func(t *testing.T) {
+	t.Run("a known browser can guess only slowly", func(t *testing.T) { guessInKnownBrowser(t, one, two, company, try, known) })
+	t.Run("a browser is known only for the administrators who have signed in with it", func(t *testing.T) { knownToTheirAdministrators(t, one, company, office, try, known, besiege) })
+	t.Run("several administrators can share a known browser", func(t *testing.T) {
 		var kept []string
 		var people []*person
 		for range keptDevices + 1 {
@@ -334,7 +334,7 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			}
 		}
 	})
-	t.Run("are unknown after a change of password, and after half a year", func(t *testing.T) {
+	t.Run("a browser is unknown after a change of password, and after half a year", func(t *testing.T) {
 		ada := one.administrator(company, owner)
 		former := known(ada)
 		at = at.Add(time.Second)

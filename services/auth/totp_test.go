@@ -21,7 +21,7 @@ func TestTotp(t *testing.T) { // invariant 11
 	r.server.now = func() time.Time { return at }
 	company := r.company()
 
-	t.Run("is required only after it is confirmed", func(t *testing.T) {
+	t.Run("codes are required only after TOTP is confirmed", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.ConfirmTotp(ada.ctx(), &authv1.ConfirmTotpRequest{Code: "000000"}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("without a secret: %v", err)
@@ -161,7 +161,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 			t.Error(err)
 		}
 	})
-	t.Run("is turned off with the password, or by an operator", func(t *testing.T) {
+	t.Run("the password or an operator turns TOTP off", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ada.withTotp(at)
 		if _, err := r.admins.DisableTotp(ada.ctx(), &authv1.DisableTotpRequest{Password: "wrong"}); reason(err) != ReasonWrongPassword {

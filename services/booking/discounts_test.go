@@ -225,13 +225,13 @@ func TestDiscountWithAPass(t *testing.T) {
 			t.Errorf("%d credits are left", w.passes.credits(pass))
 		}
 	}
-	t.Run("is refused at a purchase", func(t *testing.T) {
+	t.Run("a purchase by pass with a discount is refused", func(t *testing.T) {
 		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
 			PurchaserId: mia.String(), Lines: lines, PaymentMethod: byPass, DiscountCode: code.GetCode(),
 		})
 		refused(t, err)
 	})
-	t.Run("is refused when a hold is confirmed, which can still be paid by card", func(t *testing.T) {
+	t.Run("a hold with a discount cannot be confirmed by pass, but can still be paid by card", func(t *testing.T) {
 		res, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: lines, DiscountCode: code.GetCode()})
 		if err != nil {
 			t.Fatal(err)

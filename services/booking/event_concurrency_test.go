@@ -137,7 +137,7 @@ func TestEndOfSaleUnderConcurrency(t *testing.T) {
 }
 
 func TestEventChangesUnderConcurrency(t *testing.T) {
-	t.Run("of many concurrent requests that add the same date, one adds it", func(t *testing.T) {
+	t.Run("only one of many concurrent requests to add the same date adds it", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
 		d := newDate(9*time.Hour, nil)
@@ -159,7 +159,7 @@ func TestEventChangesUnderConcurrency(t *testing.T) {
 			t.Errorf("%d were added: %v", added.Load(), got)
 		}
 	})
-	t.Run("of many concurrent changes of the same version, one succeeds", func(t *testing.T) {
+	t.Run("only one of many concurrent changes of the same version succeeds", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
 		var changed atomic.Int64

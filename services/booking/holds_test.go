@@ -100,7 +100,7 @@ func TestHolds(t *testing.T) { // invariant 16
 			}
 		}
 	})
-	t.Run("of another company do not exist", func(t *testing.T) {
+	t.Run("holds of another company do not exist", func(t *testing.T) {
 		h := w.hold(mia, w.passEvent(&five, time.Hour, nil), 1, "")
 		stranger := w.as(id.New[id.Company]())
 		if _, err := w.bookings.ConfirmHold(stranger, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()}); !fault.Is(err, fault.NotFound) {
@@ -110,7 +110,7 @@ func TestHolds(t *testing.T) { // invariant 16
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("are removed long after their release", func(t *testing.T) {
+	t.Run("holds are removed long after their release", func(t *testing.T) {
 		w.shift(3 * keptReleased)
 		defer w.shift(0)
 		if err := errors.Join(w.server.expireOnce(t.Context()), w.server.expireOnce(t.Context())); err != nil {

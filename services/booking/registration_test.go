@@ -279,7 +279,7 @@ func TestAttendance(t *testing.T) {
 			}
 		}
 	})
-	t.Run("of many concurrent calls with the same attendance, one changes it", func(t *testing.T) {
+	t.Run("only one of many concurrent calls with the same attendance changes it", func(t *testing.T) {
 		before := read().GetVersion()
 		together(20, func(int) { w.attend(booking, bookingv1.Attendance_ATTENDANCE_CHECKED_IN) })
 		if r := read(); r.GetVersion() != before+1 {

@@ -62,7 +62,7 @@ func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 	if w.passes.credits(pass) != want || w.booked(e) != 1+10-want {
 		t.Errorf("%v: %d credits are left, %d spaces booked", err, w.passes.credits(pass), w.booked(e))
 	}
-	t.Run("and a later retry takes effect once", func(t *testing.T) {
+	t.Run("a later retry takes effect once", func(t *testing.T) {
 		for range 2 {
 			if _, err := w.server.CreateTransaction(ctx, req); err != nil {
 				t.Fatal(err)
@@ -98,7 +98,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method})
 		return resp.GetTransaction(), err
 	}
-	t.Run("that is refused leaves the hold unchanged", func(t *testing.T) {
+	t.Run("a refused payment leaves the hold unchanged", func(t *testing.T) {
 		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		for range 2 {
@@ -122,7 +122,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 			t.Errorf("got %v, %d credits", err, w.passes.credits(pass))
 		}
 	})
-	t.Run("that is refused keeps the hold's expiry", func(t *testing.T) {
+	t.Run("a refused payment keeps the hold's expiry", func(t *testing.T) {
 		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" {
@@ -133,7 +133,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 			t.Errorf("it expires at %v, not at %v", until, h.GetExpiresAt().AsTime())
 		}
 	})
-	t.Run("by two attempts is undone, because the outcome of the first is unknown", func(t *testing.T) {
+	t.Run("a hold paid by two attempts is undone, because the outcome of the first is unknown", func(t *testing.T) {
 		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		w.passes.before = func(string) error { return errPassAway }
@@ -145,7 +145,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 			t.Errorf("got %v, %d booked", err, w.booked(e))
 		}
 	})
-	t.Run("with a discount is refused; by card, the discount is kept", func(t *testing.T) {
+	t.Run("refuses a hold with a discount; by card, the discount is kept", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
 		h := w.hold(mia, e, 2, "HALF")
 		if _, err := confirm(h, byPass); fault.From(err).Reason != model.ReasonDiscountInvalid {
@@ -168,7 +168,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 			w.t.Error(err)
 		}
 	}
-	t.Run("by pass returns the credits and frees the spaces", func(t *testing.T) {
+	t.Run("a payment by pass returns the credits and frees the spaces", func(t *testing.T) {
 		w := newWorld(t)
 		mia := w.customer(w.company, "Mia")
 		pass := w.passes.give(mia, 3)
@@ -189,7 +189,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 		w.verify()
 		w.reconcile()
 	})
-	t.Run("by card is refused", func(t *testing.T) {
+	t.Run("a payment by card is refused", func(t *testing.T) {
 		w := newWorld(t)
 		mia := w.customer(w.company, "Mia")
 		e := w.passEvent(nil, time.Hour, nil)

@@ -126,18 +126,18 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 			t.Errorf("got %v, %v\nwant %v", got, err, bought)
 		}
 	})
-	t.Run("that a pass refuses leaves nothing behind", func(t *testing.T) {
+	t.Run("a purchase that the pass refuses takes no spaces and no credits", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		if _, err := w.byPass(w.ctx, mia, e, 4); fault.From(err).Reason != "PASS_EXHAUSTED" || w.booked(e) != 0 || w.passes.credits(pass) != 3 {
 			t.Errorf("got %v, %d booked", err, w.booked(e))
 		}
 	})
-	t.Run("of a price without credits is refused", func(t *testing.T) {
+	t.Run("a price without credits cannot be paid by pass", func(t *testing.T) {
 		if _, err := w.byPass(w.ctx, mia, w.event(w.ctx, nil), 1); fault.From(err).Reason != model.ReasonPassNotApplicable {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("is hidden while it is pending, and undone when it times out", func(t *testing.T) {
+	t.Run("a pending purchase is hidden, and undone when it times out", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		w.passes.after = func(call string) error { return map[bool]error{true: errPassAway}[call == "redeem"] }
 		_, err := w.byPass(w.ctx, mia, e, 1)
@@ -159,7 +159,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 			t.Errorf("%d booked, %d credits", w.booked(e), w.passes.credits(pass))
 		}
 	})
-	t.Run("with an Idempotency-Key is finished by a retry, at every point of failure", func(t *testing.T) {
+	t.Run("a retry with the Idempotency-Key finishes the purchase, at every point of failure", func(t *testing.T) {
 		for _, breaks := range []string{"before", "after"} {
 			e := w.passEvent(&five, time.Hour, nil)
 			ctx := withKey(w.ctx, "key-"+breaks)

@@ -20,7 +20,7 @@ func (w *world) payerByPass(credits int32) (id.Customer, *bookingv1.JoinWaitlist
 func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("by card are confirmed immediately", func(t *testing.T) {
+	t.Run("bookings by card are confirmed immediately", func(t *testing.T) {
 		e, bought := w.fullEvent(3)
 		entries := []*bookingv1.WaitlistEntry{w.waits(e, 1, byBooking), w.waits(e, 2, byBooking), w.waits(e, 1, byBooking)}
 		confirmed := w.published(subjectBookingConfirmed)
@@ -37,7 +37,7 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 			t.Errorf("%d events", n)
 		}
 	})
-	t.Run("by pass take the credits, and a customer without credits is passed over", func(t *testing.T) {
+	t.Run("bookings by pass take the credits, and a customer without credits is passed over", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		poor, req := w.payerByPass(0)
 		first, err := w.join(req, poor, e)
@@ -77,7 +77,7 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("that are refused free their spaces, also for an earlier entry that did not fit before", func(t *testing.T) {
+	t.Run("a refused booking frees its spaces, also for an earlier entry that did not fit before", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		two := w.waits(e, 2, byOffer)
 		poor, req := w.payerByPass(0)
@@ -108,7 +108,7 @@ func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 		w.passes.before = nil
 		w.passes.mu.Unlock()
 	})
-	t.Run("whose pass cannot be checked are tried again", func(t *testing.T) {
+	t.Run("a booking whose pass cannot be checked is tried again", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		mia, req := w.payerByPass(1)
 		entry, err := w.join(req, mia, e)

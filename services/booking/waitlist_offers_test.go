@@ -13,7 +13,7 @@ import (
 func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("are made in the order of joining, in the commit that frees a space", func(t *testing.T) {
+	t.Run("offers are made in the order of joining, in the commit that frees a space", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		first, second := w.waits(e, 1, byOffer), w.waits(e, 1, byOffer)
 		w.wantEntry(first, "WAITING", 1, "")
@@ -43,7 +43,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		w.wantEntry(first, "BOOKED", 0, "")
 		w.verify()
 	})
-	t.Run("that expire go to the next entry", func(t *testing.T) {
+	t.Run("the spaces of an expired offer go to the next entry", func(t *testing.T) {
 		e, bought := w.fullEvent(2)
 		first, second := w.waits(e, 2, byOffer), w.waits(e, 1, byOffer)
 		w.cancel(bought)
@@ -92,7 +92,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 			t.Errorf("%d events for entries that were passed over", n)
 		}
 	})
-	t.Run("are paid by pass, and stay open when the pass is refused", func(t *testing.T) {
+	t.Run("an offer can be paid by pass, and stays open when the pass is refused", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		mia := w.customer(w.company, "Mia")
 		pass := w.passes.give(mia, 0)
@@ -121,7 +121,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("that are too many for one commit are continued by the job", func(t *testing.T) {
+	t.Run("the job makes the offers that are too many for one commit", func(t *testing.T) {
 		e, _ := w.fullEvent(1)
 		w.waits(e, 1, byOffer)
 		const more = promotionBatch*promotionRounds + 20
@@ -173,7 +173,7 @@ func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 
 		w.wantEntry(second, "CLOSED", 0, "")
 		w.shift(0)
 	})
-	t.Run("are made when an event is published", func(t *testing.T) {
+	t.Run("offers are made when an event is published", func(t *testing.T) {
 		e := w.passEvent(new(int32(0)), time.Hour, nil)
 		entry := w.waits(e, 1, byOffer)
 		update := func(req *bookingv1.UpdateEventRequest) {

@@ -151,11 +151,11 @@ func TestJoiningAWaitlist(t *testing.T) {
 			wantFault(t, err, c.kind, c.reason)
 		})
 	}
-	t.Run("for an unknown customer", func(t *testing.T) {
+	t.Run("refuses an unknown customer", func(t *testing.T) {
 		_, err := w.join(&bookingv1.JoinWaitlistRequest{}, id.New[id.Customer](), full)
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
-	t.Run("again after leaving", func(t *testing.T) {
+	t.Run("a customer can join again after leaving", func(t *testing.T) {
 		zoe := w.customer(w.company, "Zoe")
 		for range 2 {
 			entry, err := w.join(&bookingv1.JoinWaitlistRequest{}, zoe, full)

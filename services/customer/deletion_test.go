@@ -79,7 +79,7 @@ func wantFault(t *testing.T, err error, kind fault.Kind) *fault.Error {
 }
 
 func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
-	t.Run("after the commit and before the response", func(t *testing.T) {
+	t.Run("is confirmed after the commit and before the response", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		w.confirmer.then = func(customer string) {
@@ -98,7 +98,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			t.Errorf("%d confirmations", w.confirmer.calls())
 		}
 	})
-	t.Run("by a retry if a service was unavailable, regardless of the expected version", func(t *testing.T) {
+	t.Run("a retry confirms it if a service was unavailable, regardless of the expected version", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		w.confirmer.fails(errServicesAway)
@@ -122,7 +122,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			t.Errorf("total %d, events %d", w.total(), w.events(subjectDeleted))
 		}
 	})
-	t.Run("by a retry if the process dies after the confirmation", func(t *testing.T) {
+	t.Run("a retry completes it if the process dies after the confirmation", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		ctx, cancel := context.WithCancel(w.ctx())
@@ -136,7 +136,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			t.Errorf("got %v, %d marks", err, w.unconfirmed())
 		}
 	})
-	t.Run("before a stored response is replayed", func(t *testing.T) {
+	t.Run("is confirmed before a stored response is replayed", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		ctx := idem.WithKey(w.ctx(), "k", "caller")
@@ -159,7 +159,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 		}
 		wantFault(t, w.delete(w.ctx(), made.GetId(), nil), fault.NotFound)
 	})
-	t.Run("and only one of several requests is answered OK", func(t *testing.T) {
+	t.Run("only one of several requests is answered OK", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		var deleted, missing atomic.Int64
@@ -188,7 +188,7 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 	erase := func(customer string) (*privacyv1.EraseCustomerResponse, error) {
 		return e.erasures.EraseCustomer(e.ctx(), &privacyv1.EraseCustomerRequest{CustomerId: customer})
 	}
-	t.Run("by a retry if a service was unavailable, and begins nevertheless", func(t *testing.T) {
+	t.Run("begins even if a service is unavailable, and a retry confirms it", func(t *testing.T) {
 		made := e.create("Ann")
 		e.confirmer.fails(errServicesAway)
 		_, err := erase(made.GetId())
@@ -208,7 +208,7 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 		}
 		wantFault(t, e.delete(e.ctx(), made.GetId(), nil), fault.NotFound)
 	})
-	t.Run("again after a restore, and not for a customer who is only deleted", func(t *testing.T) {
+	t.Run("is confirmed again after a restore, but not for a customer who is only deleted", func(t *testing.T) {
 		made := e.create("Ben")
 		if err := e.delete(e.ctx(), made.GetId(), nil); err != nil {
 			t.Fatal(err)

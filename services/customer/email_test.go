@@ -190,7 +190,7 @@ func TestExistingDuplicateEmails(t *testing.T) { // invariant 8
 		}
 		wantTaken(t, w.setEmail(one, "same@example.com"))
 	})
-	t.Run("are allowed again when the company no longer requires unique addresses", func(t *testing.T) {
+	t.Run("duplicates are allowed again when the company no longer requires unique addresses", func(t *testing.T) {
 		w.keep(w.state(3, false))
 		w.mustCreateWith("same@example.com")
 	})

@@ -145,7 +145,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Error("not ended")
 		}
 	})
-	t.Run("is not needed for a round unanswered for an hour, which is announced again automatically", func(t *testing.T) {
+	t.Run("a round that is unanswered for an hour is announced again automatically", func(t *testing.T) {
 		e := openErasing(t)
 		late, done := e.create("Ann").GetId(), e.create("Bea").GetId()
 		e.erase(late, false)
@@ -176,7 +176,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Errorf("announced %v", rounds)
 		}
 	})
-	t.Run("is not lost if it arrives while the stream is read", func(t *testing.T) {
+	t.Run("a repetition that arrives while the stream is read is not lost", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)

@@ -182,7 +182,7 @@ func TestErase(t *testing.T) { // invariant 10
 		}
 		_ = stays
 	})
-	t.Run("is done by one of several concurrent requests, and all are answered", func(t *testing.T) {
+	t.Run("one of several concurrent requests erases, and all are answered", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann")
 		var racing sync.WaitGroup

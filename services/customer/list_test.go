@@ -123,14 +123,14 @@ func TestList(t *testing.T) {
 	since := all[11].GetUpdatedAt()
 	filters := []filtered{
 		{"all", &customerv1.ListCustomersRequest{}, func(*customerv1.Customer) bool { return true }},
-		{"archived ones", &customerv1.ListCustomersRequest{Archived: ptr(true)}, (*customerv1.Customer).GetArchived},
-		{"others", &customerv1.ListCustomersRequest{Archived: ptr(false)}, func(c *customerv1.Customer) bool { return !c.GetArchived() }},
-		{"those with an address in any case", &customerv1.ListCustomersRequest{Email: " zoË.ö@EXAMPLE.com "}, func(c *customerv1.Customer) bool { return c.GetEmail() == "Zoë.Ö@Example.com" }},
-		{"nobody with an unknown address", &customerv1.ListCustomersRequest{Email: "nobody"}, func(*customerv1.Customer) bool { return false }},
-		{"those changed since", &customerv1.ListCustomersRequest{UpdatedSince: since}, func(c *customerv1.Customer) bool {
+		{"archived customers", &customerv1.ListCustomersRequest{Archived: ptr(true)}, (*customerv1.Customer).GetArchived},
+		{"customers who are not archived", &customerv1.ListCustomersRequest{Archived: ptr(false)}, func(c *customerv1.Customer) bool { return !c.GetArchived() }},
+		{"customers with an address, regardless of case", &customerv1.ListCustomersRequest{Email: " zoË.ö@EXAMPLE.com "}, func(c *customerv1.Customer) bool { return c.GetEmail() == "Zoë.Ö@Example.com" }},
+		{"no customers, for an unknown address", &customerv1.ListCustomersRequest{Email: "nobody"}, func(*customerv1.Customer) bool { return false }},
+		{"customers changed since an instant", &customerv1.ListCustomersRequest{UpdatedSince: since}, func(c *customerv1.Customer) bool {
 			return !c.GetUpdatedAt().AsTime().Before(since.AsTime())
 		}},
-		{"those for whom it all holds", &customerv1.ListCustomersRequest{Archived: ptr(false), Email: "ZOË.Ö@example.com", UpdatedSince: since}, func(c *customerv1.Customer) bool {
+		{"customers who match all filters", &customerv1.ListCustomersRequest{Archived: ptr(false), Email: "ZOË.Ö@example.com", UpdatedSince: since}, func(c *customerv1.Customer) bool {
 			return !c.GetArchived() && c.GetEmail() == "Zoë.Ö@Example.com" && !c.GetUpdatedAt().AsTime().Before(since.AsTime())
 		}},
 	}

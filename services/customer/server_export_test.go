@@ -122,7 +122,7 @@ func TestExport(t *testing.T) { // invariant 4
 	w := open(t)
 	const n = 12_000
 	results := w.importN("r", n)
-	t.Run("is every customer once, by id, in the caller's shape", func(t *testing.T) {
+	t.Run("has every customer once, by id, in the caller's shape", func(t *testing.T) {
 		text, err := w.export(w.ctx(), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func TestRedeem(t *testing.T) { // invariants 1, 5 and 9
 			t.Errorf("got %v", e)
 		}
 	})
-	t.Run("takes the credits once, however often it is called", func(t *testing.T) {
+	t.Run("takes the credits once, no matter how often it is called", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, p.GetId(), 4)
 		var wg sync.WaitGroup
@@ -78,7 +78,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 			t.Errorf("got %v, %v", eligible, err)
 		}
 	})
-	t.Run("is refused with the reason of the pass that is closest to being able to pay", func(t *testing.T) {
+	t.Run("a refusal has the reason of the pass that is closest to being able to pay", func(t *testing.T) {
 		today := dayOf(time.Now(), time.UTC)
 		cases := []struct {
 			name, want string
@@ -97,7 +97,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 				w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED})
 				return p.GetId()
 			}, 1},
-			{"cancelled, and no other", ReasonPassNotActive, func(c string) string {
+			{"the only pass is cancelled", ReasonPassNotActive, func(c string) string {
 				p := w.give(c, nil)
 				w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
 				return ""
@@ -299,7 +299,7 @@ func TestReturn(t *testing.T) { // invariant 9
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("of an imported booking adds to the given pass, once", func(t *testing.T) {
+	t.Run("returns an imported booking's credits to the given pass, once", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, "", 2, 1)
 		for range 2 {
@@ -316,7 +316,7 @@ func TestReturn(t *testing.T) { // invariant 9
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("of a whole redemption returns what it still holds and refuses it permanently", func(t *testing.T) {
+	t.Run("cancelling a redemption returns the credits that it still holds, and refuses it permanently", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, p.GetId(), 2, 3)
 		w.mustRedeem(req)

@@ -42,7 +42,7 @@ func TestPassTypes(t *testing.T) {
 			t.Errorf("got %v, %v, want %v", got, err, made)
 		}
 	})
-	t.Run("are listed in pages without gaps or duplicates", func(t *testing.T) {
+	t.Run("pass types are listed in pages without gaps or duplicates", func(t *testing.T) {
 		for range 6 {
 			w.passType()
 		}
@@ -69,7 +69,7 @@ func TestPassTypes(t *testing.T) {
 			t.Errorf("saw %d", len(seen))
 		}
 	})
-	t.Run("are refused with every fault", func(t *testing.T) {
+	t.Run("a refused pass type is reported with every fault", func(t *testing.T) {
 		_, err := w.client.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
 			Title: " ", Description: "a\x00b", Price: -1, Currency: "XXX", EligibleEventTypes: []string{"class", "yoga"},
 		})
@@ -82,7 +82,7 @@ func TestPassTypes(t *testing.T) {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	})
-	t.Run("are created once per Idempotency-Key", func(t *testing.T) {
+	t.Run("a pass type is created once per Idempotency-Key", func(t *testing.T) {
 		keyed := rpc.WithIdempotencyKey(ctx, "k1")
 		one, err := w.client.CreatePassType(keyed, tenClasses())
 		if err != nil {
@@ -119,7 +119,7 @@ func TestAssign(t *testing.T) {
 			t.Errorf("got %v", p)
 		}
 	})
-	t.Run("with a platform credential uses the zone of the company in its metadata", func(t *testing.T) {
+	t.Run("a platform credential assigns in the zone of the company in its metadata", func(t *testing.T) {
 		w.server.now = func() time.Time { return time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC) } // 30 June in New York
 		defer func() { w.server.now = time.Now }()
 		source := token.NewSource(func(context.Context) (string, time.Time, error) {

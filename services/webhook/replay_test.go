@@ -159,7 +159,7 @@ func TestFiltersOfAReplay(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is refused without a count from the last hour", func(t *testing.T) {
+	t.Run("refuses a replay without a count from the last hour", func(t *testing.T) {
 		for _, asOf := range []*timestamppb.Timestamp{nil, timestamp(time.Now().Add(-61 * time.Minute)), timestamp(time.Now().Add(time.Minute)), {Seconds: 1 << 60}} {
 			if _, err := w.replayAll(who, "d", &webhookv1.DeliveryFilter{}, asOf); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%v: %v", asOf, err)
@@ -178,7 +178,7 @@ func TestFiltersOfAReplay(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is limited to the caller's company", func(t *testing.T) {
+	t.Run("replays only deliveries of the caller's company", func(t *testing.T) {
 		stranger := w.as(id.New[id.Company]())
 		for _, f := range []*webhookv1.DeliveryFilter{{}, {EndpointId: first}} {
 			counted, err := w.client.CountDeliveries(stranger, &webhookv1.CountDeliveriesRequest{Filter: f})
