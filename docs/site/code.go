@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// Tabs hold code blocks that follow each other in different programming languages: the
-// same example for different readers.
+// tabsNode holds code blocks that follow each other in different programming languages: the same
+// example for different readers.
 type tabsNode struct{ ast.BaseBlock }
 
 var (

@@ -106,8 +106,8 @@ func (p erasePage) Name() string { return fullName(p.Customer) }
 // Open reports whether a booking or pass must be cancelled first.
 func (p erasePage) Open() bool { return len(p.Bookings)+len(p.Passes) > 0 }
 
-// eraseForm shows what an erasure does and what must be cancelled first; the progress of an
-// erasure if there is one.
+// eraseForm shows what an erasure does and what must be cancelled first. If an erasure was
+// requested before, it shows its progress.
 func (r *request) eraseForm() error {
 	res, err := r.services.erasures.GetErasure(r.ctx, &privacyv1.GetErasureRequest{CustomerId: r.path("id")})
 	if err == nil {

@@ -68,7 +68,8 @@ func (s *Server) resealOne(ctx context.Context, a Administrator) error {
 	})
 }
 
-// retainEvery is how often any replica deletes entries and invitations whose retention is over.
+// retainEvery is how often one of the replicas deletes entries and invitations whose retention is
+// over.
 const retainEvery = time.Hour
 
 // retainBatch keeps each delete short.

@@ -104,11 +104,12 @@ func (s *store) forgetInAuditLog(ctx context.Context, tx *pg.Tx, company id.Comp
 	return err
 }
 
-// Selects the entries about a customer, for privacy.Exporter.
+// exportAuditLogSQL selects the entries about a customer, for privacy.Exporter.
 const exportAuditLogSQL = `select id, to_jsonb(a) from audit_log a
 	where company_id = $1 and (target = $2 or details @> jsonb_build_array(jsonb_build_object('after', $2::text))) order by at, id`
 
-// The zero company has the entries that concern the whole installation.
+// companiesOfAuditLogSQL selects the companies that have entries. The zero company has the entries
+// that concern the whole installation.
 const companiesOfAuditLogSQL = `select company_id from companies union all select '00000000-0000-0000-0000-000000000000'`
 
 func (s *store) companiesOfAuditLog(ctx context.Context) ([]id.Company, error) {

@@ -10,7 +10,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// No credential has the identifier of an administrator.
+// generationSQL needs only an identifier, because no credential has the identifier of an
+// administrator.
 const generationSQL = `select coalesce(max(generation), 0) from (
 	select generation from credentials where id = $1 union all select generation from administrators where id = $1) g`
 

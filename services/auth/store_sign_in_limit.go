@@ -9,7 +9,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Creates the row if necessary and locks it, also for concurrent callers.
+// lockFailuresSQL creates the row if necessary and locks it, also for concurrent callers.
 const lockFailuresSQL = `insert into sign_in_failures as f (subject, failures, last_at) values ($1, 0, $2)
 	on conflict (subject) do update set failures = case when f.last_at < $3 then 0 else f.failures end
 	returning failures, last_at`

@@ -30,7 +30,8 @@ func (s *store) raiseKeySet(ctx context.Context, tx *pg.Tx) (version int64, err 
 	return version, err
 }
 
-// One more than the published version, because that number may have had other keys.
+// raiseKeySetAboveSQL sets one more than the published version, because that number may have had
+// other keys.
 const raiseKeySetAboveSQL = `update signing_key_set set version = $1 + 1 where version < $1`
 
 // raiseKeySetAbove raises a version that is below the published one, and reports whether it did.

@@ -39,7 +39,7 @@ const (
 	wordStarts
 	// anywhere: every word is somewhere in the search text.
 	anywhere
-	// oneTypo: as anywhere, with one typo. Used only if the other tiers are empty.
+	// oneTypo: like anywhere, but with one typo. It is used only if the other tiers are empty.
 	oneTypo
 
 	lastTier = oneTypo

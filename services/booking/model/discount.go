@@ -36,8 +36,7 @@ type DiscountCode struct {
 	NewUses int32 // uses by the orders granted so far
 }
 
-// IsDiscountCode reports whether text has the form of a discount code. A text without this form is
-// never a code.
+// IsDiscountCode reports whether text has the form of a discount code.
 func IsDiscountCode(text string) bool {
 	return len(text) >= 1 && len(text) <= 64 && strings.Trim(text, codeCharacters) == ""
 }

@@ -92,7 +92,8 @@ func (q *EventQuery) List(company id.Company) pg.Statement {
 // number of dates fit in a message with room to spare.
 const ListedDates = 10 * model.MaxEventDates
 
-// In the order of the page, so that the first events have all their dates.
+// listedDatesSQL selects dates in the order of the page, so that the first events have all their
+// dates.
 const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with ordinality n(id, position)
 	join event_dates d on d.company_id = $1 and d.event_id = n.id order by n.position limit $3`
 

@@ -12,7 +12,8 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// Walks the index of dates by start, and counts the waiting entries of each date on the page.
+// listDatesSQL walks the index of dates by start, and counts the waiting entries of each date on
+// the page.
 const listDatesSQL = `select ` + dateColumns + `, e.title, e.type, e.status, e.location,
 		(select count(*) from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting')
 	from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
