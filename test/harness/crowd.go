@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// buyers is how many clients there are at once, each of which books no more
-	// often than pace, and not after crowdLimit.
+	// buyers is the number of concurrent clients. Each books at most once per pace, and stops
+	// after crowdLimit.
 	buyers     = 6
 	pace       = 100 * time.Millisecond
 	crowdLimit = 15 * time.Minute
 )
 
-// Crowd is several buyers that book and read again and again, through one client.
+// Crowd is several buyers that book and read in a loop, through one client.
 type Crowd struct {
 	client *RetryingClient
 	booked atomic.Int64
@@ -25,8 +25,7 @@ type Crowd struct {
 	all    sync.WaitGroup
 }
 
-// Open lets a crowd in. A booking or a look that fails in spite of its repeats
-// fails t.
+// Open starts a crowd. A booking or a read that still fails after its retries fails t.
 func (s *RetryingClient) Open(t testing.TB) *Crowd {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), crowdLimit)
@@ -36,7 +35,8 @@ func (s *RetryingClient) Open(t testing.TB) *Crowd {
 			next := time.NewTicker(pace)
 			defer next.Stop()
 			for i := 0; ctx.Err() == nil; i++ {
-				// What has begun is finished: only then the books can be compared.
+				// Each buyer finishes what it began, because otherwise the numbers could not be
+				// compared.
 				if _, err := s.Book(t.Context(), fmt.Sprintf("load-%d-%d", n, i), nil); err != nil {
 					t.Errorf("Interface B: %v", err)
 					return
@@ -57,21 +57,20 @@ func (s *RetryingClient) Open(t testing.TB) *Crowd {
 	return c
 }
 
-// AwaitMore waits until as many registrations as there are clients have been
-// answered from now on.
+// AwaitMore waits until as many further registrations as there are buyers have succeeded.
 func (c *Crowd) AwaitMore(t testing.TB, limit time.Duration) {
 	t.Helper()
 	before := c.booked.Load()
 	Eventually(t, limit, func() error {
 		if c.booked.Load() < before+buyers {
-			return fmt.Errorf("since %d registrations nothing more is booked", before)
+			return fmt.Errorf("no further booking after %d registrations", before)
 		}
 		return nil
 	})
 }
 
-// Close sends the crowd home, and compares what its clients were answered with
-// what there is.
+// Close stops the buyers, and compares the number of registrations that succeeded with the number
+// that the platform reports.
 func (c *Crowd) Close(t testing.TB) {
 	t.Helper()
 	c.stop()
@@ -81,7 +80,7 @@ func (c *Crowd) Close(t testing.TB) {
 		t.Fatal(err)
 	}
 	if booked := c.booked.Load(); got != booked {
-		t.Errorf("%d registrations were answered, and there are %d", booked, got)
+		t.Errorf("%d registrations succeeded, but the platform reports %d", booked, got)
 	}
 }
 
