@@ -17,12 +17,12 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestDeletions deletes and erases customers while something is away. What DELETE
-// answers 200 holds in every replica.
+// TestDeletions deletes and erases customers while NATS or a service is unavailable. After DELETE
+// is answered 200, every replica refuses the customer.
 func TestDeletions(t *testing.T) {
 	t.Parallel()
 	c := newReception(t)
-	t.Run("a deletion is answered while NATS is away, and holds everywhere", func(t *testing.T) {
+	t.Run("a deletion succeeds while NATS is unavailable, and every replica refuses the customer", func(t *testing.T) {
 		customer := c.newCustomer(t)
 		c.NATS.Stop(t)
 		defer c.NATS.Start(t)
@@ -31,14 +31,14 @@ func TestDeletions(t *testing.T) {
 		c.delete(t, customer, http.StatusNotFound)
 	})
 	for _, part := range []string{"booking", "pass"} {
-		t.Run("a deletion is repeated until "+part+" is back", func(t *testing.T) {
+		t.Run("a deletion is answered 503 until "+part+" is available", func(t *testing.T) {
 			customer := c.newCustomer(t)
 			c.each(part, func(p *harness.Part) { p.Stop(t) })
 			for range 2 {
 				answer := c.delete(t, customer, http.StatusServiceUnavailable)
 				away(t, answer)
 				if !strings.Contains(string(answer.Body), "repeat the request") {
-					t.Errorf("nobody says what to do: %s", answer.Body)
+					t.Errorf("the error does not say what to do: %s", answer.Body)
 				}
 			}
 			c.b.Do(t, harness.Request{Path: "/customers/" + customer, Token: c.token}).Into(t, http.StatusNotFound, nil)
@@ -47,7 +47,7 @@ func TestDeletions(t *testing.T) {
 			c.refused(t, customer)
 		})
 	}
-	t.Run("a deletion goes on after the customer service was killed between its commits", func(t *testing.T) {
+	t.Run("a deletion continues after the customer service is killed between its commits", func(t *testing.T) {
 		customer := c.newCustomer(t)
 		c.each("pass", func(p *harness.Part) { p.Pause() })
 		answered := make(chan int, 1)
@@ -61,13 +61,13 @@ func TestDeletions(t *testing.T) {
 		c.Part("customer").Kill(t)
 		c.each("pass", func(p *harness.Part) { p.Resume() })
 		if got := <-answered; got == http.StatusOK {
-			t.Error("it was answered 200 before pass had confirmed it")
+			t.Error("the deletion was answered 200 before pass confirmed it")
 		}
 		c.Part("customer").Restart(t)
 		c.deleteUntil(t, customer)
 		c.refused(t, customer)
 	})
-	t.Run("an erasure is repeated until booking is back, and then completes", func(t *testing.T) {
+	t.Run("an erasure is refused until booking is available, and then completes", func(t *testing.T) {
 		customer := c.newCustomer(t)
 		erasures := privacyv1.NewErasureServiceClient(c.Connect(t, c.Customer))
 		erase := func(ctx context.Context) (*privacyv1.Erasure, error) {
@@ -84,15 +84,14 @@ func TestDeletions(t *testing.T) {
 		harness.Eventually(t, time.Minute, func() error {
 			e, err := erase(t.Context())
 			if err == nil && e.GetCompletedAt() == nil {
-				err = fmt.Errorf("not complete: %v", e)
+				err = fmt.Errorf("the erasure is not complete: %v", e)
 			}
 			return err
 		})
 	})
 }
 
-// reception is where customers buy, in a cluster with two processes of booking and
-// of pass.
+// reception is a cluster with two replicas of booking and of pass, and a company in it.
 type reception struct {
 	*harness.Cluster
 	company  *harness.Company
@@ -101,7 +100,7 @@ type reception struct {
 	tokenA   string
 	class    *bookingv1.Event
 	passType string
-	replicas []*harness.Operator // each calls one process of booking and of pass
+	replicas []*harness.Operator // each calls one replica of booking and one of pass
 }
 
 func newReception(t *testing.T) *reception {
@@ -136,14 +135,14 @@ func newReception(t *testing.T) *reception {
 	return c
 }
 
-// each does something to each process of a service.
+// each calls do for each replica of a service.
 func (c *reception) each(service string, do func(*harness.Part)) {
 	do(c.Part(service))
 	do(c.Part(service + "-2"))
 }
 
-// newCustomer makes a customer who has booked and been given a pass, in whose name
-// every replica acts.
+// newCustomer creates a customer with a booking and a pass. Every replica then knows the
+// customer.
 func (c *reception) newCustomer(t *testing.T) string {
 	t.Helper()
 	customer := c.company.NewCustomer(t, "Ada", "Lovelace").GetId()
@@ -157,7 +156,7 @@ func (c *reception) newCustomer(t *testing.T) string {
 	return customer
 }
 
-// acts are what a replica does in a customer's name.
+// acts returns the calls that a replica makes for a customer.
 func (c *reception) acts(op *harness.Operator, customer string) []func(context.Context) error {
 	return []func(context.Context) error{
 		func(ctx context.Context) error {
@@ -177,8 +176,8 @@ func (c *reception) acts(op *harness.Operator, customer string) []func(context.C
 	}
 }
 
-// answered returns what a call is answered. A process that was restarted is not
-// reached until the connection to it is taken up again.
+// answered returns the answer to a call. It retries while the connection to a restarted process
+// is not yet established again.
 func answered(t *testing.T, call func(context.Context) error) (err error) {
 	t.Helper()
 	harness.Eventually(t, backLimit, func() error {
@@ -190,7 +189,7 @@ func answered(t *testing.T, call func(context.Context) error) (err error) {
 	return err
 }
 
-// refused checks that nobody serves a customer any more, from the first answer on.
+// refused checks that every replica refuses a customer in its first answer.
 func (c *reception) refused(t *testing.T, customer string) {
 	t.Helper()
 	for i, op := range c.replicas {
@@ -207,7 +206,7 @@ func (c *reception) refused(t *testing.T, customer string) {
 			harness.Eventually(t, backLimit, func() (err error) {
 				got, err = a.Try(t.Context(), harness.Request{Path: path, Token: c.tokenA})
 				if err == nil && got.Code == http.StatusServiceUnavailable {
-					err = fmt.Errorf("%s is away", path)
+					err = fmt.Errorf("%s is unavailable", path)
 				}
 				return err
 			})
@@ -232,7 +231,8 @@ func (c *reception) delete(t *testing.T, customer string, want int) harness.Answ
 	return answer
 }
 
-// deleteUntil repeats a deletion until it is answered 200, and then once more.
+// deleteUntil repeats a deletion until it is answered 200. The next deletion must be answered
+// 404.
 func (c *reception) deleteUntil(t *testing.T, customer string) {
 	t.Helper()
 	harness.Eventually(t, backLimit, func() error { return code(t.Context(), &c.b.A, c.deletion(customer), http.StatusOK) })
