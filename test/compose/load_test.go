@@ -7,8 +7,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// testCrashes doubles every part, ends a process of each, one after another, and
-// replaces all of them, while clients book and read.
+// testCrashes runs two replicas of every service, crashes a process of each, one after another,
+// and replaces all of them, while clients book and read.
 func (p *platform) testCrashes(t *testing.T) {
 	scale := []string{"up", "-d", "--no-recreate"}
 	for _, part := range replicated() {
@@ -21,10 +21,10 @@ func (p *platform) testCrashes(t *testing.T) {
 	for _, part := range replicated() {
 		p.crash(t, p.containers(t, part)[0])
 		crowd.AwaitMore(t, time.Minute)
-		t.Logf("%s died and is back: %s", part, crowd)
+		t.Logf("%s crashed and is healthy again: %s", part, crowd)
 	}
 	p.roll(t)
-	t.Logf("all were replaced: %s", crowd)
+	t.Logf("all containers were replaced: %s", crowd)
 	crowd.Close(t)
 	p.compose(t, commandLimit, "run", "--rm", "-T", "reservectl", "verify", "--company", p.credentials.CompanyID)
 }

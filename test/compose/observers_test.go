@@ -6,8 +6,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// observers are the images of the profile observability: Debian's Prometheus, the
-// collector of tools/otelcol, and in Jaeger's place what keeps traces for a test.
+// observers returns the images of the profile observability: Debian's Prometheus, the collector
+// of tools/otelcol, and a trace store instead of Jaeger.
 func observers(t *testing.T) []stand {
 	compose := harness.File(t, "docker-compose.yml")
 	return []stand{
@@ -56,9 +56,9 @@ func observers(t *testing.T) []stand {
 	}
 }
 
-// There is no Grafana to be had without a registry. What stands in for it takes
-// what docker-compose.yml gives it, and serves at its port, for each data source
-// of its provisioning, whether its address answers from where Grafana is.
+// Grafana is not available without a registry. Its replacement gets the same files from
+// docker-compose.yml. For each data source in its provisioning, it reports on its port whether
+// the data source's address answers.
 const (
 	grafanaEntrypoint = `#!/bin/sh
 set -eu

@@ -8,12 +8,12 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// sandbox is the image of a pod's own process, which does nothing: it stands in
-// for Kubernetes' pause.
+// sandbox is the image of a pod's infrastructure process, which does nothing. It replaces
+// Kubernetes' pause image.
 const sandbox = "reservation.test/pause:1"
 
-// TestSave makes the images of the parts and those of the chart's PostgreSQL and
-// NATS, as make cluster-test needs them, in the file that SAVE_IMAGES names.
+// TestSave saves the images of the services, and of the chart's PostgreSQL and NATS, in the file
+// that SAVE_IMAGES names, as make cluster-test needs them.
 func TestSave(t *testing.T) {
 	file := os.Getenv("SAVE_IMAGES")
 	if file == "" {
