@@ -147,7 +147,7 @@ func TestDashboardAddresses(t *testing.T) {
 	}
 }
 
-// weight returns the weight of a hook, which decides on its order.
+// weight returns the weight of a hook, which decides its order.
 func weight(t *testing.T, annotations map[string]string) int {
 	t.Helper()
 	n, err := strconv.Atoi(annotations["helm.sh/hook-weight"])

@@ -73,16 +73,16 @@ func (c *cluster) awaitPods(t *testing.T, component string) {
 // testLoad deletes a pod of everything, upgrades, and rolls back, while clients book and read.
 // Every request must eventually succeed.
 func (c *cluster) testLoad(t *testing.T, credentials harness.Credentials) {
-	crowd := harness.NewRetryingClient(t, credentials).Open(t)
-	crowd.AwaitMore(t, time.Minute)
-	t.Logf("the load has started: %s", crowd)
+	load := harness.NewRetryingClient(t, credentials).StartLoad(t)
+	load.AwaitMore(t, time.Minute)
+	t.Logf("the load has started: %s", load)
 	for _, component := range append(parts(), "nats", "postgresql") {
 		name := c.pods(t, component)[0].Metadata.Name
 		began := time.Now()
 		c.run(t, 3*time.Minute, "kubectl", "--namespace", namespace, "delete", "pod", name, "--timeout", "2m")
 		c.awaitPods(t, component)
-		crowd.AwaitMore(t, 2*time.Minute)
-		t.Logf("%s was deleted, and replaced after %.1f s: %s", name, time.Since(began).Seconds(), crowd)
+		load.AwaitMore(t, 2*time.Minute)
+		t.Logf("%s was deleted, and replaced after %.1f s: %s", name, time.Since(began).Seconds(), load)
 	}
 	before := c.restarts(t)
 	c.release(t, next)
@@ -91,14 +91,14 @@ func (c *cluster) testLoad(t *testing.T, credentials harness.Credentials) {
 		"--set", "image.tag="+next, "--set", "settings.LOG_LEVEL=debug", "--wait", "--timeout", installLimit.String())
 	c.runs(t)
 	c.runsImage(t, next)
-	crowd.AwaitMore(t, time.Minute)
-	t.Logf("the upgrade replaced all pods: %s", crowd)
+	load.AwaitMore(t, time.Minute)
+	t.Logf("the upgrade replaced all pods: %s", load)
 	c.run(t, installLimit+time.Minute, "helm", "rollback", release, "--namespace", namespace, "--wait", "--timeout", installLimit.String())
 	c.runs(t)
 	c.runsImage(t, version)
-	crowd.AwaitMore(t, time.Minute)
-	t.Logf("the rollback replaced all pods: %s", crowd)
-	crowd.Close(t)
+	load.AwaitMore(t, time.Minute)
+	t.Logf("the rollback replaced all pods: %s", load)
+	load.Stop(t)
 	if after := c.restarts(t); after > before {
 		t.Errorf("%d containers were restarted, want %d", after, before)
 	}

@@ -17,7 +17,7 @@ import (
 func TestCompose(t *testing.T) {
 	needDocker(t)
 	d := startDocker(t)
-	for _, s := range append(stands(t), observers(t)...) {
+	for _, s := range append(replacements(t), observers(t)...) {
 		d.make(t, s)
 	}
 	certificate, pem := selfSigned(t, outsideHost)

@@ -13,19 +13,19 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// stand is an image that replaces a published one.
-type stand struct {
+// replacement is an image that replaces a published one.
+type replacement struct {
 	name  string
 	setup []string // as in a Dockerfile: "ENV A=b"
 	stop  string   // its stop signal; "": SIGTERM
 	fill  func(t *testing.T, r *rootfs)
 }
 
-// stands returns the replacements of the images that docker-compose.yml and deploy/Dockerfile
+// replacements returns the replacements of the images that docker-compose.yml and deploy/Dockerfile
 // name, except those of the observers.
-func stands(t *testing.T) []stand {
+func replacements(t *testing.T) []replacement {
 	compose, dockerfile := harness.File(t, "docker-compose.yml"), harness.File(t, "deploy/Dockerfile")
-	return []stand{
+	return []replacement{
 		{
 			name:  "golang:" + found(t, dockerfile, `(?m)^ARG GO_VERSION=(\S+)$`) + "-bookworm",
 			setup: []string{"ENV PATH=/usr/local/go/bin:/bin", "ENV GOPATH=/go", "ENV GOPROXY=file:///modules", "ENV GOSUMDB=off", "ENV HOME=/root"},
@@ -58,7 +58,7 @@ func stands(t *testing.T) []stand {
 }
 
 // make builds an image.
-func (d *docker) make(t *testing.T, s stand) {
+func (d *docker) make(t *testing.T, s replacement) {
 	t.Helper()
 	pipe, w := io.Pipe()
 	go func() {

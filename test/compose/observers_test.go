@@ -8,9 +8,9 @@ import (
 
 // observers returns the images of the profile observability: Debian's Prometheus, the collector
 // of tools/otelcol, and a trace store instead of Jaeger.
-func observers(t *testing.T) []stand {
+func observers(t *testing.T) []replacement {
 	compose := harness.File(t, "docker-compose.yml")
-	return []stand{
+	return []replacement{
 		{
 			name:  found(t, compose, `OTEL_COLLECTOR_IMAGE:-([^}]+)`),
 			setup: []string{"USER 10001", `ENTRYPOINT ["/otelcol"]`, `CMD ["--config", "/etc/otelcol/config.yaml"]`},

@@ -21,10 +21,10 @@ func TestSave(t *testing.T) {
 	}
 	needDocker(t)
 	d := startDocker(t)
-	for _, s := range stands(t) {
+	for _, s := range replacements(t) {
 		d.make(t, s)
 	}
-	d.make(t, stand{
+	d.make(t, replacement{
 		name:  sandbox,
 		setup: []string{`ENTRYPOINT ["/bin/sleep", "1000000000"]`},
 		fill:  func(_ *testing.T, r *rootfs) { r.base("pause", 65535) },

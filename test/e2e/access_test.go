@@ -39,7 +39,7 @@ func operations(customer, transaction string) []operation {
 func (w *world) testAccess(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	customer := n.NewCustomer(t, "Zoë", "O'Brien").GetId()
-	bookings := n.ImportTransactions(t, bought(customer, time.Now().Add(-time.Hour), card(class("E", time.Now(), ""))))
+	bookings := n.ImportTransactions(t, importedPurchase(customer, time.Now().Add(-time.Hour), cardBooking(importedDate("E", time.Now(), ""))))
 	a := w.client(t)
 	forged := w.forged(t, n.token)
 

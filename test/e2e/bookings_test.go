@@ -152,7 +152,7 @@ func (w *world) testShapes(t *testing.T) {
 	one := func(t *testing.T, at time.Time, b *bookingv1.ImportedBooking) (transaction, string) {
 		t.Helper()
 		n := n.at(t, w)
-		id := n.ImportTransactions(t, bought(ada, at, b))[0]
+		id := n.ImportTransactions(t, importedPurchase(ada, at, b))[0]
 		answer := n.get(t, bookingPath(ada, id))
 		var body struct{ Data transaction }
 		answer.Into(t, http.StatusOK, &body)
@@ -161,21 +161,21 @@ func (w *world) testShapes(t *testing.T) {
 	base := utc("2026-01-05T10:00:00Z")
 
 	t.Run("a free booking is shown as a card payment of zero", func(t *testing.T) {
-		b := card(class("free", base, ""))
+		b := cardBooking(importedDate("free", base, ""))
 		b.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "EUR"}}
 		got, _ := one(t, base, b)
 		paid(t, got.Bookings[0], `{"method":"CARD","currency":"EUR","base100gross_price":0,"base100net_price":0}`)
 	})
 	t.Run("a payment by pass shows credits and no prices", func(t *testing.T) {
 		for i, credits := range []int32{3, 0} {
-			b := card(class("pass", base, ""))
+			b := cardBooking(importedDate("pass", base, ""))
 			b.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: credits}}
 			got, _ := one(t, base.Add(time.Duration(i+1)*time.Second), b)
 			paid(t, got.Bookings[0], fmt.Sprintf(`{"method":"PASS","currency":"CR","credits_used":%d}`, credits))
 		}
 	})
 	t.Run("large amounts keep full precision", func(t *testing.T) {
-		b := card(class("dear", base, ""))
+		b := cardBooking(importedDate("dear", base, ""))
 		b.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "USD", Gross: 99_999_999_999_999, Net: 99_999_999_999_998}}
 		_, text := one(t, base.Add(10*time.Second), b)
 		if !strings.Contains(text, `"base100gross_price":99999999999999,"base100net_price":99999999999998`) {
@@ -184,7 +184,7 @@ func (w *world) testShapes(t *testing.T) {
 	})
 	t.Run("flags and spaces are shown as imported", func(t *testing.T) {
 		for i, flags := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
-			b := card(class("flags", base, ""))
+			b := cardBooking(importedDate("flags", base, ""))
 			b.IsCancelled, b.IsRefunded, b.Spaces = flags[0], flags[1], int32(i+1)
 			got, _ := one(t, base.Add(time.Duration(20+i)*time.Second), b)
 			if first := got.Bookings[0]; first.IsCancelled != flags[0] || first.IsRefunded != flags[1] || first.Spaces != i+1 {
@@ -194,14 +194,14 @@ func (w *world) testShapes(t *testing.T) {
 	})
 	t.Run("bought_for is absent when the booking is for the purchaser", func(t *testing.T) {
 		for i, whom := range []string{"", ada, "s0"} {
-			b := card(class("mine", base, ""))
+			b := cardBooking(importedDate("mine", base, ""))
 			b.BoughtFor = whom
 			if _, text := one(t, base.Add(time.Duration(30+i)*time.Second), b); strings.Contains(text, "bought_for") {
 				t.Errorf("for %q: %s", whom, text)
 			}
 		}
 		for i, whom := range []string{ben, "s1"} {
-			b := card(class("theirs", base, ""))
+			b := cardBooking(importedDate("theirs", base, ""))
 			b.BoughtFor = whom
 			if got, text := one(t, base.Add(time.Duration(40+i)*time.Second), b); got.Bookings[0].BoughtFor == nil || got.Bookings[0].BoughtFor.ID != ben {
 				t.Errorf("for %q: %s", whom, text)
@@ -215,7 +215,7 @@ func (w *world) testShapes(t *testing.T) {
 			"2025-10-26T00:30:00Z": "2025-10-26T01:30:00", "2025-10-26T01:30:00Z": "2025-10-26T01:30:00",
 			"2025-12-31T23:59:59Z": "2025-12-31T23:59:59",
 		} {
-			if got, _ := one(t, utc(instant), card(class("clock", base, ""))); got.PurchaseDate != want {
+			if got, _ := one(t, utc(instant), cardBooking(importedDate("clock", base, ""))); got.PurchaseDate != want {
 				t.Errorf("%s is shown as %s, want %s", instant, got.PurchaseDate, want)
 			}
 		}
@@ -226,7 +226,7 @@ func (w *world) testShapes(t *testing.T) {
 			{"Pacific/Auckland", "2026-01-15T12:00:00Z", "2026-01-16T01:00:00"}, {"UTC", "2026-01-15T12:00:00Z", "2026-01-15T12:00:00"},
 			{"", "2026-07-15T12:00:00Z", "2026-07-15T13:00:00"},
 		} {
-			got, _ := one(t, base.Add(time.Duration(50+i)*time.Second), card(class("zone"+tt.zone, utc(tt.instant), tt.zone)))
+			got, _ := one(t, base.Add(time.Duration(50+i)*time.Second), cardBooking(importedDate("zone"+tt.zone, utc(tt.instant), tt.zone)))
 			date := got.Bookings[0].Event.Date
 			wantZone := tt.zone
 			if wantZone == "" {
@@ -241,9 +241,9 @@ func (w *world) testShapes(t *testing.T) {
 		n := n.at(t, w)
 		var all []*bookingv1.ImportedBooking
 		for i := range 12 {
-			all = append(all, card(class(fmt.Sprint("many", i), base, "")))
+			all = append(all, cardBooking(importedDate(fmt.Sprint("many", i), base, "")))
 		}
-		id := n.ImportTransactions(t, bought(ada, base.Add(time.Minute), all...))[0]
+		id := n.ImportTransactions(t, importedPurchase(ada, base.Add(time.Minute), all...))[0]
 		var body struct{ Data transaction }
 		n.get(t, bookingPath(ada, id)).Into(t, http.StatusOK, &body)
 		var names, want []string
@@ -263,11 +263,11 @@ func (w *world) testPages(t *testing.T) {
 	var history []*bookingv1.ImportedTransaction
 	for i := range count {
 		// Three purchases share each second, so that the order also depends on the identifiers.
-		purchase := bought(ada, at.Add(-time.Duration(i/3)*time.Second), card(class("page", at, "")))
+		purchase := importedPurchase(ada, at.Add(-time.Duration(i/3)*time.Second), cardBooking(importedDate("page", at, "")))
 		purchase.Reference = fmt.Sprint("page-", i)
 		history = append(history, purchase)
 	}
-	history = append(history, bought(people[1], at, card(class("page", at, ""))))
+	history = append(history, importedPurchase(people[1], at, cardBooking(importedDate("page", at, ""))))
 	ids := n.ImportTransactions(t, history...)[:count]
 	order := make([]int, count)
 	for i := range order {
@@ -348,14 +348,14 @@ func (w *world) testSingle(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	people := n.ImportCustomers(t, "o", 2)
 	at := time.Now().Add(-48 * time.Hour)
-	forBen := card(class("two", at, "Asia/Tokyo"))
+	forBen := cardBooking(importedDate("two", at, "Asia/Tokyo"))
 	forBen.BoughtFor, forBen.IsCancelled, forBen.IsRefunded = people[1], true, true
-	byPass := card(class("three", at, ""))
+	byPass := cardBooking(importedDate("three", at, ""))
 	byPass.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 2}}
 	ids := n.ImportTransactions(t,
-		bought(people[0], at, card(class("one", at, "")), forBen, byPass),
-		bought(people[0], at.Add(time.Hour), byPass),
-		bought(people[1], at, card(class("one", at, ""))),
+		importedPurchase(people[0], at, cardBooking(importedDate("one", at, "")), forBen, byPass),
+		importedPurchase(people[0], at.Add(time.Hour), byPass),
+		importedPurchase(people[1], at, cardBooking(importedDate("one", at, ""))),
 	)
 	t.Run("a transaction is byte for byte the item of the list", func(t *testing.T) {
 		n := n.at(t, w)
@@ -390,7 +390,7 @@ func (w *world) testSingle(t *testing.T) {
 	})
 	t.Run("a transaction of any age is served", func(t *testing.T) {
 		n := n.at(t, w)
-		id := n.ImportTransactions(t, bought(people[0], time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC), card(class("old", at, ""))))[0]
+		id := n.ImportTransactions(t, importedPurchase(people[0], time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC), cardBooking(importedDate("old", at, ""))))[0]
 		var body struct{ Data transaction }
 		n.get(t, bookingPath(people[0], id)).Into(t, http.StatusOK, &body)
 		if body.Data.PurchaseDate != "2001-02-03T04:05:06" {
@@ -403,9 +403,9 @@ func (w *world) testSingle(t *testing.T) {
 func (w *world) testNames(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	people := n.ImportCustomers(t, "n", 2)
-	b := card(class("E", time.Now(), ""))
+	b := cardBooking(importedDate("E", time.Now(), ""))
 	b.BoughtFor = people[1]
-	n.ImportTransactions(t, bought(people[0], time.Now().Add(-time.Hour), b))
+	n.ImportTransactions(t, importedPurchase(people[0], time.Now().Add(-time.Hour), b))
 	names := func(t *testing.T, n *tenant) (string, string) {
 		t.Helper()
 		got := n.bookings(t, people[0], "").Data[0].Bookings[0]
@@ -443,8 +443,8 @@ func (w *world) testTenancy(t *testing.T) {
 	owner, stranger := w.tenant(t, "Europe/London"), w.tenant(t, "America/New_York")
 	at := time.Now().Add(-time.Hour)
 	mine, theirs := stranger.NewCustomer(t, "Str", "Anger").GetId(), owner.NewCustomer(t, "Ow", "Ner").GetId()
-	myBooking := stranger.ImportTransactions(t, bought(mine, at, card(class("E", at, ""))))[0]
-	theirBooking := owner.ImportTransactions(t, bought(theirs, at, card(class("E", at, ""))))[0]
+	myBooking := stranger.ImportTransactions(t, importedPurchase(mine, at, cardBooking(importedDate("E", at, ""))))[0]
+	theirBooking := owner.ImportTransactions(t, importedPurchase(theirs, at, cardBooking(importedDate("E", at, ""))))[0]
 	const nobody, nothing = "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", "txn_01jb4x9m3vf6ksn8w2d7pq5r0t"
 
 	absent := operations(nobody, nothing)

@@ -28,7 +28,7 @@ func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalon
 	dir := filepath.Join(harness.TempDir(t), "data")
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Dir: dir, Env: map[string]string{"DEMO": "on"}})
 	demo := harness.Credential{ID: s.Credentials.InterfaceA.ClientID, Secret: s.Credentials.InterfaceA.ClientSecret}
-	var kept memory
+	var kept snapshot
 
 	t.Run("credentials.json has every documented entry and only its owner can read it", func(t *testing.T) {
 		c := s.Credentials
@@ -118,8 +118,8 @@ func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalon
 	})
 }
 
-// memory holds answers of a platform for comparison with later answers.
-type memory struct {
+// snapshot holds answers of a platform for comparison with later answers.
+type snapshot struct {
 	token, revoked string
 	client         harness.Credential
 	answers        map[string][]byte
@@ -128,10 +128,10 @@ type memory struct {
 
 const rememberedUpdate = `{"firstname":"Re","lastname":"Member","email":"re@example.org"}`
 
-func remember(t *testing.T, s *harness.Standalone, client harness.Credential) memory {
+func remember(t *testing.T, s *harness.Standalone, client harness.Credential) snapshot {
 	t.Helper()
 	a := s.A(t)
-	m := memory{client: client, token: a.Token(t, client), answers: map[string][]byte{}}
+	m := snapshot{client: client, token: a.Token(t, client), answers: map[string][]byte{}}
 	n := &tenant{a: a, token: m.token}
 
 	// A revoked token must stay revoked.
@@ -171,7 +171,7 @@ func refused(a *harness.A, token string) error {
 	return err
 }
 
-func (m memory) check(t *testing.T, s *harness.Standalone) {
+func (m snapshot) check(t *testing.T, s *harness.Standalone) {
 	t.Helper()
 	a := s.A(t)
 	for name, token := range map[string]string{"an old": m.token, "a new": a.Token(t, m.client)} {

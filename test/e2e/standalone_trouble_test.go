@@ -37,9 +37,9 @@ func TestStandaloneRefusals(t *testing.T) {
 			[]string{"port " + strconv.Itoa(taken) + " (gRPC of booking)", "PORT_BASE"}},
 		{"the port of PostgreSQL that is in use", map[string]string{"PORT_BASE": strconv.Itoa(taken - 8)}, nil,
 			[]string{"port " + strconv.Itoa(taken) + " (PostgreSQL)", "PORT_BASE"}},
-		{"a data directory that cannot be written to", map[string]string{"DATA_DIR": closed, "PORT_BASE": free}, nobody(t),
+		{"a data directory that cannot be written to", map[string]string{"DATA_DIR": closed, "PORT_BASE": free}, unprivilegedAccount(t),
 			[]string{closed, "DATA_DIR", "permission denied"}},
-		{"a data directory that cannot be created", map[string]string{"DATA_DIR": filepath.Join(closed, "data"), "PORT_BASE": free}, nobody(t),
+		{"a data directory that cannot be created", map[string]string{"DATA_DIR": filepath.Join(closed, "data"), "PORT_BASE": free}, unprivilegedAccount(t),
 			[]string{closed, "DATA_DIR", "permission denied"}},
 		{"a data directory that is a file", map[string]string{"DATA_DIR": file, "PORT_BASE": free}, nil, []string{file, "DATA_DIR"}},
 		{"a database server that is unavailable", map[string]string{"DATABASE_URL": "postgres://u:s3cret@127.0.0.1:1/x", "PORT_BASE": free}, nil,
@@ -77,8 +77,8 @@ func takenPort(t *testing.T) (taken, base int) {
 	return l.Addr().(*net.TCPAddr).Port, base
 }
 
-// nobody returns the account of a user who owns nothing, or nil if the tests do not run as root.
-func nobody(t *testing.T) *syscall.Credential {
+// unprivilegedAccount returns the account of a user who owns nothing, or nil if the tests do not run as root.
+func unprivilegedAccount(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return nil
@@ -98,11 +98,11 @@ func nobody(t *testing.T) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// TestStandaloneOfAnybody runs as an ordinary user without a home directory, and ends the
+// TestStandaloneAsOrdinaryUser runs as an ordinary user without a home directory, and ends the
 // platform in various ways.
-func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
+func TestStandaloneAsOrdinaryUser(t *testing.T) { // invariant 4 of deploy/standalone
 	parent := harness.TempDir(t)
-	account := nobody(t)
+	account := unprivilegedAccount(t)
 	if account != nil {
 		if err := os.Chown(parent, int(account.Uid), int(account.Gid)); err != nil {
 			t.Fatal(err)
@@ -122,10 +122,10 @@ func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
 	company := s.Operator(t).NewCompany(t, "Europe/London")
 	client := company.NewClient(t)
 	t.Run("a second Ctrl-C does not disturb an orderly shutdown", func(t *testing.T) {
-		s.Hurry(t)
+		s.InterruptTwice(t)
 		harness.NothingLeft(t, s.Dir)
 	})
-	t.Run("SIGTERM does not disturb an orderly shutdown", func(t *testing.T) {
+	t.Run("SIGTERM causes an orderly shutdown", func(t *testing.T) {
 		s.Start(t)
 		s.AwaitReady(t)
 		s.Stop(t)
@@ -148,11 +148,11 @@ func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
 		s.AwaitReady(t)
 		s.A(t).Token(t, client)
 	})
-	t.Run("SIGTERM during the start ends without an error", func(t *testing.T) {
+	t.Run("Ctrl-C during the start ends the platform without an error", func(t *testing.T) {
 		s.Stop(t)
 		for _, patience := range []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second} {
 			s.Start(t)
-			<-time.After(patience) // stop at different stages of the start
+			<-time.After(patience) // interrupt at different stages of the start
 			s.Interrupt(t)
 			harness.NothingLeft(t, s.Dir)
 		}

@@ -81,15 +81,15 @@ func (w *world) testToken(t *testing.T) {
 		body := fmt.Sprintf(`{"client_id":%q,"client_secret":%q,"audience":"x","nested":{"a":[1]}}`, client.ID, client.Secret)
 		usable(t, w.client(t).Do(t, harness.Request{Path: "/token", Body: body}), harness.AllScopes()...)
 	})
-	t.Run("a form as in RFC 6749 returns the same", func(t *testing.T) {
+	t.Run("id and secret as a form (RFC 6749) return the same kind of token", func(t *testing.T) {
 		body := grant("client_id", client.ID, "client_secret", client.Secret)
 		usable(t, w.client(t).Do(t, harness.Request{Path: "/token", Media: form, Body: body}), harness.AllScopes()...)
 	})
-	t.Run("HTTP Basic returns the same", func(t *testing.T) {
+	t.Run("HTTP Basic returns the same kind of token", func(t *testing.T) {
 		answer := w.client(t).Do(t, harness.Request{Path: "/token", Media: form, Body: grant(), Header: basic(client.ID, client.Secret)})
 		usable(t, answer, harness.AllScopes()...)
 	})
-	t.Run("HTTP Basic with a JSON body returns the same", func(t *testing.T) {
+	t.Run("HTTP Basic with a JSON body returns the same kind of token", func(t *testing.T) {
 		for _, body := range []string{`{}`, `{"scope":"customers:read"}`} {
 			answer := w.client(t).Do(t, harness.Request{Path: "/token", Body: body, Header: basic(client.ID, client.Secret)})
 			scopes := harness.AllScopes()

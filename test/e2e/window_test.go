@@ -35,7 +35,7 @@ func (w *world) testWindow(t *testing.T) {
 	}
 	name := map[string]string{} // transaction id to name
 	for what, at := range instants {
-		name[n.ImportTransactions(t, bought(ada, at, card(class("E", at, ""))))[0]] = what
+		name[n.ImportTransactions(t, importedPurchase(ada, at, cardBooking(importedDate("E", at, ""))))[0]] = what
 	}
 	list := func(t *testing.T, pairs ...string) []string {
 		t.Helper()
@@ -116,9 +116,9 @@ func (w *world) testWindow(t *testing.T) {
 		} {
 			first, _ := time.Parse(time.RFC3339, tt.first)
 			last, _ := time.Parse(time.RFC3339, tt.last)
-			e := class(fmt.Sprint("E", i), first, "")
-			ids := n.ImportTransactions(t, bought(customer, first.Add(-time.Second), card(e)), bought(customer, first, card(e)),
-				bought(customer, last, card(e)), bought(customer, last.Add(time.Second), card(e)))
+			e := importedDate(fmt.Sprint("E", i), first, "")
+			ids := n.ImportTransactions(t, importedPurchase(customer, first.Add(-time.Second), cardBooking(e)), importedPurchase(customer, first, cardBooking(e)),
+				importedPurchase(customer, last, cardBooking(e)), importedPurchase(customer, last.Add(time.Second), cardBooking(e)))
 			got := n.bookings(t, customer, "?startDate="+tt.date+"&endDate="+tt.date).ids()
 			equal(t, tt.date, got, []string{ids[2], ids[1]})
 		}
@@ -129,16 +129,16 @@ func (w *world) testFuture(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	ada := n.ImportCustomers(t, "f", 1)[0]
 	now := time.Now()
-	past, future := class("past", now.Add(-time.Hour), ""), class("future", now.Add(time.Hour), "")
-	later := class("later", now.Add(30*24*time.Hour), "")
-	cancelled := card(later)
+	past, future := importedDate("past", now.Add(-time.Hour), ""), importedDate("future", now.Add(time.Hour), "")
+	later := importedDate("later", now.Add(30*24*time.Hour), "")
+	cancelled := cardBooking(later)
 	cancelled.IsCancelled = true
 	transactions := []*bookingv1.ImportedTransaction{
-		bought(ada, now.Add(-1*time.Hour), card(past), card(future), card(past), card(later)),
-		bought(ada, now.Add(-2*time.Hour), card(past)),
-		bought(ada, now.Add(-3*time.Hour), card(future)),
-		bought(ada, now.Add(-4*time.Hour), cancelled),
-		bought(ada, now.AddDate(0, -5, 0), card(later)),
+		importedPurchase(ada, now.Add(-1*time.Hour), cardBooking(past), cardBooking(future), cardBooking(past), cardBooking(later)),
+		importedPurchase(ada, now.Add(-2*time.Hour), cardBooking(past)),
+		importedPurchase(ada, now.Add(-3*time.Hour), cardBooking(future)),
+		importedPurchase(ada, now.Add(-4*time.Hour), cancelled),
+		importedPurchase(ada, now.AddDate(0, -5, 0), cardBooking(later)),
 	}
 	ids := n.ImportTransactions(t, transactions...)
 

@@ -204,24 +204,24 @@ func (p bookingsPage) ids() []string {
 // allTime makes the window of a bookings list include everything.
 const allTime = "?startDate=1970-01-01"
 
-// class returns an imported event date.
-func class(reference string, starts time.Time, zone string) *bookingv1.ImportedDate {
+// importedDate returns an imported event date.
+func importedDate(reference string, starts time.Time, zone string) *bookingv1.ImportedDate {
 	return &bookingv1.ImportedDate{
 		EventReference: reference, Title: "Class " + reference, Type: bookingv1.EventType_EVENT_TYPE_CLASS,
 		StartsAt: timestamppb.New(starts), Timezone: zone, DurationMinutes: 60,
 	}
 }
 
-// card returns an imported booking of one space, paid by card.
-func card(date *bookingv1.ImportedDate) *bookingv1.ImportedBooking {
+// cardBooking returns an imported booking of one space, paid by cardBooking.
+func cardBooking(date *bookingv1.ImportedDate) *bookingv1.ImportedBooking {
 	return &bookingv1.ImportedBooking{
 		Spaces: 1, Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: date}, PricingOptionName: "Drop-in",
 		Payment: &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1200, Net: 1000}},
 	}
 }
 
-// bought returns an imported purchase. Its reference consists of the time and the customer.
-func bought(customer string, at time.Time, bookings ...*bookingv1.ImportedBooking) *bookingv1.ImportedTransaction {
+// importedPurchase returns an imported purchase. Its reference consists of the time and the customer.
+func importedPurchase(customer string, at time.Time, bookings ...*bookingv1.ImportedBooking) *bookingv1.ImportedTransaction {
 	return &bookingv1.ImportedTransaction{
 		Reference: fmt.Sprint(customer, at.UnixNano()), Customer: customer, PurchasedAt: timestamppb.New(at), Bookings: bookings,
 	}

@@ -21,7 +21,7 @@ import (
 // is answered 200, every replica refuses the customer.
 func TestDeletions(t *testing.T) {
 	t.Parallel()
-	c := newReception(t)
+	c := newReplicatedCluster(t)
 	t.Run("a deletion succeeds while NATS is unavailable, and every replica refuses the customer", func(t *testing.T) {
 		customer := c.newCustomer(t)
 		c.NATS.Stop(t)
@@ -33,23 +33,23 @@ func TestDeletions(t *testing.T) {
 	for _, part := range []string{"booking", "pass"} {
 		t.Run("a deletion is answered 503 until "+part+" is available", func(t *testing.T) {
 			customer := c.newCustomer(t)
-			c.each(part, func(p *harness.Part) { p.Stop(t) })
+			c.forEachReplica(part, func(p *harness.Part) { p.Stop(t) })
 			for range 2 {
 				answer := c.delete(t, customer, http.StatusServiceUnavailable)
-				away(t, answer)
+				checkUnavailable(t, answer)
 				if !strings.Contains(string(answer.Body), "repeat the request") {
 					t.Errorf("the error does not say what to do: %s", answer.Body)
 				}
 			}
 			c.b.Do(t, harness.Request{Path: "/customers/" + customer, Token: c.token}).Into(t, http.StatusNotFound, nil)
-			c.each(part, func(p *harness.Part) { p.Restart(t) })
+			c.forEachReplica(part, func(p *harness.Part) { p.Restart(t) })
 			c.deleteUntil(t, customer)
 			c.refused(t, customer)
 		})
 	}
 	t.Run("a deletion continues after the customer service is killed between its commits", func(t *testing.T) {
 		customer := c.newCustomer(t)
-		c.each("pass", func(p *harness.Part) { p.Pause() })
+		c.forEachReplica("pass", func(p *harness.Part) { p.Pause() })
 		answered := make(chan int, 1)
 		go func() {
 			answer, _ := c.b.Try(t.Context(), c.deletion(customer))
@@ -59,7 +59,7 @@ func TestDeletions(t *testing.T) {
 			return code(t.Context(), &c.b.A, harness.Request{Path: "/customers/" + customer, Token: c.token}, http.StatusNotFound)
 		})
 		c.Part("customer").Kill(t)
-		c.each("pass", func(p *harness.Part) { p.Resume() })
+		c.forEachReplica("pass", func(p *harness.Part) { p.Resume() })
 		if got := <-answered; got == http.StatusOK {
 			t.Error("the deletion was answered 200 before pass confirmed it")
 		}
@@ -74,11 +74,11 @@ func TestDeletions(t *testing.T) {
 			res, err := erasures.EraseCustomer(c.company.Ctx(ctx), &privacyv1.EraseCustomerRequest{CustomerId: customer})
 			return res.GetErasure(), err
 		}
-		c.each("booking", func(p *harness.Part) { p.Stop(t) })
+		c.forEachReplica("booking", func(p *harness.Part) { p.Stop(t) })
 		if _, err := erase(t.Context()); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
 		}
-		c.each("booking", func(p *harness.Part) { p.Restart(t) })
+		c.forEachReplica("booking", func(p *harness.Part) { p.Restart(t) })
 		harness.Eventually(t, backLimit, func() error { _, err := erase(t.Context()); return err })
 		c.refused(t, customer)
 		harness.Eventually(t, time.Minute, func() error {
@@ -91,8 +91,8 @@ func TestDeletions(t *testing.T) {
 	})
 }
 
-// reception is a cluster with two replicas of booking and of pass, and a company in it.
-type reception struct {
+// replicatedCluster is a cluster with two replicas of booking and of pass, and a company in it.
+type replicatedCluster struct {
 	*harness.Cluster
 	company  *harness.Company
 	b        *harness.B
@@ -103,9 +103,9 @@ type reception struct {
 	replicas []*harness.Operator // each calls one replica of booking and one of pass
 }
 
-func newReception(t *testing.T) *reception {
+func newReplicatedCluster(t *testing.T) *replicatedCluster {
 	t.Helper()
-	c := &reception{Cluster: harness.StartCluster(t, harness.ClusterOptions{
+	c := &replicatedCluster{Cluster: harness.StartCluster(t, harness.ClusterOptions{
 		Bookings: 2, Passes: 2, Gateways: 2, GatewaysB: 1, Webhooks: 1, Env: map[string]string{"SHUTDOWN_DRAIN": "2s", "ERASURE_SETTLE": "1s"},
 	})}
 	op := c.Operator(t)
@@ -135,20 +135,20 @@ func newReception(t *testing.T) *reception {
 	return c
 }
 
-// each calls do for each replica of a service.
-func (c *reception) each(service string, do func(*harness.Part)) {
+// forEachReplica calls do for forEachReplica replica of a service.
+func (c *replicatedCluster) forEachReplica(service string, do func(*harness.Part)) {
 	do(c.Part(service))
 	do(c.Part(service + "-2"))
 }
 
 // newCustomer creates a customer with a booking and a pass. Every replica then knows the
 // customer.
-func (c *reception) newCustomer(t *testing.T) string {
+func (c *replicatedCluster) newCustomer(t *testing.T) string {
 	t.Helper()
 	customer := c.company.NewCustomer(t, "Ada", "Lovelace").GetId()
 	for i, op := range c.replicas {
-		for _, act := range c.acts(op, customer) {
-			if err := answered(t, act); err != nil {
+		for _, act := range c.customerCalls(op, customer) {
+			if err := callUntilConnected(t, act); err != nil {
 				t.Fatalf("replica %d: %v", i, err)
 			}
 		}
@@ -156,8 +156,8 @@ func (c *reception) newCustomer(t *testing.T) string {
 	return customer
 }
 
-// acts returns the calls that a replica makes for a customer.
-func (c *reception) acts(op *harness.Operator, customer string) []func(context.Context) error {
+// customerCalls returns the calls that a replica makes for a customer.
+func (c *replicatedCluster) customerCalls(op *harness.Operator, customer string) []func(context.Context) error {
 	return []func(context.Context) error{
 		func(ctx context.Context) error {
 			_, err := op.Bookings.CreateTransaction(op.As(ctx, c.company.ID), &bookingv1.CreateTransactionRequest{
@@ -176,9 +176,9 @@ func (c *reception) acts(op *harness.Operator, customer string) []func(context.C
 	}
 }
 
-// answered returns the answer to a call. It retries while the connection to a restarted process
+// callUntilConnected returns the answer to a call. It retries while the connection to a restarted process
 // is not yet established again.
-func answered(t *testing.T, call func(context.Context) error) (err error) {
+func callUntilConnected(t *testing.T, call func(context.Context) error) (err error) {
 	t.Helper()
 	harness.Eventually(t, backLimit, func() error {
 		if err = call(t.Context()); fault.Is(err, fault.Unavailable) {
@@ -190,11 +190,11 @@ func answered(t *testing.T, call func(context.Context) error) (err error) {
 }
 
 // refused checks that every replica refuses a customer in its first answer.
-func (c *reception) refused(t *testing.T, customer string) {
+func (c *replicatedCluster) refused(t *testing.T, customer string) {
 	t.Helper()
 	for i, op := range c.replicas {
-		for n, act := range c.acts(op, customer) {
-			if err := answered(t, act); !fault.Is(err, fault.NotFound) {
+		for n, act := range c.customerCalls(op, customer) {
+			if err := callUntilConnected(t, act); !fault.Is(err, fault.NotFound) {
 				t.Errorf("replica %d, act %d: got %v", i, n, err)
 			}
 		}
@@ -217,12 +217,12 @@ func (c *reception) refused(t *testing.T, customer string) {
 	}
 }
 
-func (c *reception) deletion(customer string) harness.Request {
+func (c *replicatedCluster) deletion(customer string) harness.Request {
 	return harness.Request{Method: http.MethodDelete, Path: "/customers/" + customer, Token: c.token}
 }
 
 // delete deletes a customer on Interface B and checks the answer.
-func (c *reception) delete(t *testing.T, customer string, want int) harness.Answer {
+func (c *replicatedCluster) delete(t *testing.T, customer string, want int) harness.Answer {
 	t.Helper()
 	answer := c.b.Do(t, c.deletion(customer))
 	if answer.Code != want {
@@ -233,7 +233,7 @@ func (c *reception) delete(t *testing.T, customer string, want int) harness.Answ
 
 // deleteUntil repeats a deletion until it is answered 200. The next deletion must be answered
 // 404.
-func (c *reception) deleteUntil(t *testing.T, customer string) {
+func (c *replicatedCluster) deleteUntil(t *testing.T, customer string) {
 	t.Helper()
 	harness.Eventually(t, backLimit, func() error { return code(t.Context(), &c.b.A, c.deletion(customer), http.StatusOK) })
 	c.delete(t, customer, http.StatusNotFound)

@@ -125,18 +125,18 @@ func (tr *traffic) check(t *testing.T, allowed ...int) {
 	}
 }
 
-// subject returns a customer and an API client for traffic.
-func (w *world) subject(t *testing.T, prefix string) (c *harness.Company, customer, token string, credential harness.Credential) {
+// newSubject returns a customer and an API client for traffic.
+func (w *world) newSubject(t *testing.T, prefix string) (c *harness.Company, customer, token string, credential harness.Credential) {
 	c = w.op.NewCompany(t, "Europe/London")
 	customer = c.ImportCustomers(t, prefix, 3)[0]
 	credential = c.NewClient(t)
 	return c, customer, w.client(t, 0).Token(t, credential), credential
 }
 
-// testNATSAway checks that requests succeed without NATS: events wait in the outbox and gateways
+// testWithoutNATS checks that requests succeed without NATS: events wait in the outbox and gateways
 // already know the signing keys. Only consumers of events notice.
-func (w *world) testNATSAway(t *testing.T) {
-	c, customer, token, credential := w.subject(t, "nats")
+func (w *world) testWithoutNATS(t *testing.T) {
+	c, customer, token, credential := w.newSubject(t, "nats")
 	doomed := c.NewClient(t)
 	doomedToken := w.client(t, 0).Token(t, doomed)
 	tr := w.traffic(t, customer, token, credential)
@@ -182,8 +182,8 @@ func (w *world) testNATSAway(t *testing.T) {
 	})
 }
 
-func (w *world) testPostgresAway(t *testing.T) {
-	_, customer, token, credential := w.subject(t, "postgres")
+func (w *world) testWithoutPostgres(t *testing.T) {
+	_, customer, token, credential := w.newSubject(t, "postgres")
 	tr := w.traffic(t, customer, token, credential)
 	tr.await(t, backLimit, 20, http.StatusOK, http.StatusNotFound)
 	for name, end := range map[string]func(testing.TB){"stopped": w.Postgres.Stop, "killed": w.Postgres.Crash} {

@@ -27,11 +27,11 @@ func TestFaults(t *testing.T) {
 	for _, writer := range writers {
 		t.Run(writer.part+" is killed right after it acknowledged a write", func(t *testing.T) { w.testKill(t, writer) })
 	}
-	t.Run("auth is unavailable", w.testAuthAway)
+	t.Run("auth is unavailable", w.testWithoutAuth)
 	t.Run("revocation", w.testRevocation)
 	t.Run("a stream is interrupted", w.testStream)
-	t.Run("NATS is unavailable", w.testNATSAway)
-	t.Run("PostgreSQL is unavailable", w.testPostgresAway)
+	t.Run("NATS is unavailable", w.testWithoutNATS)
+	t.Run("PostgreSQL is unavailable", w.testWithoutPostgres)
 	t.Run("no event was lost", func(t *testing.T) { w.testEvents(t, writers) })
 	t.Run("every operation answered 503 as described", w.testDescribed)
 }
@@ -87,8 +87,8 @@ func code(ctx context.Context, a *harness.A, r harness.Request, want int) error 
 	return err
 }
 
-// everything returns one request of each kind that needs a token.
-func everything(customer, token string) []harness.Request {
+// oneRequestOfEachKind returns one request of each kind that needs a token.
+func oneRequestOfEachKind(customer, token string) []harness.Request {
 	return []harness.Request{
 		{Path: "/customers", Token: token}, {Path: "/customers?page=0", Token: token},
 		{Path: profilePath(customer), Token: token}, {Path: bookingsPath(customer), Token: token},
@@ -102,7 +102,7 @@ func (w *world) awaitBack(t *testing.T, customer, token string) {
 	t.Helper()
 	for gateway := range w.Gateways {
 		a := w.client(t, gateway)
-		for _, r := range everything(customer, token) {
+		for _, r := range oneRequestOfEachKind(customer, token) {
 			harness.Eventually(t, backLimit, func() error { return code(t.Context(), a, r, http.StatusOK) })
 		}
 	}
@@ -120,8 +120,8 @@ func (w *world) settle(t *testing.T) {
 	w.awaitBack(t, w.customer, w.client(t, 0).Token(t, w.probe))
 }
 
-// away checks an answer that a request gets while a dependency is unavailable.
-func away(t *testing.T, answer harness.Answer) {
+// checkUnavailable checks an answer that a request gets while a dependency is unavailable.
+func checkUnavailable(t *testing.T, answer harness.Answer) {
 	t.Helper()
 	if answer.Code != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("answered %d, Retry-After %q: %s", answer.Code, answer.Header.Get("Retry-After"), answer.Body)

@@ -26,18 +26,18 @@ const (
 
 // testGatewayKilled kills a gateway at a random moment of a purchase, between before the request
 // arrives and after it is answered, and retries the purchase on the other gateway.
-func (m *market) testGatewayKilled(t *testing.T, s *seller) {
+func (m *salesCluster) testGatewayKilled(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	next := func(n int) *order {
 		o := s.newOrder()
-		o.event, o.byPass, o.fickle = s.events[2], n%3 > 0, false // no capacity limit, so that nothing is refused
+		o.event, o.byPass, o.abandons = s.events[2], n%3 > 0, false // no capacity limit, so that nothing is refused
 		return o
 	}
 	place := func(o *order, at ...*harness.B) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 		defer cancel()
-		if err := s.place(ctx, o, at); err != nil {
+		if err := s.placeOrder(ctx, o, at); err != nil {
 			t.Fatal(err)
 		}
 		if len(o.sold) != 1 {
@@ -93,7 +93,7 @@ const (
 )
 
 // testLimit spreads requests with one API key over two gateways.
-func (m *market) testLimit(t *testing.T) {
+func (m *salesCluster) testLimit(t *testing.T) {
 	key := m.op.NewCompany(t, "Europe/London").NewKey(t, 0)
 	began := time.Now()
 	token := m.client(t, 0).Token(t, key) // counts as the first request
@@ -114,7 +114,7 @@ func (m *market) testLimit(t *testing.T) {
 
 // rush makes n concurrent requests to the gateways in turn, and returns how many passed and how
 // many were refused. It checks the rate limit headers of each answer.
-func (m *market) rush(t *testing.T, token string, n int, gateways ...int) (passed, refused int) {
+func (m *salesCluster) rush(t *testing.T, token string, n int, gateways ...int) (passed, refused int) {
 	t.Helper()
 	var clients []*harness.B
 	for _, gateway := range gateways {
@@ -164,7 +164,7 @@ func (m *market) rush(t *testing.T, token string, n int, gateways ...int) (passe
 
 // testLimitWithoutNATS checks that each gateway counts on its own, and reports it, while NATS is
 // unavailable.
-func (m *market) testLimitWithoutNATS(t *testing.T) {
+func (m *salesCluster) testLimitWithoutNATS(t *testing.T) {
 	company := m.op.NewCompany(t, "Europe/London")
 	tokens := make([]string, 2)
 	for n := range tokens { // each token request counts at its gateway
@@ -172,7 +172,7 @@ func (m *market) testLimitWithoutNATS(t *testing.T) {
 	}
 	m.NATS.Stop(t)
 	for gateway := range tokens {
-		own, other := m.rush2(t, tokens[gateway], gateway)
+		own, other := m.rushBoth(t, tokens[gateway], gateway)
 		if own != [2]int{limit - 1, quick - limit + 1} {
 			t.Errorf("gateway %d let %d pass and refused %d", gateway, own[0], own[1])
 		}
@@ -207,8 +207,8 @@ func (m *market) testLimitWithoutNATS(t *testing.T) {
 	})
 }
 
-// rush2 exhausts a key at the gateway that issued its token, and at the other.
-func (m *market) rush2(t *testing.T, token string, gateway int) (own, other [2]int) {
+// rushBoth exhausts a key at the gateway that issued its token, and at the other.
+func (m *salesCluster) rushBoth(t *testing.T, token string, gateway int) (own, other [2]int) {
 	t.Helper()
 	own[0], own[1] = m.rush(t, token, quick, gateway)
 	other[0], other[1] = m.rush(t, token, quick, 1-gateway)
@@ -216,7 +216,7 @@ func (m *market) rush2(t *testing.T, token string, gateway int) (own, other [2]i
 }
 
 // fallback returns an error unless the gateway's ratelimit_fallback metric has the value.
-func (m *market) fallback(t *testing.T, gateway int, want string) error {
+func (m *salesCluster) fallback(t *testing.T, gateway int, want string) error {
 	t.Helper()
 	name := fmt.Sprint("gateway-b-", gateway+1)
 	res, err := http.Get("http://" + m.Part(name).AdminAddr() + "/metrics")

@@ -15,9 +15,9 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// testAuthAway checks that only new tokens need auth, because gateways and services verify tokens
+// testWithoutAuth checks that only new tokens need auth, because gateways and services verify tokens
 // without it.
-func (w *world) testAuthAway(t *testing.T) {
+func (w *world) testWithoutAuth(t *testing.T) {
 	c := w.op.NewCompany(t, "Europe/London")
 	customer := c.ImportCustomers(t, "away", 1)[0]
 	credential := c.NewClient(t)
@@ -25,7 +25,7 @@ func (w *world) testAuthAway(t *testing.T) {
 	known, unseen, later := one.Token(t, credential), one.Token(t, credential), one.Token(t, credential)
 	works := func(t *testing.T, a *harness.A, token string) {
 		t.Helper()
-		for _, r := range everything(customer, token) {
+		for _, r := range oneRequestOfEachKind(customer, token) {
 			a.Do(t, r).Into(t, http.StatusOK, nil)
 		}
 	}
@@ -41,13 +41,13 @@ func (w *world) testAuthAway(t *testing.T) {
 	})
 	t.Run("a token request is 503, as JSON and as a form", func(t *testing.T) {
 		a := w.client(t, 0)
-		away(t, a.Do(t, harness.TokenRequest(credential)))
+		checkUnavailable(t, a.Do(t, harness.TokenRequest(credential)))
 		form := harness.Request{
 			Path: "/token", Media: "application/x-www-form-urlencoded",
 			Body: "grant_type=client_credentials&client_id=" + credential.ID + "&client_secret=" + credential.Secret,
 		}
 		answer := a.Do(t, form)
-		away(t, answer)
+		checkUnavailable(t, answer)
 		if !strings.Contains(string(answer.Body), "temporarily_unavailable") {
 			t.Errorf("answered %s", answer.Body)
 		}
@@ -107,7 +107,7 @@ func (w *world) testRevocation(t *testing.T) {
 			if err := revoke(c.Ctx(t.Context()), credential.ID); err != nil {
 				t.Fatal(err)
 			}
-			w.dead(t, token, customer)
+			w.checkRevoked(t, token, customer)
 		})
 	}
 	t.Run("revocations persist after every service restarts", func(t *testing.T) {
@@ -116,7 +116,7 @@ func (w *world) testRevocation(t *testing.T) {
 			w.Part(name).Restart(t)
 		}
 		for _, token := range dead {
-			w.dead(t, token, customer)
+			w.checkRevoked(t, token, customer)
 		}
 		w.settle(t)
 	})
@@ -129,7 +129,7 @@ func (w *world) testRevocation(t *testing.T) {
 			}
 			w.Part("auth").Kill(t)
 			w.Part("auth").Restart(t)
-			w.dead(t, token, customer)
+			w.checkRevoked(t, token, customer)
 			w.settle(t)
 			clients, c = w.op.Clients, w.op.Company(c.ID)
 		}
@@ -141,7 +141,7 @@ func (w *world) testRevocation(t *testing.T) {
 		if _, err := w.op.Keys.RotateSigningKey(w.op.As(t.Context(), ""), &authv1.RotateSigningKeyRequest{Revoke: true}); err != nil {
 			t.Fatal(err)
 		}
-		w.dead(t, token, customer)
+		w.checkRevoked(t, token, customer)
 		a.Do(t, harness.Request{Path: "/customers", Token: a.Token(t, credential)}).Into(t, http.StatusOK, nil)
 		w.settle(t) // the operator's own token was revoked too
 	})
@@ -160,8 +160,8 @@ func (w *world) testRevocation(t *testing.T) {
 	})
 }
 
-// dead fails t unless both gateways and a service refuse the token within revokedLimit.
-func (w *world) dead(t *testing.T, token, customer string) {
+// checkRevoked fails t unless both gateways and a service refuse the token within revokedLimit.
+func (w *world) checkRevoked(t *testing.T, token, customer string) {
 	t.Helper()
 	asks := []func(ctx context.Context) error{
 		func(ctx context.Context) error {

@@ -37,9 +37,9 @@ type writer struct {
 	subject string
 	made    func(payload []byte) (string, error) // "": of another test's object
 
-	mu   sync.Mutex
-	keys int
-	yes  map[string]bool // acknowledged identifiers
+	mu           sync.Mutex
+	keys         int
+	acknowledged map[string]bool // acknowledged identifiers
 }
 
 // kills is how often each service is killed. Only about a millisecond passes between a commit and
@@ -221,7 +221,7 @@ func (w *world) companyWriter() *writer {
 // with the same idempotency key. Each key must end up with one acknowledgement, one row and one
 // event.
 func (w *world) testKill(t *testing.T, x *writer) {
-	x.yes = map[string]bool{}
+	x.acknowledged = map[string]bool{}
 	part := w.Part(x.part)
 	for range kills {
 		// Use new connections, because those of an earlier round may be in backoff.
@@ -244,7 +244,7 @@ func (w *world) testKill(t *testing.T, x *writer) {
 						return
 					default:
 					}
-					if err := x.once(ctx, w, op); err != nil {
+					if err := x.createOnce(ctx, w, op); err != nil {
 						t.Error(err)
 						return
 					}
@@ -275,8 +275,8 @@ func (w *world) testKill(t *testing.T, x *writer) {
 	x.checkRows(t, w.Operator(t))
 }
 
-// once creates one object with one key, and retries as often as necessary.
-func (x *writer) once(ctx context.Context, w *world, op *harness.Operator) error {
+// createOnce creates one object with one key, and retries as often as necessary.
+func (x *writer) createOnce(ctx context.Context, w *world, op *harness.Operator) error {
 	x.mu.Lock()
 	n := x.keys
 	x.keys++
@@ -285,7 +285,7 @@ func (x *writer) once(ctx context.Context, w *world, op *harness.Operator) error
 		id, err := x.write(ctx, op, n)
 		if err == nil {
 			x.mu.Lock()
-			x.yes[id] = true
+			x.acknowledged[id] = true
 			x.mu.Unlock()
 			return nil
 		}
@@ -312,7 +312,7 @@ func (x *writer) checkRows(t *testing.T, op *harness.Operator) {
 
 // compare compares identifiers with those that were acknowledged.
 func (x *writer) compare(what string, got []string) error {
-	want := slices.Sorted(maps.Keys(x.yes))
+	want := slices.Sorted(maps.Keys(x.acknowledged))
 	sorted := slices.Sorted(slices.Values(got))
 	if slices.Equal(sorted, want) && len(want) == x.keys {
 		return nil
@@ -324,7 +324,7 @@ func (x *writer) compare(what string, got []string) error {
 		}
 	}
 	for _, id := range sorted {
-		if !x.yes[id] {
+		if !x.acknowledged[id] {
 			more++
 		}
 	}

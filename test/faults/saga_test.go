@@ -33,11 +33,11 @@ func (s *seller) purchases(t *testing.T, clients []*harness.B, fickle int, meanw
 	var wg sync.WaitGroup
 	for n := range sagaOrders {
 		o := s.newOrder()
-		o.event, o.byPass, o.fickle = s.events[2], true, n < fickle
+		o.event, o.byPass, o.abandons = s.events[2], true, n < fickle
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 			defer cancel()
-			place := s.place
+			place := s.placeOrder
 			if n%3 == 2 {
 				place = s.placeHeld
 			}
@@ -78,7 +78,7 @@ func (s *seller) placeHeld(ctx context.Context, o *order, _ []*harness.B) error 
 // testSaga stops the processes of booking and of pass at a random moment of purchases by pass:
 // between two commits, or within one. A retried purchase is booked once, a hold once or not at
 // all, and an abandoned purchase leaves nothing half done.
-func (m *market) testSaga(t *testing.T, s *seller) {
+func (m *salesCluster) testSaga(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	usual := orderLimit // first purchases of a customer take longer
 	for range warmUp {
@@ -111,7 +111,7 @@ func (m *market) testSaga(t *testing.T, s *seller) {
 				defer part.Resume()
 				// Rows that the suspended process has locked are settled when it continues.
 				for end := time.After(undoneLimit); ; {
-					s.age(t, booking)
+					s.makeDue(t, booking)
 					if s.unsettled(t, booking) == nil {
 						return
 					}

@@ -40,7 +40,7 @@ const (
 // replaces certificates and credentials while spaces are sold.
 func TestSlowSecurity(t *testing.T) {
 	t.Parallel()
-	w := newGuarded(t)
+	w := newSecureCluster(t)
 	t.Run("a booking made on Interface B appears on Interface A and is delivered by webhook", w.testPath)
 	t.Run("every session with PostgreSQL is encrypted", w.testSessions)
 	t.Run("the operator's command presents its certificate", w.testCommand)
@@ -50,8 +50,8 @@ func TestSlowSecurity(t *testing.T) {
 	t.Run("the user for NATS is replaced without an error, and no event is lost", w.testNATSUser)
 }
 
-// guarded is a secure cluster with a company that sells spaces in a class.
-type guarded struct {
+// secureCluster is a secure cluster with a company that sells spaces in a class.
+type secureCluster struct {
 	*harness.Cluster
 	op       *harness.Operator
 	company  *harness.Company
@@ -64,8 +64,8 @@ type guarded struct {
 	sold atomic.Int64
 }
 
-func newGuarded(t *testing.T) *guarded {
-	w := &guarded{Cluster: harness.StartCluster(t, harness.ClusterOptions{
+func newSecureCluster(t *testing.T) *secureCluster {
+	w := &secureCluster{Cluster: harness.StartCluster(t, harness.ClusterOptions{
 		Secure: true, Bookings: 2, GatewaysB: 1, Webhooks: 1,
 		Env: map[string]string{"GRPC_CONNECTION_AGE": connectionAge.String(), "SHUTDOWN_DRAIN": "2s"},
 	})}
@@ -80,7 +80,7 @@ func newGuarded(t *testing.T) *guarded {
 }
 
 // newClass creates an event of a company with a date in a week.
-func (w *guarded) newClass(t *testing.T, company *harness.Company) *bookingv1.Event {
+func (w *secureCluster) newClass(t *testing.T, company *harness.Company) *bookingv1.Event {
 	t.Helper()
 	made, err := w.op.Events.CreateEvent(company.Ctx(t.Context()), &bookingv1.CreateEventRequest{
 		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200}},
@@ -93,7 +93,7 @@ func (w *guarded) newClass(t *testing.T, company *harness.Company) *bookingv1.Ev
 }
 
 // sell sells a space to one of the customers.
-func (w *guarded) sell(ctx context.Context, customer string) error {
+func (w *secureCluster) sell(ctx context.Context, customer string) error {
 	answer, err := w.b.Try(ctx, harness.Request{
 		Path: "/events/" + w.class.GetId() + "/registrations", Token: w.token,
 		Body: fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":"CARD"}}`, customer),
@@ -107,8 +107,8 @@ func (w *guarded) sell(ctx context.Context, customer string) error {
 	return err
 }
 
-// told waits until every booking has been delivered by webhook.
-func (w *guarded) told(t *testing.T) {
+// awaitWebhooks waits until every booking has been delivered by webhook.
+func (w *secureCluster) awaitWebhooks(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, time.Minute, func() error {
 		if got, want := len(w.mailbox.Mail()), int(w.sold.Load()); got < want {
@@ -118,7 +118,7 @@ func (w *guarded) told(t *testing.T) {
 	})
 }
 
-func (w *guarded) testPath(t *testing.T) {
+func (w *secureCluster) testPath(t *testing.T) {
 	if err := w.sell(t.Context(), w.customer[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +128,10 @@ func (w *guarded) testPath(t *testing.T) {
 	if err := answer.Want(http.StatusOK, nil); err != nil || !strings.Contains(string(answer.Body), "Morning Vinyasa") {
 		t.Errorf("%v: %s", err, answer.Body)
 	}
-	w.told(t)
+	w.awaitWebhooks(t)
 }
 
-func (w *guarded) testSessions(t *testing.T) {
+func (w *secureCluster) testSessions(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), w.Postgres.AdminURL())
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func (w *guarded) testSessions(t *testing.T) {
 	}
 }
 
-func (w *guarded) testCommand(t *testing.T) {
+func (w *secureCluster) testCommand(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"grpc": map[string]any{
 		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "webhook": w.Webhook,
 		"service_credential": w.OperatorCredential,
@@ -188,7 +188,7 @@ func (w *guarded) testCommand(t *testing.T) {
 }
 
 // call fetches the class from booking with a certificate and the operator's token.
-func (w *guarded) call(t *testing.T, files *mtls.Files) error {
+func (w *secureCluster) call(t *testing.T, files *mtls.Files) error {
 	t.Helper()
 	p := w.Platform
 	p.TLS = files
@@ -198,7 +198,7 @@ func (w *guarded) call(t *testing.T, files *mtls.Files) error {
 	return err
 }
 
-func (w *guarded) testCallers(t *testing.T) {
+func (w *secureCluster) testCallers(t *testing.T) {
 	if err := w.call(t, w.Security.Files(t, "reservectl")); err != nil {
 		t.Errorf("an allowed caller: %v", err)
 	}
@@ -241,7 +241,7 @@ func open(t *testing.T, ca *mtlstest.CA, name string, trusted ...*mtlstest.CA) *
 
 // underLoad sells spaces and reads bookings while it runs the steps one after another. Every
 // answer must be right, and each step must see many requests.
-func (w *guarded) underLoad(t *testing.T, steps ...func()) {
+func (w *secureCluster) underLoad(t *testing.T, steps ...func()) {
 	t.Helper()
 	a := w.A(t)
 	token := a.Token(t, w.company.NewClient(t))
@@ -282,7 +282,7 @@ func (w *guarded) underLoad(t *testing.T, steps ...func()) {
 	t.Logf("%d sales, %d lists, %d faults", w.sold.Load(), read.Load(), faults.Load())
 }
 
-func (w *guarded) testCertificates(t *testing.T) {
+func (w *secureCluster) testCertificates(t *testing.T) {
 	s, next := w.Security, mtlstest.NewCA(t, "the next authority")
 	old := s.CA
 	w.underLoad(t,
@@ -298,11 +298,11 @@ func (w *guarded) testCertificates(t *testing.T) {
 	if f := fault.From(w.call(t, open(t, old, "gateway-a", next))); f == nil || f.Kind != fault.Unavailable {
 		t.Errorf("a certificate from the old authority: %v", f)
 	}
-	w.told(t)
+	w.awaitWebhooks(t)
 }
 
 // restart stops a service gracefully and starts it with other settings.
-func (w *guarded) restart(t *testing.T, part string, settings map[string]string) {
+func (w *secureCluster) restart(t *testing.T, part string, settings map[string]string) {
 	t.Helper()
 	w.Part(part).Stop(t)
 	w.Part(part).Set(settings)
@@ -312,7 +312,7 @@ func (w *guarded) restart(t *testing.T, part string, settings map[string]string)
 // testSecrets follows the steps of the operations page. Booking has two replicas and is always
 // available. Auth and webhook have one, but requests with a token do not need them during their
 // restart.
-func (w *guarded) testSecrets(t *testing.T) {
+func (w *secureCluster) testSecrets(t *testing.T) {
 	old, next := w.MasterKey(), base64.StdEncoding.EncodeToString([]byte("a master key of thirty-two bytes"))
 	former, credential := w.Credential("booking"), w.AddCredential(t, "booking, the second")
 	keys := func(order ...string) map[string]string {
@@ -344,10 +344,10 @@ func (w *guarded) testSecrets(t *testing.T) {
 	}); err != nil {
 		t.Errorf("a company that is new to booking: %v", err)
 	}
-	w.told(t)
+	w.awaitWebhooks(t)
 }
 
-func (w *guarded) testNATSUser(t *testing.T) {
+func (w *secureCluster) testNATSUser(t *testing.T) {
 	w.underLoad(t, func() { w.RenameNATSUser(t, "parts-b", "another") })
-	w.told(t)
+	w.awaitWebhooks(t)
 }

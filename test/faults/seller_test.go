@@ -31,7 +31,7 @@ const (
 // seller is a company that sells spaces, with its customers: buyers with one pass each, and
 // guests. Each order is for a different guest, so that every row can be traced to its order.
 type seller struct {
-	m       *market
+	m       *salesCluster
 	company *harness.Company
 	token   string // of Interface B
 	events  []*bookingv1.Event
@@ -52,9 +52,9 @@ type order struct {
 
 	// sold are the acknowledged bookings, by identifier; none means the order was refused.
 	sold map[string]*sold
-	// fickle is a customer who does not retry. unknown means that the order has no final answer
-	// for that reason.
-	fickle, unknown bool
+	// abandons means that the customer does not retry. unknown means that the order therefore has
+	// no final answer.
+	abandons, unknown bool
 	// lost is the number of attempts without a final answer.
 	lost int
 }
@@ -64,7 +64,7 @@ type sold struct{ cancelled, refunded bool }
 
 // newSeller creates a company with three events: one with a small capacity, one past its free
 // cancellation, and one without a capacity limit.
-func (m *market) newSeller(t *testing.T, buyers, guests int) *seller {
+func (m *salesCluster) newSeller(t *testing.T, buyers, guests int) *seller {
 	t.Helper()
 	s := &seller{m: m, company: m.op.NewCompany(t, "Europe/London")}
 	s.token = m.client(t, 0).Token(t, s.company.NewKey(t, 10_000))
@@ -107,7 +107,7 @@ func (s *seller) newOrder() *order {
 	}
 	o := &order{
 		guest: len(s.orders), buyer: s.buyers[rand.IntN(len(s.buyers))], event: s.events[rand.IntN(len(s.events))],
-		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, fickle: rand.IntN(4) == 0, sold: map[string]*sold{},
+		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, abandons: rand.IntN(4) == 0, sold: map[string]*sold{},
 	}
 	s.orders = append(s.orders, o)
 	return o
@@ -137,19 +137,19 @@ func (s *seller) request(o *order) harness.Request {
 	}
 }
 
-// place makes the order on Interface B, at the gateways in turn, until there is an answer, and
-// records it. A fickle customer makes one attempt. It returns an error for an answer that no
+// placeOrder makes the order on Interface B, at the gateways in turn, until there is an answer, and
+// records it. A customer who abandons the order makes only one attempt. It returns an error for an answer that no
 // client should get.
-func (s *seller) place(ctx context.Context, o *order, gateways []*harness.B) error {
-	answer, final, err := ask(ctx, s.request(o), gateways[o.guest%len(gateways)])
+func (s *seller) placeOrder(ctx context.Context, o *order, gateways []*harness.B) error {
+	answer, final, err := requestOnce(ctx, s.request(o), gateways[o.guest%len(gateways)])
 	if !final {
 		o.lost++
-		if o.fickle {
+		if o.abandons {
 			o.unknown = true
 			return nil
 		}
 		var lost int
-		answer, lost, err = insist(ctx, s.request(o), gateways)
+		answer, lost, err = requestUntilFinal(ctx, s.request(o), gateways)
 		o.lost += lost
 	}
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *seller) place(ctx context.Context, o *order, gateways []*harness.B) err
 // cancel cancels a registration on Interface B until there is an answer. "Already cancelled" is
 // only acceptable after an attempt without an answer.
 func (s *seller) cancel(ctx context.Context, o *order, booking string, gateways []*harness.B) error {
-	answer, lost, err := insist(ctx, harness.Request{
+	answer, lost, err := requestUntilFinal(ctx, harness.Request{
 		Method: http.MethodDelete, Token: s.token, Path: "/events/" + o.event.GetId() + "/registrations/reg_" + strings.TrimPrefix(booking, "booking_"),
 	}, gateways)
 	if err != nil {
@@ -197,9 +197,9 @@ func (o *order) wasCancelled(booking string) {
 	}
 }
 
-// ask makes a request once. The result is final if the outcome is known. A final error is an
+// requestOnce makes a request once. The result is final if the outcome is known. A final error is an
 // answer that no client should get.
-func ask(ctx context.Context, r harness.Request, gateway *harness.B) (answer harness.Answer, final bool, err error) {
+func requestOnce(ctx context.Context, r harness.Request, gateway *harness.B) (answer harness.Answer, final bool, err error) {
 	answer, err = gateway.Try(ctx, r)
 	if err != nil {
 		return answer, false, err
@@ -209,12 +209,12 @@ func ask(ctx context.Context, r harness.Request, gateway *harness.B) (answer har
 	return answer, !away && !running, nil
 }
 
-// insist makes a request at all gateways in turn until the answer is final. It returns how many
+// requestUntilFinal makes a request at all gateways in turn until the answer is final. It returns how many
 // attempts had no final answer.
-func insist(ctx context.Context, r harness.Request, gateways []*harness.B) (answer harness.Answer, lost int, err error) {
+func requestUntilFinal(ctx context.Context, r harness.Request, gateways []*harness.B) (answer harness.Answer, lost int, err error) {
 	for turn := rand.IntN(len(gateways)); ; turn++ {
 		var final bool
-		if answer, final, err = ask(ctx, r, gateways[turn%len(gateways)]); final {
+		if answer, final, err = requestOnce(ctx, r, gateways[turn%len(gateways)]); final {
 			return answer, lost, nil
 		}
 		lost++

@@ -35,7 +35,7 @@ func (w *world) testStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		everybody(t, text)
+		checkAllCustomers(t, text)
 	})
 	t.Run("a paused stream holds no database session, so it survives the loss of all sessions", func(t *testing.T) {
 		body := openList(t, w.Gateways[0], token)
@@ -50,7 +50,7 @@ func (w *world) testStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		everybody(t, append(head, rest...))
+		checkAllCustomers(t, append(head, rest...))
 	})
 	customer := w.Part("customer")
 	breaks := map[string]struct{ it, mend func(testing.TB) }{
@@ -119,8 +119,8 @@ func wideCustomers(t *testing.T, cluster *harness.Cluster, company string, n int
 	}
 }
 
-// everybody fails t unless text is a document with every customer exactly once.
-func everybody(t *testing.T, text []byte) {
+// checkAllCustomers fails t unless text is a document with every customer exactly once.
+func checkAllCustomers(t *testing.T, text []byte) {
 	t.Helper()
 	var list struct{ Data []struct{ ID string } }
 	if err := json.Unmarshal(text, &list); err != nil {

@@ -24,7 +24,7 @@ import (
 
 // studio is a company that sells spaces in a class. Each sale causes a webhook.
 type studio struct {
-	w        *news
+	w        *webhookCluster
 	company  *harness.Company
 	b        *harness.B
 	token    string // of Interface B
@@ -36,7 +36,7 @@ type studio struct {
 	sold map[string]bool // acknowledged registrations
 }
 
-func (w *news) newStudio(t *testing.T) *studio {
+func (w *webhookCluster) newStudio(t *testing.T) *studio {
 	t.Helper()
 	s := &studio{w: w, company: w.op.NewCompany(t, "Europe/London"), b: harness.NewB(t, w.GatewaysB[0]), sold: map[string]bool{}}
 	s.token = s.b.Token(t, s.company.NewKey(t, 10_000))
@@ -143,7 +143,7 @@ func (s *studio) sell(ctx context.Context, places int) error {
 
 // register sells a space on Interface B.
 func (s *studio) register(ctx context.Context) error {
-	answer, _, err := insist(ctx, harness.Request{
+	answer, _, err := requestUntilFinal(ctx, harness.Request{
 		Path: "/events/" + s.class.GetId() + "/registrations", Token: s.token, Body: fmt.Sprintf(`{"customerId":%q,"spots":1}`, s.customer),
 		Header: http.Header{"Idempotency-Key": {fmt.Sprint("place-", s.key())}},
 	}, []*harness.B{s.b})
@@ -169,7 +169,7 @@ func (s *studio) replayFailed(t *testing.T, since time.Time) {
 }
 
 // delivered returns how many deliveries a process reports since its start.
-func (w *news) delivered(t *testing.T, process string) float64 {
+func (w *webhookCluster) delivered(t *testing.T, process string) float64 {
 	t.Helper()
 	res, err := http.Get("http://" + w.Part(process).AdminAddr() + "/metrics")
 	if err != nil {
@@ -195,7 +195,7 @@ func (w *news) delivered(t *testing.T, process string) float64 {
 }
 
 // connect opens a session with the webhook service's database.
-func (w *news) connect(t *testing.T) *pgx.Conn {
+func (w *webhookCluster) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.OwnerURL("webhook"))
 	if err != nil {

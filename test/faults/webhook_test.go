@@ -22,7 +22,7 @@ import (
 // notification.
 func TestSlowWebhooks(t *testing.T) {
 	t.Parallel()
-	w := newNews(t)
+	w := newWebhookCluster(t)
 	t.Run("processes are killed while PostgreSQL and NATS restart", w.testKills)
 	t.Run("both replicas send", w.testShared)
 	t.Run("processes are stopped while retries are in progress", w.testStops)
@@ -38,9 +38,9 @@ const (
 	newsLimit = 40 * time.Second
 )
 
-// news is a cluster with two replicas of the webhook service, and a studio with ten endpoints for
+// webhookCluster is a cluster with two replicas of the webhook service, and a studio with ten endpoints for
 // its registrations.
-type news struct {
+type webhookCluster struct {
 	*harness.Cluster
 	op      *harness.Operator
 	studio  *studio
@@ -55,8 +55,8 @@ type news struct {
 // stored.
 type outage struct{ from, to time.Time }
 
-func newNews(t *testing.T) *news {
-	w := &news{Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 2, GatewaysB: 1, Env: map[string]string{
+func newWebhookCluster(t *testing.T) *webhookCluster {
+	w := &webhookCluster{Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 2, GatewaysB: 1, Env: map[string]string{
 		"SHUTDOWN_DRAIN": "2s", "WEBHOOK_RETRIES": "1s,2s,4s", "WEBHOOK_TIMEOUT": "3s", "WEBHOOK_LEASE": "7s", "WEBHOOK_SWEEP": "500ms",
 		"WEBHOOK_BREAKER_PAUSE": "500ms", "WEBHOOK_BREAKER_PAUSE_MAX": "2s",
 	}})}
@@ -91,7 +91,7 @@ func processes() []string { return []string{"webhook", "webhook-2"} }
 
 // testKills kills one replica or both at random moments and starts them again immediately.
 // PostgreSQL and NATS restart in between.
-func (w *news) testKills(t *testing.T) {
+func (w *webhookCluster) testKills(t *testing.T) {
 	began := time.Now()
 	stop := w.studio.open(t)
 	for n := range newsKills {
@@ -127,18 +127,18 @@ func (w *news) testKills(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	w.awaitTold(t, w.steady)
+	w.awaitAccepted(t, w.steady)
 	t.Logf("all notifications were accepted after %s", time.Since(began).Round(time.Millisecond))
 	w.calm.Store(true)
 	db := w.connect(t)
 	harness.Eventually(t, newsLimit, func() error { return unfinished(t, db) })
 	w.studio.replayFailed(t, began)
-	w.awaitTold(t, w.fickle)
+	w.awaitAccepted(t, w.fickle)
 	w.checkDuplicates(t)
 }
 
-// awaitTold returns when each mailbox has accepted every registration.
-func (w *news) awaitTold(t *testing.T, boxes []*harness.Mailbox) {
+// awaitAccepted returns when each mailbox has accepted every registration.
+func (w *webhookCluster) awaitAccepted(t *testing.T, boxes []*harness.Mailbox) {
 	t.Helper()
 	sold := w.studio.registrations()
 	harness.Eventually(t, newsLimit, func() error {
@@ -160,7 +160,7 @@ func (w *news) awaitTold(t *testing.T, boxes []*harness.Mailbox) {
 
 // checkDuplicates checks that requests that the log does not have are due to kills. A killed
 // process loses the outcomes that it has not stored. Only those deliveries are repeated.
-func (w *news) checkDuplicates(t *testing.T) {
+func (w *webhookCluster) checkDuplicates(t *testing.T) {
 	t.Helper()
 	logged := w.logged(t)
 	all, lost, inFlight := 0, 0, 0
@@ -201,7 +201,7 @@ func (w *news) checkDuplicates(t *testing.T) {
 type attempted struct{ Message, Endpoint [16]byte }
 
 // logged returns the number of logged attempts for each message and endpoint.
-func (w *news) logged(t *testing.T) map[attempted]int {
+func (w *webhookCluster) logged(t *testing.T) map[attempted]int {
 	t.Helper()
 	rows, err := w.connect(t).Query(t.Context(), `select message_id, endpoint_id, attempts from deliveries`)
 	if err != nil {
@@ -220,11 +220,13 @@ func (w *news) logged(t *testing.T) map[attempted]int {
 }
 
 // boxes returns all mailboxes of the studio.
-func (w *news) boxes() []*harness.Mailbox { return append(slices.Clone(w.steady), w.fickle...) }
+func (w *webhookCluster) boxes() []*harness.Mailbox {
+	return append(slices.Clone(w.steady), w.fickle...)
+}
 
 // unsettled reports whether a process was killed while it may have been waiting for the answer to
 // a request, or may not have stored its outcome.
-func (w *news) unsettled(m harness.Mail) bool {
+func (w *webhookCluster) unsettled(m harness.Mail) bool {
 	until := m.Ended.Add(settling)
 	if m.Ended.IsZero() {
 		until = time.Now()
@@ -243,7 +245,7 @@ func (w *news) unsettled(m harness.Mail) bool {
 }
 
 // testShared sells until both replicas have sent deliveries.
-func (w *news) testShared(t *testing.T) {
+func (w *webhookCluster) testShared(t *testing.T) {
 	before := map[string]float64{}
 	for _, name := range processes() {
 		before[name] = w.delivered(t, name)
@@ -259,12 +261,12 @@ func (w *news) testShared(t *testing.T) {
 		return errors.Join(faults...)
 	})
 	stop()
-	w.awaitTold(t, w.boxes())
+	w.awaitAccepted(t, w.boxes())
 }
 
 // testStops stops one replica after the other while retries are in progress. Those end, other
 // leased deliveries are released, and nothing is sent twice.
-func (w *news) testStops(t *testing.T) {
+func (w *webhookCluster) testStops(t *testing.T) {
 	s := w.newStudio(t)
 	var boxes []*harness.Mailbox
 	retried := make(chan struct{}, 1000)
@@ -318,7 +320,7 @@ func (w *news) testStops(t *testing.T) {
 }
 
 // testNothingLeft compares the log with the received requests.
-func (w *news) testNothingLeft(t *testing.T) {
+func (w *webhookCluster) testNothingLeft(t *testing.T) {
 	db := w.connect(t)
 	if err := unfinished(t, db); err != nil {
 		t.Error(err)

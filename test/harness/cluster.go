@@ -281,9 +281,9 @@ func (c *Cluster) OwnerURL(part string) string { return c.owner[part] }
 // AppURL returns the URL with which a service connects to its database.
 func (c *Cluster) AppURL(part string) string { return c.app[part] }
 
-// Beside describes an additional process that gets the settings of the services and its own.
+// NewProcess describes an additional process that gets the settings of the services and its own.
 // Start runs it.
-func (c *Cluster) Beside(t testing.TB, program string, own map[string]string) *Process {
+func (c *Cluster) NewProcess(t testing.TB, program string, own map[string]string) *Process {
 	t.Helper()
 	env := maps.Clone(c.env)
 	maps.Copy(env, own)
@@ -296,8 +296,8 @@ func (p *Part) AwaitReady(t testing.TB) {
 	p.await(t, "ready", func() error { return ready(p.admin) })
 }
 
-// Become sets the path of the program that the next start runs.
-func (p *Part) Become(path string) { p.path = path }
+// SetProgram sets the path of the program that the next start runs.
+func (p *Part) SetProgram(path string) { p.path = path }
 
 // Ready returns an error unless the service is ready.
 func (p *Part) Ready() error { return ready(p.admin) }

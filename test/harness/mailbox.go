@@ -117,16 +117,16 @@ func (m *Mailbox) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return // the sender has closed the connection
 	}
-	mail, err := m.open(req.Header, body)
+	mail, err := m.verify(req.Header, body)
 	if err != nil {
 		m.t.Errorf("webhook: %v\n%v\n%s", err, req.Header, body)
 		rw.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	mail.At = at
-	reply, index := m.note(&mail)
+	reply, index := m.record(&mail)
 	answering := wait(req.Context(), reply)
-	m.end(index, answering)
+	m.finish(index, answering)
 	if !answering {
 		return // the sender gave up or ended
 	}
@@ -146,8 +146,8 @@ func (r Reply) status() int {
 	return r.Status
 }
 
-// note records mail together with the answer that it is about to get.
-func (m *Mailbox) note(mail *Mail) (reply Reply, index int) {
+// record records mail together with the answer that it is about to get.
+func (m *Mailbox) record(mail *Mail) (reply Reply, index int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tries[mail.ID]++
@@ -159,7 +159,7 @@ func (m *Mailbox) note(mail *Mail) (reply Reply, index int) {
 	return reply, len(m.mail) - 1
 }
 
-func (m *Mailbox) end(index int, answering bool) {
+func (m *Mailbox) finish(index int, answering bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mail := &m.mail[index]
@@ -194,8 +194,8 @@ type envelope struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// open verifies both signatures of a request and compares their content with the body.
-func (m *Mailbox) open(h http.Header, body []byte) (Mail, error) {
+// verify verifies both signatures of a request and compares their content with the body.
+func (m *Mailbox) verify(h http.Header, body []byte) (Mail, error) {
 	m.mu.Lock()
 	key := m.key
 	m.mu.Unlock()

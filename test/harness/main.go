@@ -45,8 +45,8 @@ func atExit(f func()) {
 	process.exits = append(process.exits, f)
 }
 
-// needMain fails a test whose package would leave files behind.
-func needMain(t testing.TB) {
+// requireMain fails a test whose package would leave files behind.
+func requireMain(t testing.TB) {
 	t.Helper()
 	process.mu.Lock()
 	defer process.mu.Unlock()
@@ -108,7 +108,7 @@ func removeClusters(dir string) {
 	}
 }
 
-// complain prints a problem at the end of the process, when there is no test left to fail.
-func complain(format string, args ...any) {
+// logProblem prints a problem at the end of the process, when there is no test left to fail.
+func logProblem(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "harness: "+format+"\n", args...)
 }

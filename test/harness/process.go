@@ -208,8 +208,8 @@ func (p *Process) Interrupt(t testing.TB) {
 	p.awaitEnd(t)
 }
 
-// Hurry sends SIGINT twice, like a user who presses Ctrl-C again.
-func (p *Process) Hurry(t testing.TB) {
+// InterruptTwice sends SIGINT twice, like a user who presses Ctrl-C again.
+func (p *Process) InterruptTwice(t testing.TB) {
 	t.Helper()
 	p.signalGroup(syscall.SIGINT)
 	p.signalGroup(syscall.SIGINT)

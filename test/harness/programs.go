@@ -47,7 +47,7 @@ type programs struct {
 // name builds it. One call with several names is faster than several calls.
 func Program(t testing.TB, name string, more ...string) string {
 	t.Helper()
-	needMain(t)
+	requireMain(t)
 	path, err := process.programs.get(append([]string{name}, more...))
 	if err != nil {
 		t.Fatalf("build: %v", err)
@@ -97,7 +97,7 @@ func (p *programs) build(names []string) error {
 		dir := p.dir
 		atExit(func() {
 			if err := os.RemoveAll(dir); err != nil {
-				complain("%v", err)
+				logProblem("%v", err)
 			}
 		})
 	}

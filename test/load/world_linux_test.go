@@ -65,7 +65,7 @@ func newWorld(b *testing.B) *world {
 	}
 	addr := harness.FreeAddr(b)
 	w.mURL = "http://" + addr
-	w.m = w.Beside(b, "m", map[string]string{
+	w.m = w.NewProcess(b, "m", map[string]string{
 		"HTTP_ADDR": addr, "CUSTOMER_DATABASE_URL": w.AppURL("customer"), "BOOKING_DATABASE_URL": w.AppURL("booking"),
 	})
 	w.m.Start(b)

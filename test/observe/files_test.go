@@ -133,12 +133,12 @@ func metricsIn(expr string) []string {
 	return names
 }
 
-// ofPrometheus reports whether Prometheus itself provides a metric.
-func ofPrometheus(name string) bool { return name == "up" || name == "ALERTS" }
+// isBuiltIn reports whether Prometheus itself provides a metric.
+func isBuiltIn(name string) bool { return name == "up" || name == "ALERTS" }
 
-// askedFor returns the metrics that alerts, rules, dashboards and pages use, each with its users.
+// usedMetrics returns the metrics that alerts, rules, dashboards and pages use, each with its users.
 // Names with a colon are recording rules.
-func askedFor(t *testing.T) map[string][]string {
+func usedMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	asked, recorded := map[string][]string{}, map[string]bool{}
 	for _, r := range rules(t, "recording.yml") {
@@ -147,7 +147,7 @@ func askedFor(t *testing.T) map[string][]string {
 	ask := func(by, expr string) {
 		for _, name := range metricsIn(expr) {
 			switch {
-			case ofPrometheus(name):
+			case isBuiltIn(name):
 			case strings.Contains(name, ":"):
 				if !recorded[name] {
 					t.Errorf("%s uses %s, which no rule records", by, name)

@@ -34,9 +34,9 @@ const (
 	hookPath  = "/hook/quagga-77-token"
 )
 
-// TestWhatIsTold uses every interface of a platform with maximum telemetry, and checks its logs,
+// TestTelemetry uses every interface of a platform with maximum telemetry, and checks its logs,
 // spans and metrics.
-func TestWhatIsTold(t *testing.T) {
+func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	env := c.env()
@@ -54,7 +54,7 @@ func TestWhatIsTold(t *testing.T) {
 	t.Run("every metric in use exists", func(t *testing.T) {
 		harness.Eventually(t, patience, func() error {
 			metrics = scrape(t, s.Credentials.AdminPort)
-			asked := askedFor(t)
+			asked := usedMetrics(t)
 			// Standalone serves gRPC without TLS; platform/mtls tests the TLS metrics.
 			maps.DeleteFunc(asked, func(name string, _ []string) bool { return strings.HasPrefix(name, "grpc_tls_") })
 			return missing(asked, metrics)

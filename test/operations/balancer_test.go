@@ -45,7 +45,7 @@ func balance(t *testing.T, cut func(error), parts []*harness.Part, addresses []s
 
 // look polls the readiness of the process until ctx ends.
 func (b *backend) look(ctx context.Context) {
-	ticker := time.NewTicker(looking)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		b.ready.Store(b.part.Ready() == nil)

@@ -51,18 +51,18 @@ func TestRestoreDrill(t *testing.T) {
 		w = newWorld(t, nil, map[string]string{"WEBHOOK_RETRIES": "1s,2s,4s,8s,16s,32s,60s,60s,60s", "WEBHOOK_BREAKER_PAUSE": "1s", "WEBHOOK_BREAKER_PAUSE_MAX": "5s"})
 		f = w.open(t, 0)
 	})
-	k := w.keepsakes(t)
+	k := w.newRestoreProbes(t)
 	dir := harness.TempDir(t)
 	var first, second string
 	s.step(t, "a backup, under load", func() { first = w.backup(t, dir) })
-	f.some(t, 200)
+	f.awaitAnswers(t, 200)
 	before := maps.Clone(f.sales())
 	s.step(t, "another one, encrypted, by a role that may only read", func() {
 		w.backupRole(t)
 		second = w.backup(t, dir, "BACKUP_FILTER="+encrypt, "PGUSER=backup", "PGPASSWORD=drill")
 	})
 	s.step(t, "more that will be lost", func() {
-		f.some(t, 100)
+		f.awaitAnswers(t, 100)
 		k.after(t, w)
 		f.close()
 		f.report(t)
@@ -94,12 +94,12 @@ func TestRestoreDrill(t *testing.T) {
 		}
 	})
 	s.step(t, "verify", func() { w.reservectl(t, 0, "verify") })
-	s.step(t, "what was sold before the backup is there", func() { w.has(t, before) })
+	s.step(t, "what was sold before the backup is there", func() { w.checkBookings(t, before) })
 	s.step(t, "tokens, revocations and sessions are what they were", func() { k.check(t, w) })
 	s.step(t, "every webhook arrives", func() { k.webhooks(t, w) })
 	s.step(t, "people go on using it", func() {
 		again := w.open(t, 1_000_000)
-		again.some(t, 200)
+		again.awaitAnswers(t, 200)
 		again.close()
 		again.report(t)
 		w.reservectl(t, 0, "verify")
@@ -251,8 +251,8 @@ func (w *world) reservectl(t *testing.T, code int, args ...string) string {
 	return result.Output
 }
 
-// has checks that the bookings that were acknowledged before the later backup exist.
-func (w *world) has(t *testing.T, before map[string]bool) {
+// checkBookings checks that the bookings that were acknowledged before the later backup exist.
+func (w *world) checkBookings(t *testing.T, before map[string]bool) {
 	t.Helper()
 	books := w.books(t)
 	for registration, cancelled := range before {

@@ -60,13 +60,13 @@ func (w *world) open(t *testing.T, from int64) *traffic {
 	f.stop = stop
 	t.Cleanup(f.close)
 	for range buyers {
-		f.person(ctx, "buyer", f.buy)
+		f.loop(ctx, "buyer", f.buy)
 	}
 	for range others {
-		f.person(ctx, "reader", f.read)
+		f.loop(ctx, "reader", f.read)
 	}
-	f.person(ctx, "owner", f.manage)
-	f.some(t, 100)
+	f.loop(ctx, "owner", f.manage)
+	f.awaitAnswers(t, 100)
 	return f
 }
 
@@ -75,8 +75,8 @@ func (f *traffic) close() {
 	f.people.Wait()
 }
 
-// person calls do in a loop until ctx ends. The last call is completed.
-func (f *traffic) person(ctx context.Context, name string, do func(ctx context.Context) error) {
+// loop calls do in a loop until ctx ends. The last call is completed.
+func (f *traffic) loop(ctx context.Context, name string, do func(ctx context.Context) error) {
 	f.people.Go(func() {
 		for ctx.Err() == nil {
 			if err := do(context.WithoutCancel(ctx)); err != nil {
@@ -106,8 +106,8 @@ func (f *traffic) cut(err error) {
 	f.broken[f.now] = append(f.broken[f.now], err.Error())
 }
 
-// some returns after n further answers.
-func (f *traffic) some(t *testing.T, n int64) {
+// awaitAnswers returns after n further answers.
+func (f *traffic) awaitAnswers(t *testing.T, n int64) {
 	t.Helper()
 	from := f.answers.Load()
 	harness.Eventually(t, answerLimit, func() error {
@@ -145,8 +145,8 @@ func (f *traffic) report(t *testing.T) {
 	}
 }
 
-// whole fails t if connections broke in one of the phases.
-func (f *traffic) whole(t *testing.T, phases ...string) {
+// checkUnbroken fails t if connections broke in one of the phases.
+func (f *traffic) checkUnbroken(t *testing.T, phases ...string) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -173,8 +173,8 @@ func (f *traffic) ask(ctx context.Context, b *balancer, r harness.Request, code 
 	return lost, nil
 }
 
-// someone returns a random customer.
-func (w *world) someone() string { return w.people[rand.IntN(len(w.people))] }
+// randomCustomer returns a random customer.
+func (w *world) randomCustomer() string { return w.people[rand.IntN(len(w.people))] }
 
 // buy gets a new token, buys a space by card or pass, reads the registration, and sometimes
 // cancels it.
@@ -190,7 +190,7 @@ func (f *traffic) buy(ctx context.Context) error {
 		var made struct{ ID string }
 		if _, err := f.ask(ctx, f.b, harness.Request{
 			Method: http.MethodPost, Path: path, Token: in.Token, Header: http.Header{"Idempotency-Key": {fmt.Sprint("order-", order)}},
-			Body: fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":%q}}`, f.w.someone(), method),
+			Body: fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":%q}}`, f.w.randomCustomer(), method),
 		}, http.StatusCreated, &made); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (f *traffic) read(ctx context.Context) error {
 		return err
 	}
 	for range 3 {
-		customer := f.w.someone()
+		customer := f.w.randomCustomer()
 		for _, r := range []harness.Request{
 			{Method: http.MethodGet, Path: "/customers"},
 			{Method: http.MethodGet, Path: "/customer/" + customer + "/profile"},

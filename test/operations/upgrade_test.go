@@ -12,9 +12,9 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// long runs the test until every process of the previous release has been replaced twice. It
-// takes a minute or two after the build of the previous release.
-var long = flag.Bool("upgrade", false, "replace the previous release under load: make upgrade-test")
+// runUpgrade enables TestRollingUpgrade, which replaces every process twice. It takes a minute or
+// two after the build of the previous release.
+var runUpgrade = flag.Bool("upgrade", false, "replace the previous release under load: make upgrade-test")
 
 // replicas is the number of processes of each service. The others serve while one is replaced.
 const replicas = 2
@@ -27,18 +27,18 @@ func services() []string { return []string{"booking", "pass", "customer", "auth"
 // docs/UPGRADES.md has the same order. Going back reverses it.
 func parts() []string { return append(services(), "gateway-a", "gateway-b", "admin") }
 
-// leaving is how long a service keeps serving after it is asked to end, and looking how often a
+// drainTime is how long a service keeps serving after it is asked to end, and pollInterval how often a
 // balancer polls readiness.
 const (
-	leaving = time.Second
-	looking = 100 * time.Millisecond
+	drainTime    = time.Second
+	pollInterval = 100 * time.Millisecond
 	// settling is how long a process must have been ready before the next one is replaced.
 	// Callers of the previous release look for a returned process every two seconds.
 	settling = 2500 * time.Millisecond
 )
 
 func TestRollingUpgrade(t *testing.T) {
-	if !*long {
+	if !*runUpgrade {
 		t.Skip("replaces all processes twice: make upgrade-test")
 	}
 	previous, err := harness.PreviousRelease()
@@ -47,7 +47,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	old := previous.Programs(t, parts()...)
 	harness.Program(t, "reservectl", parts()...)
-	w := newWorld(t, old, map[string]string{"SHUTDOWN_DELAY": leaving.String()})
+	w := newWorld(t, old, map[string]string{"SHUTDOWN_DELAY": drainTime.String()})
 	traffic := w.open(t, 0)
 
 	t.Run("the schemas are migrated while the old processes run", func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRollingUpgrade(t *testing.T) {
 		for _, service := range services() {
 			w.Migrate(t, service)
 		}
-		traffic.some(t, 100)
+		traffic.awaitAnswers(t, 100)
 	})
 	t.Run("each process is replaced by a new one", func(t *testing.T) {
 		traffic.phase("upgrading")
@@ -63,25 +63,25 @@ func TestRollingUpgrade(t *testing.T) {
 			w.replace(t, p, harness.Program(t, p.Program))
 			<-time.After(settling)
 		}
-		traffic.some(t, 200)
+		traffic.awaitAnswers(t, 200)
 	})
 	t.Run("the new processes are replaced by new ones", func(t *testing.T) {
 		traffic.phase("restarting")
 		for _, p := range w.processes() {
 			w.replace(t, p, harness.Program(t, p.Program))
 		}
-		traffic.some(t, 200)
+		traffic.awaitAnswers(t, 200)
 	})
 	t.Run("each process goes back to the old one, on the new schema", func(t *testing.T) {
 		traffic.phase("going back")
 		for _, p := range slices.Backward(w.processes()) {
 			w.replace(t, p, old[p.Program])
 		}
-		traffic.some(t, 200)
+		traffic.awaitAnswers(t, 200)
 	})
 	traffic.close()
 	traffic.report(t)
-	t.Run("no process of this release broke a connection", func(t *testing.T) { traffic.whole(t, "restarting", "going back") })
+	t.Run("no process of this release broke a connection", func(t *testing.T) { traffic.checkUnbroken(t, "restarting", "going back") })
 	t.Run("bookings, webhooks and sums are consistent", func(t *testing.T) { w.audit(t, traffic) })
 }
 
@@ -129,7 +129,7 @@ func processName(part string, i int) string {
 func (w *world) replace(t *testing.T, p *harness.Part, path string) {
 	t.Helper()
 	p.Stop(t)
-	p.Become(path)
+	p.SetProgram(path)
 	p.Restart(t)
 }
 

@@ -130,13 +130,13 @@ func (w *world) audit(t *testing.T, traffic *traffic) {
 			t.Errorf("%s is booked, but no client got its answer", registration)
 		}
 	}
-	harness.Eventually(t, deliveredLimit, func() error { return w.told(books) })
+	harness.Eventually(t, deliveredLimit, func() error { return w.checkNotified(books) })
 	w.reservectl(t, 0, "verify")
 	t.Logf("%d bookings, %d webhooks", len(books), len(w.mailbox.Mail()))
 }
 
-// toldBy returns, by registration, the message identifiers with which a receiver was notified.
-func toldBy(m *harness.Mailbox) (map[string][]string, error) {
+// notifications returns, by registration, the message identifiers with which a receiver was notified.
+func notifications(m *harness.Mailbox) (map[string][]string, error) {
 	messages := map[string][]string{}
 	for _, m := range m.Mail() {
 		var data struct {
@@ -152,10 +152,10 @@ func toldBy(m *harness.Mailbox) (map[string][]string, error) {
 	return messages, nil
 }
 
-// told returns an error unless the receiver was notified of every booking under exactly one
+// checkNotified returns an error unless the receiver was notified of every booking under exactly one
 // identifier, and of nothing else.
-func (w *world) told(books map[string]bool) error {
-	messages, err := toldBy(w.mailbox)
+func (w *world) checkNotified(books map[string]bool) error {
+	messages, err := notifications(w.mailbox)
 	if err != nil {
 		return err
 	}

@@ -48,8 +48,8 @@ type (
 		Transaction, Booking, Pass [16]byte
 		Credits, Returned          int
 	}
-	// books are all rows of a company.
-	books struct {
+	// companyRows are all rows of a company.
+	companyRows struct {
 		dates    []dateRow
 		bookings []bookingRow
 		passes   []passRow
@@ -89,7 +89,7 @@ const (
 )
 
 // connect opens a session with a service's database, as its owner.
-func (m *market) connect(t *testing.T, part string) *pgx.Conn {
+func (m *salesCluster) connect(t *testing.T, part string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), m.OwnerURL(part))
 	if err != nil {
@@ -122,8 +122,8 @@ func uuid[I ~[16]byte](t *testing.T, text string, parse func(string) (I, error))
 	return v
 }
 
-// age makes all waiting work of the seller due.
-func (s *seller) age(t *testing.T, booking *pgx.Conn) {
+// makeDue makes all waiting work of the seller due.
+func (s *seller) makeDue(t *testing.T, booking *pgx.Conn) {
 	t.Helper()
 	if _, err := booking.Exec(t.Context(), ageSQL, uuid(t, s.company.ID, id.Parse[id.Company])); err != nil {
 		t.Fatal(err)
@@ -148,19 +148,19 @@ func (s *seller) unsettled(t *testing.T, booking *pgx.Conn) error {
 func (s *seller) settle(t *testing.T, booking *pgx.Conn) {
 	t.Helper()
 	harness.Eventually(t, settledLimit, func() error {
-		s.age(t, booking)
+		s.makeDue(t, booking)
 		return s.unsettled(t, booking)
 	})
 }
 
-// audit settles the seller's books and checks them in three ways: row by row against each other,
+// audit settles the seller's rows and checks them in three ways: row by row against each other,
 // against the recorded answers, and with the operator's verify command.
 func (s *seller) audit(t *testing.T) {
 	t.Helper()
 	booking, pass := s.m.connect(t, "booking"), s.m.connect(t, "pass")
 	s.settle(t, booking)
 	company := uuid(t, s.company.ID, id.Parse[id.Company])
-	b := books{
+	b := companyRows{
 		dates: rows[dateRow](t, booking, datesSQL, company), bookings: rows[bookingRow](t, booking, bookingsSQL, company),
 		passes: rows[passRow](t, pass, passesSQL, company), redeemed: rows[redeemedRow](t, pass, redeemedSQL, company),
 	}
@@ -234,7 +234,7 @@ func (s *seller) auditOrders(t *testing.T, all []bookingRow) {
 }
 
 // auditPasses compares passes with their ledgers, and both with the bookings.
-func (s *seller) auditPasses(t *testing.T, b *books) {
+func (s *seller) auditPasses(t *testing.T, b *companyRows) {
 	t.Helper()
 	spent := map[[16]byte]int{} // by buyer
 	holds := map[[16]byte]redeemedRow{}

@@ -11,25 +11,25 @@ import (
 
 const (
 	// buyers is the number of concurrent clients. Each books at most once per pace, and stops
-	// after crowdLimit.
-	buyers     = 6
-	pace       = 100 * time.Millisecond
-	crowdLimit = 15 * time.Minute
+	// after loadLimit.
+	buyers    = 6
+	pace      = 100 * time.Millisecond
+	loadLimit = 15 * time.Minute
 )
 
-// Crowd is several buyers that book and read in a loop, through one client.
-type Crowd struct {
+// Load is several buyers that book and read in a loop through one client.
+type Load struct {
 	client *RetryingClient
 	booked atomic.Int64
 	stop   context.CancelFunc
 	all    sync.WaitGroup
 }
 
-// Open starts a crowd. A booking or a read that still fails after its retries fails t.
-func (s *RetryingClient) Open(t testing.TB) *Crowd {
+// StartLoad starts several buyers. A booking or a read that still fails after its retries fails t.
+func (s *RetryingClient) StartLoad(t testing.TB) *Load {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), crowdLimit)
-	c := &Crowd{client: s, stop: stop}
+	ctx, stop := context.WithTimeout(t.Context(), loadLimit)
+	c := &Load{client: s, stop: stop}
 	for n := range buyers {
 		c.all.Go(func() {
 			next := time.NewTicker(pace)
@@ -42,7 +42,7 @@ func (s *RetryingClient) Open(t testing.TB) *Crowd {
 					return
 				}
 				c.booked.Add(1)
-				if err := s.Look(t.Context()); err != nil {
+				if err := s.ListBookings(t.Context()); err != nil {
 					t.Errorf("Interface A: %v", err)
 					return
 				}
@@ -58,7 +58,7 @@ func (s *RetryingClient) Open(t testing.TB) *Crowd {
 }
 
 // AwaitMore waits until as many further registrations as there are buyers have succeeded.
-func (c *Crowd) AwaitMore(t testing.TB, limit time.Duration) {
+func (c *Load) AwaitMore(t testing.TB, limit time.Duration) {
 	t.Helper()
 	before := c.booked.Load()
 	Eventually(t, limit, func() error {
@@ -69,9 +69,9 @@ func (c *Crowd) AwaitMore(t testing.TB, limit time.Duration) {
 	})
 }
 
-// Close stops the buyers, and compares the number of registrations that succeeded with the number
+// Stop stops the buyers, and compares the number of registrations that succeeded with the number
 // that the platform reports.
-func (c *Crowd) Close(t testing.TB) {
+func (c *Load) Stop(t testing.TB) {
 	t.Helper()
 	c.stop()
 	c.all.Wait()
@@ -84,6 +84,6 @@ func (c *Crowd) Close(t testing.TB) {
 	}
 }
 
-func (c *Crowd) String() string {
-	return fmt.Sprintf("%d registrations, %d requests were made again", c.booked.Load(), c.client.repeats.Load())
+func (c *Load) String() string {
+	return fmt.Sprintf("%d registrations, %d retries", c.booked.Load(), c.client.repeats.Load())
 }

@@ -11,8 +11,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// keepsakes are tokens, credentials and a receiver whose state is checked after a restore.
-type keepsakes struct {
+// restoreProbes are tokens, credentials and a receiver whose state is checked after a restore.
+type restoreProbes struct {
 	live, dead string             // tokens: a valid one, and one that was revoked before the backup
 	late       harness.Credential // its secret was rotated after the backup
 	lateToken  string             // issued for that secret
@@ -21,10 +21,10 @@ type keepsakes struct {
 	takes atomic.Bool
 }
 
-// keepsakes creates them before the backup.
-func (w *world) keepsakes(t *testing.T) *keepsakes {
+// newRestoreProbes creates the probes before the backup.
+func (w *world) newRestoreProbes(t *testing.T) *restoreProbes {
 	t.Helper()
-	k := &keepsakes{}
+	k := &restoreProbes{}
 	a := harness.NewA(t, w.Gateways[0])
 	k.live = a.Token(t, w.client)
 	revoked := w.company.NewClient(t)
@@ -57,14 +57,14 @@ func (w *world) rotate(t *testing.T, c harness.Credential) {
 }
 
 // after makes changes after the backup, which the restore undoes.
-func (k *keepsakes) after(t *testing.T, w *world) {
+func (k *restoreProbes) after(t *testing.T, w *world) {
 	t.Helper()
 	k.lateToken = harness.NewA(t, w.Gateways[0]).Token(t, k.late)
 	w.rotate(t, k.late)
 }
 
 // check compares the restored platform with docs/BACKUP.md.
-func (k *keepsakes) check(t *testing.T, w *world) {
+func (k *restoreProbes) check(t *testing.T, w *world) {
 	t.Helper()
 	w.expect(t, k.live, http.StatusOK)
 	w.expect(t, k.dead, http.StatusUnauthorized)
@@ -87,17 +87,17 @@ func (k *keepsakes) check(t *testing.T, w *world) {
 // webhooks returns when the receiver has accepted a notification about every booking, and the
 // slow receiver everything that it had refused. They may have accepted further notifications
 // about bookings that the restore lost.
-func (k *keepsakes) webhooks(t *testing.T, w *world) {
+func (k *restoreProbes) webhooks(t *testing.T, w *world) {
 	t.Helper()
 	k.takes.Store(true)
 	books := w.books(t)
 	taken := 0
 	harness.Eventually(t, deliveredLimit, func() error {
-		told, err := toldBy(w.mailbox)
+		told, err := notifications(w.mailbox)
 		if err != nil {
 			return err
 		}
-		refused, err := toldBy(k.slow)
+		refused, err := notifications(k.slow)
 		if err != nil {
 			return err
 		}

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// crowd is the number of orders, and atATime how many run concurrently.
-	crowd   = 1000
-	atATime = 300
+	// concurrentOrders is the number of orders, and atATime how many run concurrently.
+	concurrentOrders = 1000
+	atATime          = 300
 )
 
-// testCrowd runs hundreds of concurrent purchases, holds, cancellations and refunds over gRPC
+// testConcurrency runs hundreds of concurrent purchases, holds, cancellations and refunds over gRPC
 // against two replicas of each service, while the capacities of the dates grow and shrink.
-func (m *market) testCrowd(t *testing.T, s *seller) {
+func (m *salesCluster) testConcurrency(t *testing.T, s *seller) {
 	op := m.Operator(t)
 	began := time.Now()
 	var wg sync.WaitGroup
@@ -56,7 +56,7 @@ func (m *market) testCrowd(t *testing.T, s *seller) {
 	}
 	wg.Wait()
 	took := time.Since(began)
-	t.Logf("%d orders, %d at a time, in %s; %d of %d capacity changes were accepted", crowd, atATime, took.Round(time.Millisecond), resized.Load(), changes.Load())
+	t.Logf("%d orders, %d at a time, in %s; %d of %d capacity changes were accepted", concurrentOrders, atATime, took.Round(time.Millisecond), resized.Load(), changes.Load())
 	if !t.Failed() {
 		s.audit(t)
 	}

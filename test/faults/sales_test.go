@@ -20,34 +20,34 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestSlowMarket sells spaces through two replicas of each service involved, kills them, and
+// TestSlowSales sells spaces through two replicas of each service involved, kills them, and
 // checks the databases row by row.
-func TestSlowMarket(t *testing.T) {
+func TestSlowSales(t *testing.T) {
 	t.Parallel()
-	m := newMarket(t)
+	m := newSalesCluster(t)
 	// The acknowledged writes of the killed services are compared with the events at the end,
 	// because a killed relay keeps the lease of its events for half a minute.
 	killed, halfway := m.newSeller(t, 12, 4000), m.newSeller(t, 6, sagaCustomers)
-	silent, crowded := m.newSeller(t, 3, warmUp+gatewayKills), m.newSeller(t, 24, crowd)
+	silent, crowded := m.newSeller(t, 3, warmUp+gatewayKills), m.newSeller(t, 24, concurrentOrders)
 	t.Run("purchases while services are killed", func(t *testing.T) { m.testKills(t, killed) })
 	t.Run("booking and pass stop in the middle of purchases by pass", func(t *testing.T) { m.testSaga(t, halfway) })
 	t.Run("a gateway is killed before it answers", func(t *testing.T) { m.testGatewayKilled(t, silent) })
-	t.Run("many concurrent buyers use two replicas", func(t *testing.T) { m.testCrowd(t, crowded) })
+	t.Run("many concurrent buyers use two replicas", func(t *testing.T) { m.testConcurrency(t, crowded) })
 	t.Run("two gateways share the limit of a key", m.testLimit)
 	t.Run("every booking has exactly one event", func(t *testing.T) { m.testConfirmations(t, killed, halfway, silent, crowded) })
 	t.Run("the limit of a key while NATS is unavailable", m.testLimitWithoutNATS)
 }
 
-// market is the cluster, with the description that every answer must match.
-type market struct {
+// salesCluster is the cluster, with the description that every answer must match.
+type salesCluster struct {
 	*harness.Cluster
 	op       *harness.Operator
 	contract *openapitest.Contract
 }
 
-func newMarket(t *testing.T) *market {
+func newSalesCluster(t *testing.T) *salesCluster {
 	options := harness.ClusterOptions{Bookings: 2, Passes: 2, GatewaysB: 2, Env: map[string]string{"SHUTDOWN_DRAIN": "2s"}}
-	m := &market{Cluster: harness.StartCluster(t, options)}
+	m := &salesCluster{Cluster: harness.StartCluster(t, options)}
 	m.op = m.Operator(t)
 	described := harness.NewB(t, m.GatewaysB[0]).Do(t, harness.Request{Path: "/openapi.yaml"})
 	described.Into(t, http.StatusOK, nil)
@@ -57,20 +57,20 @@ func newMarket(t *testing.T) *market {
 
 // client returns a client of one of the gateways (0 or 1). Every answer is checked against the
 // description.
-func (m *market) client(t testing.TB, gateway int) *harness.B {
+func (m *salesCluster) client(t testing.TB, gateway int) *harness.B {
 	b := harness.NewB(t, m.GatewaysB[gateway])
 	b.Transport = m.contract.Transport(t, b.Transport)
 	return b
 }
 
 // clients returns clients of both gateways.
-func (m *market) clients(t testing.TB) []*harness.B {
+func (m *salesCluster) clients(t testing.TB) []*harness.B {
 	return []*harness.B{m.client(t, 0), m.client(t, 1)}
 }
 
 const (
-	// partKills is how often processes are killed while orders are placed.
-	partKills = 8
+	// processKills is how often processes are killed while orders are placed.
+	processKills = 8
 	// shoppers is the number of concurrent orders.
 	shoppers = 8
 	// orderLimit is how long a client retries: a retry may have to wait until the previous
@@ -81,7 +81,7 @@ const (
 // testKills kills processes one after another while spaces are bought by pass and by card,
 // cancelled and refunded. A request without an answer is retried with the same key. At the end
 // each order is booked once or refused, and every sum is correct.
-func (m *market) testKills(t *testing.T, s *seller) {
+func (m *salesCluster) testKills(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	closing := make(chan struct{})
 	answered := make(chan struct{}, 1000)
@@ -126,9 +126,9 @@ func victims() [][]string {
 }
 
 // killParts kills processes several times, each time after some answers.
-func (m *market) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
+func (m *salesCluster) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
 	booking := m.connect(t, "booking")
-	for n := range partKills {
+	for n := range processKills {
 		victims := victims()[rand.IntN(len(victims()))]
 		for range 20 + rand.IntN(20) {
 			select {
@@ -144,7 +144,7 @@ func (m *market) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
 			m.Part(name).KillNow()
 		}
 		if n%4 == 0 {
-			s.age(t, booking) // make unfinished purchases of the last victims due
+			s.makeDue(t, booking) // make unfinished purchases of the last victims due
 		}
 		for _, name := range victims {
 			m.Part(name).Kill(t) // waits until it has ended
@@ -154,10 +154,10 @@ func (m *market) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
 }
 
 // buyFrom places an order, and sometimes cancels or refunds it.
-func (m *market) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B) error {
+func (m *salesCluster) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B) error {
 	ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 	defer cancel()
-	if err := s.place(ctx, o, clients); err != nil {
+	if err := s.placeOrder(ctx, o, clients); err != nil {
 		return err
 	}
 	for booking, is := range o.sold {
@@ -184,7 +184,7 @@ func (m *market) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B
 
 // testConfirmations compares the events about the sellers' bookings with the acknowledged
 // bookings.
-func (m *market) testConfirmations(t *testing.T, shops ...*seller) {
+func (m *salesCluster) testConfirmations(t *testing.T, shops ...*seller) {
 	byCompany := map[string]*seller{}
 	for _, s := range shops {
 		byCompany[s.company.ID] = s
