@@ -77,7 +77,8 @@ func takenPort(t *testing.T) (taken, base int) {
 	return l.Addr().(*net.TCPAddr).Port, base
 }
 
-// unprivilegedAccount returns the account of a user who owns nothing, or nil if the tests do not run as root.
+// unprivilegedAccount returns the account of a user who owns nothing, or nil if the tests do not
+// run as root.
 func unprivilegedAccount(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

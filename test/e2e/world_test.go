@@ -212,7 +212,7 @@ func importedDate(reference string, starts time.Time, zone string) *bookingv1.Im
 	}
 }
 
-// cardBooking returns an imported booking of one space, paid by cardBooking.
+// cardBooking returns an imported booking of one space, paid by card.
 func cardBooking(date *bookingv1.ImportedDate) *bookingv1.ImportedBooking {
 	return &bookingv1.ImportedBooking{
 		Spaces: 1, Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: date}, PricingOptionName: "Drop-in",

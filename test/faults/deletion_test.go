@@ -135,7 +135,7 @@ func newReplicatedCluster(t *testing.T) *replicatedCluster {
 	return c
 }
 
-// forEachReplica calls do for forEachReplica replica of a service.
+// forEachReplica calls do for each replica of a service.
 func (c *replicatedCluster) forEachReplica(service string, do func(*harness.Part)) {
 	do(c.Part(service))
 	do(c.Part(service + "-2"))
@@ -176,8 +176,8 @@ func (c *replicatedCluster) customerCalls(op *harness.Operator, customer string)
 	}
 }
 
-// callUntilConnected returns the answer to a call. It retries while the connection to a restarted process
-// is not yet established again.
+// callUntilConnected returns the answer to a call. It retries while the connection to a restarted
+// process is not yet established again.
 func callUntilConnected(t *testing.T, call func(context.Context) error) (err error) {
 	t.Helper()
 	harness.Eventually(t, backLimit, func() error {

@@ -137,9 +137,9 @@ func (s *seller) request(o *order) harness.Request {
 	}
 }
 
-// placeOrder makes the order on Interface B, at the gateways in turn, until there is an answer, and
-// records it. A customer who abandons the order makes only one attempt. It returns an error for an answer that no
-// client should get.
+// placeOrder makes the order on Interface B, at the gateways in turn, until there is an answer,
+// and records it. A customer who abandons the order makes only one attempt. It returns an error
+// for an answer that no client should get.
 func (s *seller) placeOrder(ctx context.Context, o *order, gateways []*harness.B) error {
 	answer, final, err := requestOnce(ctx, s.request(o), gateways[o.guest%len(gateways)])
 	if !final {
@@ -209,8 +209,8 @@ func requestOnce(ctx context.Context, r harness.Request, gateway *harness.B) (an
 	return answer, !away && !running, nil
 }
 
-// requestUntilFinal makes a request at all gateways in turn until the answer is final. It returns how many
-// attempts had no final answer.
+// requestUntilFinal makes a request at all gateways in turn until the answer is final. It returns
+// how many attempts had no final answer.
 func requestUntilFinal(ctx context.Context, r harness.Request, gateways []*harness.B) (answer harness.Answer, lost int, err error) {
 	for turn := rand.IntN(len(gateways)); ; turn++ {
 		var final bool

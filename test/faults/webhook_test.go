@@ -38,8 +38,8 @@ const (
 	newsLimit = 40 * time.Second
 )
 
-// webhookCluster is a cluster with two replicas of the webhook service, and a studio with ten endpoints for
-// its registrations.
+// webhookCluster is a cluster with two replicas of the webhook service, and a studio with ten
+// endpoints for its registrations.
 type webhookCluster struct {
 	*harness.Cluster
 	op      *harness.Operator
