@@ -30,8 +30,8 @@ type archived struct {
 
 var pageBlock = regexp.MustCompile("(?s)```(?:sh|ini)\n(.*?)```")
 
-// TestRestoreToMoment types what docs/BACKUP.md says of a restore to any moment. That
-// what is then in the databases is mended is TestRestoreDrill's.
+// TestRestoreToMoment runs the commands that docs/BACKUP.md gives for a restore to any time.
+// TestRestoreDrill covers the corrections to the restored databases.
 func TestRestoreToMoment(t *testing.T) {
 	if !*drill {
 		t.Skip("creates, breaks and restores a PostgreSQL server: make restore-drill")
