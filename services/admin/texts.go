@@ -77,7 +77,7 @@ type texts struct {
 }
 
 // message is a text that is looked up in the catalogue when it is shown, in the language
-// of the request. Code that has no request returns one; nil is no message.
+// of the request. Code that has no request returns one; nil shows nothing.
 type message struct {
 	id   string
 	args []any
