@@ -8,7 +8,7 @@ import (
 	"reservation.dev/platform/zone"
 )
 
-// zoneRegions are the beginnings of the names of time zones.
+// zoneRegions returns the prefixes of time zone names.
 func zoneRegions() []string {
 	return []string{
 		"Europe/", "America/", "Asia/", "Africa/", "Australia/", "Pacific/", "Atlantic/", "Indian/", "Antarctica/",
@@ -16,7 +16,7 @@ func zoneRegions() []string {
 	}
 }
 
-// zoneHint says which time zone a name that is none may mean, or "".
+// zoneHint suggests a time zone for a name that is not one. It returns "" if it finds none.
 func zoneHint(name string) string {
 	if _, err := zone.Load(name); err == nil {
 		return ""
@@ -35,7 +35,7 @@ func zoneHint(name string) string {
 	return ""
 }
 
-// titled brings "new york" to "New_York", as zones are written.
+// titled spells a name like a time zone: "new york" becomes "New_York".
 func titled(name string) string {
 	begins := true
 	return strings.Map(func(c rune) rune {
