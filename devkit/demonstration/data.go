@@ -26,7 +26,7 @@ const (
 	demoWeeks     = 26   // of classes, before today and after
 )
 
-// demoData is what the seeding steps hand on to each other.
+// demoData holds the results that the seeding steps share.
 type demoData struct {
 	on     *Platform
 	random *rand.Rand
@@ -66,7 +66,7 @@ func (d *demoData) people(ctx context.Context) error {
 	})
 }
 
-// exchange sends one batch of an import, and reads what is answered.
+// exchange sends one batch of an import and calls each with the responses.
 func exchange[Q, R any](stream grpc.BidiStreamingClient[Q, R], req *Q, each func(*R) error) error {
 	if err := errors.Join(stream.Send(req), stream.CloseSend()); err != nil {
 		return err
@@ -94,7 +94,7 @@ type offering struct {
 	duration, capacity int32
 	price              int64
 	credits            int32
-	once               int // days from today of a one-off; 0: weekly
+	once               int // for a one-off event, days from today (negative: in the past); 0: weekly
 }
 
 func offerings() []offering {
@@ -130,8 +130,8 @@ func (d *demoData) offer(ctx context.Context) error {
 	return nil
 }
 
-// dates returns the dates of an offering: each week at the same wall time, half
-// a year back and half a year ahead, or the one day of a one-off.
+// dates returns the dates of an offering. A weekly one has a date each week at the same local time,
+// from half a year ago to half a year ahead. A one-off has a single date.
 func (d *demoData) dates(o offering) []*bookingv1.NewEventDate {
 	at := func(day time.Time) *bookingv1.NewEventDate {
 		starts := time.Date(day.Year(), day.Month(), day.Day(), o.hour, o.minute, 0, 0, d.zone)
@@ -187,7 +187,7 @@ func (d *demoData) history(ctx context.Context) error {
 	}
 	return exchange(stream, req, func(res *bookingv1.ImportTransactionsResponse) error {
 		for _, r := range res.GetResults() {
-			// A full class is no fault of the demonstration.
+			// A purchase may be refused because the class is full.
 			if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED && !strings.HasSuffix(r.GetField(), ".spaces") {
 				return fmt.Errorf("purchase %s: %s %s", r.GetReference(), r.GetField(), r.GetMessage())
 			}
@@ -196,14 +196,14 @@ func (d *demoData) history(ctx context.Context) error {
 	})
 }
 
-// purchase makes the i-th purchase: mostly one space by card, some by credits,
-// some cancelled, some refunded, some for somebody else.
+// purchase returns the i-th purchase. Most are one space by card; some are by pass, cancelled,
+// refunded, or for another customer.
 func (d *demoData) purchase(i int) *bookingv1.ImportedTransaction {
 	r := d.random
 	event := d.events[r.IntN(len(d.events))]
 	date := event.GetDates()[r.IntN(len(event.GetDates()))]
 	option := event.GetPricingOptions()[0]
-	// The first customers buy most.
+	// A few customers buy a lot: the smaller of two draws prefers low numbers.
 	buyer := min(r.IntN(demoCustomers), r.IntN(demoCustomers))
 	bought := date.GetStartsAt().AsTime().Add(-time.Duration(1+r.IntN(9*24)) * time.Hour)
 	if latest := d.today.Add(-time.Minute); bought.After(latest) {
@@ -236,7 +236,7 @@ func (d *demoData) purchase(i int) *bookingv1.ImportedTransaction {
 	}
 }
 
-// upcoming books a few coming dates as a customer would today.
+// upcoming books two spaces on the next available date of each event, as customers would today.
 func (d *demoData) upcoming(ctx context.Context) error {
 	now := d.today
 	for i, event := range d.events {
@@ -252,7 +252,7 @@ func (d *demoData) upcoming(ctx context.Context) error {
 				},
 			})
 			if fault.Is(err, fault.Refused) {
-				continue // the imported purchases have filled it
+				continue // the imported purchases have filled the date
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", event.GetTitle(), err)
