@@ -221,7 +221,7 @@ func TestOneDirectory(t *testing.T) {
 		mustContain(t, err, "another program started", strconv.Itoa(s.process.cmd.Process.Pid))
 	})
 	t.Run("Start ignores the lock file of a killed server whose process identifier another program has (2)", func(t *testing.T) {
-		// As after a crash, with the id of a living process of the same account.
+		// This is the state after a crash if another process of the account got the identifier.
 		p := sleeper(t, first.cluster.account)
 		data := first.cluster.data()
 		lines := []string{strconv.Itoa(p.cmd.Process.Pid), data, "1", "5432", "", "127.0.0.1", "0 0", "ready"}

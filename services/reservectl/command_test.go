@@ -79,7 +79,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// TestUsage is invariant 5: it checks the exit status and the message of wrong commands.
 func TestUsage(t *testing.T) {
 	w := newWorld(t)
 	file := w.write(t, "x.csv", "")
@@ -113,7 +113,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Invariant 1.
+// TestOutput is invariant 1: it checks the output as JSON and as a table.
 func TestOutput(t *testing.T) {
 	w := newWorld(t)
 	t.Run("JSON prints names without escapes", func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestCompany(t *testing.T) {
 	}
 }
 
-// Invariant 2.
+// TestSecrets is invariant 2: it checks which commands print secrets.
 func TestSecrets(t *testing.T) {
 	w := newWorld(t)
 	t.Run("create prints a new client's secret", func(t *testing.T) {

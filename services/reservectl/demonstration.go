@@ -79,8 +79,7 @@ func (a *app) demonstration(ctx context.Context, d demonstrationFlags) error {
 	return a.printOne(row{{"company_id", st.CompanyID}, {"credentials", written}})
 }
 
-// demonstrationPlatform connects to the services as the operator; closeAll ends
-// the connections.
+// demonstrationPlatform connects to the services as the operator. closeAll closes the connections.
 func (a *app) demonstrationPlatform(ctx context.Context) (p *demonstration.Platform, closeAll func(), err error) {
 	var sessions []*session
 	closeAll = func() {
@@ -88,7 +87,7 @@ func (a *app) demonstrationPlatform(ctx context.Context) (p *demonstration.Platf
 			s.close()
 		}
 	}
-	// The company to speak for is not the one of the flags or the file.
+	// Calls are for the company that the caller names, not for the one in the flags or the file.
 	as := func(ctx context.Context, company string) context.Context {
 		c, _ := id.Parse[id.Company](company) // "" gives the zero value: no company
 		return rpc.As(ctx, token.NewSource(a.token), c)

@@ -230,7 +230,7 @@ func purchaseLine(reference, customer, method string) string {
 	return reference + "," + customer + ",2025-08-01T10:00:00,E,Yin,2025-08-05T19:00:00,60," + method + ",GBP,5\n"
 }
 
-// Invariant 3.
+// TestResuming is invariant 3: it repeats imports that failed.
 func TestResuming(t *testing.T) {
 	const n = 11_000
 	var file strings.Builder

@@ -113,7 +113,7 @@ func (b *interfaceB) do(ctx context.Context, method, path string, body []byte, a
 		var refused struct {
 			Error struct{ Code, Message string } `json:"error"`
 		}
-		_ = json.Unmarshal(text, &refused) // if the body is not an error, the status has to do
+		_ = json.Unmarshal(text, &refused) // without an error in the body, the message has only the status
 		return fmt.Errorf("%s %s: %s: %s %s", method, path, res.Status, refused.Error.Code, refused.Error.Message)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {

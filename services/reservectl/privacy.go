@@ -186,7 +186,7 @@ func awaitErasure(s *session, erasure *privacyv1.Erasure, end time.Time) (*priva
 	client := privacyv1.NewErasureServiceClient(s.conn)
 	for erasure.GetCompletedAt() == nil {
 		if time.Now().After(end) {
-			return erasure, fmt.Errorf("the erasure is not complete yet and continues: %s", missingOf(erasure))
+			return erasure, fmt.Errorf("the erasure is not complete yet, and continues: %s", missingOf(erasure))
 		}
 		select {
 		case <-s.ctx.Done():

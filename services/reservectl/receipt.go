@@ -44,7 +44,7 @@ type envelope struct {
 // dataOf returns the members of the envelope's data, or none if data is not an object.
 func dataOf(r *receipt) map[string]any {
 	var data map[string]any
-	_ = json.Unmarshal(r.envelope.Data, &data) // nothing matches an empty map
+	_ = json.Unmarshal(r.envelope.Data, &data) // other data than an object matches no expectation
 	return data
 }
 

@@ -68,7 +68,7 @@ func (a *app) openRecords(path, format string, known columns) (*records, error) 
 		case ".ndjson", ".jsonl", ".json":
 			format = formatNDJSON
 		default:
-			return nil, usageError{fmt.Errorf("%s: the format is not known from the file's name; give --format csv or ndjson", path)}
+			return nil, usageError{fmt.Errorf("%s: the file's name does not show its format; give --format csv or ndjson", path)}
 		}
 	}
 	if format != formatCSV && format != formatNDJSON {
