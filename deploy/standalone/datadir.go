@@ -15,11 +15,11 @@ import (
 // fails if another instance has the lock.
 func lock(dir string) (unlock func(), err error) {
 	if err := protect(dir); err != nil {
-		return nil, notOurs(dir, err)
+		return nil, explainAccess(dir, err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, notOurs(dir, err)
+		return nil, explainAccess(dir, err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
@@ -42,8 +42,8 @@ func protect(dir string) error {
 	return pgserver.Protect(nats, "")
 }
 
-// notOurs adds to err what to do if the data directory cannot be written to.
-func notOurs(dir string, err error) error {
+// explainAccess adds to err what to do if the data directory cannot be written to.
+func explainAccess(dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w\nDATA_DIR (now %s) must be a directory that this user can write to", err, dir)
 	}

@@ -37,11 +37,11 @@ type demoData struct {
 	events    []*bookingv1.Event
 }
 
-func keyed(ctx context.Context, key string) context.Context {
+func withKey(ctx context.Context, key string) context.Context {
 	return rpc.WithIdempotencyKey(ctx, "demonstration:"+strings.ReplaceAll(key, " ", "-"))
 }
 
-func (d *demoData) people(ctx context.Context) error {
+func (d *demoData) importCustomers(ctx context.Context) error {
 	req := &customerv1.ImportCustomersRequest{}
 	for i := range demoCustomers {
 		p := sampledata.PersonAt(i)
@@ -111,7 +111,7 @@ func offerings() []offering {
 	}
 }
 
-func (d *demoData) offer(ctx context.Context) error {
+func (d *demoData) createEvents(ctx context.Context) error {
 	for i, o := range offerings() {
 		req := &bookingv1.CreateEventRequest{
 			Title: o.title, Description: o.description, Type: o.kind, Timezone: demoZone,
@@ -121,7 +121,7 @@ func (d *demoData) offer(ctx context.Context) error {
 		if o.credits > 0 {
 			req.PricingOptions[0].Credits = &o.credits
 		}
-		res, err := d.on.events.CreateEvent(keyed(ctx, o.title), req)
+		res, err := d.on.events.CreateEvent(withKey(ctx, o.title), req)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.title, err)
 		}
@@ -152,20 +152,20 @@ func (d *demoData) dates(o offering) []*bookingv1.NewEventDate {
 	return dates
 }
 
-func (d *demoData) passes(ctx context.Context) error {
+func (d *demoData) createPasses(ctx context.Context) error {
 	types := []*passv1.CreatePassTypeRequest{
 		{Title: "Ten Classes", Description: "Ten credits for any class.", TotalUses: 10, ValidityCount: 6, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 11000, EligibleEventTypes: []string{"class"}},
 		{Title: "Intro Month", Description: "Five credits in your first month.", TotalUses: 5, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 4000, EligibleEventTypes: []string{"class"}},
 	}
 	for i, req := range types {
-		res, err := d.on.passes.CreatePassType(keyed(ctx, req.GetTitle()), req)
+		res, err := d.on.passes.CreatePassType(withKey(ctx, req.GetTitle()), req)
 		if err != nil {
 			return fmt.Errorf("%s: %w", req.GetTitle(), err)
 		}
 		for n := range 15 {
 			customer := d.customers[(i*15+n)*3%len(d.customers)]
 			start := d.today.In(d.zone).AddDate(0, 0, -d.random.IntN(60)).Format(time.DateOnly)
-			_, err := d.on.passes.AssignCustomerPass(keyed(ctx, fmt.Sprintf("%s-%d", req.GetTitle(), n)),
+			_, err := d.on.passes.AssignCustomerPass(withKey(ctx, fmt.Sprintf("%s-%d", req.GetTitle(), n)),
 				&passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: res.GetPassType().GetId(), StartDate: start})
 			if err != nil {
 				return err
@@ -175,8 +175,8 @@ func (d *demoData) passes(ctx context.Context) error {
 	return nil
 }
 
-// history imports the purchases of the past half year.
-func (d *demoData) history(ctx context.Context) error {
+// importHistory imports the purchases of the past half year.
+func (d *demoData) importHistory(ctx context.Context) error {
 	req := &bookingv1.ImportTransactionsRequest{}
 	for i := range demoHistory {
 		req.Transactions = append(req.Transactions, d.purchase(i))
@@ -236,15 +236,15 @@ func (d *demoData) purchase(i int) *bookingv1.ImportedTransaction {
 	}
 }
 
-// upcoming books two spaces on the next available date of each event, as customers would today.
-func (d *demoData) upcoming(ctx context.Context) error {
+// bookUpcoming books two spaces on the next available date of each event, as customers would today.
+func (d *demoData) bookUpcoming(ctx context.Context) error {
 	now := d.today
 	for i, event := range d.events {
 		for _, date := range event.GetDates() {
 			if !date.GetStartsAt().AsTime().After(now.Add(time.Hour)) {
 				continue
 			}
-			_, err := d.on.bookings.CreateTransaction(keyed(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
+			_, err := d.on.bookings.CreateTransaction(withKey(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
 				PurchaserId: d.customers[i], PaymentReference: fmt.Sprintf("pay_demo_upcoming_%d", i),
 				Lines: []*bookingv1.TransactionLine{
 					{EventDateId: date.GetId(), Spaces: 1},

@@ -116,7 +116,7 @@ func (p *Platform) Seed(ctx context.Context, st *State, save func() error) error
 	if d.zone, err = zone.Load(demoZone); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{d.people, d.offer, d.passes, d.history, d.upcoming} {
+	for _, step := range []func(context.Context) error{d.importCustomers, d.createEvents, d.createPasses, d.importHistory, d.bookUpcoming} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -111,8 +111,8 @@ func nameOf(uid uint32) string {
 	return "user " + id
 }
 
-// own gives path to the account.
-func (a account) own(path string) error {
+// chown makes the account the owner of path.
+func (a account) chown(path string) error {
 	if a.credential == nil {
 		return nil
 	}

@@ -71,9 +71,9 @@ func find(ctx context.Context, dir string, major int) (Binaries, error) {
 	return Binaries{}, errors.Join(append([]error{advice}, faults...)...)
 }
 
-// places returns the directories in which packages install PostgreSQL's programs: Debian, Red Hat,
-// Alpine, source builds, Homebrew on both kinds of Mac, Linuxbrew and Postgres.app.
-func places() []string {
+// searchPatterns returns the directories in which packages install PostgreSQL's programs: Debian,
+// Red Hat, Alpine, source builds, Homebrew on both kinds of Mac, Linuxbrew and Postgres.app.
+func searchPatterns() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",
 		"/usr/pgsql-*/bin",
@@ -96,9 +96,9 @@ func candidates(ctx context.Context) []string {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		dirs = append(dirs, filepath.Dir(path))
 	}
-	for _, pattern := range places() {
+	for _, pattern := range searchPatterns() {
 		found, _ := filepath.Glob(pattern) // cannot fail: the patterns are valid
-		slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(numberIn(b), numberIn(a)) })
+		slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(lastNumber(b), lastNumber(a)) })
 		dirs = append(dirs, found...)
 	}
 	seen := map[string]bool{}
@@ -114,8 +114,8 @@ func candidates(ctx context.Context) []string {
 
 var number = regexp.MustCompile(`[0-9]+`)
 
-// numberIn returns the last number in a path, which is usually the version.
-func numberIn(path string) int {
+// lastNumber returns the last number in a path, which is usually the version.
+func lastNumber(path string) int {
 	all := number.FindAllString(path, -1)
 	if len(all) == 0 {
 		return 0

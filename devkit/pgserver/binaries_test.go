@@ -66,7 +66,7 @@ func TestFind(t *testing.T) {
 		for path, want := range map[string]int{
 			"/usr/lib/postgresql/15/bin": 15, "/opt/homebrew/opt/postgresql@17/bin": 17, "/usr/pgsql-16/bin": 16, "/usr/local/pgsql/bin": 0,
 		} {
-			if got := numberIn(path); got != want {
+			if got := lastNumber(path); got != want {
 				t.Errorf("%s: %d", path, got)
 			}
 		}

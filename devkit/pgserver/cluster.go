@@ -154,7 +154,7 @@ func (c *cluster) create(ctx context.Context, durable Durability, lock *os.File)
 	if err := os.Mkdir(c.staging(), 0o700); err != nil {
 		return err
 	}
-	if err := c.account.own(c.staging()); err != nil {
+	if err := c.account.chown(c.staging()); err != nil {
 		return err
 	}
 	passwordFile := filepath.Join(c.root, "initdb.password")
@@ -162,7 +162,7 @@ func (c *cluster) create(ctx context.Context, durable Durability, lock *os.File)
 	if err := writeFile(passwordFile, c.password+"\n"); err != nil {
 		return err
 	}
-	if err := c.account.own(passwordFile); err != nil {
+	if err := c.account.chown(passwordFile); err != nil {
 		return err
 	}
 	cmd := exec.Command(c.bin.path("initdb"), c.initArgs(durable, passwordFile)...)

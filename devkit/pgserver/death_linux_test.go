@@ -93,7 +93,7 @@ func TestSlowAccounts(t *testing.T) {
 			if err := os.Mkdir(state, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.own(state); err != nil {
+			if err := a.chown(state); err != nil {
 				t.Fatal(err)
 			}
 			h := startHolder(t, program, state, a.credential)
@@ -132,7 +132,7 @@ func TestSlowAccounts(t *testing.T) {
 		program := filepath.Join(dir, "holder")
 		copyFile(t, os.Args[0], program)
 		for _, path := range []string{dir, filepath.Join(dir, "lock")} {
-			if err := nobody.own(path); err != nil {
+			if err := nobody.chown(path); err != nil {
 				t.Fatal(err)
 			}
 		}

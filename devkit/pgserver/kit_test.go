@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// held is what the holder prints about its server.
-type held struct {
+// serverInfo is what the holder prints about its server.
+type serverInfo struct {
 	AdminURL string
 	PID      int
 }
@@ -47,7 +47,7 @@ func hold(dir string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(held{s.AdminURL(), s.process.cmd.Process.Pid})
+	_ = json.NewEncoder(os.Stdout).Encode(serverInfo{s.AdminURL(), s.process.cmd.Process.Pid})
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
 	if err := s.Stop(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -57,7 +57,7 @@ func hold(dir string) {
 
 // holder is a process that runs a server.
 type holder struct {
-	held
+	serverInfo
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
@@ -89,7 +89,7 @@ func startHolder(t *testing.T, program, dir string, credential *syscall.Credenti
 	if err != nil {
 		t.Fatalf("the process that starts a server ended: %v", err)
 	}
-	if err := json.Unmarshal(line, &h.held); err != nil {
+	if err := json.Unmarshal(line, &h.serverInfo); err != nil {
 		t.Fatal(err)
 	}
 	return h

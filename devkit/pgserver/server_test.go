@@ -229,7 +229,7 @@ func TestOneDirectory(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := first.cluster.account.own(path); err != nil {
+		if err := first.cluster.account.chown(path); err != nil {
 			t.Fatal(err)
 		}
 		stop(t, start(t, Options{Dir: dir, Durable: Fast}))

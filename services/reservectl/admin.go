@@ -58,7 +58,7 @@ func adminCreate(admins administrators) *cobra.Command {
 	c.Flags().StringVar(&req.Name, "name", "", "name that colleagues see (default: the e-mail address)")
 	c.Flags().StringVar(&role, "role", "owner", "owner (can do everything) or staff (works at the front desk)")
 	c.Flags().BoolVar(&fromInput, "password-stdin", false, "read the password from standard input instead of generating one")
-	offer(c, "role", enum.Names[authv1.AdministratorRole]())
+	completeFlag(c, "role", enum.Names[authv1.AdministratorRole]())
 	return required(c, "email")
 }
 
@@ -157,7 +157,7 @@ func adminRow(m *authv1.Administrator) row {
 	}
 	return row{
 		{"id", m.GetId()}, {"email", m.GetEmail()}, {"name", m.GetName()}, {"role", enum.Name(m.GetRole())}, {"state", state},
-		{"totp", m.GetTotpEnabled()}, {"last_signed_in_at", when(m.GetLastSignedInAt())},
+		{"totp", m.GetTotpEnabled()}, {"last_signed_in_at", timeOrNil(m.GetLastSignedInAt())},
 	}
 }
 

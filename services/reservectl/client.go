@@ -52,12 +52,12 @@ func (a *app) clientCommand() *cobra.Command {
 }
 
 func clientSecretRow(c *authv1.ApiClient, secret string) row {
-	return row{{"client_id", c.GetId()}, {"client_secret", secret}, {"scopes", c.GetScopes()}, {"expires_at", when(c.GetExpiresAt())}}
+	return row{{"client_id", c.GetId()}, {"client_secret", secret}, {"scopes", c.GetScopes()}, {"expires_at", timeOrNil(c.GetExpiresAt())}}
 }
 
 func clientRow(c *authv1.ApiClient) row {
 	return row{
 		{"client_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())},
-		{"expires_at", when(c.GetExpiresAt())}, {"last_used_at", when(c.GetLastUsedAt())},
+		{"expires_at", timeOrNil(c.GetExpiresAt())}, {"last_used_at", timeOrNil(c.GetLastUsedAt())},
 	}
 }

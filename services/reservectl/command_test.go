@@ -255,9 +255,9 @@ func TestExplain(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{labelled{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "check that the platform is running at this address: ", "TLS handshake"}},
+		{labelledError{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "check that the platform is running at this address: ", "TLS handshake"}},
 		{answered, []string{"the service is temporarily unavailable", "the service is running, but something that it depends on does not respond"}},
-		{labelled{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
+		{labelledError{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
 	} {
 		got := explain(tt.err)
 		for i, want := range tt.want {

@@ -28,7 +28,7 @@ func (a *app) companyCreate() *cobra.Command {
 			defer s.close()
 			res, err := authv1.NewCompanyServiceClient(s.conn).CreateCompany(s.ctx, &req)
 			if hint := zoneHint(req.GetTimezone()); err != nil && hint != "" {
-				return hinted{err, hint}
+				return hintedError{err, hint}
 			}
 			if err != nil {
 				return err
@@ -41,7 +41,7 @@ func (a *app) companyCreate() *cobra.Command {
 	c.Flags().StringVar(&req.Currency, "currency", "", currencyUsage())
 	c.Flags().BoolVar(&req.UniqueCustomerEmails, "unique-emails", false, uniqueEmailsUsage)
 	_ = c.RegisterFlagCompletionFunc("timezone", cobra.FixedCompletions(zoneRegions(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	offer(c, "currency", money.Currencies())
+	completeFlag(c, "currency", money.Currencies())
 	return required(c, "name", "timezone", "currency")
 }
 
@@ -58,8 +58,8 @@ func (a *app) companyUpdate() *cobra.Command {
 			}
 			defer s.close()
 			res, err := authv1.NewCompanyServiceClient(s.conn).UpdateCompany(s.ctx, &authv1.UpdateCompanyRequest{
-				Id: a.access.CompanyID, Name: given(c, "name", &name), Timezone: given(c, "timezone", &timezone),
-				Currency: given(c, "currency", &currency), UniqueCustomerEmails: given(c, "unique-emails", &unique),
+				Id: a.access.CompanyID, Name: flagValue(c, "name", &name), Timezone: flagValue(c, "timezone", &timezone),
+				Currency: flagValue(c, "currency", &currency), UniqueCustomerEmails: flagValue(c, "unique-emails", &unique),
 			})
 			if err != nil {
 				return err

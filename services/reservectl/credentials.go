@@ -65,14 +65,14 @@ func credentialCreate[C any](k credentialKind[C]) *cobra.Command {
 	c := &cobra.Command{
 		Use: "create", Short: "Create " + k.noun + "; its secret is shown only once", Args: exactly(), Example: k.createExample,
 		RunE: func(c *cobra.Command, _ []string) error {
-			n.days, n.limit = given(c, "expires-days", &days), given(c, "rate-limit", &limit)
+			n.days, n.limit = flagValue(c, "expires-days", &days), flagValue(c, "rate-limit", &limit)
 			return k.print(c.Context(), func(ctx context.Context, client C) (row, error) { return k.create(ctx, client, n) })
 		},
 	}
 	c.Flags().StringVar(&n.name, "name", "", nameUsage)
 	c.Flags().StringSliceVar(&n.grants, k.grants, nil, k.grantsUsage)
 	if len(k.knownGrants) > 0 {
-		offer(c, k.grants, k.knownGrants)
+		completeFlag(c, k.grants, k.knownGrants)
 	}
 	if k.limitUsage != "" {
 		c.Flags().StringVar(&n.description, "description", "", "notes")

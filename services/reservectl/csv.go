@@ -13,7 +13,7 @@ import (
 
 func (r *records) readCSV(in *bufio.Reader, known columns) error {
 	r.comma = commaOf(in)
-	tape := &tape{in: in}
+	tape := &rawReader{in: in}
 	reader := csv.NewReader(tape)
 	reader.Comma = r.comma
 	reader.FieldsPerRecord = -1
@@ -90,9 +90,9 @@ func commaOf(in *bufio.Reader) rune {
 	return comma
 }
 
-// tape is a reader that keeps the bytes it has read until cut removes them, so that a refused
+// rawReader is a reader that keeps the bytes it has read until cut removes them, so that a refused
 // row can be reported unchanged.
-type tape struct {
+type rawReader struct {
 	in   io.Reader
 	kept []byte
 	cuts int64 // offset of kept in the input
@@ -101,7 +101,7 @@ type tape struct {
 // errLongRow is the error of a row without an end, usually because of an unclosed quote.
 var errLongRow = fmt.Errorf("a row is longer than %d MiB: probably a quote is not closed", maxLine>>20)
 
-func (t *tape) Read(p []byte) (int, error) {
+func (t *rawReader) Read(p []byte) (int, error) {
 	if len(t.kept) > maxLine {
 		return 0, errLongRow
 	}
@@ -111,7 +111,7 @@ func (t *tape) Read(p []byte) (int, error) {
 }
 
 // cut removes and returns the bytes up to an offset of the input, without the end of the line.
-func (t *tape) cut(end int64) []byte {
+func (t *rawReader) cut(end int64) []byte {
 	n := min(int(end-t.cuts), len(t.kept))
 	piece := bytes.TrimRight(bytes.Clone(t.kept[:n]), "\r\n")
 	t.kept = append(t.kept[:0], t.kept[n:]...)

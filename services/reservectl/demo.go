@@ -29,7 +29,7 @@ The exit status is 0 if all notifications have arrived and verified. Else it is 
 and the error names the notifications that are missing or not verified.`,
 		Example: "  reservectl demo --credentials .run/credentials.json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeoutCause(c.Context(), limit, errLate)
+			ctx, cancel := context.WithTimeoutCause(c.Context(), limit, errTimeLimit)
 			defer cancel()
 			return a.demo(ctx)
 		},
@@ -39,8 +39,8 @@ and the error names the notifications that are missing or not verified.`,
 	return c
 }
 
-// errLate ends a demonstration that takes longer than --limit.
-var errLate = errors.New("the time limit (--limit) was exceeded")
+// errTimeLimit ends a demonstration that takes longer than --limit.
+var errTimeLimit = errors.New("the time limit (--limit) was exceeded")
 
 // expected is a notification that a demonstration waits for.
 type expected struct {
@@ -73,25 +73,25 @@ func (a *app) demo(ctx context.Context) (err error) {
 		},
 	})
 	if err != nil {
-		return late(ctx, err)
+		return timeLimitError(ctx, err)
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	a.say("listening at %s as endpoint %s\n", l.url, l.endpoint)
 	b, err := openInterfaceB(ctx, a.access.InterfaceB.APIBaseURL, a.access.InterfaceB.APIKey, a.access.InterfaceB.APISecret)
 	if err != nil {
-		return late(ctx, err)
+		return timeLimitError(ctx, err)
 	}
 	missing, err := a.buy(ctx, b)
 	if err != nil {
-		return late(ctx, err)
+		return timeLimitError(ctx, err)
 	}
 	return a.await(ctx, l, arrived, missing)
 }
 
-// late returns an error about the time limit if it caused err, so that err does not look like
-// the fault of a service.
-func late(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, errLate) {
+// timeLimitError returns an error about the time limit if the limit caused err, and otherwise err.
+// Without it, the error would look like the fault of a service.
+func timeLimitError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errTimeLimit) {
 		return fmt.Errorf("%w before all purchases were made: %s", cause, explain(err))
 	}
 	return err

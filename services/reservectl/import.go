@@ -254,9 +254,9 @@ func (p *progress) add(n int) {
 
 func (p *progress) print() {
 	rate := float64(p.done) / max(time.Since(p.began).Seconds(), 0.001)
-	line := fmt.Sprintf("%s, %.0f per second", counted(p.done, p.noun), rate)
+	line := fmt.Sprintf("%s, %.0f per second", quantity(p.done, p.noun), rate)
 	if p.total > 0 {
-		line = fmt.Sprintf("%d of %s, %.0f per second", p.done, counted(p.total, p.noun), rate)
+		line = fmt.Sprintf("%d of %s, %.0f per second", p.done, quantity(p.total, p.noun), rate)
 	}
 	if p.terminal {
 		fmt.Fprintf(p.w, "\r\033[K%s", line)
@@ -272,8 +272,8 @@ func (p *progress) end() {
 	}
 }
 
-// counted returns a number with its noun, whose plural is given: "1 customer", "2 customers".
-func counted(n int, plural string) string {
+// quantity returns a number with its noun, whose plural is given: "1 customer", "2 customers".
+func quantity(n int, plural string) string {
 	if n == 1 {
 		plural = strings.TrimSuffix(plural, "s")
 	}

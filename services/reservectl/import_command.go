@@ -12,7 +12,7 @@ type importOptions struct{ format, refused string }
 func importFlags(c *cobra.Command, o *importOptions) {
 	c.Flags().StringVar(&o.format, "format", "", "csv or ndjson (default: by the file's extension)")
 	c.Flags().StringVar(&o.refused, "refused", "", "file for the report of refused lines (default: NAME.refused.csv or NAME.refused.ndjson next to FILE)")
-	offer(c, "format", []string{formatCSV, formatNDJSON})
+	completeFlag(c, "format", []string{formatCSV, formatNDJSON})
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -53,7 +53,7 @@ func (a *app) finish(noun string, sum summary, err error) error {
 	}
 	if sum.refused > 0 {
 		fmt.Fprintf(a.errOut, "reservectl: %d of %s refused; correct them in %s and import that file\n",
-			sum.refused, counted(sum.read, noun), sum.report)
+			sum.refused, quantity(sum.read, noun), sum.report)
 		return errRefused
 	}
 	return nil
@@ -65,5 +65,5 @@ func (a *app) printUnfinished(noun string, sum summary) {
 		return
 	}
 	fmt.Fprintf(a.errOut, "reservectl: the import stopped after %s: %d created, %d existed before, %d refused; run the same command again to continue\n",
-		counted(sum.read, noun), sum.created, sum.existed, sum.refused)
+		quantity(sum.read, noun), sum.created, sum.existed, sum.refused)
 }

@@ -69,8 +69,8 @@ func keyUpdate(keys resource[authv1.ApiKeyServiceClient]) *cobra.Command {
 	c = keys.change("update", "Change an API key; if it loses a permission or gets another limit, its tokens stop working immediately",
 		func(ctx context.Context, client authv1.ApiKeyServiceClient, id string) (row, error) {
 			res, err := client.UpdateApiKey(ctx, &authv1.UpdateApiKeyRequest{
-				Id: id, Name: given(c, "name", &name), Description: given(c, "description", &description),
-				Permissions: permissions, RateLimit: given(c, "rate-limit", &limit),
+				Id: id, Name: flagValue(c, "name", &name), Description: flagValue(c, "description", &description),
+				Permissions: permissions, RateLimit: flagValue(c, "rate-limit", &limit),
 			})
 			return keyRow(res.GetApiKey()), err
 		})
@@ -78,21 +78,21 @@ func keyUpdate(keys resource[authv1.ApiKeyServiceClient]) *cobra.Command {
 	c.Flags().StringVar(&description, "description", "", "notes")
 	c.Flags().StringSliceVar(&permissions, "permissions", nil, permissionsUsage+strings.Join(keyPermissions(), ", ")+"; they replace the present ones")
 	c.Flags().Int32Var(&limit, "rate-limit", 0, keyLimitUsage+"; 0: the platform's RATE_LIMIT")
-	offer(c, "permissions", keyPermissions())
+	completeFlag(c, "permissions", keyPermissions())
 	return c
 }
 
 func keySecretRow(k *authv1.ApiKey, secret string) row {
 	return row{
 		{"api_key", k.GetId()}, {"api_secret", secret}, {"permissions", k.GetPermissions()}, {"rate_limit", limitOf(k)},
-		{"expires_at", when(k.GetExpiresAt())},
+		{"expires_at", timeOrNil(k.GetExpiresAt())},
 	}
 }
 
 func keyRow(k *authv1.ApiKey) row {
 	return row{
 		{"api_key", k.GetId()}, {"name", k.GetName()}, {"permissions", k.GetPermissions()}, {"rate_limit", limitOf(k)},
-		{"state", enum.Name(k.GetState())}, {"expires_at", when(k.GetExpiresAt())}, {"last_used_at", when(k.GetLastUsedAt())},
+		{"state", enum.Name(k.GetState())}, {"expires_at", timeOrNil(k.GetExpiresAt())}, {"last_used_at", timeOrNil(k.GetLastUsedAt())},
 	}
 }
 

@@ -51,7 +51,7 @@ terminal; choose one with --output.`,
 	c.Flags().StringVar(&o.forward, "forward-to", "", "URL to forward each webhook to, unchanged; its response goes back to the platform")
 	c.Flags().StringSliceVar(&parts, "print", []string{"body"}, "parts of each webhook to print: "+strings.Join(printable, ", "))
 	c.Flags().StringVar(&a.access.Webhooks.CAFile, "ca", "", caUsage)
-	offer(c, "print", printable)
+	completeFlag(c, "print", printable)
 	return c
 }
 

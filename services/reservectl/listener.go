@@ -116,32 +116,32 @@ func (l *listener) register() error {
 	defer l.mu.Unlock()
 	host, _ := os.Hostname() // if it fails, the description has no host
 	description := strings.TrimSpace("reservectl listen " + host)
-	if err := l.sweep(description); err != nil {
+	if err := l.deleteAbandoned(description); err != nil {
 		return err
 	}
 	res, err := l.webhooks.CreateEndpoint(l.session.ctx, &webhookv1.CreateEndpointRequest{
 		Url: l.url, Events: l.options.events, Description: description,
 	})
 	if err != nil {
-		return private(err)
+		return explainPrivateAddress(err)
 	}
 	l.endpoint = res.GetEndpoint().GetId()
 	return l.fetchKeys()
 }
 
-// private adds advice to err if the platform does not send webhooks to this machine.
-func private(err error) error {
+// explainPrivateAddress adds advice to err if the platform does not send webhooks to this machine.
+func explainPrivateAddress(err error) error {
 	for _, field := range fault.From(err).Fields {
 		if field.Field == "url" && field.Rule == "address" {
-			return hinted{err, "; the platform sends webhooks to this machine only if WEBHOOK_PRIVATE_ADDRESSES is allow, which is the default of standalone on a loopback address"}
+			return hintedError{err, "; the platform sends webhooks to this machine only if WEBHOOK_PRIVATE_ADDRESSES is allow, which is the default of standalone on a loopback address"}
 		}
 	}
 	return err
 }
 
-// sweep deletes the endpoints of killed listeners on this machine: those that have our
+// deleteAbandoned deletes the endpoints of killed listeners on this machine: those that have our
 // description and refuse connections.
-func (l *listener) sweep(description string) error {
+func (l *listener) deleteAbandoned(description string) error {
 	res, err := l.webhooks.ListEndpoints(l.session.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (l *listener) close() error {
 	var err error
 	if l.endpoint != "" {
 		if _, err = l.webhooks.DeleteEndpoint(ctx, &webhookv1.DeleteEndpointRequest{Id: l.endpoint}); err != nil {
-			err = hinted{err, "; the endpoint still exists: delete it with reservectl webhook delete " + l.endpoint}
+			err = hintedError{err, "; the endpoint still exists: delete it with reservectl webhook delete " + l.endpoint}
 		}
 	}
 	// Shutdown lets responses that are being written finish, but would also wait for the sender's

@@ -152,16 +152,16 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// when returns an instant for the output, or nil if there is none.
-func when(t *timestamppb.Timestamp) any {
+// timeOrNil returns an instant for the output, or nil if there is none.
+func timeOrNil(t *timestamppb.Timestamp) any {
 	if t == nil {
 		return nil
 	}
 	return t.AsTime().Format(time.RFC3339)
 }
 
-// orNull returns a text for the output, or nil if it is empty.
-func orNull(text string) any {
+// textOrNil returns a text for the output, or nil if it is empty.
+func textOrNil(text string) any {
 	if text == "" {
 		return nil
 	}

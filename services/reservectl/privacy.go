@@ -40,9 +40,9 @@ complete. docs/PRIVACY.md describes its contents.`,
 			}
 			records := row{}
 			for _, s := range a.stores() {
-				kinds, err := a.stored(c.Context(), s, args[0])
+				kinds, err := a.exportFrom(c.Context(), s, args[0])
 				if err != nil {
-					return labelled{err, s.name}
+					return labelledError{err, s.name}
 				}
 				records = append(records, member{s.name, kinds})
 			}
@@ -53,8 +53,8 @@ complete. docs/PRIVACY.md describes its contents.`,
 	}
 }
 
-// stored fetches the records that a service stores about a customer: a list for each kind.
-func (a *app) stored(ctx context.Context, s store, customer string) (row, error) {
+// exportFrom fetches the records that a service stores about a customer: a list for each kind.
+func (a *app) exportFrom(ctx context.Context, s store, customer string) (row, error) {
 	session, err := a.dial(ctx, s.name, s.addr)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func awaitErasure(s *session, erasure *privacyv1.Erasure, end time.Time) (*priva
 	client := privacyv1.NewErasureServiceClient(s.conn)
 	for erasure.GetCompletedAt() == nil {
 		if time.Now().After(end) {
-			return erasure, fmt.Errorf("the erasure is not complete yet, and continues: %s", missingOf(erasure))
+			return erasure, fmt.Errorf("the erasure is not complete yet, and continues: %s", pendingStep(erasure))
 		}
 		select {
 		case <-s.ctx.Done():
@@ -202,8 +202,8 @@ func awaitErasure(s *session, erasure *privacyv1.Erasure, end time.Time) (*priva
 	return erasure, nil
 }
 
-// missingOf returns what an erasure waits for.
-func missingOf(e *privacyv1.Erasure) string {
+// pendingStep returns what an erasure waits for.
+func pendingStep(e *privacyv1.Erasure) string {
 	for _, s := range e.GetServices() {
 		if s.GetErasedAt() == nil {
 			return "the " + s.GetService() + " service has not answered"
@@ -213,11 +213,11 @@ func missingOf(e *privacyv1.Erasure) string {
 }
 
 func erasureRow(e *privacyv1.Erasure) row {
-	out := row{{"customer_id", e.GetCustomerId()}, {"requested_by", e.GetRequestedBy()}, {"requested_at", when(e.GetRequestedAt())}}
+	out := row{{"customer_id", e.GetCustomerId()}, {"requested_by", e.GetRequestedBy()}, {"requested_at", timeOrNil(e.GetRequestedAt())}}
 	for _, s := range e.GetServices() {
-		out = append(out, member{s.GetService() + "_erased_at", when(s.GetErasedAt())}, member{s.GetService() + "_confirmed_at", when(s.GetConfirmedAt())})
+		out = append(out, member{s.GetService() + "_erased_at", timeOrNil(s.GetErasedAt())}, member{s.GetService() + "_confirmed_at", timeOrNil(s.GetConfirmedAt())})
 	}
-	return append(out, member{"events_removed_at", when(e.GetEventsRemovedAt())}, member{"completed_at", when(e.GetCompletedAt())})
+	return append(out, member{"events_removed_at", timeOrNil(e.GetEventsRemovedAt())}, member{"completed_at", timeOrNil(e.GetCompletedAt())})
 }
 
 func (a *app) customerErasures() *cobra.Command {

@@ -82,7 +82,7 @@ func (a *app) reconcile(ctx context.Context, booking, pass *session, apply bool,
 		return err
 	}
 	if len(differing) > 0 {
-		fmt.Fprintf(a.errOut, "%s; comparing again in %s\n", counted(len(differing), "differences"), settle)
+		fmt.Fprintf(a.errOut, "%s; comparing again in %s\n", quantity(len(differing), "differences"), settle)
 		if differing, err = r.remaining(ctx, differing, settle); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (a *app) reconcile(ctx context.Context, booking, pass *session, apply bool,
 	if err := a.printAll(r.found, "no differences"); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.errOut, "%s, %d left\n", counted(len(r.found), "differences"), r.left)
+	fmt.Fprintf(a.errOut, "%s, %d left\n", quantity(len(r.found), "differences"), r.left)
 	if r.left > 0 {
 		return errUnreconciled
 	}

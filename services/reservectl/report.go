@@ -84,11 +84,11 @@ func (r *report) create() (err error) {
 	if r.format != formatCSV {
 		return nil
 	}
-	return r.writeRow(append(reportHeader(), r.header[r.own():]...))
+	return r.writeRow(append(reportHeader(), r.header[r.earlierReportColumns():]...))
 }
 
-// own returns the number of columns that an earlier report put before the header.
-func (r *report) own() int {
+// earlierReportColumns returns the number of columns that an earlier report put before the header.
+func (r *report) earlierReportColumns() int {
 	n := 0
 	for n < len(r.header) && strings.HasPrefix(column(r.header[n]), reportColumn) {
 		n++
@@ -109,7 +109,7 @@ func (r *report) writeRow(values []string) error {
 func (r *report) writeCSV(reference string, line record, why refusal) error {
 	values := []string{strconv.Itoa(line.line), reference, why.field, why.sentence()}
 	if line.row != nil {
-		return r.writeRow(append(values, line.row[min(r.own(), len(line.row)):]...))
+		return r.writeRow(append(values, line.row[min(r.earlierReportColumns(), len(line.row)):]...))
 	}
 	// A row that could not be read is copied unchanged.
 	var start bytes.Buffer

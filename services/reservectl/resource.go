@@ -97,15 +97,15 @@ func rowsOf[T any](items []T, rowOf func(T) row) []row {
 	return rows
 }
 
-// given returns the value of a flag, or nil if the flag was not given.
-func given[T any](c *cobra.Command, flag string, value *T) *T {
+// flagValue returns the value of a flag, or nil if the flag was not given.
+func flagValue[T any](c *cobra.Command, flag string, value *T) *T {
 	if !c.Flags().Changed(flag) {
 		return nil
 	}
 	return value
 }
 
-// offer makes the shell complete the values of a flag.
-func offer(c *cobra.Command, flag string, values []string) {
+// completeFlag makes the shell complete the values of a flag.
+func completeFlag(c *cobra.Command, flag string, values []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

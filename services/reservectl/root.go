@@ -50,13 +50,13 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	return exitFailed
 }
 
-// hinted is an error with advice, which is printed after it.
-type hinted struct {
+// hintedError is an error with advice, which is printed after it.
+type hintedError struct {
 	error
 	hint string
 }
 
-func (h hinted) Unwrap() error { return h.error }
+func (h hintedError) Unwrap() error { return h.error }
 
 // unavailableHint returns the advice for an unavailable service. cause is the cause of the
 // fault; nil: the service itself answered that it is unavailable.
@@ -72,19 +72,19 @@ func unavailableHint(cause error) string {
 	return hint
 }
 
-// labelled is an error with the name of the service or the step that it comes from.
-type labelled struct {
+// labelledError is an error with the name of the service or the step that it comes from.
+type labelledError struct {
 	error
 	label string
 }
 
-func (l labelled) Unwrap() error { return l.error }
+func (l labelledError) Unwrap() error { return l.error }
 
 // explain returns what went wrong, or what a service refused, in one line.
 func explain(err error) string {
-	var h hinted
+	var h hintedError
 	errors.As(err, &h)
-	var l labelled
+	var l labelledError
 	if errors.As(err, &l) {
 		l.label += ": "
 	}
@@ -165,7 +165,7 @@ Exit status:
 	flags.StringVar(&a.access.tls.CAFile, "tls-ca", "", "PEM file with the authorities that issue the services' certificates (default: GRPC_TLS_CA_FILE)")
 	flags.StringVar(&a.access.CompanyID, "company", "", "company to act for (comp_…), instead of the one in credentials.json")
 	flags.StringVarP(&a.output, "output", "o", "auto", "output format: json, table, or auto (a table on a terminal, else JSON)")
-	offer(root, "output", []string{"auto", "json", "table"})
+	completeFlag(root, "output", []string{"auto", "json", "table"})
 	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(),
 		a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())

@@ -17,14 +17,14 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// seeding describes load data. The same numbers and prefix give the same data.
-type seeding struct {
+// seedOptions describes load data. The same numbers and prefix give the same data.
+type seedOptions struct {
 	customers, bookings int
 	prefix              string
 }
 
 func (a *app) seedCommand() *cobra.Command {
-	var s seeding
+	var s seedOptions
 	c := &cobra.Command{
 		Use: "seed", Short: "Fill a company with load data", Args: exactly(),
 		Long: `Fill a company with made-up customers and two years of bookings, for load tests.
@@ -50,7 +50,7 @@ more data.`,
 	return required(c, "customers")
 }
 
-func (a *app) seed(c *cobra.Command, s seeding) error {
+func (a *app) seed(c *cobra.Command, s seedOptions) error {
 	began := time.Now()
 	customers, err := a.forCompany(a.customers)(c.Context())
 	if err != nil {
@@ -84,7 +84,7 @@ func (a *app) seed(c *cobra.Command, s seeding) error {
 	return err
 }
 
-func (a *app) seedBookings(ctx context.Context, s seeding) (summary, error) {
+func (a *app) seedBookings(ctx context.Context, s seedOptions) (summary, error) {
 	if s.bookings == 0 {
 		return summary{}, nil
 	}
@@ -117,7 +117,7 @@ func generated[T proto.Message](n int, make func(int) (string, T)) func() (item[
 	}
 }
 
-func (s seeding) customer(n int) (string, *customerv1.ImportedCustomer) {
+func (s seedOptions) customer(n int) (string, *customerv1.ImportedCustomer) {
 	p := sampledata.PersonAt(n)
 	reference := fmt.Sprintf("%s-c%d", s.prefix, n)
 	return reference, &customerv1.ImportedCustomer{
@@ -131,7 +131,7 @@ const (
 	seedDays   = 730
 )
 
-func (s seeding) purchase(n int, today time.Time) (string, *bookingv1.ImportedTransaction) {
+func (s seedOptions) purchase(n int, today time.Time) (string, *bookingv1.ImportedTransaction) {
 	r := rand.New(rand.NewPCG(uint64(n), 0x626f6f6b696e67))
 	// A few customers buy a lot: the smaller of two draws prefers low numbers.
 	buyer := min(r.IntN(s.customers), r.IntN(s.customers))

@@ -60,6 +60,6 @@ func serviceCredentialSecretRow(c *authv1.ServiceCredential, secret string) row 
 
 func serviceCredentialRow(c *authv1.ServiceCredential) row {
 	return row{
-		{"credential_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())}, {"rotated_at", when(c.GetRotatedAt())},
+		{"credential_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())}, {"rotated_at", timeOrNil(c.GetRotatedAt())},
 	}
 }

@@ -39,6 +39,6 @@ func signingKeyRotate(keys resource[authv1.SigningKeyServiceClient]) *cobra.Comm
 func signingKeyRow(k *authv1.SigningKey) row {
 	return row{
 		{"key_id", k.GetKid()}, {"state", enum.Name(k.GetState())},
-		{"active_from", when(k.GetActiveFrom())}, {"retired_until", when(k.GetRetiredUntil())},
+		{"active_from", timeOrNil(k.GetActiveFrom())}, {"retired_until", timeOrNil(k.GetRetiredUntil())},
 	}
 }

@@ -58,10 +58,10 @@ func (a *app) verify(bookings, passes *session) error {
 	} {
 		fmt.Fprintln(a.errOut, "verifying "+step.name)
 		if err := step.run(); err != nil {
-			return labelled{err, step.name}
+			return labelledError{err, step.name}
 		}
 	}
-	fmt.Fprintf(a.errOut, "%d numbers checked, %s\n", v.checked, counted(len(v.differences), "differences"))
+	fmt.Fprintf(a.errOut, "%d numbers checked, %s\n", v.checked, quantity(len(v.differences), "differences"))
 	if err := a.printAll(v.differences, "no differences"); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (a *app) webhookCommand() *cobra.Command {
 // eventsFlag adds the flag --events.
 func eventsFlag(c *cobra.Command, events *[]string, byDefault []string, usage string) {
 	c.Flags().StringSliceVar(events, "events", byDefault, usage)
-	offer(c, "events", webhookevent.Names())
+	completeFlag(c, "events", webhookevent.Names())
 }
 
 func (a *app) webhookCreate() *cobra.Command {
@@ -104,7 +104,7 @@ func (a *app) webhookUpdate() *cobra.Command {
 	var c *cobra.Command
 	c = a.endpoints().change("update", "Change an endpoint; flags that are not given change nothing",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
-			req := &webhookv1.UpdateEndpointRequest{Id: id, Url: given(c, "url", &url), Description: given(c, "description", &description)}
+			req := &webhookv1.UpdateEndpointRequest{Id: id, Url: flagValue(c, "url", &url), Description: flagValue(c, "description", &description)}
 			if c.Flags().Changed("events") {
 				types, err := eventTypes(events)
 				if err != nil {
@@ -191,7 +191,7 @@ func (a *app) webhookTest() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&event, "event", webhookevent.Names()[0], "event to send: "+eventList())
-	offer(c, "event", webhookevent.Names())
+	completeFlag(c, "event", webhookevent.Names())
 	return c
 }
 
@@ -219,11 +219,11 @@ func endpointRow(e *webhookv1.Endpoint) row {
 	}
 	return row{
 		{"endpoint", e.GetId()}, {"url", e.GetUrl()}, {"events", slices.Clip(events)}, {"enabled", e.GetEnabled()},
-		{"disabled_reason", orNull(enum.Name(e.GetDisabledReason()))}, {"disabled_at", when(e.GetDisabledAt())},
-		{"failing_since", when(e.GetFailingSince())}, {"description", e.GetDescription()}, {"created_at", when(e.GetCreatedAt())},
+		{"disabled_reason", textOrNil(enum.Name(e.GetDisabledReason()))}, {"disabled_at", timeOrNil(e.GetDisabledAt())},
+		{"failing_since", timeOrNil(e.GetFailingSince())}, {"description", e.GetDescription()}, {"created_at", timeOrNil(e.GetCreatedAt())},
 	}
 }
 
 func secretRow(s *webhookv1.Secret) row {
-	return row{{"key_id", s.GetKeyId()}, {"secret", s.GetSecret()}, {"created_at", when(s.GetCreatedAt())}, {"expires_at", when(s.GetExpiresAt())}}
+	return row{{"key_id", s.GetKeyId()}, {"secret", s.GetSecret()}, {"created_at", timeOrNil(s.GetCreatedAt())}, {"expires_at", timeOrNil(s.GetExpiresAt())}}
 }

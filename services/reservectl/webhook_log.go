@@ -52,8 +52,8 @@ func (a *app) webhookDeliveries() *cobra.Command {
 	c.Flags().StringVar(&flags.since, "since", "", "only deliveries created at or after this time (2026-03-29T09:30:00Z), or this long ago (90m, 24h)")
 	c.Flags().StringVar(&flags.until, "until", "", "only deliveries created before this time, in the same formats")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "maximum number of deliveries; 0: all")
-	offer(c, "event", webhookevent.Names())
-	offer(c, "state", deliveryStates)
+	completeFlag(c, "event", webhookevent.Names())
+	completeFlag(c, "state", deliveryStates)
 	return c
 }
 
@@ -218,17 +218,17 @@ func deliveryRow(d *webhookv1.Delivery) row {
 	return row{
 		{"delivery", d.GetId()}, {"message", d.GetMessageId()}, {"endpoint", d.GetEndpointId()}, {"event", webhookevent.Name(d.GetEvent())},
 		{"state", enum.Name(d.GetState())}, {"attempts", d.GetAttempts()},
-		{"last_failure", orNull(enum.Name(d.GetLastFailure()))}, {"last_status", status(d.GetLastStatus())},
-		{"created_at", when(d.GetCreatedAt())}, {"next_attempt_at", when(d.GetNextAttemptAt())}, {"finished_at", when(d.GetFinishedAt())},
+		{"last_failure", textOrNil(enum.Name(d.GetLastFailure()))}, {"last_status", status(d.GetLastStatus())},
+		{"created_at", timeOrNil(d.GetCreatedAt())}, {"next_attempt_at", timeOrNil(d.GetNextAttemptAt())}, {"finished_at", timeOrNil(d.GetFinishedAt())},
 		{"test", d.GetTest()},
 	}
 }
 
 func attemptRow(at *webhookv1.Attempt) row {
 	return row{
-		{"number", at.GetNumber()}, {"started_at", when(at.GetStartedAt())},
-		{"milliseconds", float64(at.GetDurationMicroseconds()) / 1000}, {"failure", orNull(enum.Name(at.GetFailure()))},
-		{"status", status(at.GetStatus())}, {"message", orNull(at.GetMessage())}, {"answer", orNull(string(at.GetResponseBody()))},
+		{"number", at.GetNumber()}, {"started_at", timeOrNil(at.GetStartedAt())},
+		{"milliseconds", float64(at.GetDurationMicroseconds()) / 1000}, {"failure", textOrNil(enum.Name(at.GetFailure()))},
+		{"status", status(at.GetStatus())}, {"message", textOrNil(at.GetMessage())}, {"answer", textOrNil(string(at.GetResponseBody()))},
 	}
 }
 

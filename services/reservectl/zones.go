@@ -21,7 +21,7 @@ func zoneHint(name string) string {
 	if _, err := zone.Load(name); err == nil {
 		return ""
 	}
-	name = titled(name)
+	name = spelledAsZone(name)
 	candidates := []string{name, strings.ToUpper(name)}
 	city := name[strings.LastIndexByte(name, '/')+1:]
 	for _, region := range zoneRegions() {
@@ -35,8 +35,8 @@ func zoneHint(name string) string {
 	return ""
 }
 
-// titled spells a name like a time zone: "new york" becomes "New_York".
-func titled(name string) string {
+// spelledAsZone spells a name like a time zone: "new york" becomes "New_York".
+func spelledAsZone(name string) string {
 	begins := true
 	return strings.Map(func(c rune) rune {
 		if c == ' ' {
