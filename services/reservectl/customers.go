@@ -27,7 +27,8 @@ func (a *app) customerImport() *cobra.Command {
 Each customer has a reference: its key in the system that it comes from. A
 customer whose reference was imported before stays unchanged, so you can run the
 same command again after a failure. Refused lines are written to a report, and
-all others are stored. Correct the report and import it like any other file.
+all others are stored; the exit status is then 3. Correct the report and import
+it like any other file.
 
 Columns of CSV, or members of NDJSON objects. The names can also be in camelCase
 or have underscores:

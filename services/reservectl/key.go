@@ -74,6 +74,7 @@ func keyUpdate(keys resource[authv1.ApiKeyServiceClient]) *cobra.Command {
 			})
 			return keyRow(res.GetApiKey()), err
 		})
+	c.Example = "  reservectl key update key_… --company comp_… --rate-limit 300"
 	c.Flags().StringVar(&name, "name", "", nameUsage)
 	c.Flags().StringVar(&description, "description", "", "notes")
 	c.Flags().StringSliceVar(&permissions, "permissions", nil, permissionsUsage+strings.Join(keyPermissions(), ", ")+"; they replace the present ones")

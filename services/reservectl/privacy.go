@@ -230,8 +230,8 @@ func (a *app) customerErasures() *cobra.Command {
 	c.Use = "erasures"
 	c.Long = c.Short + `.
 
-Keep the list with your backups. After you restore a backup, erase the customers
-again that were erased since it was made: reservectl customer erase --repeat.`
+Keep the list with your backups. After you restore a backup, erase every customer
+again whose erasure is newer than it: reservectl customer erase --repeat.`
 	c.Example = `  reservectl customer erasures --company comp_… --output json > erasures.json`
 	return c
 }

@@ -32,7 +32,7 @@ func signingKeyRotate(keys resource[authv1.SigningKeyServiceClient]) *cobra.Comm
 			})
 		},
 	}
-	c.Flags().BoolVar(&req.Revoke, "revoke", false, "remove the old keys immediately, because one leaked: all tokens stop working, and everybody must sign in again")
+	c.Flags().BoolVar(&req.Revoke, "revoke", false, "remove the old keys immediately, for example if one leaked; all tokens stop working, and everybody must sign in again")
 	return c
 }
 

@@ -26,8 +26,8 @@ func (a *app) transactionImport() *cobra.Command {
 Each purchase has a reference: its key in the system that it comes from. A
 purchase whose reference was imported before stays unchanged, so you can run the
 same command again after a failure. Refused purchases are written to a report,
-and all others are stored. Correct the report and import it like any other file.
-Imports send no webhooks.
+and all others are stored; the exit status is then 3. Correct the report and
+import it like any other file. Imports send no webhooks.
 
 NDJSON has one purchase on each line, in the format of Interface A:
 
