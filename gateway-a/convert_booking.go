@@ -11,7 +11,7 @@ import (
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-// The values that Interface A has for type and currency.
+// The values of type and currency on Interface A.
 const (
 	typeEventBooking = "event-booking"
 	typeEvent        = "event"
@@ -74,7 +74,7 @@ func booking(b *bookingv1.Booking, purchaser *edgeav1.Customer) (*edgeav1.Bookin
 	}, nil
 }
 
-// customer converts a reference; nil, a booking for the purchaser, stays nil
+// customer converts a customer reference. nil, which means that the purchaser attends, stays nil
 // and is absent in the JSON.
 func customer(c *bookingv1.CustomerReference) *edgeav1.Customer {
 	if c == nil {
@@ -98,7 +98,7 @@ func payment(b *bookingv1.Booking) (*edgeav1.Payment, error) {
 	return nil, fmt.Errorf("booking %s: payment of type %T", b.GetId(), b.GetPayment())
 }
 
-// local prints an instant as the wall time of a zone, without an offset.
+// local formats an instant as local time of a zone, without an offset.
 func local(at *timestamppb.Timestamp, timezone string) (string, error) {
 	loc, err := zone.Load(timezone)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-// typeCustomer is the type of a customer on Interface A.
+// typeCustomer is the value of type for customers on Interface A.
 const typeCustomer = "customer"
 
 func profile(c *customerv1.Customer) *edgeav1.Profile {
@@ -25,9 +25,9 @@ func listedCustomer(c *customerv1.Customer) *edgeav1.ListedCustomer {
 	}
 }
 
-// exportedMembers returns the members of ListedCustomer as the customer service writes
-// them in an export. A member has the value of the customer's field that has its name,
-// apart from underscores; the only other one is type.
+// exportedMembers returns the members of an exported customer: those of ListedCustomer. The value of
+// each member is the customer's field of the same name without underscores, except for type, which is
+// a constant. The customer service writes the members when it renders the export.
 func exportedMembers() []*customerv1.ExportMember {
 	fields := map[string]customerv1.CustomerField{}
 	for i, name := range enum.Names[customerv1.CustomerField]() {
@@ -45,9 +45,9 @@ func exportedMembers() []*customerv1.ExportMember {
 	return members
 }
 
-// profileUpdate converts the body of PUT /customer/{id}/profile. The interface requires
-// the three fields that the service leaves unchanged if they are not sent, so they are
-// always sent; the service reports an empty one.
+// profileUpdate converts the body of PUT /customer/{id}/profile. The interface requires first name,
+// last name and e-mail address, but the service leaves them unchanged if they are unset. They are
+// therefore always set, and the service reports an empty one.
 func profileUpdate(in *edgeav1.ProfileUpdate) *customerv1.UpdateCustomerRequest {
 	firstName, lastName, email := in.GetFirstname(), in.GetLastname(), in.GetEmail()
 	update := &customerv1.UpdateCustomerRequest{FirstName: &firstName, LastName: &lastName, Email: &email}

@@ -17,7 +17,7 @@ type faultDetail struct {
 	Details map[string]any `json:"details"`
 }
 
-// fieldNames returns the names that Interface A has for the fields of the services.
+// fieldNames maps the services' field names to those of Interface A.
 func fieldNames() map[string]string {
 	return map[string]string{
 		"first_name": "firstname", "last_name": "lastname",
@@ -33,7 +33,7 @@ func appendFault(b []byte, f *fault.Error) []byte {
 	})
 }
 
-// oauthBody is the error body of RFC 6749, 5.2, with a message besides.
+// oauthBody is the error body of RFC 6749, section 5.2, with an additional message.
 type oauthBody struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description"`

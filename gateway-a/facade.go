@@ -6,8 +6,8 @@ import (
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-// facade answers the operations that go through the generated handlers: one
-// call each, with the caller's token, and a conversion.
+// facade implements the operations that the generated handlers serve. Each makes one call with the
+// caller's token and converts the result.
 type facade struct {
 	edgeav1.UnimplementedInterfaceAServiceServer
 	customers customerv1.CustomerServiceClient

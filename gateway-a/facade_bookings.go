@@ -32,8 +32,8 @@ func (f *facade) ListBookings(ctx context.Context, req *edgeav1.ListBookingsRequ
 	return &edgeav1.ListBookingsResponse{Data: data, Total: res.GetTotal(), Page: res.GetPage(), PageSize: res.GetPageSize()}, nil
 }
 
-// GetBooking is GET /customer/{id}/booking/{bookingId}; the identifier is the
-// transaction's.
+// GetBooking is GET /customer/{id}/booking/{bookingId}. Despite its name, bookingId is the id of a
+// transaction.
 func (f *facade) GetBooking(ctx context.Context, req *edgeav1.GetBookingRequest) (*edgeav1.GetBookingResponse, error) {
 	res, err := f.bookings.GetTransaction(ctx, &bookingv1.GetTransactionRequest{
 		CustomerId: req.GetId(), TransactionId: req.GetBookingId(),

@@ -27,7 +27,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// gateway is Interface A on HTTP before small fakes of the services on gRPC.
+// gateway serves Interface A over HTTP, in front of small gRPC fakes of the services.
 type gateway struct {
 	t         *testing.T
 	client    *edgetest.Client
@@ -75,7 +75,7 @@ func newGateway(t *testing.T) *gateway {
 	return g
 }
 
-// request is a request of a test.
+// request is a request that a test sends.
 type request = edgetest.Request
 
 type answer = edgetest.Answer
@@ -90,7 +90,7 @@ func (g *gateway) token() string {
 	return g.issuer.Client(g.company, scopes.InterfaceA()...)
 }
 
-// fakeCustomers answers as its fields say, and keeps what it was asked.
+// fakeCustomers responds as its fields say, and keeps the requests that it gets.
 type fakeCustomers struct {
 	customerv1.UnimplementedCustomerServiceServer
 	answer *customerv1.Customer
@@ -173,19 +173,19 @@ type fakeAuth struct {
 	authv1.UnimplementedTokenServiceServer
 	err error
 
-	mu    sync.Mutex
-	asked *authv1.IssueTokenRequest
+	mu      sync.Mutex
+	request *authv1.IssueTokenRequest
 }
 
 func (f *fakeAuth) IssueToken(_ context.Context, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = req
+	f.request = req
 	if f.err != nil {
 		return nil, f.err
 	}
 	if req.GetClientSecret() != "right" {
-		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are not valid")
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are invalid")
 	}
 	return &authv1.IssueTokenResponse{AccessToken: "a.b.c", ExpiresIn: 3600, Scope: "customers:read"}, nil
 }

@@ -134,35 +134,35 @@ func TestErrors(t *testing.T) { // invariant 4
 		"an identifier that is not UTF-8":        {get("/customer/%ff%fe/profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier of 10 kB":                 {get("/customer/cust_" + strings.Repeat("x", 10_000) + "/profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier with a slash":             {get("/customer/a%2Fb/profile"), 404, fault.ReasonNotFound, ""},
-		"an identifier with a blank":             {get("/customer/a%20b/profile"), 404, fault.ReasonNotFound, ""},
+		"an identifier with a space":             {get("/customer/a%20b/profile"), 404, fault.ReasonNotFound, ""},
 		"no media type":                          {put(" ", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
-		"another media type":                     {put("text/plain", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
-		"another charset":                        {put("application/json; charset=latin1", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
+		"a wrong media type":                     {put("text/plain", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
+		"a wrong charset":                        {put("application/json; charset=latin1", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
 		"malformed JSON":                         {put("", `{"firstname":`), 400, fault.ReasonInvalidJSON, ""},
 		"a member twice":                         {put("", `{"email":"a","email":"b"}`), 400, fault.ReasonInvalidJSON, ""},
 		"invalid UTF-8":                          {put("", "{\"email\":\"\xff\"}"), 400, fault.ReasonInvalidJSON, ""},
 		"a wrong type":                           {put("", `{"firstname":1}`), 400, fault.ReasonValidation, "firstname"},
 		"a body over 1 MiB":                      {put("", `{"firstname":"`+strings.Repeat("a", 1<<20)+`"}`), 413, fault.ReasonPayloadTooLarge, ""},
-		"a page that is no number":               {get(list + "?page=x"), 400, fault.ReasonInvalidParameter, "page"},
+		"a page that is not a number":            {get(list + "?page=x"), 400, fault.ReasonInvalidParameter, "page"},
 		"an empty page":                          {get(list + "?page="), 400, fault.ReasonInvalidParameter, "page"},
-		"a page beyond numbers":                  {get(list + "?page=99999999999999999999"), 400, fault.ReasonInvalidParameter, "page"},
+		"a page that is too large":               {get(list + "?page=99999999999999999999"), 400, fault.ReasonInvalidParameter, "page"},
 		"a future_only that is a number":         {get(list + "?future_only=1"), 400, fault.ReasonInvalidParameter, "future_only"},
-		"a future_only that is no boolean":       {get(list + "?future_only=yes"), 400, fault.ReasonInvalidParameter, "future_only"},
+		"a future_only that is not a boolean":    {get(list + "?future_only=yes"), 400, fault.ReasonInvalidParameter, "future_only"},
 		"a parameter twice":                      {get(list + "?page=1&page=2"), 400, fault.ReasonInvalidParameter, "page"},
 		"a malformed query":                      {get(list + "?page=%zz"), 400, fault.ReasonInvalidParameter, ""},
 		"a query that is not UTF-8":              {get(list + "?startDate=%ff"), 400, fault.ReasonInvalidParameter, "startDate"},
 		"a negative page of customers":           {get("/customers?page=-1"), 400, fault.ReasonInvalidParameter, "page"},
 		"a pageSize of 0 customers":              {get("/customers?pageSize=0"), 400, fault.ReasonInvalidParameter, "pageSize"},
-		"an updated_since that is no instant":    {get("/customers?updated_since=today"), 400, fault.ReasonInvalidParameter, "updated_since"},
+		"an updated_since that is not a time":    {get("/customers?updated_since=today"), 400, fault.ReasonInvalidParameter, "updated_since"},
 		"an empty Idempotency-Key":               {request{Method: http.MethodPut, Path: profile, Token: g.token(), Body: `{}`, Header: http.Header{"Idempotency-Key": {""}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
 		"an Idempotency-Key that is too long":    {request{Method: http.MethodPut, Path: profile, Token: g.token(), Body: `{}`, Header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}}, 400, fault.ReasonInvalidParameter, "Idempotency-Key"},
 		"a token request with another media":     {request{Method: http.MethodPost, Path: "/token", Media: "text/xml", Body: "<a/>"}, 415, fault.ReasonUnsupportedMediaType, ""},
-		"a token request that is no JSON":        {request{Method: http.MethodPost, Path: "/token", Body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
+		"a token request that is not JSON":       {request{Method: http.MethodPost, Path: "/token", Body: "client_id=x"}, 400, fault.ReasonInvalidJSON, ""},
 		"a token request with a number":          {request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":5,"client_secret":"x"}`}, 400, fault.ReasonValidation, "client_id"},
 		"a token request with wrong credentials": {request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"m2m_x","client_secret":"x"}`}, 401, fault.ReasonInvalidCredentials, ""},
 	}
 	for name, tt := range tests {
-		t.Run("answers "+name, func(t *testing.T) {
+		t.Run("responds to "+name, func(t *testing.T) {
 			a := g.do(tt.request)
 			var body struct {
 				Message string
@@ -181,14 +181,14 @@ func TestErrors(t *testing.T) { // invariant 4
 				t.Errorf("got details %v, want the field %s", body.Error.Details, tt.field)
 			}
 			if a.Header.Get("X-Request-Id") == "" {
-				t.Error("there is no X-Request-Id")
+				t.Error("X-Request-Id is missing")
 			}
 			if tt.code == 405 && a.Header.Get("Allow") != "GET, PUT" {
 				t.Errorf("Allow: %q", a.Header.Get("Allow"))
 			}
 		})
 	}
-	t.Run("tells nothing of an internal error, and logs it under the request's id", func(t *testing.T) {
+	t.Run("hides the cause of an internal error, and logs it with the request's id", func(t *testing.T) {
 		g.customers.err = errBroken
 		defer func() { g.customers.err = nil }()
 		a := g.do(request{Method: http.MethodGet, Path: profile, Token: g.token(), Header: http.Header{"X-Request-Id": {"req-7"}}})
@@ -199,14 +199,14 @@ func TestErrors(t *testing.T) { // invariant 4
 			t.Error("the request's id is not in the log")
 		}
 	})
-	t.Run("is read as it is written, the message first", func(t *testing.T) {
+	t.Run("writes the members in order, the message first", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: profile})
-		const message = `"an access token is required: Authorization: Bearer <token>"`
+		const message = `"an access token is required; send the header Authorization: Bearer <token>"`
 		if want := `{"message":` + message + `,"error":{"code":"UNAUTHORIZED","message":` + message + `,"details":{}}}`; a.Body != want {
 			t.Errorf("got %s", a.Body)
 		}
 	})
-	t.Run("replaces a request id that is not sane", func(t *testing.T) {
+	t.Run("replaces an invalid request id", func(t *testing.T) {
 		for _, bad := range []string{strings.Repeat("x", 200), "a b", "\"<script>\" x"} {
 			a := g.do(request{Method: http.MethodGet, Path: "/nothing", Header: http.Header{"X-Request-Id": {bad}}})
 			if got := a.Header.Get("X-Request-Id"); got == "" || got == bad {
@@ -223,14 +223,14 @@ func TestProfile(t *testing.T) {
 	g.customers.answer = &customerv1.Customer{Id: customerID, FirstName: "Zoë", LastName: "O'Brien", Email: "z@example.com", Version: 7}
 	path := "/customer/" + customerID + "/profile"
 
-	t.Run("is the customer without archived, with an ETag", func(t *testing.T) {
+	t.Run("returns the customer without archived, with an ETag", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: path, Token: g.token()})
 		want := `{"data":{"id":"` + customerID + `","type":"customer","firstname":"Zoë","lastname":"O'Brien","email":"z@example.com","mobile":""}}`
 		if a.Code != 200 || a.Body != want || a.Header.Get("ETag") != `"7"` {
 			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
 	})
-	t.Run("passes on the caller's token and nothing else of its headers", func(t *testing.T) { // invariant 2
+	t.Run("passes on the caller's token and no other header", func(t *testing.T) { // invariant 2
 		tok := g.token()
 		g.do(request{Method: http.MethodGet, Path: path, Token: tok, Header: http.Header{
 			"Grpc-Metadata-Reservation-Company": {"comp_x"}, "Reservation-Company": {"comp_x"}, "Grpc-Timeout": {"nonsense"}, "X-Request-Id": {"req-9"},
@@ -243,7 +243,7 @@ func TestProfile(t *testing.T) {
 			t.Errorf("metadata: %v", md)
 		}
 	})
-	t.Run("update sends the required fields always, mobile only when given", func(t *testing.T) {
+	t.Run("an update always sends the required fields, and mobile only if it is given", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodPut, Path: path, Token: g.token(), Body: `{"firstname":"A","lastname":"B","email":"c@example.com"}`,
 			Header: http.Header{"If-Match": {`"6"`}, "Idempotency-Key": {"k1"}}})
 		if a.Code != 200 || a.Header.Get("ETag") != `"7"` {
@@ -262,7 +262,7 @@ func TestProfile(t *testing.T) {
 			t.Errorf("got %v", u)
 		}
 	})
-	t.Run("reads an escaped identifier, once", func(t *testing.T) {
+	t.Run("unescapes an identifier once", func(t *testing.T) {
 		for escaped, want := range map[string]string{"cust%5Fx": "cust_x", "cust%255Fx": "cust%5Fx"} {
 			g.do(request{Method: http.MethodPut, Path: "/customer/" + escaped + "/profile", Token: g.token(), Body: `{}`})
 			if got := g.customers.updated.GetId(); got != want {
@@ -270,7 +270,7 @@ func TestProfile(t *testing.T) {
 			}
 		}
 	})
-	t.Run("names the service's fields as the interface does", func(t *testing.T) {
+	t.Run("gives the service's fields the names of the interface", func(t *testing.T) {
 		g.customers.err = fault.InvalidFields(
 			fault.Field{Field: "first_name", Rule: "required", Message: "is required"},
 			fault.Field{Field: "email", Rule: "email", Message: "must be an e-mail address"})
@@ -281,7 +281,7 @@ func TestProfile(t *testing.T) {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
-	t.Run("answers a stale If-Match and a reused key with their own statuses", func(t *testing.T) {
+	t.Run("responds with the status of each fault", func(t *testing.T) {
 		for _, tt := range []struct {
 			err  error
 			code int
@@ -314,18 +314,18 @@ func TestCustomers(t *testing.T) { // invariant 3
 		chunks []string
 		want   string
 	}{
-		"nobody":         {nil, `{"data":[]}`},
+		"no customers":   {nil, `{"data":[]}`},
 		"one chunk":      {[]string{one}, `{"data":[` + one + `]}`},
 		"several chunks": {[]string{one, "," + one, "," + one + "," + one}, `{"data":[` + strings.Join([]string{one, one, one, one}, ",") + `]}`},
 	} {
-		t.Run("is one document of "+name, func(t *testing.T) {
+		t.Run("streams one document of "+name, func(t *testing.T) {
 			g.customers.chunks = tt.chunks
 			if a := g.do(get); a.Code != 200 || a.Body != tt.want || a.Header.Get("Content-Type") != jsonType {
 				t.Errorf("got %d %s", a.Code, a.Body)
 			}
 		})
 	}
-	t.Run("cuts the connection when the stream fails midway", func(t *testing.T) {
+	t.Run("cuts the connection if the stream fails in the middle", func(t *testing.T) {
 		g.customers.chunks, g.customers.cut = []string{one}, errBroken
 		defer func() { g.customers.cut = nil }()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.client.URL+"/customers", nil)
@@ -335,28 +335,28 @@ func TestCustomers(t *testing.T) { // invariant 3
 		req.Header.Set("Authorization", "Bearer "+g.token())
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
-			return // cut before the headers arrived
+			return // the connection was cut before the headers arrived
 		}
 		defer res.Body.Close()
 		if text, err := io.ReadAll(res.Body); err == nil {
-			t.Errorf("the document ended as if it were whole: %s", text)
+			t.Errorf("the document ended as if it were complete: %s", text)
 		}
 	})
-	t.Run("answers an error before the first chunk", func(t *testing.T) {
+	t.Run("responds with an error before the first chunk", func(t *testing.T) {
 		g.customers.err = fault.Away(errBroken)
 		defer func() { g.customers.err = nil }()
 		if a := g.do(get); a.Code != 503 {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
-	t.Run("is a page where one is asked for, of at most 100", func(t *testing.T) {
+	t.Run("returns a page of at most 100 customers if the request has page parameters", func(t *testing.T) {
 		g.customers.answer = &customerv1.Customer{Id: "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", FirstName: "A"}
 		a := g.do(request{Method: http.MethodGet, Path: "/customers?page=3&pageSize=500&updated_since=2026-01-01T00:00:00Z", Token: g.token()})
 		if a.Code != 200 || !strings.HasSuffix(a.Body, `"total":41,"page":3,"pageSize":100}`) {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 		if l := g.customers.listed; l.GetOffset() != 300 || l.GetPageSize() != 100 || l.GetUpdatedSince().AsTime().Year() != 2026 {
-			t.Errorf("asked %v", l)
+			t.Errorf("requested %v", l)
 		}
 	})
 }
@@ -399,13 +399,13 @@ func TestBookings(t *testing.T) {
 		`"bought_for":{"id":"` + friend.GetId() + `","type":"customer","firstname":"T","lastname":"Ó","email":"t@example.com"},` +
 		event(pass, "2026-03-29T12:30:00", "Australia/Lord_Howe") + `,"payment":{"method":"PASS","currency":"CR","credits_used":3}}]}`
 
-	t.Run("list has the shape of the interface, to the byte", func(t *testing.T) {
+	t.Run("the list has exactly the documented JSON", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()})
 		if a.Code != 200 || a.Body != `{"data":[`+want+`],"total":1,"page":0,"pageSize":30}` {
 			t.Errorf("got  %s\nwant %s", a.Body, want)
 		}
 	})
-	t.Run("single booking is the same as in the list", func(t *testing.T) {
+	t.Run("a single transaction is the same as in the list", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: "/customer/" + buyer.GetId() + "/booking/" + txn.GetId(), Token: g.token()})
 		if a.Code != 200 || a.Body != `{"data":`+want+`}` || a.Header.Get("ETag") != `"3"` {
 			t.Errorf("got %d %s", a.Code, a.Body)
@@ -418,22 +418,22 @@ func TestBookings(t *testing.T) {
 			t.Errorf("got %s", a.Body)
 		}
 	})
-	t.Run("parameters reach the service as given, and are absent when not", func(t *testing.T) {
+	t.Run("passes on the given parameters, and no others", func(t *testing.T) {
 		g.do(request{Method: http.MethodGet, Path: list + "?page=2&pageSize=500&future_only=True&startDate=2026-01-01T00:00:00%2B01:00&endDate=2026-02-01&page_size=7", Token: g.token()})
 		l := g.bookings.listed
 		if l.GetPage() != 2 || l.GetPageSize() != 500 || !l.GetFutureOnly() || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01" {
-			t.Errorf("asked %v", l)
+			t.Errorf("requested %v", l)
 		}
 		g.do(request{Method: http.MethodGet, Path: list + "?pageSize=99999999999999999999&startDate=2026-01-01T00:00:00+01:00&endDate=2026-02-01T00:00:00+01:00", Token: g.token()})
 		if l := g.bookings.listed; l.GetPageSize() != 2147483647 || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01T00:00:00+01:00" {
-			t.Errorf("with offsets that are not escaped: asked %v", l)
+			t.Errorf("with unescaped offsets: requested %v", l)
 		}
 		g.do(request{Method: http.MethodGet, Path: list, Token: g.token()})
 		if l := g.bookings.listed; l.Page != nil || l.PageSize != nil || l.GetFutureOnly() || l.StartDate != nil || l.EndDate != nil {
-			t.Errorf("asked %v", l)
+			t.Errorf("requested %v", l)
 		}
 	})
-	t.Run("names the service's parameters as the interface does", func(t *testing.T) {
+	t.Run("gives the service's parameters the names of the interface", func(t *testing.T) {
 		g.bookings.err = fault.InvalidParameter("start_date", "format", "must be a date")
 		defer func() { g.bookings.err = nil }()
 		if a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()}); a.Code != 400 || !strings.Contains(a.Body, `"message":"startDate must be a date"`) {
@@ -461,12 +461,12 @@ func TestPages(t *testing.T) {
 		code         int
 		allow        string
 	}{
-		"a page takes no writes":                {http.MethodPost, "/openapi.yaml", 405, "GET, HEAD"},
-		"the reader takes no unknown method":    {"FOO", "/docs", 405, "GET, HEAD"},
-		"a file that is none is not found":      {http.MethodGet, "/docs/none.js", 404, ""},
-		"no page leads elsewhere":               {http.MethodGet, "/docs/../customers", 404, ""},
-		"a path in another spelling is none":    {http.MethodGet, "/%63ustomers", 404, ""},
-		"a page with a slash behind it is none": {http.MethodGet, "/openapi.yaml/", 404, ""},
+		"a page does not accept POST":                  {http.MethodPost, "/openapi.yaml", 405, "GET, HEAD"},
+		"the reader does not accept an unknown method": {"FOO", "/docs", 405, "GET, HEAD"},
+		"an unknown file is not found":                 {http.MethodGet, "/docs/none.js", 404, ""},
+		"a path cannot leave the pages":                {http.MethodGet, "/docs/../customers", 404, ""},
+		"an escaped path does not match a route":       {http.MethodGet, "/%63ustomers", 404, ""},
+		"a page with a trailing slash is not found":    {http.MethodGet, "/openapi.yaml/", 404, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := g.do(request{Method: tt.method, Path: tt.path, Token: g.token()})

@@ -15,12 +15,12 @@ import (
 const (
 	defaultPageSize = 30
 	maxPageSize     = 100
-	// chunkTimeout is how long a client may take to read one chunk.
+	// chunkTimeout is how long a client can take to read one chunk.
 	chunkTimeout = 30 * time.Second
 )
 
-// customerList answers GET /customers: the whole list as one streamed document, or
-// a page of it where page or pageSize is given.
+// customerList serves GET /customers: the whole list as one streamed document, or one page if page
+// or pageSize is given.
 type customerList struct {
 	edge   *edge.Edge
 	client customerv1.CustomerServiceClient
@@ -36,11 +36,11 @@ func (c *customerList) serve(w http.ResponseWriter, r *http.Request, _ map[strin
 	}
 }
 
-// stream copies the chunks that the service rendered. Before the first one a
-// failure is an answer; after it, the connection is cut.
+// stream writes the chunks that the customer service rendered. A failure before the first chunk is
+// returned; a later one cuts the connection.
 func (c *customerList) stream(w http.ResponseWriter, r *http.Request) error {
 	var q edge.Query
-	since := q.Instant("updated_since", given(r, "updated_since"))
+	since := q.Instant("updated_since", queryParameter(r, "updated_since"))
 	if err := q.Err(); err != nil {
 		return err
 	}
@@ -61,13 +61,13 @@ func (c *customerList) stream(w http.ResponseWriter, r *http.Request) error {
 		out.write(chunk.GetJson())
 	}
 	if !errors.Is(err, io.EOF) {
-		panic(http.ErrAbortHandler) // recovered and logged by the edge
+		panic(http.ErrAbortHandler) // the edge recovers and logs it
 	}
 	out.write([]byte(`]}`))
 	return nil
 }
 
-// document writes a streamed document. A failure to write ends the request.
+// document writes a streamed document. If a write fails, it aborts the request.
 type document struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
@@ -83,11 +83,11 @@ func (d document) write(b []byte) {
 func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
 	out := &edgeav1.CustomerPage{PageSize: defaultPageSize}
 	var q edge.Query
-	list := &customerv1.ListCustomersRequest{UpdatedSince: q.Instant("updated_since", given(r, "updated_since"))}
-	if page := q.Int("page", given(r, "page")); page != nil {
+	list := &customerv1.ListCustomersRequest{UpdatedSince: q.Instant("updated_since", queryParameter(r, "updated_since"))}
+	if page := q.Int("page", queryParameter(r, "page")); page != nil {
 		out.Page = *page
 	}
-	if size := q.PageSize("pageSize", given(r, "pageSize")); size != nil {
+	if size := q.PageSize("pageSize", queryParameter(r, "pageSize")); size != nil {
 		out.PageSize = min(*size, maxPageSize)
 	}
 	if out.Page < 0 {
@@ -109,8 +109,8 @@ func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// given returns a query parameter; nil if it is not given.
-func given(r *http.Request, name string) *string {
+// queryParameter returns a query parameter, or nil if it is not given.
+func queryParameter(r *http.Request, name string) *string {
 	if !r.Form.Has(name) {
 		return nil
 	}

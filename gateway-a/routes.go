@@ -19,8 +19,7 @@ func contract() edge.Interface {
 	}
 }
 
-// routes is the public surface of Interface A. openapi.yaml is its contract,
-// and a test holds the two together.
+// routes lists the operations of Interface A. A test compares them with openapi.yaml.
 func routes() []edge.Route {
 	return []edge.Route{
 		{Method: http.MethodPost, Path: "/token", Media: []string{jsonType, formType}, Bodiless: true, Fail: failToken},

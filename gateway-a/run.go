@@ -14,7 +14,7 @@ import (
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-// Part returns gateway-a as a part of the platform.
+// Part describes gateway-a to the process that runs it.
 func Part() service.Part {
 	return service.Part{
 		Name:     "gateway-a",
@@ -39,15 +39,15 @@ func Run(ctx context.Context, h *service.Host) error {
 	})
 }
 
-// services are the services that the edge calls.
+// services are the clients of the services that the gateway calls.
 type services struct {
 	tokens    authv1.TokenServiceClient
 	customers customerv1.CustomerServiceClient
 	bookings  bookingv1.BookingServiceClient
 }
 
-// newHandler returns Interface A over the given services. An API client without a rate
-// limit of its own has none.
+// newHandler returns a handler that serves Interface A with the given services. An API client
+// without a rate limit of its own is not limited.
 func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, error) {
 	e, err := edge.New(contract(), o)
 	if err != nil {

@@ -13,16 +13,15 @@ import (
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-// tokens answers POST /token: the JSON body of the interface, and the
-// client-credentials grant of RFC 6749. Both take the credentials in the body or by
-// HTTP Basic.
+// tokens serves POST /token. It accepts the interface's JSON body and the client-credentials grant
+// of RFC 6749, both with the credentials in the body or by HTTP Basic.
 type tokens struct {
 	edge   *edge.Edge
 	client authv1.TokenServiceClient
 }
 
 func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]string) {
-	w.Header().Set("Pragma", "no-cache") // RFC 6749, 5.1
+	w.Header().Set("Pragma", "no-cache") // RFC 6749, section 5.1
 	read := jsonRequest
 	if isForm(r) {
 		read = formRequest
@@ -40,8 +39,8 @@ func (t *tokens) serve(w http.ResponseWriter, r *http.Request, _ map[string]stri
 	}
 }
 
-// jsonRequest reads the JSON body of the interface. The credentials may also come
-// by HTTP Basic, and then the body may be empty. basic says whether they did.
+// jsonRequest reads a JSON token request. basic reports whether the client sent its credentials by
+// HTTP Basic; then the body can be empty.
 func jsonRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, err error) {
 	body, err := edge.ReadBody(r)
 	if err != nil {
@@ -62,27 +61,28 @@ func jsonRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, er
 		return req, false, nil
 	}
 	if differs(req.GetClientId(), user.id) || differs(req.GetClientSecret(), user.secret) {
-		return nil, true, oauthInvalid("the credentials in the body are not those of HTTP Basic; send them in one place")
+		return nil, true, oauthInvalid("the credentials in the body differ from those of HTTP Basic; send them in one place")
 	}
 	req.ClientId, req.ClientSecret = user.id, user.secret
 	return req, true, nil
 }
 
-// differs reports whether a member that is given has another value.
+// differs reports whether given is set and is not value.
 func differs(given, value string) bool { return given != "" && given != value }
 
-// challengeBasic names the scheme by which a client was refused (RFC 6749, 5.2).
+// challengeBasic sets WWW-Authenticate to HTTP Basic if f refuses the credentials
+// (RFC 6749, section 5.2).
 func challengeBasic(w http.ResponseWriter, f *fault.Error) {
 	if f.Kind == fault.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", `Basic realm="reservation", charset="UTF-8"`)
 	}
 }
 
-// basicCredentials are the parts of HTTP Basic.
+// basicCredentials are the user name and the password of HTTP Basic.
 type basicCredentials struct{ id, secret string }
 
-// basicOf reads the credentials of HTTP Basic; nil: there are none. Both parts are
-// form-encoded before they are joined (RFC 6749, 2.3.1).
+// basicOf reads the HTTP Basic credentials of a request, or returns nil if it has none. Clients
+// form-encode both parts before they join them (RFC 6749, section 2.3.1).
 func basicOf(r *http.Request) (*basicCredentials, error) {
 	user, password, ok := r.BasicAuth()
 	if !ok {
@@ -101,7 +101,8 @@ func isForm(r *http.Request) bool {
 	return media == formType
 }
 
-// failToken answers a token request with a fault, in the shape that its media type asks for.
+// failToken responds to a token request with a fault: as RFC 6749 requires if the request is
+// form-encoded, otherwise as Interface A does.
 func failToken(e *edge.Edge, w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	w.Header().Set("Pragma", "no-cache")
 	if isForm(r) {
@@ -111,7 +112,7 @@ func failToken(e *edge.Edge, w http.ResponseWriter, r *http.Request, f *fault.Er
 	e.Fail(w, r, f)
 }
 
-// issue asks for a token and answers with it.
+// issue gets a token from the auth service and writes it to w.
 func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.IssueTokenRequest) error {
 	for _, field := range []struct{ name, value string }{
 		{"client_id", req.GetClientId()}, {"client_secret", req.GetClientSecret()}, {"scope", req.GetScope()},
@@ -130,8 +131,8 @@ func (t *tokens) issue(w http.ResponseWriter, r *http.Request, req *authv1.Issue
 	return nil
 }
 
-// formRequest reads an RFC 6749 client-credentials request. basic says that the
-// client authenticated with HTTP Basic.
+// formRequest reads a form-encoded client-credentials request of RFC 6749. basic reports whether
+// the client sent its credentials by HTTP Basic.
 func formRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, err error) {
 	form, err := readForm(r)
 	if err != nil {
@@ -145,10 +146,10 @@ func formRequest(r *http.Request) (req *authv1.IssueTokenRequest, basic bool, er
 		return req, err != nil, err
 	}
 	if req.GetClientSecret() != "" {
-		return nil, true, oauthInvalid("the client authenticates twice, by HTTP Basic and in the form")
+		return nil, true, oauthInvalid("the form repeats the client_secret of HTTP Basic; send it in one place")
 	}
 	if differs(req.GetClientId(), user.id) {
-		return nil, true, oauthInvalid("the client_id of the form is not that of HTTP Basic")
+		return nil, true, oauthInvalid("the client_id in the form differs from the one of HTTP Basic")
 	}
 	req.ClientId, req.ClientSecret = user.id, user.secret
 	return req, true, nil
@@ -165,8 +166,8 @@ func readForm(r *http.Request) (url.Values, error) {
 		return nil, oauthInvalid("the form is malformed")
 	}
 	for name, values := range form {
-		if len(values) > 1 { // RFC 6749, 3.2
-			return nil, oauthInvalid("a parameter is given more than once: " + printable(name))
+		if len(values) > 1 { // RFC 6749, section 3.2
+			return nil, oauthInvalid("the form contains a parameter more than once: " + printable(name))
 		}
 	}
 	switch form.Get("grant_type") {
@@ -187,7 +188,7 @@ func oauthInvalid(message string) *fault.Error {
 	return fault.New(fault.Invalid, fault.ReasonInvalidParameter, message)
 }
 
-// printable makes a stranger's text fit for a message.
+// printable cuts a caller's text to a readable length and makes it valid UTF-8.
 func printable(s string) string {
 	if len(s) > 40 {
 		s = s[:40] + "…"

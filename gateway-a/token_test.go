@@ -16,10 +16,10 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// grantedToken is the answer to right credentials.
+// grantedToken is the response to valid credentials.
 const grantedToken = `{"access_token":"a.b.c","token_type":"Bearer","expires_in":3600,"scope":"customers:read"}`
 
-// basic returns the header of HTTP Basic.
+// basic returns an HTTP Basic Authorization header.
 func basic(user, password string) http.Header {
 	return http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}}
 }
@@ -27,27 +27,27 @@ func basic(user, password string) http.Header {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	t.Run("takes the JSON body", func(t *testing.T) {
+	t.Run("accepts a JSON body", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"m2m_x","client_secret":"right","scope":"customers:read"}`})
 		if a.Code != 200 || a.Body != grantedToken || a.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
-		if g.auth.asked.GetClientAddress() != "127.0.0.1" || g.auth.asked.GetScope() != "customers:read" {
-			t.Errorf("asked %v", g.auth.asked)
+		if g.auth.request.GetClientAddress() != "127.0.0.1" || g.auth.request.GetScope() != "customers:read" {
+			t.Errorf("requested %v", g.auth.request)
 		}
 	})
-	t.Run("takes HTTP Basic with a JSON body, or with none", func(t *testing.T) {
+	t.Run("accepts HTTP Basic with a JSON body or without a body", func(t *testing.T) {
 		for _, tt := range []struct{ media, body, scope string }{
 			{jsonType, `{}`, ""}, {jsonType, `{"scope":"customers:read"}`, "customers:read"}, {jsonType, "", ""}, {"", "", ""},
 			{jsonType, `{"client_id":"m2m_x"}`, ""}, {jsonType, `{"client_id":"m2m_x","client_secret":"right"}`, ""},
 		} {
 			a := g.do(request{Method: http.MethodPost, Path: "/token", Media: tt.media, Body: tt.body, Header: basic("m2m%5Fx", "right")})
-			if a.Code != 200 || a.Body != grantedToken || g.auth.asked.GetClientId() != "m2m_x" || g.auth.asked.GetScope() != tt.scope {
-				t.Errorf("%s %q: got %d %s, asked %v", tt.media, tt.body, a.Code, a.Body, g.auth.asked)
+			if a.Code != 200 || a.Body != grantedToken || g.auth.request.GetClientId() != "m2m_x" || g.auth.request.GetScope() != tt.scope {
+				t.Errorf("%s %q: got %d %s, requested %v", tt.media, tt.body, a.Code, a.Body, g.auth.request)
 			}
 		}
 	})
-	t.Run("refuses a JSON body with other credentials than HTTP Basic, and wrong ones", func(t *testing.T) {
+	t.Run("refuses wrong credentials, and a JSON body whose credentials differ from HTTP Basic", func(t *testing.T) {
 		for _, tt := range []struct {
 			body     string
 			header   http.Header
@@ -69,13 +69,13 @@ func TestToken(t *testing.T) {
 			}
 		}
 	})
-	t.Run("asks for API clients alone", func(t *testing.T) {
+	t.Run("requests tokens only for API clients", func(t *testing.T) {
 		g.do(request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"svc_x","client_secret":"right"}`})
-		if kind := g.auth.asked.GetKind(); kind != authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT {
-			t.Errorf("asked for %s", kind)
+		if kind := g.auth.request.GetKind(); kind != authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT {
+			t.Errorf("requested a token for %s", kind)
 		}
 	})
-	t.Run("writes no secret to the log", func(t *testing.T) {
+	t.Run("does not log the secret", func(t *testing.T) {
 		g.do(request{Method: http.MethodPost, Path: "/token", Body: `{"client_id":"m2m_x","client_secret":"s3cr3t-value"}`})
 		if strings.Contains(g.log.String(), "s3cr3t-value") {
 			t.Error("the secret is in the log")
@@ -89,15 +89,15 @@ func TestTokenByForm(t *testing.T) {
 	form := func(values url.Values, header http.Header) answer {
 		return g.do(request{Method: http.MethodPost, Path: "/token", Media: formType, Body: values.Encode(), Header: header})
 	}
-	t.Run("takes an RFC 6749 form", func(t *testing.T) {
+	t.Run("accepts an RFC 6749 form", func(t *testing.T) {
 		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"right"}}, nil)
 		if a.Code != 200 || a.Body != grantedToken {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
-	t.Run("takes HTTP Basic, whose parts are form-encoded", func(t *testing.T) {
+	t.Run("accepts HTTP Basic with form-encoded parts", func(t *testing.T) {
 		a := form(url.Values{"grant_type": {"client_credentials"}}, basic("m2m%5Fx", "right"))
-		if a.Code != 200 || g.auth.asked.GetClientId() != "m2m_x" {
+		if a.Code != 200 || g.auth.request.GetClientId() != "m2m_x" {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
@@ -113,13 +113,13 @@ func TestTokenByForm(t *testing.T) {
 		"wrong Basic credentials":  {url.Values{"grant_type": {"client_credentials"}}, basic("m2m_x", "no"), 401, "invalid_client", "Basic"},
 		"no grant_type":            {url.Values{"client_id": {"m2m_x"}, "client_secret": {"right"}}, nil, 400, "invalid_request", ""},
 		"another grant_type":       {url.Values{"grant_type": {"password"}}, nil, 400, "unsupported_grant_type", ""},
-		"credentials twice":        {both, basic("m2m_x", "right"), 400, "invalid_request", ""},
+		"the credentials twice":    {both, basic("m2m_x", "right"), 400, "invalid_request", ""},
 		"a parameter twice":        {url.Values{"grant_type": {"client_credentials", "client_credentials"}}, nil, 400, "invalid_request", ""},
 		"text that is not UTF-8":   {url.Values{"grant_type": {"client_credentials"}, "client_id": {"\xff"}, "client_secret": {"x"}}, nil, 400, "invalid_request", ""},
 		"two different client ids": {url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_y"}}, basic("m2m_x", "right"), 400, "invalid_request", ""},
 	}
 	for name, tt := range refusals {
-		t.Run("refuses a form with "+name+" as RFC 6749 says", func(t *testing.T) {
+		t.Run("refuses a form with "+name+" with an error of RFC 6749", func(t *testing.T) {
 			a := form(tt.values, tt.header)
 			var body struct {
 				Error       string `json:"error"`
@@ -133,13 +133,13 @@ func TestTokenByForm(t *testing.T) {
 			}
 		})
 	}
-	t.Run("refuses an oversized form as RFC 6749 says", func(t *testing.T) {
+	t.Run("refuses an oversized form with an error of RFC 6749", func(t *testing.T) {
 		a := form(url.Values{"grant_type": {"client_credentials"}, "x": {strings.Repeat("x", 1<<20)}}, nil)
 		if a.Code != 413 || !strings.Contains(a.Body, `"error":"invalid_request"`) || a.Header.Get("Pragma") != "no-cache" {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
-	t.Run("answers throttled callers with Retry-After", func(t *testing.T) {
+	t.Run("sends Retry-After to throttled callers", func(t *testing.T) {
 		g.auth.err = fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failures").After(90 * time.Second)
 		defer func() { g.auth.err = nil }()
 		a := form(url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"no"}}, nil)
@@ -156,12 +156,12 @@ func TestRateLimit(t *testing.T) {
 		return g.do(request{Method: http.MethodGet, Path: "/customers?page=0", Token: raw})
 	}
 	g.customers.answer = &customerv1.Customer{Id: id.New[id.Customer]().String()}
-	t.Run("there is none unless a client has its own", func(t *testing.T) {
+	t.Run("a client without a limit is not limited", func(t *testing.T) {
 		if a := get(g.token()); a.Code != 200 || a.Header.Get("RateLimit-Limit") != "" {
 			t.Errorf("got %d %v", a.Code, a.Header)
 		}
 	})
-	t.Run("a client's own is kept, and said", func(t *testing.T) {
+	t.Run("a client's own limit is enforced and sent in the headers", func(t *testing.T) {
 		limited := g.issuer.Sign(token.Claims{Kind: token.KindClient, Company: g.company, Subject: "m2m_limited", Scopes: []string{"customers:read"}, RateLimit: 2})
 		for i := range 3 {
 			a := get(limited)

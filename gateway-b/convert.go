@@ -12,7 +12,7 @@ import (
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
-// utc writes an instant as this interface does; "" if there is none.
+// utc formats an instant in UTC with whole seconds, or returns "" for nil.
 func utc(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return ""
@@ -22,13 +22,13 @@ func utc(t *timestamppb.Timestamp) string {
 
 func nullableInt(v *int32) *edgev1.NullableInt { return &edgev1.NullableInt{Value: v} }
 
-// noIdentifier stands for an empty text where an identifier is expected. It is not one,
-// so services answer it like one that does not exist.
+// noIdentifier replaces an empty identifier in a call. It is not a valid identifier, so the services
+// respond as if the resource did not exist.
 const noIdentifier = "-"
 
-// identifier returns an optional identifier; "" if the caller gives none. An empty text is
-// not the same as none: a client whose variable is empty must not get the answer to a
-// request without the member.
+// identifier returns an optional identifier, or "" if the caller does not give one. An empty one
+// becomes noIdentifier: if a client's variable is empty by mistake, the request must not succeed as
+// if the member were absent.
 func identifier(given *string) string {
 	if given != nil && *given == "" {
 		return noIdentifier
@@ -39,15 +39,15 @@ func identifier(given *string) string {
 	return *given
 }
 
-// body collects what is wrong with the body of a request before a service sees it.
+// body collects the failed checks of a request's body before the service is called.
 type body struct{ check.Fields }
 
-// value reads the name of an enum's value; absent: its zero.
+// value reads the name of an enum value. An absent name is the zero value.
 func value[E enum.Enum](b *body, field string, name *string) E {
 	return choice[E](b, field, name, enum.Names[E]())
 }
 
-// choice reads one of names, which are numbered from 1; absent: 0.
+// choice returns the position of name in names, counted from 1, or 0 if it is absent.
 func choice[T ~int32](b *body, field string, name *string, names []string) T {
 	if name == nil {
 		return 0
@@ -61,22 +61,22 @@ func choice[T ~int32](b *body, field string, name *string, names []string) T {
 	return 0
 }
 
-// notEmpty refuses the empty text, which the services would take for none.
+// notEmpty rejects an empty text, which the services would treat as absent.
 func (b *body) notEmpty(field string, text *string) {
 	if text != nil && *text == "" {
 		b.Add(field, "required", "must not be empty")
 	}
 }
 
-// required refuses a member that is absent or empty.
+// required rejects a member that is absent or empty.
 func (b *body) required(field, text string) {
 	if text == "" {
 		b.Add(field, "required", "is required")
 	}
 }
 
-// moment reads a date-time: with an offset it is an instant, without one wall time in
-// the event's zone.
+// moment reads a date-time. With an offset it is an instant, returned as at. Without one it is local
+// time in the event's zone, returned as local.
 func (b *body) moment(field string, text *string) (at *timestamppb.Timestamp, local string) {
 	if text == nil {
 		return nil, ""
@@ -89,11 +89,11 @@ func (b *body) moment(field string, text *string) (at *timestamppb.Timestamp, lo
 			return nil, t.Format("2006-01-02T15:04:05")
 		}
 	}
-	b.Add(field, "format", "must be a date-time as in 2026-03-29T08:30:00Z, or 2026-03-29T09:30:00 in the event's zone")
+	b.Add(field, "format", "must be a date-time, for example 2026-03-29T08:30:00Z, or 2026-03-29T09:30:00 in the event's time zone")
 	return nil, ""
 }
 
-// index is the path of a member of a list's entry.
+// index returns the path of a member of the i-th entry of a list: "dates[0].startsAt".
 func index(list string, i int, member string) string {
 	return list + "[" + strconv.Itoa(i) + "]." + member
 }

@@ -15,7 +15,7 @@ import (
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
-// event converts an event; its sums are over the dates to come at now.
+// event converts an event. Its sums count the dates that have not started at now.
 func event(e *bookingv1.Event, now time.Time) *edgebv1.Event {
 	out := &edgebv1.Event{
 		Id: e.GetId(), Title: e.GetTitle(), Description: e.GetDescription(), Type: enum.Name(e.GetType()),
@@ -42,15 +42,15 @@ func event(e *bookingv1.Event, now time.Time) *edgebv1.Event {
 	return out
 }
 
-// summarize fills the members that sum up an event's dates.
+// summarize sets the members that summarize an event's dates.
 func summarize(out *edgebv1.Event, s eventdates.Summary) {
 	out.StartsAt, out.EndsAt, out.Duration = utc(timestamppb.New(s.StartsAt)), utc(timestamppb.New(s.EndsAt)), s.Minutes
 	out.SpotsTaken = int32(min(s.Taken, math.MaxInt32))
 	out.Capacity, out.SpotsAvailable = sumOf(s.Capacity), sumOf(s.Available)
 }
 
-// sumOf converts a sum over dates. The interface has numbers of 32 bits: a larger sum is
-// shown as the largest of them.
+// sumOf converts a sum over dates. The interface has 32-bit numbers, so a larger sum becomes the
+// largest 32-bit number.
 func sumOf(n *int64) *edgev1.NullableInt {
 	if n == nil {
 		return nullableInt(nil)
@@ -59,8 +59,8 @@ func sumOf(n *int64) *edgev1.NullableInt {
 	return nullableInt(&shown)
 }
 
-// topDateNames returns the names of a date's fields where the request described the date
-// at its top; date is the date's path in the service's request.
+// topDateNames maps the fields of a date in the service's request to the top-level members of
+// Interface B that described it. date is the path of the date in the service's request.
 func topDateNames(date string) map[string]string {
 	names := map[string]string{}
 	for member, name := range map[string]string{
@@ -72,16 +72,15 @@ func topDateNames(date string) map[string]string {
 	return names
 }
 
-// firstDateNames returns the names of the fields of an event's first date where the
-// request described it at the top.
+// firstDateNames is topDateNames for the first date of a new event, and for its recurrence.
 func firstDateNames() map[string]string {
 	names := topDateNames("dates[0]")
 	names["dates"], names["recurrence.local_start"], names["recurrence.ends_at"], names["recurrence.local_end"] = "startsAt", "startsAt", "endsAt", "endsAt"
 	return names
 }
 
-// newEvent converts the body of POST /events. names are those of the fields that
-// errors about the service's request are to have.
+// newEvent converts the body of POST /events. names maps the fields in errors about the service's
+// request to the members of the body.
 func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names map[string]string, err error) {
 	in = edge.Given(in)
 	var b body
@@ -100,30 +99,30 @@ func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names 
 	for i, p := range in.GetPricingOptions() {
 		out.PricingOptions = append(out.PricingOptions, b.newPricingOption(i, p))
 	}
-	if out.GetTitle() == "" && b.Len() > 0 { // report every missing member together
+	if out.GetTitle() == "" && b.Len() > 0 { // the service would report this one later than the others
 		b.AddFirst("title", "required", "is required")
 	}
 	return out, names, b.Err()
 }
 
-// newDates adds the dates that the request lists.
+// newDates converts the dates that the request lists.
 func (b *body) newDates(out *bookingv1.CreateEventRequest, in *edgebv1.EventWrite) {
 	if in.GetRecurrence() != nil {
-		b.Add("recurrence", "exclusive", "must not be given with dates")
+		b.Add("recurrence", "exclusive", "cannot be used together with dates")
 	}
 	for i, d := range in.GetDates() {
 		out.Dates = append(out.Dates, b.newDate(i, d, in))
 	}
 }
 
-// newDate converts an entry of dates. What it leaves out is the event's.
+// newDate converts an entry of dates. An omitted duration or capacity is that of the event.
 func (b *body) newDate(i int, d *edgebv1.EventDateWrite, in *edgebv1.EventWrite) *bookingv1.NewEventDate {
 	date := &bookingv1.NewEventDate{Capacity: capacityOf(d.GetCapacity(), in.GetCapacity())}
 	date.StartsAt, date.LocalStart = b.moment(index("dates", i, "startsAt"), d.StartsAt)
 	switch {
 	case d.Duration != nil || d.EndsAt != nil:
 		b.size(date, index("dates", i, ""), d.Duration, d.EndsAt)
-	case len(in.GetDates()) > 1 && in.Duration != nil: // the event's end is that of its last date
+	case len(in.GetDates()) > 1 && in.Duration != nil: // the event's endsAt is the end of the last date, not of each
 		b.size(date, "", in.Duration, nil)
 	default:
 		b.size(date, "", in.Duration, in.EndsAt)
@@ -131,8 +130,7 @@ func (b *body) newDate(i int, d *edgebv1.EventDateWrite, in *edgebv1.EventWrite)
 	return date
 }
 
-// firstDate adds the date that the request describes at its top, and the rule by which
-// it recurs.
+// firstDate converts the date that the top-level members describe, and the recurrence.
 func (b *body) firstDate(out *bookingv1.CreateEventRequest, in *edgebv1.EventWrite) {
 	if in.StartsAt == nil {
 		b.Add("startsAt", "required", "is required")
@@ -147,15 +145,15 @@ func (b *body) firstDate(out *bookingv1.CreateEventRequest, in *edgebv1.EventWri
 	if r := in.GetRecurrence(); r != nil {
 		out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: date.GetLocalStart(), Exceptions: r.GetExceptions()}
 		if date.GetStartsAt() != nil {
-			b.Add("startsAt", "local", "must be wall time without an offset where the event recurs")
+			b.Add("startsAt", "local", "must be a local time without an offset if recurrence is given")
 		}
 	}
 }
 
-// size gives a date its duration or its end. The booking service finds out what is
-// between wall times.
+// size sets the duration or the end of a date. at is the path of the members. The booking service
+// computes the duration between local times.
 func (b *body) size(date *bookingv1.NewEventDate, at string, duration *int32, end *string) {
-	if duration != nil && end != nil && *duration < 1 { // 0 would mean none
+	if duration != nil && end != nil && *duration < 1 { // the service would treat 0 as absent
 		b.Add(at+"duration", "min", "must be 1 or more")
 	}
 	if duration != nil {
@@ -164,7 +162,7 @@ func (b *body) size(date *bookingv1.NewEventDate, at string, duration *int32, en
 	date.EndsAt, date.LocalEnd = b.moment(at+"endsAt", end)
 }
 
-// capacityOf is a date's own capacity, or that of the event; unset: unlimited.
+// capacityOf returns a date's own capacity, or that of the event; nil means unlimited.
 func capacityOf(own, usual *edgev1.NullableInt) *int32 {
 	if own != nil {
 		return own.Value
@@ -185,11 +183,11 @@ func (b *body) newPricingOption(i int, p *edgebv1.PricingOptionWrite) *bookingv1
 
 const (
 	maxOptionPrice = 1_000_000_000 // major units
-	maxTaxRate     = 100           // per cent
+	maxTaxRate     = 100           // percent
 )
 
-// checkPricingOption checks the amounts, which the services would report in other units,
-// and the currency.
+// checkPricingOption checks the currency and the amounts. The services would report the amounts in
+// other units.
 func (b *body) checkPricingOption(i int, p *edgebv1.PricingOptionWrite) {
 	if n := p.GetPrice().GetMinor(); n < 0 || n > 100*maxOptionPrice {
 		b.Add(index("pricingOptions", i, "price"), "range", fmt.Sprintf("must be 0 to %d", maxOptionPrice))
@@ -227,8 +225,8 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 	return out, b.Err()
 }
 
-// freeCancellation converts a change of the minutes before a date until which cancelling
-// is free. The service takes -1 for null, which makes it free until the start.
+// freeCancellation converts a change of freeCancellationMinutes. null, which means until the start,
+// is -1 in the service's request.
 func (b *body) freeCancellation(in *edgev1.NullableInt) *int32 {
 	switch {
 	case in == nil:
@@ -242,8 +240,7 @@ func (b *body) freeCancellation(in *edgev1.NullableInt) *int32 {
 	return in.Value
 }
 
-// dateChange converts what the request says of a date, or of the dates together; at is
-// where its members are.
+// dateChange converts a change of one date, or of all dates together. at is the path of the members.
 func (b *body) dateChange(at string, start, end *string, minutes *int32, capacity *edgev1.NullableInt) *bookingv1.EventDateChange {
 	change := &bookingv1.EventDateChange{DurationMinutes: minutes}
 	var local string

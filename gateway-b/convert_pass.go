@@ -29,7 +29,7 @@ func newPassType(in *edgebv1.PassWrite) (*passv1.CreatePassTypeRequest, error) {
 	}
 	b.notEmpty("currency", in.Currency)
 	if in.Status != nil && in.GetStatus() != enum.Name(passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE) {
-		b.Add("status", "enum", "must be active: a pass is made to be sold")
+		b.Add("status", "enum", "must be active for a new pass")
 	}
 	return out, b.Err()
 }

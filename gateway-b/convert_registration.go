@@ -11,8 +11,8 @@ import (
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
-// A registration is a booking: its identifier has the same value behind another
-// prefix.
+// A registration is a booking of the booking service. Its identifier has another prefix and the same
+// value.
 const (
 	registrationPrefix = "reg_"
 	bookingPrefix      = "booking_"
@@ -22,7 +22,8 @@ func registrationID(booking string) string {
 	return registrationPrefix + strings.TrimPrefix(booking, bookingPrefix)
 }
 
-// bookingID returns "" for what is not a registration's identifier.
+// bookingID returns the booking's identifier, or "" if registration is not an identifier of a
+// registration.
 func bookingID(registration string) string {
 	value, ok := strings.CutPrefix(registration, registrationPrefix)
 	if !ok {
@@ -37,17 +38,17 @@ const (
 	statusCancelled = "cancelled"
 )
 
-// registration converts a booking; currency is the company's.
+// registration converts a booking. currency is the company's, which a booking paid by pass gets.
 func registration(r *bookingv1.Registration, currency string) *edgebv1.Registration {
 	b := r.GetBooking()
-	who := b.GetBoughtFor()
-	if who == nil {
-		who = r.GetPurchaser()
+	attendee := b.GetBoughtFor()
+	if attendee == nil {
+		attendee = r.GetPurchaser()
 	}
 	out := &edgebv1.Registration{
 		Id: registrationID(b.GetId()), EventId: b.GetEventId(), EventDateId: b.GetEventDateId(), EventTitle: b.GetEventTitle(),
-		EventDate: utc(b.GetStartsAt()), CustomerId: who.GetId(), CustomerEmail: who.GetEmail(),
-		CustomerName: strings.TrimSpace(who.GetFirstName() + " " + who.GetLastName()), Spots: b.GetSpaces(), Status: statusConfirmed,
+		EventDate: utc(b.GetStartsAt()), CustomerId: attendee.GetId(), CustomerEmail: attendee.GetEmail(),
+		CustomerName: strings.TrimSpace(attendee.GetFirstName() + " " + attendee.GetLastName()), Spots: b.GetSpaces(), Status: statusConfirmed,
 		TransactionId: r.GetTransactionId(), CreatedAt: utc(r.GetCreatedAt()), CancelledAt: &edgev1.NullableText{},
 		Attendance: enum.Name(b.GetAttendance()), Refunded: b.GetIsRefunded(),
 		PassUsed: &edgev1.NullableText{}, DiscountCode: &edgev1.NullableText{}, TotalPaid: &edgev1.Amount{},
@@ -60,7 +61,7 @@ func registration(r *bookingv1.Registration, currency string) *edgebv1.Registrat
 	return out
 }
 
-// cancellation fills whether and when a registration was cancelled.
+// cancellation sets whether and when a registration was cancelled.
 func cancellation(out *edgebv1.Registration, b *bookingv1.Booking) {
 	if !b.GetIsCancelled() {
 		return
@@ -71,8 +72,7 @@ func cancellation(out *edgebv1.Registration, b *bookingv1.Booking) {
 	}
 }
 
-// payment fills how a registration was paid. One paid by pass is free in the company's
-// currency.
+// payment sets how a registration was paid. If a pass paid, the total is 0 in the company's currency.
 func payment(out *edgebv1.Registration, b *bookingv1.Booking, currency string) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
@@ -117,7 +117,7 @@ func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.Create
 	return out, b.Err()
 }
 
-// purchaseNames returns the names of a purchase's fields in the body of
+// purchaseNames maps the fields of a purchase to the members of the body of
 // POST /events/{id}/registrations.
 func purchaseNames() map[string]string {
 	return map[string]string{

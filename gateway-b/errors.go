@@ -8,7 +8,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// reasonForbidden is what Interface B calls a missing permission.
+// reasonForbidden is the error code of a missing permission on Interface B.
 const reasonForbidden = "FORBIDDEN"
 
 // faultBody is the error body of Interface B.
@@ -41,9 +41,9 @@ func appendFault(b []byte, f *fault.Error) []byte {
 	return edge.AppendBody(b, faultBody{detail})
 }
 
-// fieldNames returns the names that Interface B has for the fields of the services,
-// other than those in camelCase. An operation whose body has another shape than the
-// service's request renames more of them by itself.
+// fieldNames maps the services' field names to those of Interface B, unless the name is just the
+// same in camelCase. An operation whose body differs from the service's request renames further
+// fields itself; see renameFields.
 func fieldNames() map[string]string {
 	return map[string]string{
 		"client_id": "apiKey", "client_secret": "apiSecret",
@@ -53,8 +53,8 @@ func fieldNames() map[string]string {
 	}
 }
 
-// rename gives the fields of a fault their public names: those of names, which has paths
-// and members of paths, else snake_case written as camelCase. A public name stays.
+// rename gives the fields of a fault their public names. names maps whole paths or single members of
+// paths. Other names change from snake_case to camelCase, which leaves public names as they are.
 func rename(f *fault.Error, names map[string]string) *fault.Error {
 	public := make(map[string]string, len(f.Fields))
 	for _, field := range f.Fields {
@@ -63,9 +63,9 @@ func rename(f *fault.Error, names map[string]string) *fault.Error {
 	return f.Rename(public)
 }
 
-// renamed renames the fields of a call's error. special has the names that the operation
-// has in addition to, or instead of, fieldNames.
-func renamed(err error, special map[string]string) error {
+// renameFields gives the fields of a call's error their public names. special extends or overrides
+// fieldNames for the operation.
+func renameFields(err error, special map[string]string) error {
 	names := fieldNames()
 	maps.Copy(names, special)
 	return rename(fault.From(err), names)

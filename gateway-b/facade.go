@@ -12,8 +12,8 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// facade answers the operations that go through the generated handlers: one call
-// each, with the caller's token, and a conversion.
+// facade implements the operations that the generated handlers serve. Each makes one call with the
+// caller's token and converts the result.
 type facade struct {
 	edgebv1.UnimplementedInterfaceBServiceServer
 	customers customerv1.CustomerServiceClient
@@ -23,9 +23,9 @@ type facade struct {
 	now       func() time.Time
 }
 
-// created gives the response 201, the address of the created resource and its entity
-// tag, and returns the resource.
-func created[R interface {
+// setCreated makes the response a 201 with the Location and the ETag of the created resource, and
+// returns the resource.
+func setCreated[R interface {
 	GetId() string
 	GetVersion() int64
 }](ctx context.Context, collection string, resource R) R {
@@ -33,11 +33,11 @@ func created[R interface {
 	return edge.Tag(ctx, resource)
 }
 
-// unlessMissing returns wrong, the fault of a request, unless reading the resource that
-// the request names has failed with look: then it returns that error. A caller who may
-// change the resource but not read it gets the request's fault, because this interface
-// requires one permission per route.
-func unlessMissing(look, wrong error) error {
+// missingOr returns the error for an invalid request about a resource. look is the error of reading
+// the resource, and wrong is the fault of the request. missingOr returns look if reading failed, and
+// otherwise wrong. It also returns wrong if the caller is not allowed to read the resource, because a
+// route of this interface requires only one permission.
+func missingOr(look, wrong error) error {
 	if look == nil || fault.Is(look, fault.Forbidden) {
 		return wrong
 	}

@@ -25,7 +25,7 @@ func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRe
 	}
 	return &edgebv1.ListCustomersResponse{
 		Customers: edge.Convert(res.GetCustomers(), customer),
-		Total:     res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: next(res.GetNextPageToken()),
+		Total:     res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
 
@@ -44,7 +44,7 @@ func (f *facade) CreateCustomer(ctx context.Context, req *edgebv1.CreateCustomer
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.CreateCustomerResponse{Customer: customer(created(ctx, "customers", res.GetCustomer()))}, nil
+	return &edgebv1.CreateCustomerResponse{Customer: customer(setCreated(ctx, "customers", res.GetCustomer()))}, nil
 }
 
 // UpdateCustomer is PUT and PATCH /customers/{id}.

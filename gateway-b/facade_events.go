@@ -27,12 +27,12 @@ func (f *facade) ListEvents(ctx context.Context, req *edgebv1.ListEventsRequest)
 			return nil, err
 		}
 		out.Events = append(out.Events, edge.Convert(res.GetEvents(), f.event)...)
-		out.Total, out.NextCursor = res.GetTotal(), next(res.GetNextPageToken())
+		out.Total, out.NextCursor = res.GetTotal(), nextCursor(res.GetNextPageToken())
 		missing := p.size - int32(len(out.GetEvents()))
 		if out.GetNextCursor() == "" || missing == 0 {
 			return out, nil
 		}
-		// Events with very many dates come in several parts.
+		// The service returns fewer events than requested if they have very many dates.
 		list.PageSize, list.PageToken, list.Offset = missing, res.GetNextPageToken(), 0
 	}
 }
@@ -57,30 +57,30 @@ func (f *facade) CreateEvent(ctx context.Context, req *edgebv1.CreateEventReques
 	}
 	res, err := f.events.CreateEvent(ctx, create)
 	if err != nil {
-		return nil, renamed(err, names)
+		return nil, renameFields(err, names)
 	}
-	return &edgebv1.CreateEventResponse{Event: f.event(created(ctx, "events", res.GetEvent()))}, nil
+	return &edgebv1.CreateEventResponse{Event: f.event(setCreated(ctx, "events", res.GetEvent()))}, nil
 }
 
 // UpdateEvent is PUT and PATCH /events/{id}.
 func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventRequest) (*edgebv1.UpdateEventResponse, error) {
 	update, err := eventUpdate(req.GetEvent())
 	if err != nil {
-		return nil, f.unlessEventMissing(ctx, req.GetId(), err)
+		return nil, f.missingEventOr(ctx, req.GetId(), err)
 	}
 	update.Id, update.ExpectedVersion = req.GetId(), edge.ExpectedVersion(ctx)
 	res, err := f.events.UpdateEvent(ctx, update)
 	if err != nil {
-		return nil, renamed(err, topDateNames("only_date"))
+		return nil, renameFields(err, topDateNames("only_date"))
 	}
 	return &edgebv1.UpdateEventResponse{Event: f.event(edge.Tag(ctx, res.GetEvent()))}, nil
 }
 
-// unlessEventMissing returns wrong, the fault of a request, unless the event that the
-// request names does not exist: then it returns that fault.
-func (f *facade) unlessEventMissing(ctx context.Context, id string, wrong error) error {
+// missingEventOr returns wrong, the fault of a request, or the fault of a missing event if the
+// event that the request names does not exist.
+func (f *facade) missingEventOr(ctx context.Context, id string, wrong error) error {
 	_, look := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id})
-	return unlessMissing(look, wrong)
+	return missingOr(look, wrong)
 }
 
 // DeleteEvent is DELETE /events/{id}.

@@ -25,7 +25,7 @@ func (f *facade) ListPasses(ctx context.Context, req *edgebv1.ListPassesRequest)
 	}
 	return &edgebv1.ListPassesResponse{
 		Passes: edge.Convert(res.GetPassTypes(), passType),
-		Total:  res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: next(res.GetNextPageToken()),
+		Total:  res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
 
@@ -48,7 +48,7 @@ func (f *facade) CreatePass(ctx context.Context, req *edgebv1.CreatePassRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.CreatePassResponse{Pass: passType(created(ctx, "passes", res.GetPassType()))}, nil
+	return &edgebv1.CreatePassResponse{Pass: passType(setCreated(ctx, "passes", res.GetPassType()))}, nil
 }
 
 // UpdatePass is PUT and PATCH /passes/{id}.
@@ -56,7 +56,7 @@ func (f *facade) UpdatePass(ctx context.Context, req *edgebv1.UpdatePassRequest)
 	update, err := passTypeUpdate(req.GetPass())
 	if err != nil {
 		_, look := f.passes.GetPassType(ctx, &passv1.GetPassTypeRequest{Id: req.GetId()})
-		return nil, unlessMissing(look, err)
+		return nil, missingOr(look, err)
 	}
 	update.Id, update.ExpectedVersion = req.GetId(), edge.ExpectedVersion(ctx)
 	res, err := f.passes.UpdatePassType(ctx, update)
@@ -84,7 +84,7 @@ func (f *facade) ListCustomerPasses(ctx context.Context, req *edgebv1.ListCustom
 	}
 	return &edgebv1.ListCustomerPassesResponse{
 		CustomerPasses: edge.Convert(res.GetCustomerPasses(), customerPass),
-		Total:          res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: next(res.GetNextPageToken()),
+		Total:          res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
 
@@ -105,9 +105,9 @@ func (f *facade) CreateCustomerPass(ctx context.Context, req *edgebv1.CreateCust
 	}
 	res, err := f.passes.AssignCustomerPass(ctx, assign)
 	if err != nil {
-		return nil, renamed(err, map[string]string{"purchase.gross": "payment.amount", "purchase": "payment"})
+		return nil, renameFields(err, map[string]string{"purchase.gross": "payment.amount", "purchase": "payment"})
 	}
-	return &edgebv1.CreateCustomerPassResponse{CustomerPass: customerPass(created(ctx, "customer-passes", res.GetCustomerPass()))}, nil
+	return &edgebv1.CreateCustomerPassResponse{CustomerPass: customerPass(setCreated(ctx, "customer-passes", res.GetCustomerPass()))}, nil
 }
 
 // UpdateCustomerPass is PUT and PATCH /customer-passes/{id}.
@@ -115,7 +115,7 @@ func (f *facade) UpdateCustomerPass(ctx context.Context, req *edgebv1.UpdateCust
 	update, err := customerPassUpdate(req.GetCustomerPass())
 	if err != nil {
 		_, look := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()})
-		return nil, unlessMissing(look, err)
+		return nil, missingOr(look, err)
 	}
 	update.Id, update.ExpectedVersion = req.GetId(), edge.ExpectedVersion(ctx)
 	res, err := f.passes.UpdateCustomerPass(ctx, update)

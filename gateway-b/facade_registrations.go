@@ -19,10 +19,10 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 	list := &bookingv1.ListRegistrationsRequest{
 		EventId: req.GetId(), PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since,
 		Order: bookingv1.RegistrationOrder(p.sort), EventDateId: identifier(req.EventDateId), CustomerId: identifier(req.CustomerId),
-		Cancelled: cancelled(&q, req.Status),
+		Cancelled: cancelledFilter(&q, req.Status),
 	}
 	if err := q.Err(); err != nil {
-		return nil, f.unlessEventMissing(ctx, req.GetId(), err)
+		return nil, f.missingEventOr(ctx, req.GetId(), err)
 	}
 	res, err := f.bookings.ListRegistrations(ctx, list)
 	if err != nil {
@@ -31,12 +31,12 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 	currency := companyCurrency(ctx)
 	return &edgebv1.ListRegistrationsResponse{
 		Registrations: edge.Convert(res.GetRegistrations(), func(r *bookingv1.Registration) *edgebv1.Registration { return registration(r, currency) }),
-		Total:         res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: next(res.GetNextPageToken()),
+		Total:         res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
 
-// cancelled reads the state of registrations to list; nil: any.
-func cancelled(q *edge.Query, status *string) *bool {
+// cancelledFilter reads the status filter of registrations; nil means any status.
+func cancelledFilter(q *edge.Query, status *string) *bool {
 	if status == nil {
 		return nil
 	}
@@ -51,11 +51,11 @@ func cancelled(q *edge.Query, status *string) *bool {
 func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegistrationRequest) (*edgebv1.CreateRegistrationResponse, error) {
 	create, err := newPurchase(req.GetId(), req.GetRegistration())
 	if err != nil {
-		return nil, f.unlessEventMissing(ctx, req.GetId(), err)
+		return nil, f.missingEventOr(ctx, req.GetId(), err)
 	}
 	res, err := f.bookings.CreateTransaction(ctx, create)
 	if err != nil {
-		return nil, renamed(err, purchaseNames())
+		return nil, renameFields(err, purchaseNames())
 	}
 	t := edge.Tag(ctx, res.GetTransaction())
 	made := registration(&bookingv1.Registration{
@@ -89,7 +89,7 @@ func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegi
 		return nil, err
 	}
 	if !res.GetChanged() {
-		return nil, fault.Refuse(reasonAlreadyCancelled, "the registration is cancelled already")
+		return nil, fault.Refuse(reasonAlreadyCancelled, "the registration is already cancelled")
 	}
 	outcome := res.GetOutcome()
 	return &edgebv1.DeleteRegistrationResponse{

@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// gateway is Interface B on HTTP before small fakes of the services on gRPC.
+// gateway serves Interface B over HTTP, in front of small gRPC fakes of the services.
 type gateway struct {
 	t        *testing.T
 	client   *edgetest.Client
@@ -45,7 +45,7 @@ type gateway struct {
 	log      *edgetest.Log
 }
 
-// unlimited lets everything pass.
+// unlimited allows all requests.
 type unlimited struct{}
 
 func (unlimited) Take(_ context.Context, _ string, limit int) ratelimit.Decision {
@@ -93,7 +93,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	return g
 }
 
-// request is a request of a test, whose path is below the base.
+// request is a request that a test sends. Its path is relative to the base.
 type request = edgetest.Request
 
 type answer = edgetest.Answer
@@ -107,21 +107,20 @@ func (g *gateway) do(r request) answer {
 // token returns a token with all permissions.
 func (g *gateway) token() string { return g.issuer.Key(g.company, scopes.InterfaceB()...) }
 
-// fakes answers every call with what was prepared for its answer's type, and keeps
-// what was asked.
+// fakes responds to every call with the prepared response of its type, and keeps the requests.
 type fakes struct {
 	mu       sync.Mutex
 	answers  []proto.Message
 	err      error
-	asked    []proto.Message
+	requests []proto.Message
 	metadata metadata.MD
 }
 
-// prepare makes the services answer with these.
+// prepare sets the error and the responses of the services.
 func (f *fakes) prepare(err error, answers ...proto.Message) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.err, f.answers, f.asked = err, answers, nil
+	f.err, f.answers, f.requests = err, answers, nil
 }
 
 // last returns the last request of a type.
@@ -129,7 +128,7 @@ func last[T proto.Message](f *fakes) T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var found T
-	for _, m := range f.asked {
+	for _, m := range f.requests {
 		if m, ok := m.(T); ok {
 			found = m
 		}
@@ -140,7 +139,7 @@ func last[T proto.Message](f *fakes) T {
 func reply[T proto.Message](ctx context.Context, f *fakes, req proto.Message) (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = append(f.asked, req)
+	f.requests = append(f.requests, req)
 	f.metadata, _ = metadata.FromIncomingContext(ctx)
 	var none T
 	for _, m := range f.answers {
@@ -161,7 +160,7 @@ type fakeTokens struct {
 
 func (f fakeTokens) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
 	if req.GetClientSecret() != "right" {
-		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the credentials are not valid")
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the credentials are invalid")
 	}
 	return reply[*authv1.IssueTokenResponse](ctx, f.fakes, req)
 }
@@ -262,7 +261,7 @@ func (f fakePasses) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCu
 
 var errBroken = errors.New("connection to 10.0.0.7 lost, password=hunter2")
 
-// What the services answer with; idOf makes an identifier's text.
+// idOf is the identifier without its prefix in the responses of the services.
 const idOf = "01jb4x9m3vf6ksn8w2d7pq5r0t"
 
 func at(s string) *timestamppb.Timestamp {

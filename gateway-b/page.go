@@ -14,20 +14,20 @@ const (
 	maxPerPage     = 100
 )
 
-// parameters are the query parameters that every list has.
+// parameters are the query parameters that all lists share.
 type parameters struct {
 	page, perPage, cursor, sort, updatedSince *string
 }
 
-// page is the page of a list that a request asks for.
+// page is the requested page of a list.
 type page struct {
 	number, size int32
 	cursor       string
-	sort         int32 // a service's order: created, created descending, updated, updated descending
+	sort         int32 // the number of a service's order, see sorts
 	since        *timestamppb.Timestamp
 }
 
-// offset is how many rows a page by number skips.
+// offset returns how many rows to skip: 0 with a cursor.
 func (p *page) offset() int64 {
 	if p.cursor != "" {
 		return 0
@@ -35,16 +35,14 @@ func (p *page) offset() int64 {
 	return int64(p.number-1) * int64(p.size)
 }
 
-// orderCreated is the order of a list without sort. The orders of the services' lists
-// have the same numbers everywhere.
+// orderCreated is the default order. All lists of the services number their orders in the same way.
 const orderCreated int32 = 1
 
-// sorts returns the orders that a list takes, by their numbers from 1; registrations
-// have the first two.
+// sorts returns the values of sort, in the order of the services' numbers, which start at 1.
+// Registrations have only the first two.
 func sorts() []string { return []string{"createdAt", "-createdAt", "updatedAt", "-updatedAt"} }
 
-// newPage reads the parameters that lists share. The list has the first of sorts, as many
-// as orders says.
+// newPage reads the parameters that all lists share. orders is how many of sorts the list supports.
 func newPage(q *edge.Query, in parameters, orders int) page {
 	p := page{number: 1, size: defaultPerPage, sort: orderCreated}
 	if number := q.Int("page", in.page); number != nil {
@@ -62,7 +60,7 @@ func newPage(q *edge.Query, in parameters, orders int) page {
 	case p.size < 1:
 		q.Fail(fault.InvalidParameter("perPage", "min", "must be 1 or more"))
 	case p.cursor != "" && p.number > 1:
-		q.Fail(fault.InvalidParameter("page", "exclusive", "must not be given with cursor"))
+		q.Fail(fault.InvalidParameter("page", "exclusive", "cannot be used together with cursor"))
 	}
 	p.size = min(p.size, maxPerPage)
 	if in.sort != nil {
@@ -75,8 +73,8 @@ func newPage(q *edge.Query, in parameters, orders int) page {
 	return p
 }
 
-// next returns the cursor of the next page; nil on the last one.
-func next(token string) *string {
+// nextCursor returns the cursor of the next page, or nil on the last page.
+func nextCursor(token string) *string {
 	if token == "" {
 		return nil
 	}

@@ -20,11 +20,10 @@ func contract() edge.Interface {
 	}
 }
 
-// base is the path below which everything is served.
+// base is the path prefix of all operations.
 const base = "/api/v1"
 
-// routes is the public surface of Interface B. openapi.yaml is its contract, and
-// a test holds the two together.
+// routes lists the operations of Interface B. A test compares them with openapi.yaml.
 func routes() []edge.Route {
 	list := func(filters ...string) []string {
 		return slices.Concat([]string{"page", "perPage", "cursor", "sort", "updatedSince"}, filters)

@@ -16,7 +16,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// Part returns gateway-b as a part of the platform.
+// Part describes gateway-b to the process that runs it.
 func Part() service.Part {
 	return service.Part{
 		Name:     "gateway-b",
@@ -45,7 +45,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	})
 }
 
-// services are the services that the edge calls.
+// services are the clients of the services that the gateway calls.
 type services struct {
 	tokens    authv1.TokenServiceClient
 	customers customerv1.CustomerServiceClient
@@ -54,7 +54,7 @@ type services struct {
 	passes    passv1.PassServiceClient
 }
 
-// newHandler returns Interface B over the given services.
+// newHandler returns a handler that serves Interface B with the given services.
 func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, error) {
 	e, err := edge.New(contract(), o)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
 
-// tokens answers POST /auth/token.
+// tokens serves POST /auth/token.
 type tokens struct {
 	edge   *edge.Edge
 	client authv1.TokenServiceClient

@@ -19,28 +19,28 @@ import (
 func TestToken(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
-	ask := func(body string) answer {
+	send := func(body string) answer {
 		return g.do(request{Method: http.MethodPost, Path: "/auth/token", Body: body})
 	}
 	g.services.prepare(nil, &authv1.IssueTokenResponse{AccessToken: "a.b.c", ExpiresIn: 3600, RateLimit: ptr(int32(7))})
-	t.Run("is given for a right key, whose own limit counts", func(t *testing.T) {
-		a := ask(`{"apiKey":"key_x","apiSecret":"right"}`)
+	t.Run("issues a token for a valid key, and counts against its own limit", func(t *testing.T) {
+		a := send(`{"apiKey":"key_x","apiSecret":"right"}`)
 		if a.Code != 200 || a.Body != `{"token":"a.b.c","expiresIn":3600}` || a.Header.Get("RateLimit-Limit") != "7" {
 			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
-		if asked := last[*authv1.IssueTokenRequest](g.services); asked.GetKind() != authv1.CredentialKind_CREDENTIAL_KIND_API_KEY || asked.GetClientAddress() == "" {
-			t.Errorf("asked %v", asked)
+		if issue := last[*authv1.IssueTokenRequest](g.services); issue.GetKind() != authv1.CredentialKind_CREDENTIAL_KIND_API_KEY || issue.GetClientAddress() == "" {
+			t.Errorf("requested %v", issue)
 		}
 	})
-	t.Run("is refused for a wrong one", func(t *testing.T) {
-		a := ask(`{"apiKey":"key_x","apiSecret":"wrong"}`)
+	t.Run("refuses a wrong secret", func(t *testing.T) {
+		a := send(`{"apiKey":"key_x","apiSecret":"wrong"}`)
 		if a.Code != 401 || !strings.Contains(a.Body, fault.ReasonInvalidCredentials) || a.Header.Get("RateLimit-Limit") != "" {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})
-	for name, body := range map[string]string{"a number": `{"apiKey":5,"apiSecret":"x"}`, "no JSON": `apiKey=x`, "an empty body": ` `} {
-		t.Run("is 400 for "+name, func(t *testing.T) {
-			if a := ask(body); a.Code != 400 {
+	for name, body := range map[string]string{"a number as the key": `{"apiKey":5,"apiSecret":"x"}`, "a body that is not JSON": `apiKey=x`, "an empty body": ` `} {
+		t.Run("responds with 400 to "+name, func(t *testing.T) {
+			if a := send(body); a.Code != 400 {
 				t.Errorf("got %d %s", a.Code, a.Body)
 			}
 		})
@@ -58,14 +58,14 @@ func TestRateLimit(t *testing.T) { // invariant 3
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("lets exactly 100 of 150 pass over two gateways, and says so on each", func(t *testing.T) {
+	t.Run("allows exactly 100 of 150 requests across two gateways", func(t *testing.T) {
 		var mu sync.Mutex
 		codes := map[int]int{}
 		var wg sync.WaitGroup
 		for i := range 150 {
 			wg.Go(func() {
 				g := []*gateway{one, two}[i%2]
-				// The other gateway's verifier knows another issuer: what is counted is the key.
+				// The gateways have different verifiers, so count the key directly.
 				if err := (&edge.Options{Limiter: g.limiter, RateLimit: 100}).Count(t.Context(), http.Header{}, claims.Subject, claims.RateLimit); err != nil {
 					mu.Lock()
 					codes[429]++
@@ -82,7 +82,7 @@ func TestRateLimit(t *testing.T) { // invariant 3
 			t.Errorf("got %v", codes)
 		}
 	})
-	t.Run("answers 429 with what to do", func(t *testing.T) {
+	t.Run("responds with 429, Retry-After and the limit", func(t *testing.T) {
 		one.services.prepare(nil, &customerv1.ListCustomersResponse{})
 		a := one.do(request{Method: "GET", Path: "/customers", Token: raw})
 		if a.Code != 429 || a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit-Limit") != "100" || a.Header.Get("RateLimit-Remaining") != "0" ||
@@ -90,7 +90,7 @@ func TestRateLimit(t *testing.T) { // invariant 3
 			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
 	})
-	t.Run("is a key's own where it has one", func(t *testing.T) {
+	t.Run("a key's own limit replaces the default", func(t *testing.T) {
 		own := one.issuer.Sign(token.Claims{Kind: token.KindKey, Subject: "key_own", Company: one.company, Scopes: scopes.InterfaceB(), RateLimit: 2})
 		for i := range 3 {
 			if a := one.do(request{Method: "GET", Path: "/customers", Token: own}); (a.Code == 429) != (i == 2) || a.Header.Get("RateLimit-Limit") != "2" {

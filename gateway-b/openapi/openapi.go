@@ -1,10 +1,10 @@
-// Package openapi holds the OpenAPI description of Interface B, so that the
-// gateway and the documentation site serve the same file.
+// Package openapi embeds the OpenAPI description of Interface B, so that the gateway and the
+// documentation site serve the same file.
 package openapi
 
 import _ "embed"
 
-// Description is openapi.yaml.
+// Description is the content of openapi.yaml.
 //
 //go:embed openapi.yaml
 var Description []byte

@@ -1,5 +1,5 @@
-// Package check holds the rules that requests of more than one service are checked
-// by, and collects every check that fails, so that a caller can fix them all at once.
+// Package check holds the checks of requests that more than one service needs. It collects every
+// failed check of a request, so that the caller can fix all of them at the same time.
 package check
 
 import (
@@ -17,27 +17,27 @@ import (
 	"reservation.dev/platform/zone"
 )
 
-// Fields collects the failed checks of a request's fields, in the order in which they
-// are found. The zero value is empty; Err returns the fault.
+// Fields collects the failed checks of a request's fields. The zero value is empty. Err returns the
+// fault.
 type Fields struct{ fault.Checks }
 
-// Line trims one line of text and checks that it has at least min and at most max
-// characters, none of them a control character. An empty one is "required" if min is
-// more than 0.
+// Line trims one line of text and returns it. It checks that the line has minimum to maximum
+// characters and no control characters. If minimum is more than 0, an empty line breaks the rule
+// "required".
 func (f *Fields) Line(field, s string, minimum, maximum int) string {
 	s = strings.TrimSpace(s)
 	f.text(field, s, minimum, maximum, unicode.IsControl, "must not contain control characters")
 	return s
 }
 
-// Prose is Line for text that may have several lines.
+// Prose is Line for text that can have several lines.
 func (f *Fields) Prose(field, s string, minimum, maximum int) string {
 	s = strings.TrimSpace(s)
 	f.Untrimmed(field, s, minimum, maximum)
 	return s
 }
 
-// Untrimmed is Prose for text that is stored as it was given.
+// Untrimmed is Prose for text that is stored without trimming.
 func (f *Fields) Untrimmed(field, s string, minimum, maximum int) {
 	f.text(field, s, minimum, maximum, isControlInProse, "must not contain control characters other than line breaks and tabs")
 }
@@ -66,18 +66,26 @@ func (f *Fields) Range(field string, n, minimum, maximum int64) {
 	}
 }
 
-// Count checks the number of items of a list, and reports whether it is right, so that
-// the items are worth a check.
+// Count checks the number of items of a list. It reports whether the number is valid, so that the
+// caller can skip the checks of the items otherwise.
 func (f *Fields) Count(field string, n, minimum, maximum int) bool {
 	switch {
 	case n < minimum:
-		f.Add(field, "required", fmt.Sprintf("must have at least %d", minimum))
+		f.Add(field, "required", "must have at least "+items(minimum))
 	case n > maximum:
-		f.Add(field, "max_items", fmt.Sprintf("must have at most %d", maximum))
+		f.Add(field, "max_items", "must have at most "+items(maximum))
 	default:
 		return true
 	}
 	return false
+}
+
+// items returns "1 item", "2 items" and so on.
+func items(n int) string {
+	if n == 1 {
+		return "1 item"
+	}
+	return fmt.Sprintf("%d items", n)
 }
 
 // OneOf checks that a value is one of names.
@@ -87,7 +95,7 @@ func (f *Fields) OneOf(field, value string, names []string) {
 	}
 }
 
-// Timezone checks the IANA name of a time zone.
+// Timezone checks that a required name is the IANA name of a time zone.
 func (f *Fields) Timezone(field, name string) {
 	if name == "" {
 		f.Add(field, "required", "is required")
@@ -96,7 +104,7 @@ func (f *Fields) Timezone(field, name string) {
 	}
 }
 
-// Currency checks the ISO 4217 code of a currency that prices can be in.
+// Currency checks that a required code is the ISO 4217 code of a supported currency.
 func (f *Fields) Currency(field, code string) {
 	if code == "" {
 		f.Add(field, "required", "is required")
@@ -105,7 +113,7 @@ func (f *Fields) Currency(field, code string) {
 	f.OneOf(field, code, money.Currencies())
 }
 
-// Instant checks an instant that must be given.
+// Instant checks that an instant is given and that it can be stored.
 func (f *Fields) Instant(field string, at time.Time) {
 	switch {
 	case at.IsZero():
@@ -115,23 +123,23 @@ func (f *Fields) Instant(field string, at time.Time) {
 	}
 }
 
-// Second is Instant for a whole second.
+// Second is Instant for an instant without fractions of a second.
 func (f *Fields) Second(field string, at time.Time) {
 	f.Instant(field, at)
 	if at.Nanosecond() != 0 {
-		f.Add(field, "precision", "must be a whole second")
+		f.Add(field, "precision", "must not have fractions of a second")
 	}
 }
 
-// Storable reports whether an instant has a year of four digits in every time zone.
+// Storable reports whether the year of an instant is 1 to 9999 in every time zone.
 func Storable(at time.Time) bool {
 	earliest := time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)
 	latest := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	return !at.Before(earliest) && at.Before(latest)
 }
 
-// Bound reads an instant that bounds a list, such as updated_since; zero if it is not
-// given. The fault is INVALID_PARAMETER.
+// Bound reads an instant that filters a list, such as updated_since. It returns the zero time if the
+// parameter is not given, and INVALID_PARAMETER if it is invalid.
 func Bound(parameter string, t *timestamppb.Timestamp) (time.Time, error) {
 	if t == nil {
 		return time.Time{}, nil
@@ -142,8 +150,8 @@ func Bound(parameter string, t *timestamppb.Timestamp) (time.Time, error) {
 	return time.Time{}, fault.InvalidParameter(parameter, "range", "must be in the years 1 to 9999")
 }
 
-// ID reads the identifier of what ("customer") a request is about. Text that is not an
-// identifier is answered like one that does not exist.
+// ID reads the identifier of a resource. what is the name of the resource for people ("customer").
+// Text that is not an identifier gets the same fault as a resource that does not exist.
 func ID[T any, P interface {
 	*T
 	UnmarshalText([]byte) error
@@ -155,8 +163,8 @@ func ID[T any, P interface {
 	return v, nil
 }
 
-// Version refuses to change what ("pass type") has another version than the caller
-// expects; nil expects none.
+// Version returns a VERSION_MISMATCH fault if the resource does not have the version that the caller
+// expects. what is its name for people ("pass type"). If expected is nil, any version is accepted.
 func Version(current int64, expected *int64, what string) error {
 	if expected == nil || *expected == current {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// MaxEmail is the longest e-mail address, in bytes (RFC 5321, a path of 256 octets with
-// its brackets).
+// MaxEmail is the length of the longest e-mail address, in bytes. RFC 5321 allows 256 octets with
+// the angle brackets around it.
 const MaxEmail = 254
 
-// Email trims an e-mail address and checks that it is one address and nothing else.
+// Email trims an e-mail address and returns it. It checks that it is a single address with a domain.
 func (f *Fields) Email(field, s string) string {
 	before := f.Len()
 	s = f.Line(field, s, 1, MaxEmail)
@@ -30,7 +30,7 @@ func isAddress(s string) bool {
 	return err == nil && parsed.Address == s && parsed.Name == "" && isDomain(s[strings.LastIndexByte(s, '@')+1:])
 }
 
-// isDomain reports whether mail could be delivered to a domain of this form.
+// isDomain reports whether domain has the form of a domain name with at least two labels.
 func isDomain(domain string) bool {
 	labels := strings.Split(domain, ".")
 	for _, label := range labels {

@@ -21,7 +21,7 @@ import (
 // maxBody is the largest request body, in bytes.
 const maxBody = 1 << 20
 
-// admit lets a routed request through to its handler, or answers why not.
+// admit checks a routed request and passes it to its handler, or responds with the fault.
 func (e *Edge) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, path map[string]string) {
 		s := exchangeOf(r.Context())
@@ -45,7 +45,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (conte
 	ctx := r.Context()
 	pattern, _ := runtime.HTTPPattern(ctx)
 	s.route = e.routes[r.Method+" "+strings.ReplaceAll(pattern.String(), "=*}", "}")]
-	if s.route == nil { // an operation without a route has no scope: refuse it
+	if s.route == nil { // an operation without a route has no scope, so it is refused
 		return nil, fault.Missing("operation")
 	}
 	ctx, err := e.authenticate(ctx, r, s)
@@ -82,8 +82,8 @@ func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, er
 // maxPathValue is longer than any identifier.
 const maxPathValue = 100
 
-// checkPath answers what no identifier is written as like one that does not
-// exist, before it becomes a field of a call.
+// checkPath treats a path value that cannot be an identifier like one that does not exist, before
+// the value becomes a field of a call.
 func checkPath(path map[string]string) error {
 	for _, value := range path {
 		if !rpc.IsVisibleASCII(value, maxPathValue) {
@@ -111,7 +111,7 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 		return nil, f
 	}
 	if claims.Kind != e.api.Kind {
-		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is not valid").With("token", "invalid")
+		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is invalid").With("token", "invalid")
 	}
 	s.claims = claims
 	if err := e.opts.Count(ctx, s.response, claims.Subject, claims.RateLimit); err != nil {
@@ -127,12 +127,12 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 func bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required: Authorization: Bearer <token>")
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required; send the header Authorization: Bearer <token>")
 	}
 	scheme, raw, _ := strings.Cut(values[0], " ")
 	raw = strings.TrimSpace(raw)
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || raw == "" {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the Authorization header must be: Bearer <token>")
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the Authorization header must have the form: Bearer <token>")
 	}
 	return raw, nil
 }
@@ -151,11 +151,11 @@ func queryBounds(service protoreflect.ServiceDescriptor) map[string]bounds.Bound
 	return known
 }
 
-// usualParameter bounds a parameter that no message declares.
+// usualParameter is the longest value of a parameter that no message declares, in characters.
 const usualParameter = 100
 
-// readQuery leaves in r.Form just the named parameters, each given once, within its
-// bound and in characters that text may have.
+// readQuery sets r.Form to the named parameters of the query. Each must be given only once, be
+// within its bound, and be valid text.
 func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound) error {
 	form, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -168,10 +168,10 @@ func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound
 			continue
 		}
 		if len(values) > 1 {
-			return fault.InvalidParameter(name, "single", "is given more than once")
+			return fault.InvalidParameter(name, "single", "must be given only once")
 		}
 		if !utf8.ValidString(values[0]) || strings.ContainsRune(values[0], 0) {
-			return fault.InvalidParameter(name, "characters", "contains characters that are not text")
+			return fault.InvalidParameter(name, "characters", "must be valid UTF-8 without null characters")
 		}
 		bound, ok := declared[name]
 		if !ok {
@@ -186,7 +186,7 @@ func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound
 	return nil
 }
 
-// readBody checks the media type and bounds the size.
+// readBody checks the media type of the body and limits its size.
 func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	accepted := s.route.Media
 	if len(accepted) == 0 {

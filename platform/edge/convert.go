@@ -1,6 +1,6 @@
 package edge
 
-// Convert returns the items of a list, converted one by one.
+// Convert returns a list with each item converted.
 func Convert[S, E any](list []S, convert func(S) E) []E {
 	out := make([]E, len(list))
 	for i, item := range list {
@@ -9,8 +9,8 @@ func Convert[S, E any](list []S, convert func(S) E) []E {
 	return out
 }
 
-// Given returns message, or an empty one if the request has none, so that the fields can
-// be read as pointers, which tell what is not given from what is empty.
+// Given returns message, or an empty one if it is nil. Callers can then read its fields as pointers,
+// which distinguish an absent field from an empty one.
 func Given[T any](message *T) *T {
 	if message == nil {
 		return new(T)

@@ -20,31 +20,30 @@ import (
 )
 
 const (
-	// maxDepth bounds the nesting of a request body.
+	// maxDepth is the deepest nesting of a request body.
 	maxDepth = 32
-	// maxMembers bounds the members of one object: many more than any object here
-	// has, because unknown ones are ignored.
+	// maxMembers is the largest number of members of one object. It is far above what any message
+	// has, because unknown members are ignored.
 	maxMembers = 1000
 )
 
-// DecodeJSON fills m, an empty message, from the JSON object in body. Members are
-// named by json_name, and unknown ones are ignored. A member that is null is treated
-// as absent, except the nullable values of reservation.edge.v1.
+// DecodeJSON fills m, an empty message, from the JSON object in body. Members are named by
+// json_name, and unknown ones are ignored. A null member is treated as absent, except the nullable
+// values of reservation.edge.v1.
 //
-// A body that is not a JSON object, is not UTF-8 or has a member twice is
-// INVALID_JSON. A member of a wrong type is a VALIDATION_ERROR with the rule "type". A
-// member that exceeds the bound that its proto declares is a VALIDATION_ERROR with a
-// rule of package bounds. The error names all such members, up to fault.MaxFields. A
-// list that is too long is the last: the rest of the body is not read.
+// A body that is not a JSON object, is not UTF-8 or has a member twice is INVALID_JSON. A member of
+// the wrong type is a VALIDATION_ERROR with the rule "type". A member beyond the bound in its proto
+// is a VALIDATION_ERROR with a rule of package bounds. The error names all such members, up to
+// fault.MaxFields. After a list that is too long, the rest of the body is not read.
 func DecodeJSON(body []byte, m proto.Message) error {
 	if !utf8.Valid(body) {
 		return invalidJSON("the body is not valid UTF-8")
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return invalidJSON("the body is empty, a JSON object is expected")
+		return invalidJSON("the body is empty; send a JSON object")
 	}
 	if loneSurrogate(body) {
-		return invalidJSON("a string has an escape that is no character")
+		return invalidJSON("a string contains half of a surrogate pair, such as \\ud800")
 	}
 	d := decoder{dec: json.NewDecoder(bytes.NewReader(body))}
 	d.dec.UseNumber()
@@ -59,14 +58,13 @@ func DecodeJSON(body []byte, m proto.Message) error {
 		return err
 	}
 	if _, err := d.dec.Token(); !errors.Is(err, io.EOF) {
-		return invalidJSON("there is something after the JSON object")
+		return invalidJSON("the body continues after the JSON object")
 	}
 	return d.wrong.Err()
 }
 
-// loneSurrogate reports whether an escape in body is half a character, as
-// \ud800 is without its other half. encoding/json would put another character
-// in its place.
+// loneSurrogate reports whether an escape in body is only half of a surrogate pair, such as \ud800.
+// encoding/json would replace it by another character.
 func loneSurrogate(body []byte) bool {
 	for {
 		i := bytes.IndexByte(body, '\\')
@@ -85,8 +83,8 @@ func loneSurrogate(body []byte) bool {
 	}
 }
 
-// escaped reads a \u escape at the start of body, and returns what follows.
-// Another escape is 0.
+// escaped reads the \u escape at the start of body, and returns the rest of body. unit is 0 for any
+// other escape.
 func escaped(body []byte) (unit rune, rest []byte) {
 	if len(body) >= 6 && body[0] == '\\' && body[1] == 'u' {
 		n, err := strconv.ParseUint(string(body[2:6]), 16, 16)
@@ -103,19 +101,19 @@ func invalidJSON(message string) error {
 
 func syntaxFault(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return invalidJSON("the JSON ends too early")
+		return invalidJSON("the body ends in the middle of the JSON")
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return invalidJSON(fmt.Sprintf("the JSON is malformed at byte %d", syntax.Offset))
+		return invalidJSON(fmt.Sprintf("the body is not valid JSON: error at byte %d", syntax.Offset))
 	}
-	return invalidJSON("the JSON is malformed")
+	return invalidJSON("the body is not valid JSON")
 }
 
 type decoder struct {
 	dec    *json.Decoder
 	wrong  fault.Checks
-	bounds map[protoreflect.FieldDescriptor]bounds.Bound // those that were looked up
+	bounds map[protoreflect.FieldDescriptor]bounds.Bound // cache of bound
 }
 
 // bound returns the declared bound of a field.
@@ -131,11 +129,11 @@ func (d *decoder) bound(fd protoreflect.FieldDescriptor) bounds.Bound {
 	return b
 }
 
-// object reads the members up to the closing brace; the opening one is read. A
-// nil message is skipped.
+// object reads the members of an object up to its closing brace, after the opening brace was read.
+// If m is nil, it skips them.
 func (d *decoder) object(m protoreflect.Message, path string, depth int) error {
 	if depth > maxDepth {
-		return invalidJSON("the JSON is nested too deeply")
+		return invalidJSON(fmt.Sprintf("the JSON is nested more than %d levels deep", maxDepth))
 	}
 	seen := map[string]bool{}
 	for d.dec.More() {
@@ -145,7 +143,7 @@ func (d *decoder) object(m protoreflect.Message, path string, depth int) error {
 		}
 		name := tok.(string) // the decoder accepts nothing else as a member's name
 		if seen[name] {
-			return invalidJSON("the member " + quoteShort(name) + " is given twice")
+			return invalidJSON("an object contains the member " + quoteShort(name) + " twice")
 		}
 		if len(seen) == maxMembers {
 			return invalidJSON(fmt.Sprintf("an object has more than %d members", maxMembers))
@@ -192,7 +190,7 @@ func (d *decoder) member(m protoreflect.Message, fd protoreflect.FieldDescriptor
 	return err
 }
 
-// list reads a list whose first token is tok into a field of m.
+// list reads a list into a field of m. tok is its first token, which was already read.
 func (d *decoder) list(m protoreflect.Message, fd protoreflect.FieldDescriptor, tok json.Token, path string, depth int) error {
 	if tok != json.Delim('[') {
 		return d.wrongType(tok, path, "must be an array", depth)
@@ -202,7 +200,7 @@ func (d *decoder) list(m protoreflect.Message, fd protoreflect.FieldDescriptor, 
 	for i := 0; d.dec.More(); i++ {
 		if bound.Items > 0 && i == bound.Items {
 			d.wrong.Add(path, bounds.RuleItems, bound.TooMany())
-			return d.wrong.Err() // the rest of the body is not worth reading
+			return d.wrong.Err() // without the rest of the body
 		}
 		tok, err := d.dec.Token()
 		if err != nil {
@@ -223,8 +221,8 @@ func (d *decoder) list(m protoreflect.Message, fd protoreflect.FieldDescriptor, 
 	return nil
 }
 
-// value reads one value whose first token is tok. ok is false where it has the
-// wrong type, which is then noted.
+// value reads one value. tok is its first token, which was already read. If the value has the wrong
+// type or is too long, ok is false and d.wrong has the failure.
 func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh func() protoreflect.Value, path string, depth int) (v protoreflect.Value, ok bool, err error) {
 	problem := ""
 	switch fd.Kind() {
@@ -254,7 +252,8 @@ func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh f
 	return v, false, d.wrongType(tok, path, problem, depth)
 }
 
-// message reads a message, an object or one value, into v.
+// message reads a message into v, from an object or, for the messages of reservation.edge.v1, from a
+// single value.
 func (d *decoder) message(tok json.Token, fd protoreflect.FieldDescriptor, v protoreflect.Value, path string, depth int) (protoreflect.Value, bool, error) {
 	if one := valueFor(fd.Message().FullName()); one != nil {
 		ok, err := d.valueOf(one, tok, v.Message().Interface(), path, depth)
@@ -266,7 +265,7 @@ func (d *decoder) message(tok json.Token, fd protoreflect.FieldDescriptor, v pro
 	return v, true, d.object(v.Message(), path, depth+1)
 }
 
-// isNullable reports whether null is a value of a field.
+// isNullable reports whether null is a valid value of a field.
 func isNullable(fd protoreflect.FieldDescriptor) bool {
 	if fd.Kind() != protoreflect.MessageKind {
 		return false
@@ -275,7 +274,7 @@ func isNullable(fd protoreflect.FieldDescriptor) bool {
 	return v != nil && v.nullable
 }
 
-// number reads an integer of a kind. problem says what is wrong with it, or "".
+// number reads an integer of a kind. problem is a phrase about an invalid one, or "".
 func number(tok json.Token, kind protoreflect.Kind) (v protoreflect.Value, problem string) {
 	n, problem := integer(tok)
 	switch {
@@ -287,7 +286,7 @@ func number(tok json.Token, kind protoreflect.Kind) (v protoreflect.Value, probl
 	return protoreflect.ValueOfInt32(int32(n)), ""
 }
 
-// integer reads 3, 3.0 and 3e0 alike, without going through a float.
+// integer reads 3, 3.0 and 3e0 alike. An ordinary integer does not pass through a float.
 func integer(tok json.Token) (int64, string) {
 	num, is := tok.(json.Number)
 	if !is {
@@ -306,7 +305,7 @@ func integer(tok json.Token) (int64, string) {
 	return int64(f), ""
 }
 
-// rest skips the rest of a value whose first token is tok.
+// rest skips the rest of a value. tok is its first token, which was already read.
 func (d *decoder) rest(tok json.Token, depth int) error {
 	switch tok {
 	case json.Delim('{'):
@@ -327,7 +326,7 @@ func (d *decoder) skip(depth int) error {
 
 func (d *decoder) array(depth int) error {
 	if depth > maxDepth {
-		return invalidJSON("the JSON is nested too deeply")
+		return invalidJSON(fmt.Sprintf("the JSON is nested more than %d levels deep", maxDepth))
 	}
 	for d.dec.More() {
 		if err := d.skip(depth); err != nil {
@@ -340,7 +339,8 @@ func (d *decoder) array(depth int) error {
 	return nil
 }
 
-// wrongType notes a value of the wrong type, whose first token is tok, and skips it.
+// wrongType adds a failure for a value of the wrong type, and skips the value. tok is its first
+// token, which was already read.
 func (d *decoder) wrongType(tok json.Token, path, phrase string, depth int) error {
 	d.wrong.Add(path, ruleType, phrase)
 	return d.rest(tok, depth)

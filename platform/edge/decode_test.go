@@ -23,17 +23,17 @@ func TestDecodeJSON(t *testing.T) {
 		body string
 		want *edgeav1.ProfileUpdate
 	}{
-		"members by name, others ignored": {
+		"members by name, and ignores others": {
 			`{"firstname":"Zoë","extra":{"a":[1,{"b":null}]},"email":"z@example.com"}`,
 			&edgeav1.ProfileUpdate{Firstname: str("Zoë"), Email: str("z@example.com")},
 		},
-		"null is like absent": {`{"firstname":null,"mobile":""}`, &edgeav1.ProfileUpdate{Mobile: str("")}},
-		"white space around":  {" \n{}\t", &edgeav1.ProfileUpdate{}},
-		"escapes":             {`{"firstname":"\u00e9\ud83d\ude00"}`, &edgeav1.ProfileUpdate{Firstname: str("é😀")}},
-		"text about escapes":  {`{"firstname":"\\ud800\""}`, &edgeav1.ProfileUpdate{Firstname: str(`\ud800"`)}},
+		"null like an absent member":    {`{"firstname":null,"mobile":""}`, &edgeav1.ProfileUpdate{Mobile: str("")}},
+		"white space around the object": {" \n{}\t", &edgeav1.ProfileUpdate{}},
+		"escapes":                       {`{"firstname":"\u00e9\ud83d\ude00"}`, &edgeav1.ProfileUpdate{Firstname: str("é😀")}},
+		"an escaped backslash":          {`{"firstname":"\\ud800\""}`, &edgeav1.ProfileUpdate{Firstname: str(`\ud800"`)}},
 	}
 	for name, tt := range good {
-		t.Run("takes "+name, func(t *testing.T) {
+		t.Run("accepts "+name, func(t *testing.T) {
 			got := &edgeav1.ProfileUpdate{}
 			if err := DecodeJSON([]byte(tt.body), got); err != nil {
 				t.Fatal(err)
@@ -44,28 +44,28 @@ func TestDecodeJSON(t *testing.T) {
 		})
 	}
 	bad := map[string]struct{ body, reason, field string }{
-		"nothing":                      {``, fault.ReasonInvalidJSON, ""},
-		"an array":                     {`[]`, fault.ReasonInvalidJSON, ""},
-		"a string":                     {`"x"`, fault.ReasonInvalidJSON, ""},
-		"null":                         {`null`, fault.ReasonInvalidJSON, ""},
-		"an open object":               {`{"firstname":"a"`, fault.ReasonInvalidJSON, ""},
-		"two values":                   {`{} {}`, fault.ReasonInvalidJSON, ""},
-		"a trailing comma":             {`{"firstname":"a",}`, fault.ReasonInvalidJSON, ""},
-		"invalid UTF-8":                {"{\"firstname\":\"\xff\"}", fault.ReasonInvalidJSON, ""},
-		"a member twice":               {`{"email":"a","email":"b"}`, fault.ReasonInvalidJSON, ""},
-		"an unknown member twice":      {`{"x":1,"x":2}`, fault.ReasonInvalidJSON, ""},
-		"a member twice, one escaped":  {`{"email":"a","e\u006dail":"b"}`, fault.ReasonInvalidJSON, ""},
-		"a member twice in an unknown": {`{"x":{"y":1,"y":2}}`, fault.ReasonInvalidJSON, ""},
-		"half a character":             {`{"firstname":"a\ud83d"}`, fault.ReasonInvalidJSON, ""},
-		"the other half":               {`{"firstname":"\ude00"}`, fault.ReasonInvalidJSON, ""},
-		"a half before a letter":       {`{"firstname":"\ud83d\u0061"}`, fault.ReasonInvalidJSON, ""},
-		"halves in the wrong order":    {`{"firstname":"\ude00\ud83d"}`, fault.ReasonInvalidJSON, ""},
-		"half a character in a name":   {`{"\ud83d":1}`, fault.ReasonInvalidJSON, ""},
-		"nesting without end":          {`{"x":` + strings.Repeat("[", 100000) + `}`, fault.ReasonInvalidJSON, ""},
-		"a number for a string":        {`{"firstname":5}`, fault.ReasonValidation, "firstname"},
-		"an object for a string":       {`{"email":{"a":1}}`, fault.ReasonValidation, "email"},
-		"an array for a string":        {`{"lastname":["a"]}`, fault.ReasonValidation, "lastname"},
-		"true for a string":            {`{"mobile":true}`, fault.ReasonValidation, "mobile"},
+		"an empty body":                            {``, fault.ReasonInvalidJSON, ""},
+		"an array":                                 {`[]`, fault.ReasonInvalidJSON, ""},
+		"a string":                                 {`"x"`, fault.ReasonInvalidJSON, ""},
+		"null":                                     {`null`, fault.ReasonInvalidJSON, ""},
+		"an object without its end":                {`{"firstname":"a"`, fault.ReasonInvalidJSON, ""},
+		"two values":                               {`{} {}`, fault.ReasonInvalidJSON, ""},
+		"a trailing comma":                         {`{"firstname":"a",}`, fault.ReasonInvalidJSON, ""},
+		"invalid UTF-8":                            {"{\"firstname\":\"\xff\"}", fault.ReasonInvalidJSON, ""},
+		"a member twice":                           {`{"email":"a","email":"b"}`, fault.ReasonInvalidJSON, ""},
+		"an unknown member twice":                  {`{"x":1,"x":2}`, fault.ReasonInvalidJSON, ""},
+		"a member twice, once escaped":             {`{"email":"a","e\u006dail":"b"}`, fault.ReasonInvalidJSON, ""},
+		"a member twice in an unknown object":      {`{"x":{"y":1,"y":2}}`, fault.ReasonInvalidJSON, ""},
+		"the first half of a surrogate pair":       {`{"firstname":"a\ud83d"}`, fault.ReasonInvalidJSON, ""},
+		"the second half of a surrogate pair":      {`{"firstname":"\ude00"}`, fault.ReasonInvalidJSON, ""},
+		"half of a surrogate pair before a letter": {`{"firstname":"\ud83d\u0061"}`, fault.ReasonInvalidJSON, ""},
+		"a surrogate pair in the wrong order":      {`{"firstname":"\ude00\ud83d"}`, fault.ReasonInvalidJSON, ""},
+		"half of a surrogate pair in a name":       {`{"\ud83d":1}`, fault.ReasonInvalidJSON, ""},
+		"excessive nesting":                        {`{"x":` + strings.Repeat("[", 100000) + `}`, fault.ReasonInvalidJSON, ""},
+		"a number for a string":                    {`{"firstname":5}`, fault.ReasonValidation, "firstname"},
+		"an object for a string":                   {`{"email":{"a":1}}`, fault.ReasonValidation, "email"},
+		"an array for a string":                    {`{"lastname":["a"]}`, fault.ReasonValidation, "lastname"},
+		"true for a string":                        {`{"mobile":true}`, fault.ReasonValidation, "mobile"},
 	}
 	for name, tt := range bad {
 		t.Run("refuses "+name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDecodeJSON(t *testing.T) {
 			}
 		})
 	}
-	t.Run("reports all wrong types at once, and reads nested messages and lists", func(t *testing.T) {
+	t.Run("reports all wrong types, also in nested messages and lists", func(t *testing.T) {
 		f := fault.From(DecodeJSON([]byte(`{"data":[{"id":1,"bookings":[{"spaces":"x"},{"spaces":1.5},{"spaces":3e9},7]}],"total":true}`), &edgeav1.ListBookingsResponse{}))
 		var got []string
 		for _, field := range f.Fields {
@@ -89,7 +89,7 @@ func TestDecodeJSON(t *testing.T) {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	})
-	t.Run("takes whole numbers however they are written", func(t *testing.T) {
+	t.Run("accepts a whole number with an exponent", func(t *testing.T) {
 		got := &edgeav1.Booking{}
 		if err := DecodeJSON([]byte(`{"spaces":3e0}`), got); err != nil || got.GetSpaces() != 3 {
 			t.Errorf("got %v, %v", got.GetSpaces(), err)
@@ -111,9 +111,9 @@ func FuzzDecodeJSON(f *testing.F) {
 			return
 		}
 		if !json.Valid(body) {
-			t.Fatalf("%q was taken and is no JSON", body)
+			t.Fatalf("%q was accepted, but is not JSON", body)
 		}
-		// What was read can be written, and is read again as the same.
+		// A message that was read can be written, and reading it again gives the same message.
 		again := &edgeav1.ListBookingsResponse{}
 		written := AppendJSON(nil, m)
 		if err := DecodeJSON(written, again); err != nil || !proto.Equal(m, again) {
@@ -134,11 +134,11 @@ func TestDecodeJSONReportsFifty(t *testing.T) {
 		t.Fatalf("got %v", f)
 	}
 	if got.GetTitle() != "after them" {
-		t.Errorf("it stopped to read: %v", got)
+		t.Errorf("it stopped reading: %v", got)
 	}
 }
 
-func TestDecodeJSONHoldsTheBoundsOfTheProto(t *testing.T) {
+func TestDecodeJSONEnforcesTheBoundsOfTheProto(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("x", n) }
 	items := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
@@ -146,18 +146,18 @@ func TestDecodeJSONHoldsTheBoundsOfTheProto(t *testing.T) {
 		body string
 		want []string // field and rule of each failed check
 	}{
-		"texts and lists within their bounds": {`{"title":"` + x(200) + `","dates":` + items("{}", 5000) + `}`, nil},
-		"characters, not bytes":               {`{"title":"` + strings.Repeat("é", 200) + `"}`, nil},
-		"a text":                              {`{"title":"` + x(201) + `"}`, []string{"title max_length"}},
-		"a text in a list":                    {`{"pricingOptions":[{},{"name":"` + x(201) + `"}]}`, []string{"pricingOptions[1].name max_length"}},
-		"an item of a list":                   {`{"recurrence":{"exceptions":["a","` + x(41) + `"]}}`, []string{"recurrence.exceptions[1] max_length"}},
-		"a list":                              {`{"pricingOptions":` + items("{}", 51) + `}`, []string{"pricingOptions max_items"}},
-		"a list of nonsense":                  {`{"recurrence":{"exceptions":` + items("[{}]", 1001) + `},"title":1}`, nil},
-		"all at once": {
+		"texts and lists within their bounds":           {`{"title":"` + x(200) + `","dates":` + items("{}", 5000) + `}`, nil},
+		"characters, not bytes":                         {`{"title":"` + strings.Repeat("é", 200) + `"}`, nil},
+		"a text that is too long":                       {`{"title":"` + x(201) + `"}`, []string{"title max_length"}},
+		"a text that is too long in a list of messages": {`{"pricingOptions":[{},{"name":"` + x(201) + `"}]}`, []string{"pricingOptions[1].name max_length"}},
+		"an item of a list that is too long":            {`{"recurrence":{"exceptions":["a","` + x(41) + `"]}}`, []string{"recurrence.exceptions[1] max_length"}},
+		"a list that is too long":                       {`{"pricingOptions":` + items("{}", 51) + `}`, []string{"pricingOptions max_items"}},
+		"wrong items in a list that is too long":        {`{"recurrence":{"exceptions":` + items("[{}]", 1001) + `},"title":1}`, nil},
+		"several failures up to the list": {
 			`{"title":"` + x(201) + `","pricingOptions":` + items("{}", 51) + `,"location":7}`,
 			[]string{"title max_length", "pricingOptions max_items"},
 		},
-		"the longest list of a request": {`{"pricingOptions":` + items("{}", 340_000) + `}`, []string{"pricingOptions max_items"}},
+		"the longest list that fits a request": {`{"pricingOptions":` + items("{}", 340_000) + `}`, []string{"pricingOptions max_items"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &edgebv1.EventWrite{}
@@ -180,7 +180,7 @@ func TestDecodeJSONHoldsTheBoundsOfTheProto(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a list that is one value", func(t *testing.T) {
+	t.Run("a list that is a single value", func(t *testing.T) {
 		for body, rule := range map[string]string{
 			`{"eligibleEventTypes":` + items(`"class"`, 20) + `}`:      "",
 			`{"eligibleEventTypes":` + items(`"class"`, 340_000) + `}`: "max_items",

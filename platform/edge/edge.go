@@ -1,10 +1,10 @@
-// Package edge is what the two public gateways share: routes with their
-// scopes, tokens, request ids, body and query limits, JSON in the shape of a
-// public interface, and faults as HTTP answers. It knows neither interface.
+// Package edge is the HTTP side that both public gateways share: routes with their scopes, tokens,
+// request ids, limits on bodies and queries, the JSON of a public interface, and faults as HTTP
+// responses. It does not depend on either interface.
 //
-// A request goes through, in this order:
+// A request passes through these steps:
 //
-//	request id → route (404, 405) → token (401) → scope (403) → query (400)
+//	request id → route (404, 405) → token (401) → rate limit (429) → scope (403) → query (400)
 //	→ media type (415) → size (413) → JSON (400) → the gateway's facade
 package edge
 
@@ -22,24 +22,25 @@ import (
 
 	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/static"
 	"reservation.dev/platform/token"
 )
 
 // Route is one operation of an interface.
 type Route struct {
 	Method string
-	// Path is the pattern, as in http.yaml: "/customer/{id}/profile".
+	// Path is the pattern from http.yaml, for example "/customer/{id}/profile".
 	Path string
-	// Scope is what the token must have; "" makes the route public.
+	// Scope is the scope that the token must have; "" makes the route public.
 	Scope string
-	// Query names the query parameters; others are ignored.
+	// Query names the query parameters. Others are ignored.
 	Query []string
-	// Media are the media types that the body may have; empty: JSON.
+	// Media are the accepted media types of the body; empty means JSON.
 	Media []string
-	// Bodiless says that a request without a body needs no Content-Type: it is read as
-	// an empty body of the first media type.
+	// Bodiless accepts a request without a body and Content-Type as an empty body of the first media
+	// type.
 	Bodiless bool
-	// Fail answers what the edge itself refuses; nil: Edge.Fail.
+	// Fail responds to requests that the edge refuses; nil means Edge.Fail.
 	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
 }
 
@@ -51,23 +52,23 @@ func (r *Route) hasBody() bool {
 type Interface struct {
 	// Name is the interface's name in metrics.
 	Name string
-	// Title is the name that people read, and OpenAPI the description.
+	// Title is the interface's name for people, and OpenAPI its description in YAML.
 	Title   string
 	OpenAPI []byte
-	// Base is the path below which all routes are: "/api/v1"; "" for none. The
-	// description is served at the root and there.
+	// Base is the path prefix of all routes, for example "/api/v1"; "" means none. The description
+	// is served both at the root and below Base.
 	Base   string
 	Routes []Route
-	// Kind is whose tokens are accepted: token.KindClient or token.KindKey.
+	// Kind is the kind of credential whose tokens are accepted: token.KindClient or token.KindKey.
 	Kind string
-	// Service is the facade's. The texts of its requests bound the query parameters
-	// of the same names.
+	// Service is the descriptor of the facade's service. The bounds of its request fields also limit
+	// the query parameters of the same names.
 	Service protoreflect.ServiceDescriptor
-	// AppendFault writes the interface's error body.
+	// AppendFault appends the interface's error body to b.
 	AppendFault func(b []byte, f *fault.Error) []byte
 }
 
-// Options are what an edge needs of its process.
+// Options are the dependencies and settings of an edge.
 type Options struct {
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
@@ -76,13 +77,13 @@ type Options struct {
 	}
 	// Limiter counts the requests of credentials.
 	Limiter Limiter
-	// RateLimit is the limit of a credential that has none of its own, in requests in
-	// any 60 seconds; 0: such a credential is not counted.
+	// RateLimit is the limit of a credential that has none of its own, in requests in any 60
+	// seconds. If it is 0, the requests of such a credential are not counted.
 	RateLimit int
 	Proxies   Proxies
 }
 
-// Edge is the HTTP face of one interface.
+// Edge serves one interface over HTTP.
 type Edge struct {
 	api    Interface
 	opts   Options
@@ -90,15 +91,20 @@ type Edge struct {
 	routes map[string]*Route // "METHOD pattern"
 	query  map[string]bounds.Bound
 	timing *prometheus.HistogramVec
+	pages  map[string]*static.File // by path
 }
 
-// New returns an edge without operations: the facade is registered on Mux, and
-// handlers of the gateway's own with Handle. Every operation needs a route.
+// New returns an edge without operations. Register the facade on Mux, and other handlers with Handle.
+// Every operation needs a route.
 func New(api Interface, o Options) (*Edge, error) {
 	e := &Edge{api: api, opts: o, routes: map[string]*Route{}, query: queryBounds(api.Service)}
 	for i := range api.Routes {
 		r := &api.Routes[i]
 		e.routes[r.Method+" "+r.Path] = r
+	}
+	var err error
+	if e.pages, err = newPages(api); err != nil {
+		return nil, err
 	}
 	e.timing = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "http_server_duration_seconds", Help: "Time from the first byte of a request to the last byte of its response.",
@@ -110,7 +116,7 @@ func New(api Interface, o Options) (*Edge, error) {
 	none := func(string) (string, bool) { return "", false }
 	e.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{}),
-		// No header becomes metadata: a client must not speak to the services.
+		// No header becomes metadata, because a client must not be able to set the metadata of calls.
 		runtime.WithIncomingHeaderMatcher(none),
 		runtime.WithOutgoingHeaderMatcher(none),
 		runtime.WithOutgoingTrailerMatcher(none),
@@ -127,10 +133,10 @@ func New(api Interface, o Options) (*Edge, error) {
 	return e, nil
 }
 
-// Mux is where the generated handlers of the facade are registered.
+// Mux returns the mux on which to register the generated handlers of the facade.
 func (e *Edge) Mux() *runtime.ServeMux { return e.mux }
 
-// Handle registers a handler of the gateway's own for one of the routes.
+// Handle registers a handler that is not generated for one of the routes.
 func (e *Edge) Handle(method, path string, h runtime.HandlerFunc) error {
 	if e.routes[method+" "+path] == nil {
 		return fmt.Errorf("no route %s %s", method, path)
@@ -138,12 +144,12 @@ func (e *Edge) Handle(method, path string, h runtime.HandlerFunc) error {
 	return e.mux.HandlePath(method, path, h)
 }
 
-// Fail answers with a fault.
+// Fail responds with a fault in the interface's error body.
 func (e *Edge) Fail(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	e.FailAs(w, r, f, e.api.AppendFault)
 }
 
-// FailAs answers with a fault in another shape than the interface's own.
+// FailAs responds with a fault in an error body other than the interface's.
 func (e *Edge) FailAs(w http.ResponseWriter, r *http.Request, f *fault.Error, appendFault func([]byte, *fault.Error) []byte) {
 	if s := exchangeOf(r.Context()); s != nil {
 		s.failed = f
@@ -153,14 +159,14 @@ func (e *Edge) FailAs(w http.ResponseWriter, r *http.Request, f *fault.Error, ap
 	_, _ = w.Write(appendFault(nil, f))
 }
 
-// Write answers with a message.
+// Write responds with a message as JSON.
 func (e *Edge) Write(w http.ResponseWriter, code int, m proto.Message) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(code)
 	_, _ = w.Write(AppendJSON(nil, m))
 }
 
-// routingFailed answers what no route fits.
+// routingFailed responds to a request that matches no route.
 func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
 	allowed := e.allowed(r.URL.EscapedPath())
 	if code == http.StatusBadRequest || len(allowed) == 0 {
@@ -170,20 +176,20 @@ func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.M
 	e.failMethod(w, r, allowed...)
 }
 
-// failPath answers that there is nothing at the path.
+// failPath responds that the path does not exist.
 func (e *Edge) failPath(w http.ResponseWriter, r *http.Request) {
-	e.Fail(w, r, fault.New(fault.NotFound, fault.ReasonNotFound, "there is nothing at this path"))
+	e.Fail(w, r, fault.New(fault.NotFound, fault.ReasonNotFound, "this path does not exist"))
 }
 
-// failMethod answers that the path takes only other methods.
+// failMethod responds that the path supports only the allowed methods.
 func (e *Edge) failMethod(w http.ResponseWriter, r *http.Request, allowed ...string) {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	e.Fail(w, r, fault.New(fault.Invalid, fault.ReasonMethodNotAllowed,
-		"this path does not take "+r.Method+", it takes "+strings.Join(allowed, ", ")))
+		"the method "+r.Method+" is not allowed for this path; use "+strings.Join(allowed, ", ")))
 }
 
-// allowed returns the methods that some route has for path, as it was sent:
-// routes are found by their plain spelling.
+// allowed returns the methods of the routes that match path. path is escaped as the client sent it,
+// because routes match only its plain spelling.
 func (e *Edge) allowed(path string) []string {
 	var methods []string
 	got := strings.Split(path, "/")

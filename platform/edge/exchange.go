@@ -12,18 +12,18 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// exchange is what one request carries through the edge.
+// exchange is the state of one request and its response.
 type exchange struct {
 	requestID string
 	route     *Route
 	claims    *token.Claims
 	request   http.Header
 	response  http.Header
-	// fault is what reading the body found.
+	// fault is the error of reading the body.
 	fault *fault.Error
-	// created says that the answer is 201.
+	// created makes the status of a success 201.
 	created bool
-	// failed is what the request was answered with, if it was a fault.
+	// failed is the fault in the response, or nil.
 	failed *fault.Error
 	span   trace.Span
 }
@@ -35,7 +35,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return s
 }
 
-// Claims returns who calls; nil on a public route.
+// Claims returns the claims of the caller's token, or nil on a public route.
 func Claims(ctx context.Context) *token.Claims {
 	if s := exchangeOf(ctx); s != nil {
 		return s.claims
@@ -43,10 +43,10 @@ func Claims(ctx context.Context) *token.Claims {
 	return nil
 }
 
-// versioned is a resource of a service.
+// versioned is a resource with a version.
 type versioned interface{ GetVersion() int64 }
 
-// Tag gives the response the entity tag of a resource's version, and returns the resource.
+// Tag sets the ETag of the response to the resource's version, and returns the resource.
 func Tag[R versioned](ctx context.Context, resource R) R {
 	if s := exchangeOf(ctx); s != nil {
 		s.response.Set("ETag", `"`+strconv.FormatInt(resource.GetVersion(), 10)+`"`)
@@ -54,7 +54,7 @@ func Tag[R versioned](ctx context.Context, resource R) R {
 	return resource
 }
 
-// Created makes the answer 201 with the address of the created resource.
+// Created makes the response a 201 with the Location of the created resource.
 func Created(ctx context.Context, location string) {
 	if s := exchangeOf(ctx); s != nil {
 		s.created = true
@@ -62,10 +62,9 @@ func Created(ctx context.Context, location string) {
 	}
 }
 
-// ExpectedVersion returns the version that If-Match asks for; nil: any. Of a
-// list it is the highest: versions rise, so of those that a caller can have seen
-// no other one can be the present. A tag that no version is written as becomes
-// one that never matches, and so does a weak one (RFC 9110, 13.1.1).
+// ExpectedVersion returns the version in If-Match, or nil if any version matches. From a list it
+// returns the highest version: versions only rise, so no lower one can be the current one. A weak
+// tag (RFC 9110, section 13.1.1) and a tag that is not a version never match, so they become -1.
 func ExpectedVersion(ctx context.Context) *int64 {
 	s := exchangeOf(ctx)
 	if s == nil {
@@ -76,14 +75,14 @@ func ExpectedVersion(ctx context.Context) *int64 {
 		return nil
 	}
 	version := int64(-1)
-	// A tag with a comma in it falls apart into pieces that are no versions.
+	// If a tag contains a comma, none of its pieces is a version.
 	for tag := range strings.SplitSeq(tags, ",") {
 		version = max(version, versionOf(strings.TrimSpace(tag)))
 	}
 	return &version
 }
 
-// versionOf returns the version that is written as tag, or -1.
+// versionOf returns the version of a strong tag, or -1.
 func versionOf(tag string) int64 {
 	inner, opened := strings.CutPrefix(tag, `"`)
 	inner, closed := strings.CutSuffix(inner, `"`)

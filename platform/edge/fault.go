@@ -14,7 +14,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// StatusOf returns the HTTP status that a fault is answered with.
+// StatusOf returns the HTTP status of a fault.
 func StatusOf(f *fault.Error) int {
 	switch f.Reason {
 	case fault.ReasonMethodNotAllowed:
@@ -45,14 +45,14 @@ func StatusOf(f *fault.Error) int {
 	return http.StatusInternalServerError
 }
 
-// faultOf turns whatever grpc-gateway reports into a fault.
+// faultOf converts an error from grpc-gateway to a fault.
 func faultOf(s *exchange, err error) *fault.Error {
 	if s != nil && s.fault != nil {
 		return s.fault
 	}
 	var routing *runtime.HTTPStatusError
 	if errors.As(err, &routing) {
-		return fault.New(fault.Invalid, fault.ReasonInvalidParameter, "the path is malformed").Because(err)
+		return fault.New(fault.Invalid, fault.ReasonInvalidParameter, "the path is not valid").Because(err)
 	}
 	f := fault.From(err)
 	if f.Kind == fault.Internal && status.Code(err) == codes.InvalidArgument {
@@ -61,9 +61,9 @@ func faultOf(s *exchange, err error) *fault.Error {
 	return f
 }
 
-// Details returns the public details of f as both interfaces write them:
-// "field" and "rule" of the first failure, "errors" for all that the fault lists,
-// "more" for the number of the others, and the facts of the reason. It is never nil.
+// Details returns the details of f for the error body: "field" and "rule" of the first failure,
+// "errors" with all listed failures, "more" with the number of the others, and the facts of the
+// reason. It is never nil.
 func Details(f *fault.Error) map[string]any {
 	details := map[string]any{}
 	for k, v := range f.Meta {
@@ -85,7 +85,7 @@ func Details(f *fault.Error) map[string]any {
 	return details
 }
 
-// setFaultHeaders sets the headers that go with a fault on either interface.
+// setFaultHeaders sets the response headers of a fault, which are the same on both interfaces.
 func setFaultHeaders(h http.Header, f *fault.Error) {
 	h.Set("Content-Type", contentType)
 	h.Del("ETag")
@@ -95,7 +95,7 @@ func setFaultHeaders(h http.Header, f *fault.Error) {
 		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	if h.Get("WWW-Authenticate") != "" {
-		return // the handler knows the scheme that its caller uses
+		return // the handler set the scheme that the client uses
 	}
 	switch f.Kind {
 	case fault.Unauthenticated:
@@ -113,13 +113,13 @@ func setFaultHeaders(h http.Header, f *fault.Error) {
 	}
 }
 
-// AppendBody writes an error's body, of structs, texts and maps, as people read it: "<"
-// stays "<", because the body is never shown as HTML.
+// AppendBody appends an error body to b as JSON. It does not escape "<", ">" and "&", because the
+// body is never shown as HTML.
 func AppendBody(b []byte, body any) []byte {
 	buf := bytes.NewBuffer(b)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(body) != nil { // it is always JSON
+	if enc.Encode(body) != nil { // cannot happen: bodies contain only structs, strings and maps
 		return append(b, "{}"...)
 	}
 	return bytes.TrimRight(buf.Bytes(), "\n")

@@ -17,10 +17,9 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// Handler returns the edge as one handler: request id, log line, timing and recovery
-// around every operation, and the pages of the interface's description.
+// Handler returns the handler of all operations, with request ids, logs, metrics and panic recovery.
+// It also serves the pages of the interface's description.
 func (e *Edge) Handler() http.Handler {
-	pages := e.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s := &exchange{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
@@ -31,7 +30,7 @@ func (e *Edge) Handler() http.Handler {
 		h.Set("X-Request-Id", s.requestID)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		// grpc-gateway reads these by itself; they are not part of any interface.
+		// grpc-gateway would apply this header, which is not part of any interface.
 		r.Header.Del("Grpc-Timeout")
 
 		traced, span := telemetry.StartRequest(r, s.requestID)
@@ -42,10 +41,10 @@ func (e *Edge) Handler() http.Handler {
 		defer e.finish(rec, r, s, began)
 		if path, ok := e.pagePath(r); ok {
 			r.URL.Path = path
-			e.servePage(rec, r, pages)
+			e.servePage(rec, r)
 			return
 		}
-		// Where RawPath is empty the mux unescapes the path, which is so already.
+		// If RawPath were empty, the mux would unescape the path a second time.
 		u := *r.URL
 		u.RawPath = u.EscapedPath()
 		r.URL = &u
@@ -53,7 +52,7 @@ func (e *Edge) Handler() http.Handler {
 	})
 }
 
-// finish recovers a panic, and writes the log line and the timing of a request.
+// finish recovers a panic, and records a request in the log and the metrics.
 func (e *Edge) finish(rec *recorder, r *http.Request, s *exchange, began time.Time) {
 	aborted := false
 	if p := recover(); p != nil {
@@ -63,7 +62,7 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *exchange, began time.Ti
 			f := fault.New(fault.Internal, fault.ReasonInternal, "internal error").
 				Because(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			if aborted = rec.wrote; aborted {
-				// The answer has begun: it is cut, so that nobody takes it for whole.
+				// The response has started. Cut it, so that the client does not take it for complete.
 				s.failed = f
 			} else {
 				e.Fail(rec, r, f)
@@ -83,8 +82,8 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *exchange, began time.Ti
 	}
 }
 
-// log writes the one line of a request: a warning or an error where the fault is
-// ours, then with its cause.
+// log writes the log line of a request. If the platform is at fault, the line is a warning or an
+// error and has the cause.
 func (e *Edge) log(r *http.Request, s *exchange, route string, rec *recorder, took time.Duration, aborted bool) {
 	ctx, level := r.Context(), slog.LevelInfo
 	attrs := []slog.Attr{
@@ -97,7 +96,7 @@ func (e *Edge) log(r *http.Request, s *exchange, route string, rec *recorder, to
 	if f := s.failed; f != nil {
 		attrs = append(attrs, slog.String("reason", f.Reason))
 		switch {
-		case f.Kind == fault.Unavailable && ctx.Err() != nil: // its client left
+		case f.Kind == fault.Unavailable && ctx.Err() != nil: // the client closed the connection
 		case f.Kind == fault.Unavailable:
 			level = slog.LevelWarn
 		case f.Kind == fault.Internal:
@@ -110,7 +109,8 @@ func (e *Edge) log(r *http.Request, s *exchange, route string, rec *recorder, to
 	e.opts.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// methodLabel keeps a stranger's methods from making time series.
+// methodLabel returns the metric label of a method. Unknown methods share one label, so that a
+// client cannot create time series.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:
@@ -119,7 +119,7 @@ func methodLabel(method string) string {
 	return "other"
 }
 
-// recorder notes what was answered.
+// recorder records the status and the size of a response.
 type recorder struct {
 	http.ResponseWriter
 	exchange *exchange
@@ -149,8 +149,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// ListenAndServe serves h at addr until ctx ends, then lets requests finish for
-// at most drain. listening is called once connections are taken.
+// ListenAndServe serves h at addr until ctx ends, and then waits at most drain for requests to
+// finish. It calls listening when it accepts connections.
 func ListenAndServe(ctx context.Context, addr string, h http.Handler, drain time.Duration, listening func(net.Addr)) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {

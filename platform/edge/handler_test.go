@@ -17,7 +17,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// serveOnce answers GET /thing with h until the test ends.
+// serveOnce serves GET /thing with h until the test ends.
 func serveOnce(t *testing.T, h http.HandlerFunc) (url string, log *lockedBuffer) {
 	t.Helper()
 	log = &lockedBuffer{}
@@ -41,7 +41,7 @@ func serveOnce(t *testing.T, h http.HandlerFunc) (url string, log *lockedBuffer)
 	return srv.URL + "/thing", log
 }
 
-// lockedBuffer collects log lines of several goroutines.
+// lockedBuffer collects the log lines of several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -61,7 +61,7 @@ func (l *lockedBuffer) String() string {
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	t.Run("before an answer has begun it is an internal error, whose cause is only logged", func(t *testing.T) {
+	t.Run("a panic before the response starts is an internal error, and the cause is only logged", func(t *testing.T) {
 		url, log := serveOnce(t, func(http.ResponseWriter, *http.Request) { panic("a secret cause") })
 		res, err := http.Get(url)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestPanics(t *testing.T) {
 			t.Errorf("the log does not have the cause: %s", log.String())
 		}
 	})
-	t.Run("after it has begun the connection is cut, and nothing is added to it", func(t *testing.T) {
+	t.Run("a panic after the response starts cuts the connection and adds nothing", func(t *testing.T) {
 		url, log := serveOnce(t, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"data":[`)
 			_ = http.NewResponseController(w).Flush()
@@ -107,12 +107,12 @@ func TestRequestLine(t *testing.T) {
 		want  string
 		cause bool
 	}{
-		"an internal error is an error, with its cause":      {t.Context(), fault.From(io.ErrUnexpectedEOF), "level=ERROR", true},
-		"an internal error is one after the client left too": {left, fault.From(io.ErrUnexpectedEOF), "level=ERROR", true},
-		"a dependency that is away is a warning":             {t.Context(), fault.Away(io.ErrUnexpectedEOF), "level=WARN", true},
-		"a client that leaves is nothing to wake up for":     {left, fault.Away(io.ErrUnexpectedEOF), "level=INFO", false},
-		"a fault of the caller is told by its reason alone":  {t.Context(), fault.Missing("customer").Because(io.ErrUnexpectedEOF), "level=INFO", false},
-		"what succeeds is told":                              {t.Context(), nil, "level=INFO", false},
+		"logs an internal error as an error, with its cause":                     {t.Context(), fault.From(io.ErrUnexpectedEOF), "level=ERROR", true},
+		"logs an internal error as an error even after the client left":          {left, fault.From(io.ErrUnexpectedEOF), "level=ERROR", true},
+		"logs an unavailable dependency as a warning":                            {t.Context(), fault.Away(io.ErrUnexpectedEOF), "level=WARN", true},
+		"logs an unavailable dependency after the client left without its cause": {left, fault.Away(io.ErrUnexpectedEOF), "level=INFO", false},
+		"logs a fault of the caller with its reason only":                        {t.Context(), fault.Missing("customer").Because(io.ErrUnexpectedEOF), "level=INFO", false},
+		"logs a success": {t.Context(), nil, "level=INFO", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestRequestLine(t *testing.T) {
 				t.Errorf("logged %q, want one line with %s", got, tt.want)
 			}
 			if strings.Contains(got, "unexpected EOF") != tt.cause {
-				t.Errorf("logged %q, with the cause: %v", got, tt.cause)
+				t.Errorf("logged %q, want the cause: %v", got, tt.cause)
 			}
 			if tt.f != nil && !strings.Contains(got, "reason="+tt.f.Reason) {
 				t.Errorf("logged %q without the reason", got)

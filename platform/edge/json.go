@@ -11,20 +11,19 @@ import (
 	"reservation.dev/platform/jsontext"
 )
 
-// AppendJSON writes m to b as the JSON of a public interface: members in the
-// order of the fields, named by json_name; unset optional fields and messages
-// absent, everything else present; every number a number; the messages of
-// reservation.edge.v1 the values that they stand for. It is protojson
-// without its maps, sorting and strings for int64, at a fraction of its cost.
+// AppendJSON appends m to b as the JSON of a public interface. Members have the names of json_name
+// and the order of the fields. Unset optional fields and messages are absent, and all other fields
+// are present. Every number is a JSON number, and the messages of reservation.edge.v1 become single
+// values. It costs a fraction of protojson, which also writes int64 as strings.
 func AppendJSON(b []byte, m proto.Message) []byte {
 	r := m.ProtoReflect()
 	return appendMessage(b, r, planOf(r.Descriptor()))
 }
 
-// plan is what is known of a message type beforehand.
+// plan is how to write the messages of one type.
 type plan struct {
 	fields []fieldPlan
-	value  *value // of a message that is one value; it has no fields
+	value  *value // for a message that is a single value; then there are no fields
 }
 
 type fieldPlan struct {
@@ -36,8 +35,7 @@ type fieldPlan struct {
 	message  *plan
 }
 
-// plans caches plans by message type; there are as many as the edge protos have
-// messages.
+// plans caches the plans by message name. It does not grow beyond the messages of the edge protos.
 var plans sync.Map
 
 func planOf(md protoreflect.MessageDescriptor) *plan {

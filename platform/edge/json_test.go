@@ -22,7 +22,7 @@ func TestAppendJSON(t *testing.T) {
 			&edgeav1.Booking{Payment: &edgeav1.Payment{Method: "CARD", Base100GrossPrice: &gross}},
 			`{"id":"","type":"","is_cancelled":false,"is_refunded":false,"spaces":0,"payment":{"method":"CARD","currency":"","base100gross_price":9007199254740993}}`,
 		},
-		"a set optional field is present though it is zero": {
+		"a set optional field is present even if it is zero": {
 			&edgeav1.Booking{Payment: &edgeav1.Payment{CreditsUsed: &zero}},
 			`{"id":"","type":"","is_cancelled":false,"is_refunded":false,"spaces":0,"payment":{"method":"","currency":"","credits_used":0}}`,
 		},

@@ -2,9 +2,9 @@ package edge
 
 import "net/http"
 
-// Leave serves h, and once leaving is closed asks with each answer that its
-// connection be closed: a client that keeps one would be cut off in the middle of
-// its next request. nil never is.
+// Leave serves h. After leaving is closed, each response also closes its connection. Otherwise a
+// client that reuses the connection could be cut off in the middle of its next request. A nil
+// channel never closes.
 func Leave(leaving <-chan struct{}, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -21,10 +21,10 @@ func TestLeave(t *testing.T) {
 		return res.Close
 	}
 	if closes() {
-		t.Error("the connection is closed while the process stays")
+		t.Error("the connection is closed before the process leaves")
 	}
 	close(leaving)
 	if !closes() {
-		t.Error("the connection is kept by a process that leaves")
+		t.Error("the connection is kept after the process starts to leave")
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"reservation.dev/platform/ratelimit"
 )
 
-// Limiter counts requests and decides which are too many; it is a *ratelimit.Limiter.
+// Limiter counts requests and decides which ones exceed a limit. *ratelimit.Limiter implements it.
 type Limiter interface {
 	Take(ctx context.Context, key string, limit int) ratelimit.Decision
 }
 
-// Count counts a request of a credential, whose own limit is 0 if it has none, and says
-// in h what is left. A request beyond the limit is RATE_LIMIT_EXCEEDED.
+// Count counts a request of a credential and sets the RateLimit headers in h. limit is the
+// credential's own limit, or 0 if it has none. A request beyond the limit is RATE_LIMIT_EXCEEDED.
 func (o *Options) Count(ctx context.Context, h http.Header, credential string, limit int) error {
 	if limit == 0 {
 		limit = o.RateLimit
@@ -33,8 +33,8 @@ func (o *Options) Count(ctx context.Context, h http.Header, credential string, l
 		return nil
 	}
 	return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded,
-		strconv.Itoa(d.Limit)+" requests may be made in any 60 seconds").After(time.Duration(max(reset, 1)) * time.Second)
+		"the rate limit of "+strconv.Itoa(d.Limit)+" requests in any 60 seconds is exceeded").After(time.Duration(max(reset, 1)) * time.Second)
 }
 
-// seconds rounds up, so that a client that waits that long waits long enough.
+// seconds rounds a duration up, so that a client that waits for the result waits long enough.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -11,7 +11,7 @@ import (
 
 func TestListenAndServe(t *testing.T) {
 	t.Parallel()
-	// start serves one request that goes on until leave is closed.
+	// start serves one request that does not finish until leave is closed.
 	start := func(t *testing.T, drain time.Duration) (stop func(), answered chan error, leave chan struct{}, ended chan error) {
 		t.Helper()
 		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -39,7 +39,7 @@ func TestListenAndServe(t *testing.T) {
 		<-entered
 		return stop, answered, leave, ended
 	}
-	t.Run("a request under way is finished at the end", func(t *testing.T) {
+	t.Run("waits for a request in flight", func(t *testing.T) {
 		stop, answered, leave, ended := start(t, time.Minute)
 		stop()
 		select {
@@ -57,24 +57,24 @@ func TestListenAndServe(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("one that does not finish is cut off", func(t *testing.T) {
+	t.Run("cuts off a request that does not finish in time", func(t *testing.T) {
 		stop, answered, _, ended := start(t, 20*time.Millisecond)
 		stop()
 		if err := <-answered; err == nil {
-			t.Error("it was answered")
+			t.Error("the request succeeded")
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("who is told to end before it serves ends well", func(t *testing.T) {
+	t.Run("ends without an error if ctx ends before it serves", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		err := ListenAndServe(ctx, "127.0.0.1:0", http.NotFoundHandler(), time.Minute, func(net.Addr) { stop() })
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("an address that is taken is an error", func(t *testing.T) {
+	t.Run("returns an error if the address is in use", func(t *testing.T) {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

@@ -15,19 +15,19 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// contentType is what both interfaces speak.
+// contentType is the media type of all bodies of both interfaces.
 const contentType = "application/json"
 
-// marshaler makes grpc-gateway read and write bodies as this package does.
+// marshaler makes grpc-gateway read and write bodies with this package.
 type marshaler struct{}
 
 var _ runtime.Marshaler = marshaler{}
 
-// scratches are what answers are written in before their length is known, which
-// costs less than memory that grows with each of them.
+// scratches are reusable buffers for responses. They avoid growing a new buffer for each response,
+// whose length is not known before it is written.
 var scratches = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
-// maxScratch keeps a rare long answer from being kept, in bytes.
+// maxScratch is the largest buffer to reuse, in bytes.
 const maxScratch = 256 << 10
 
 func (marshaler) ContentType(any) string { return contentType }
@@ -57,7 +57,7 @@ func (marshaler) Unmarshal(data []byte, v any) error {
 func (m marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		err := m.read(r, v)
-		// grpc-gateway keeps only an error's text; the request remembers the fault.
+		// grpc-gateway keeps only the text of an error, so the exchange keeps the fault.
 		if b, ok := r.(*body); ok && err != nil {
 			b.exchange.fault = fault.From(err)
 		}
@@ -73,7 +73,7 @@ func (m marshaler) read(r io.Reader, v any) error {
 	return m.Unmarshal(data, v)
 }
 
-// bodyFault returns what is answered when a request's body cannot be read.
+// bodyFault returns the fault for a body that cannot be read.
 func bodyFault(err error) *fault.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
@@ -92,8 +92,8 @@ func (marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 	})
 }
 
-// messageIn returns the message that v is, or the fresh one that v, a pointer
-// to a message pointer, is made to point to.
+// messageIn returns v if it is a message. If v is a pointer to a message pointer, it stores a new
+// message there and returns it.
 func messageIn(v any) (proto.Message, error) {
 	if m, ok := v.(proto.Message); ok {
 		return m, nil
@@ -109,7 +109,7 @@ func messageIn(v any) (proto.Message, error) {
 	return nil, fmt.Errorf("no message to read into: %T", v)
 }
 
-// body is a request's body and whose it is.
+// body is the body of a request, with the exchange of the request.
 type body struct {
 	io.ReadCloser
 	exchange *exchange

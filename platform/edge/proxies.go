@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Proxies are the networks from which X-Forwarded-For is believed.
+// Proxies are the networks of proxies whose X-Forwarded-For is trusted.
 type Proxies []netip.Prefix
 
 // UnmarshalText reads networks in CIDR notation, separated by commas.
@@ -20,15 +20,15 @@ func (p *Proxies) UnmarshalText(text []byte) error {
 		}
 		network, err := netip.ParsePrefix(item)
 		if err != nil {
-			return fmt.Errorf("%q is no network in CIDR notation", item)
+			return fmt.Errorf("%q is not a network in CIDR notation", item)
 		}
 		*p = append(*p, network.Masked())
 	}
 	return nil
 }
 
-// ClientAddress returns the IP address of the client: the peer's, or, where the
-// peer is a trusted proxy, the last one of X-Forwarded-For that is not.
+// ClientAddress returns the IP address of the client. It is the address of the peer or, if the peer
+// is a trusted proxy, the last address in X-Forwarded-For that is not a trusted proxy.
 func (p Proxies) ClientAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

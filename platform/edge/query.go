@@ -12,15 +12,14 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// Query reads query parameters. They arrive as text, so that a wrong one gets an error
-// that names it; a parameter that is not given is nil. The zero value is ready for use.
-// Err returns the fault of the first parameter that is wrong.
+// Query reads query parameters and keeps the fault of the first invalid one. Parameters arrive as
+// text, so that the fault can name them; an absent parameter is nil. The zero value is ready for use.
 type Query struct{ err error }
 
-// Err returns the fault of the first parameter that is wrong, or nil.
+// Err returns the fault of the first invalid parameter, or nil.
 func (q *Query) Err() error { return q.err }
 
-// Fail notes the fault of a parameter, unless an earlier one is wrong.
+// Fail keeps the fault of a parameter, unless an earlier parameter is invalid.
 func (q *Query) Fail(err error) {
 	if q.err == nil {
 		q.err = err
@@ -46,8 +45,8 @@ func (q *Query) Int(name string, value *string) *int32 {
 	return nil
 }
 
-// PageSize reads the size of a page. A size beyond all numbers is read as the largest
-// number: page sizes have a limit, and a larger one is answered with the limit.
+// PageSize reads the size of a page. A size that does not fit an int32 is read as the largest int32,
+// because a size beyond the maximum means the maximum.
 func (q *Query) PageSize(name string, value *string) *int32 {
 	if value != nil && !strings.HasPrefix(*value, "-") {
 		if _, rule := parseInt(*value); rule == ruleRange {
@@ -58,7 +57,7 @@ func (q *Query) PageSize(name string, value *string) *int32 {
 	return q.Int(name, value)
 }
 
-// parseInt reads a whole number. rule is the one that text breaks, or "".
+// parseInt reads a whole number. rule is the rule that text breaks, or "".
 func parseInt(text string) (n int32, rule string) {
 	v, err := strconv.ParseInt(text, 10, 64)
 	digits := strings.TrimPrefix(text, "-")
@@ -71,7 +70,7 @@ func parseInt(text string) (n int32, rule string) {
 	return int32(v), ""
 }
 
-// Bool reads true or false in any case, because programs print True as well.
+// Bool reads true or false. Case does not matter, because some programs print True.
 func (q *Query) Bool(name string, value *string) *bool {
 	if value == nil {
 		return nil
@@ -85,20 +84,20 @@ func (q *Query) Bool(name string, value *string) *bool {
 	return &b
 }
 
-// Instant reads a date-time with offset, as in RFC 3339.
+// Instant reads a date-time with an offset (RFC 3339).
 func (q *Query) Instant(name string, value *string) *timestamppb.Timestamp {
 	if value == nil {
 		return nil
 	}
 	t, err := time.Parse(time.RFC3339, *QueryDate(value))
 	if err != nil || t.Year() < 1 {
-		q.fail(name, "format", "must be a date-time with offset, as in 2026-03-29T08:30:00Z")
+		q.fail(name, "format", "must be a date-time with an offset, for example 2026-03-29T08:30:00Z")
 		return nil
 	}
 	return timestamppb.New(t)
 }
 
-// QueryEnum reads the name of an enum's value; 0 if it is not given.
+// QueryEnum reads the name of an enum value. It returns 0 if the parameter is absent.
 func QueryEnum[E enum.Enum](q *Query, name string, value *string) E {
 	if value == nil {
 		return 0
@@ -110,8 +109,8 @@ func QueryEnum[E enum.Enum](q *Query, name string, value *string) E {
 	return v
 }
 
-// QueryDate restores the "+" of an offset that was not escaped and so arrived as a
-// blank: no date is written with blanks.
+// QueryDate restores the "+" of an offset. A client that does not escape it sends a space, which no
+// date contains.
 func QueryDate(value *string) *string {
 	if value == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// FuzzQueryValues: whatever stands in a query is read as what it says, or
-// refused as a parameter that is not valid, in text that names it.
+// FuzzQueryValues checks that each value is either read correctly or refused with a fault that names
+// the parameter.
 func FuzzQueryValues(f *testing.F) {
 	for _, s := range []string{
 		"", "0", "-1", "+5", "007", "2147483648", "-99999999999999999999", "1-2", "--1", "１", "1_000", "0x10",
@@ -55,8 +55,8 @@ func FuzzQueryValues(f *testing.F) {
 	})
 }
 
-// FuzzClientAddress: no header makes a stranger a trusted proxy, or the client
-// anything but an address that was named.
+// FuzzClientAddress checks that no header makes an untrusted peer a trusted proxy, and that the client
+// is always an address from the request.
 func FuzzClientAddress(f *testing.F) {
 	trusted := Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	for _, s := range []string{"", "198.51.100.1", "1.1.1.1, 10.9.9.9", "10.1.1.1,10.2.2.2", "nonsense", ",,", "::ffff:10.0.0.1", "fe80::1%eth0", "[::1]:80", "\x00"} {
@@ -74,7 +74,7 @@ func FuzzClientAddress(f *testing.F) {
 		}
 		addr, err := netip.ParseAddr(own)
 		if err != nil || !trusted.trusts(addr) {
-			t.Fatalf("%q from %q is believed: %q", forwarded, peer, got)
+			t.Fatalf("%q from %q is trusted: %q", forwarded, peer, got)
 		}
 		for item := range strings.SplitSeq(forwarded, ",") {
 			if named, err := netip.ParseAddr(strings.TrimSpace(item)); err == nil && named.Unmap().String() == got {

@@ -37,7 +37,7 @@ func TestInt(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what is not given is nil", func(t *testing.T) {
+	t.Run("an absent parameter is nil", func(t *testing.T) {
 		var q Query
 		if got := q.Int("page", nil); got != nil || q.Err() != nil {
 			t.Fatalf("got %v, %v", got, q.Err())
@@ -69,7 +69,7 @@ func TestPageSize(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what is not given is nil", func(t *testing.T) {
+	t.Run("an absent parameter is nil", func(t *testing.T) {
 		var q Query
 		if got := q.PageSize("pageSize", nil); got != nil || q.Err() != nil {
 			t.Fatalf("got %v, %v", got, q.Err())
@@ -93,7 +93,7 @@ func TestInstant(t *testing.T) {
 	}
 }
 
-func TestQueryRemembersTheFirstFault(t *testing.T) {
+func TestQueryKeepsTheFirstFault(t *testing.T) {
 	t.Parallel()
 	bad, good := "x", "5"
 	var q Query
@@ -114,12 +114,12 @@ func TestClientAddress(t *testing.T) {
 	tests := map[string]struct {
 		peer, forwarded, want string
 	}{
-		"a stranger's header is not believed":          {"203.0.113.9:99", "198.51.100.1", "203.0.113.9"},
-		"a trusted proxy names the client":             {"10.1.2.3:99", "198.51.100.1", "198.51.100.1"},
-		"a client cannot put itself in front":          {"10.1.2.3:99", "1.1.1.1, 198.51.100.1, 10.9.9.9", "198.51.100.1"},
-		"garbage from a proxy ends the chain":          {"10.1.2.3:99", "nonsense", "10.1.2.3"},
-		"a proxy without the header is the client":     {"[::1]:99", "", "::1"},
-		"an IPv4 address in IPv6 clothes is an IPv4's": {"[::ffff:203.0.113.9]:99", "", "203.0.113.9"},
+		"the header of an untrusted peer is ignored":     {"203.0.113.9:99", "198.51.100.1", "203.0.113.9"},
+		"a trusted proxy names the client":               {"10.1.2.3:99", "198.51.100.1", "198.51.100.1"},
+		"a client cannot add an address in front":        {"10.1.2.3:99", "1.1.1.1, 198.51.100.1, 10.9.9.9", "198.51.100.1"},
+		"an invalid address from a proxy ends the chain": {"10.1.2.3:99", "nonsense", "10.1.2.3"},
+		"a proxy that sends no header is the client":     {"[::1]:99", "", "::1"},
+		"an IPv4 address in IPv6 notation becomes IPv4":  {"[::ffff:203.0.113.9]:99", "", "203.0.113.9"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -132,10 +132,10 @@ func TestClientAddress(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a network that is none is refused", func(t *testing.T) {
+	t.Run("refuses an invalid network", func(t *testing.T) {
 		var p Proxies
 		if err := p.UnmarshalText([]byte("10.0.0.0/99")); err == nil {
-			t.Error("taken")
+			t.Error("accepted")
 		}
 	})
 }

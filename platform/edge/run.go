@@ -16,15 +16,15 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// Config holds the settings that every gateway has.
+// Config holds the settings that both gateways share.
 type Config struct {
-	Drain   time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
-	Proxies Proxies       `env:"TRUSTED_PROXIES" doc:"networks (CIDR, comma separated) whose X-Forwarded-For names the client; empty: none"`
+	Drain   time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight can take to finish at shutdown"`
+	Proxies Proxies       `env:"TRUSTED_PROXIES" doc:"networks (CIDR, separated by commas) whose X-Forwarded-For is trusted; empty: none"`
 	Bus     bus.Config
 	Token   token.Config
 }
 
-// Validate reports every wrong setting.
+// Validate reports an invalid setting.
 func (c *Config) Validate() error {
 	if c.Drain <= 0 {
 		return errors.New("SHUTDOWN_DRAIN must be positive")
@@ -32,7 +32,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// NewHandler returns a gateway's interface over the services that it calls.
+// NewHandler returns the handler of a gateway, which dials the services that it calls.
 type NewHandler func(o Options, services *Services) (http.Handler, error)
 
 // Run serves a gateway's interface at addr until ctx ends.
@@ -86,8 +86,7 @@ type Services struct {
 	err   error
 }
 
-// Dial returns a connection to the addresses of a service. Run reports an address that
-// is wrong.
+// Dial returns a connection to the addresses of a service. Run reports an invalid address.
 func (s *Services) Dial(name, addr string) grpc.ClientConnInterface {
 	conn, err := s.host.Dial(name, addr, rpc.DialOptions{})
 	if err != nil {

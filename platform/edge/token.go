@@ -10,10 +10,10 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// IssueToken gets an access token for the credentials in req, which are of the
-// interface's kind, and counts the request against the credential's limit. Only right
-// credentials are counted: the auth service throttles wrong ones, and they must not use
-// up the requests of the credential's rightful owner.
+// IssueToken gets an access token for the credentials in req, and counts the request against the
+// credential's limit. It sets the kind of the credentials to that of the interface. Requests with
+// wrong credentials are not counted, because they must not use up the limit of the credential's
+// owner. The auth service throttles them instead.
 func (e *Edge) IssueToken(w http.ResponseWriter, r *http.Request, auth authv1.TokenServiceClient, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
 	req.ClientAddress = e.opts.Proxies.ClientAddress(r)
 	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
@@ -27,7 +27,7 @@ func (e *Edge) IssueToken(w http.ResponseWriter, r *http.Request, auth authv1.To
 	return res, e.opts.Count(r.Context(), w.Header(), req.GetClientId(), int(res.GetRateLimit()))
 }
 
-// ReadBody reads the body of a request, which the edge has bounded.
+// ReadBody reads the body of a request, whose size the edge limits.
 func ReadBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
-// value is a message that is one JSON value and not an object.
+// value is how a message is read and written that is a single JSON value instead of an object.
 type value struct {
 	append func(b []byte, m proto.Message) []byte
-	// read fills m from the value whose first token is tok. problem says what is
-	// wrong with it ("": nothing), and rule which rule that breaks.
+	// read fills m from a value whose first token is tok. If the value is invalid, rule is the rule
+	// that it breaks, and problem is a phrase about it; otherwise both are "".
 	read func(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error)
-	// nullable says that null is a value, and not like absent.
+	// nullable means that null is a value of its own, different from an absent member.
 	nullable bool
 }
 
-// valueFor returns how a message of reservation.edge.v1 is read and written; nil:
-// the message is an object.
+// valueFor returns how to read and write a message of reservation.edge.v1, or nil if the message is
+// an object.
 func valueFor(name protoreflect.FullName) *value {
 	switch name {
 	case "reservation.edge.v1.Amount":
@@ -132,7 +132,7 @@ func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule,
 			continue
 		}
 		if tooLong, phrase := bound.Exceeds(s); tooLong != "" {
-			rule, problem = tooLong, "has an item that is too long: each "+phrase
+			rule, problem = tooLong, "has an item that is too long: each item "+phrase
 			continue
 		}
 		list.Values = append(list.Values, s)
@@ -162,8 +162,8 @@ func decimalInto(most int64, set func(m proto.Message, n int64)) func(*decoder, 
 	}
 }
 
-// hundredths reads the text of a JSON number exactly. rule is the one that it
-// breaks: "decimals" with more than two decimals, "range" beyond an int64.
+// hundredths reads the text of a JSON number exactly. rule is "decimals" if it has more than two
+// decimals, "range" if it does not fit an int64, and otherwise "".
 func hundredths(text string) (n int64, rule string) {
 	rest, negative := strings.CutPrefix(text, "-")
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(rest), "e")
@@ -218,8 +218,8 @@ func appendDecimal(b []byte, n int64) []byte {
 	}
 }
 
-// valueOf reads a message that is one value. ok is false where it is none, which
-// is then noted.
+// valueOf reads a message that is a single value. If the value is invalid, ok is false and d.wrong
+// has the failure.
 func (d *decoder) valueOf(v *value, tok json.Token, m proto.Message, path string, depth int) (ok bool, err error) {
 	rule, problem, err := v.read(d, tok, m, depth)
 	if err == nil && problem != "" {

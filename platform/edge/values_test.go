@@ -29,13 +29,13 @@ func TestValues(t *testing.T) {
 			}
 		}
 		if strings.Contains(got, "freeCancellationMinutes") {
-			t.Errorf("an unset one is there: %s", got)
+			t.Errorf("an unset member is present: %s", got)
 		}
 		if got := string(AppendJSON(nil, &edgebv1.Registration{PassUsed: &edgev1.NullableText{Value: &text}, CancelledAt: &edgev1.NullableText{}})); !strings.Contains(got, `"passUsed":"a\"b"`) || !strings.Contains(got, `"cancelledAt":null`) {
 			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("are read; null is a value of nullable ones and absent is not", func(t *testing.T) {
+	t.Run("are read from single values; null is a value of nullable ones", func(t *testing.T) {
 		m := &edgebv1.EventWrite{}
 		err := DecodeJSON([]byte(`{"capacity":null,"dates":[{"capacity":7}],"pricingOptions":[{"price":12.5,"taxRate":20,"credits":null}],"unknown":[{"a":[1]}]}`), m)
 		if err != nil || m.GetCapacity() == nil || m.GetCapacity().Value != nil || m.GetDates()[0].GetCapacity().GetValue() != 7 ||
@@ -51,7 +51,7 @@ func TestValues(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("of a wrong type or size are named, all of them", func(t *testing.T) {
+	t.Run("of a wrong type or size are all reported", func(t *testing.T) {
 		body := `{"title":5,"capacity":"x","pricingOptions":[{"price":"1","taxRate":1.234,"credits":1.5},{"price":1e30},{"price":[{"a":1}],"credits":99999999999}]}`
 		err := DecodeJSON([]byte(body), &edgebv1.EventWrite{})
 		var got []string
@@ -90,7 +90,7 @@ func TestHundredths(t *testing.T) {
 	}
 }
 
-// FuzzHundredths compares with exact rational numbers.
+// FuzzHundredths compares the amounts that it reads with exact rational numbers.
 func FuzzHundredths(f *testing.F) {
 	for _, seed := range []string{"1", "-1.5", "1e2", "0.125", "1e-2"} {
 		f.Add(seed)
@@ -103,7 +103,7 @@ func FuzzHundredths(f *testing.F) {
 		}
 		exact, ok := new(big.Rat).SetString(strings.TrimSpace(text))
 		if !ok {
-			return // more members than one
+			return // text contains further members
 		}
 		if want := new(big.Rat).SetFrac64(m.GetPrice().GetMinor(), 100); exact.Cmp(want) != 0 {
 			t.Errorf("%q became %d", text, m.GetPrice().GetMinor())

@@ -1,6 +1,6 @@
-// Package enum gives the values of a proto enum the names that interfaces, files and
-// stored rows have for them: EVENT_DATE_STATUS_SCHEDULED of EventDateStatus is
-// "scheduled". The value 0, which every enum calls unspecified, has the name "".
+// Package enum converts the values of proto enums to the short names in interfaces, files and stored
+// rows. For example, EVENT_DATE_STATUS_SCHEDULED of EventDateStatus is "scheduled". The value 0,
+// which every enum calls unspecified, has the name "".
 package enum
 
 import (
@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Names returns the names of the values of E, from 1 up. Callers must not change it.
+// Names returns the names of the values of E from 1 up. Callers must not modify the slice.
 func Names[E Enum]() []string { return namesOf(E(0).Descriptor()) }
 
-// Name returns the name of a value; "" if the enum does not have it.
+// Name returns the name of a value, or "" if the enum does not have the value.
 func Name[E Enum](v E) string {
 	names := namesOf(v.Descriptor())
 	if v < 1 || int(v) > len(names) {
@@ -22,7 +22,7 @@ func Name[E Enum](v E) string {
 	return names[v-1]
 }
 
-// Parse returns the value with the name. ok is false if no value has it.
+// Parse returns the value with the given name. ok is false if there is none.
 func Parse[E Enum](name string) (v E, ok bool) {
 	for i, known := range Names[E]() {
 		if known == name {
@@ -32,13 +32,13 @@ func Parse[E Enum](name string) (v E, ok bool) {
 	return 0, false
 }
 
-// Enum is a generated enum whose values are numbered from 0 without a gap.
+// Enum is a generated enum whose values are numbered from 0 without gaps.
 type Enum interface {
 	~int32
 	protoreflect.Enum
 }
 
-// cache has the names by descriptor; there are as many as the protos have enums.
+// cache has the names by enum descriptor. It does not grow beyond the enums of the protos.
 var cache sync.Map
 
 func namesOf(d protoreflect.EnumDescriptor) []string {

@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestValues holds every enum to what the package relies on.
+// TestValues checks the assumptions of the package for every enum.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	seen := 0

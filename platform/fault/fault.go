@@ -1,7 +1,6 @@
-// Package fault holds the one error that callers are meant to see. It has a
-// public part (kind, reason, message, fields) and a private cause that is
-// logged and never leaves the process. It crosses gRPC as google.rpc details
-// and is the same value on both sides; see wire.go.
+// Package fault defines the error type that callers see. A fault has a public part (kind, reason,
+// message and fields) and a private cause, which is logged and never leaves the process. Over gRPC it
+// travels as google.rpc details and becomes the same value on the other side; see wire.go.
 package fault
 
 import (
@@ -12,40 +11,40 @@ import (
 	"time"
 )
 
-// Kind is the class of a fault: what the caller can do about it.
+// Kind is the class of a fault, which decides what the caller can do about it.
 type Kind uint8
 
 const (
-	// Internal is ours: the caller is told nothing more.
+	// Internal is a failure of the platform. The caller learns no details.
 	Internal Kind = iota
 	// Invalid is a request that can never succeed as sent.
 	Invalid
-	// Unauthenticated is a caller we do not know.
+	// Unauthenticated is a caller without valid credentials.
 	Unauthenticated
-	// Forbidden is a caller we know who may not do this.
+	// Forbidden is a caller with valid credentials but without the necessary permission.
 	Forbidden
 	// NotFound is a resource that does not exist for this caller.
 	NotFound
-	// Refused is a request that the present state of the resource does not
-	// allow: a full date, a used pass, a booking cancelled before.
+	// Refused is a request that the current state of the resource does not allow: the date is full,
+	// the pass is exhausted, or the booking is already cancelled.
 	Refused
 	// VersionMismatch is a stale If-Match.
 	VersionMismatch
-	// Conflict is a clash with another request under the same idempotency key.
+	// Conflict is a conflict with another request that has the same idempotency key.
 	Conflict
-	// RateLimited is a caller that should slow down.
+	// RateLimited is a caller that sends too many requests.
 	RateLimited
-	// Unavailable is a dependency that is away; the same request may succeed later.
+	// Unavailable is a dependency that does not respond. The same request may succeed later.
 	Unavailable
-	// TooLarge is a request beyond the size that is accepted. Its reason is always
-	// PAYLOAD_TOO_LARGE, which tells it from RateLimited on the wire.
+	// TooLarge is a request beyond the accepted size. Its reason is always PAYLOAD_TOO_LARGE, which
+	// distinguishes it from RateLimited on the wire.
 	TooLarge
 
 	last = TooLarge
 )
 
-// Reasons that more than one package gives. A domain's own reasons stand in the
-// domain's package.
+// The reasons that more than one package uses. Other reasons are defined in the packages that use
+// them.
 const (
 	ReasonInternal              = "INTERNAL_ERROR"
 	ReasonValidation            = "VALIDATION_ERROR"
@@ -74,8 +73,8 @@ type Field struct {
 	Field string
 	// Rule names the check in lower case: required, type, format, max_length, …
 	Rule string
-	// Message says it in a phrase that follows the field's name: "is required".
-	// It never contains the name itself, because an edge may rename the field.
+	// Message is a phrase that follows the field's name, such as "is required". It does not contain
+	// the name, because a gateway can rename the field.
 	Message string
 }
 
@@ -87,10 +86,9 @@ type Error struct {
 	Fields  []Field
 	// More counts the failed checks that Fields does not list.
 	More int
-	// Meta carries further facts of the reason, as strings: "scope" of
-	// INSUFFICIENT_SCOPE, for one.
+	// Meta has further facts that depend on the reason, for example "scope" with INSUFFICIENT_SCOPE.
 	Meta map[string]string
-	// RetryAfter is how long to wait before the same request may succeed; 0: not said.
+	// RetryAfter is how long to wait before a retry; 0 means unknown.
 	RetryAfter time.Duration
 
 	cause error
@@ -134,7 +132,7 @@ func (e *Error) With(key, value string) *Error {
 	return &c
 }
 
-// After returns a copy of e that asks the caller to wait.
+// After returns a copy of e with RetryAfter set.
 func (e *Error) After(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d
@@ -146,18 +144,18 @@ func New(k Kind, reason, message string) *Error {
 	return &Error{Kind: k, Reason: reason, Message: message}
 }
 
-// InvalidFields returns a VALIDATION_ERROR whose message is about the first field. It
-// keeps as many of the first fields as a fault carries, and counts the others.
+// InvalidFields returns a VALIDATION_ERROR whose message is about the first field. It lists as many
+// fields as a fault can carry, and counts the others.
 func InvalidFields(fields ...Field) *Error {
-	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is not valid", Fields: fields}
+	e := &Error{Kind: Invalid, Reason: ReasonValidation, Message: "the request is invalid", Fields: fields}
 	if len(fields) > 0 {
 		e.Message = fields[0].sentence()
 	}
 	return e.limited()
 }
 
-// InvalidParameter returns an INVALID_PARAMETER fault about a query or path
-// parameter; phrase is as in Field.Message.
+// InvalidParameter returns an INVALID_PARAMETER fault about a parameter, a header or metadata. phrase
+// is as in Field.Message.
 func InvalidParameter(name, rule, phrase string) *Error {
 	f := Field{Field: name, Rule: rule, Message: phrase}
 	return &Error{Kind: Invalid, Reason: ReasonInvalidParameter, Message: f.sentence(), Fields: []Field{f}}
@@ -165,8 +163,8 @@ func InvalidParameter(name, rule, phrase string) *Error {
 
 func (f Field) sentence() string { return f.Field + " " + f.Message }
 
-// Rename returns a copy of e in which the fields have the names of another
-// interface; a name that is not in names stays.
+// Rename returns a copy of e whose fields have the names of another interface. A field that is not
+// in names keeps its name.
 func (e *Error) Rename(names map[string]string) *Error {
 	if len(e.Fields) == 0 {
 		return e
@@ -185,19 +183,19 @@ func (e *Error) Rename(names map[string]string) *Error {
 	return &c
 }
 
-// Missing returns the NOT_FOUND fault; what is the resource's everyday name.
+// Missing returns a NOT_FOUND fault. what is the name of the resource for people ("customer").
 func Missing(what string) *Error {
 	return New(NotFound, ReasonNotFound, what+" not found")
 }
 
-// Stale returns the fault for what ("pass type") has changed since the caller read it.
-// Its fact "version" is the current version.
+// Stale returns a VERSION_MISMATCH fault for a resource that has changed since the caller read it.
+// what is its name for people ("pass type"). The fact "version" is the current version.
 func Stale(what string, version int64) *Error {
-	return New(VersionMismatch, ReasonVersionMismatch, "the "+what+" has changed since it was read").
+	return New(VersionMismatch, ReasonVersionMismatch, "the "+what+" has changed since you read it; read it again").
 		With("version", strconv.FormatInt(version, 10))
 }
 
-// Refuse returns a fault for a state that does not allow the request.
+// Refuse returns a fault for a request that the current state does not allow.
 func Refuse(reason, message string) *Error { return New(Refused, reason, message) }
 
 // MissingScope returns the fault for a token without the scope that the operation needs.
@@ -205,15 +203,14 @@ func MissingScope(scope string) *Error {
 	return New(Forbidden, ReasonInsufficientScope, "the access token lacks the scope "+scope).With("scope", scope)
 }
 
-// Away returns the fault for a dependency that does not answer.
+// Away returns a SERVICE_UNAVAILABLE fault for a dependency that does not respond.
 func Away(cause error) *Error {
-	return New(Unavailable, ReasonServiceUnavailable, "the service is temporarily unavailable, try again").
+	return New(Unavailable, ReasonServiceUnavailable, "the service is temporarily unavailable; try again").
 		After(time.Second).Because(cause)
 }
 
-// From returns err as a fault: the one in its chain, the one a gRPC status
-// carries, Unavailable for the end of a context, or an Internal one that hides
-// err as its cause. nil stays nil.
+// From returns err as a fault. It is the fault in the chain of err, the fault in a gRPC status,
+// Unavailable if a context ended, or otherwise Internal with err as its cause. nil stays nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -239,7 +236,7 @@ func find(err error) (*Error, bool) {
 	if !errors.As(err, &e) {
 		return nil, false
 	}
-	if e == nil { // a nil *Error that was returned as an error
+	if e == nil { // somebody returned a nil *Error as an error
 		return internal(errNil), true
 	}
 	return e, true

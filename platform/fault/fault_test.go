@@ -19,7 +19,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// kinds is every kind with the code it travels under.
+// kinds maps every kind to its gRPC code.
 var kinds = map[fault.Kind]codes.Code{
 	fault.Internal: codes.Internal, fault.Invalid: codes.InvalidArgument, fault.Unauthenticated: codes.Unauthenticated,
 	fault.Forbidden: codes.PermissionDenied, fault.NotFound: codes.NotFound, fault.Refused: codes.FailedPrecondition,
@@ -27,7 +27,7 @@ var kinds = map[fault.Kind]codes.Code{
 	fault.Unavailable: codes.Unavailable, fault.TooLarge: codes.ResourceExhausted,
 }
 
-// reasonOf is a reason that faults of a kind have.
+// reasonOf returns a reason for faults of a kind.
 func reasonOf(kind fault.Kind) string {
 	if kind == fault.TooLarge {
 		return fault.ReasonPayloadTooLarge
@@ -62,7 +62,7 @@ func TestWire(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it survives several hops", func(t *testing.T) {
+	t.Run("a fault survives several hops", func(t *testing.T) {
 		t.Parallel()
 		sent := fault.Refuse("EVENT_FULL", "the date is full").With("left", "2")
 		var err error = sent
@@ -73,14 +73,14 @@ func TestWire(t *testing.T) {
 			t.Fatalf("got %+v", got)
 		}
 	})
-	t.Run("text that is not UTF-8 costs nothing but its bad bytes", func(t *testing.T) {
+	t.Run("invalid UTF-8 in a text is replaced", func(t *testing.T) {
 		t.Parallel()
 		got := overTheWire(fault.InvalidFields(fault.Field{Field: "na\xffme", Rule: "format", Message: "is \xfe odd"}).With("k\xff", "v\xff"))
 		if got.Kind != fault.Invalid || len(got.Fields) != 1 || got.Fields[0].Field != "na\uFFFDme" || got.Meta["k\uFFFD"] != "v\uFFFD" {
 			t.Fatalf("got %+v", got)
 		}
 	})
-	t.Run("the end of a context keeps its code, a fault about one keeps its kind", func(t *testing.T) {
+	t.Run("the end of a context keeps its code, and a fault about it keeps its kind", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
 			err  error
@@ -97,7 +97,7 @@ func TestWire(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the metadata holds the facts of the reason and nothing else", func(t *testing.T) {
+	t.Run("the metadata has only the facts of the reason", func(t *testing.T) {
 		t.Parallel()
 		for kind := range kinds {
 			for _, d := range fault.Status(fault.New(kind, reasonOf(kind), "a sentence").With("scope", "bookings:write")).Details() {
@@ -112,14 +112,14 @@ func TestWire(t *testing.T) {
 
 func TestWireHidesCauses(t *testing.T) {
 	t.Parallel()
-	t.Run("the cause stays", func(t *testing.T) {
+	t.Run("the cause is not sent", func(t *testing.T) {
 		t.Parallel()
 		st := fault.Status(fault.Missing("customer").Because(errors.New("select from hidden_table")))
 		if strings.Contains(fmt.Sprint(st.Proto()), "hidden") {
 			t.Fatal(st.Proto())
 		}
 	})
-	t.Run("the text of errors around a fault stays", func(t *testing.T) {
+	t.Run("the text of wrapping errors is not sent", func(t *testing.T) {
 		t.Parallel()
 		for _, inner := range []error{fault.Missing("customer"), fault.Status(fault.Missing("customer")).Err()} {
 			st := fault.Status(fmt.Errorf("hidden: %w", fmt.Errorf("hidden too: %w", inner)))
@@ -128,7 +128,7 @@ func TestWireHidesCauses(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an internal fault tells nothing, whatever it holds", func(t *testing.T) {
+	t.Run("an internal fault is sent without details", func(t *testing.T) {
 		t.Parallel()
 		for _, err := range []error{
 			errors.New("hidden"), fault.New(fault.Internal, "HIDDEN_REASON", "hidden").With("hidden", "x").After(time.Second),
@@ -148,7 +148,7 @@ func TestWireHidesCauses(t *testing.T) {
 
 func TestWireWithThePreviousRelease(t *testing.T) {
 	t.Parallel()
-	t.Run("a fault of the previous release, which put the kind into the metadata, is the same value", func(t *testing.T) {
+	t.Run("a fault of the previous release, with the kind in the metadata, is the same value", func(t *testing.T) {
 		t.Parallel()
 		for kind, code := range kinds {
 			if kind == fault.Internal {
@@ -166,7 +166,7 @@ func TestWireWithThePreviousRelease(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the kind follows from the code and the reason, whatever an old peer says of it", func(t *testing.T) {
+	t.Run("the kind depends only on the code and the reason", func(t *testing.T) {
 		t.Parallel()
 		for _, kind := range []string{"99", "256", "-1", "x", "", "0"} {
 			st, err := status.New(codes.NotFound, "gone").WithDetails(&errdetails.ErrorInfo{
@@ -185,7 +185,7 @@ func TestWireWithThePreviousRelease(t *testing.T) {
 
 func TestFrom(t *testing.T) {
 	t.Parallel()
-	t.Run("statuses that are not ours are read by their code", func(t *testing.T) {
+	t.Run("a status of another server is read by its code", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
 			err    error
@@ -213,10 +213,10 @@ func TestFrom(t *testing.T) {
 			}
 		}
 	})
-	t.Run("no error is no fault", func(t *testing.T) {
+	t.Run("nil stays nil", func(t *testing.T) {
 		t.Parallel()
 		if fault.From(nil) != nil || fault.Is(nil, fault.Internal) {
-			t.Fatal("nil is one")
+			t.Fatal("nil is a fault")
 		}
 	})
 	t.Run("a nil fault returned as an error is internal", func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestFrom(t *testing.T) {
 			t.Fatalf("got %v", got)
 		}
 	})
-	t.Run("details of others do not make a fault", func(t *testing.T) {
+	t.Run("details of another domain do not make a fault", func(t *testing.T) {
 		t.Parallel()
 		st, err := status.New(codes.NotFound, "x").WithDetails(&errdetails.ErrorInfo{Reason: "THEIRS", Domain: "example.org"})
 		if err != nil {
@@ -276,7 +276,7 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// FuzzStatus reads statuses as a hostile or newer peer may send them.
+// FuzzStatus reads statuses that a hostile or newer peer could send.
 func FuzzStatus(f *testing.F) {
 	for _, err := range []error{
 		fault.Missing("customer"), fault.InvalidFields(fault.Field{Field: "a", Rule: "b", Message: "c"}).After(time.Second),

@@ -7,20 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFields is how many failed checks a fault lists at most; Error.More counts the
-// others.
+// MaxFields is the largest number of failed checks that a fault lists. Error.More counts the others.
 const MaxFields = 50
 
-// MaxWire is the largest fault on the wire, in bytes: the trailers of its call with
-// names, encodings and what HTTP/2 adds to each. Clients of every language take
-// headers of this size unless they are configured otherwise.
+// MaxWire is the largest size of a fault on the wire, in bytes. It counts the names and encoded
+// values of the call's trailers, and the overhead of HTTP/2. By default, gRPC clients in every
+// language accept headers of this size.
 const MaxWire = 8 << 10
 
-// The limits in bytes that keep a fault within MaxWire. Its details travel in base64,
-// and its message travels a second time, escaped.
+// The limits, in bytes, that keep a fault within MaxWire. The details travel in base64, and the
+// message travels a second time, escaped.
 const (
-	maxSize  = 4300 // all texts, and what protobuf adds
-	maxText  = 500  // a message, or a fact
+	maxSize  = 4300 // all texts with the overhead of protobuf
+	maxText  = 500  // a message or a fact
 	maxPath  = 200  // the path of a field
 	maxName  = 64   // a reason, a rule, the name of a fact
 	maxFacts = 16
@@ -29,8 +28,8 @@ const (
 	itemSize   = 20  // a field or a fact without texts
 )
 
-// limited returns a copy of e that is within the limits. A fault quotes its caller's
-// request, which can be wrong in a hundred thousand places.
+// limited returns a copy of e that is within the limits. Without them, the size of a fault would
+// depend on the caller's request, which can break rules in a hundred thousand places.
 func (e *Error) limited() *Error {
 	c := *e
 	c.Reason, c.Message = cut(e.Reason, maxName), cut(e.Message, maxText)
@@ -49,8 +48,8 @@ func (e *Error) limited() *Error {
 	return &c
 }
 
-// limitMeta returns the facts that a fault of that size has room for, and its size
-// with them. Facts take at most half of the room.
+// limitMeta returns the facts that fit a fault that has the given size so far, and the new size.
+// Facts take at most half of maxSize.
 func limitMeta(meta map[string]string, size int) (map[string]string, int) {
 	var kept map[string]string
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
@@ -68,8 +67,8 @@ func limitMeta(meta map[string]string, size int) (map[string]string, int) {
 	return kept, size
 }
 
-// cut returns s in at most so many bytes of valid UTF-8. Protobuf refuses other
-// strings, and s may quote a caller's request. A text that was cut ends with "…".
+// cut returns s as valid UTF-8 of at most so many bytes. s can quote a caller's request, and protobuf
+// refuses strings that are not UTF-8. A text that was cut ends with "…".
 func cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {
@@ -82,15 +81,14 @@ func cut(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// Checks collects the failed checks of a request in the order in which they are
-// found. It keeps as many as a fault lists and counts the others. The zero value is
-// empty.
+// Checks collects the failed checks of a request, in the order in which they are added. It keeps as
+// many as a fault lists, and counts the others. The zero value is empty.
 type Checks struct {
 	list []Field
 	more int
 }
 
-// Add notes a failed check; the parameters are those of a Field.
+// Add adds a failed check. The parameters are those of a Field.
 func (c *Checks) Add(field, rule, message string) {
 	if len(c.list) == MaxFields {
 		c.more++
@@ -99,7 +97,7 @@ func (c *Checks) Add(field, rule, message string) {
 	c.list = append(c.list, Field{Field: field, Rule: rule, Message: message})
 }
 
-// AddFirst notes a failed check before those that were found.
+// AddFirst adds a failed check before all others.
 func (c *Checks) AddFirst(field, rule, message string) {
 	found := *c
 	*c = Checks{more: found.more}
@@ -114,7 +112,7 @@ func (c *Checks) List() []Field { return c.list }
 // Len returns how many checks failed.
 func (c *Checks) Len() int { return len(c.list) + c.more }
 
-// Err returns a VALIDATION_ERROR with the failed checks; nil: there are none.
+// Err returns a VALIDATION_ERROR with the failed checks, or nil if there are none.
 func (c *Checks) Err() error {
 	if len(c.list) == 0 {
 		return nil

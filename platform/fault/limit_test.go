@@ -14,7 +14,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// wireSize returns what a fault takes in the trailers of a call, as HTTP/2 counts.
+// wireSize returns the size of a fault in the trailers of a call, as HTTP/2 counts it.
 func wireSize(t *testing.T, err error) int {
 	t.Helper()
 	st := fault.Status(err)
@@ -60,7 +60,7 @@ func TestFaultsAreBounded(t *testing.T) {
 			t.Errorf("got %d more, %q", got.More, got.Message)
 		}
 	})
-	t.Run("fits the headers that any client takes, however it was made", func(t *testing.T) {
+	t.Run("fits the headers that every client accepts", func(t *testing.T) {
 		t.Parallel()
 		wide := make([]fault.Field, 1000)
 		for i := range wide {
@@ -98,7 +98,7 @@ func TestFaultsAreBounded(t *testing.T) {
 			t.Errorf("collected %d, lists %d, counts %d", c.Len(), len(f.Fields), f.More)
 		}
 	})
-	t.Run("leaves an ordinary fault as it is", func(t *testing.T) {
+	t.Run("does not change an ordinary fault", func(t *testing.T) {
 		t.Parallel()
 		f := fault.InvalidFields(fault.Field{Field: "email", Rule: "required", Message: "is required"})
 		if f.More != 0 || len(f.Fields) != 1 || f.Message != "email is required" {

@@ -2,8 +2,8 @@ package fault
 
 import "strings"
 
-// OneOf is the phrase about a value that must be one of names, which are not empty:
-// "must be a, b or c".
+// OneOf returns the phrase about a value that must be one of names: "must be a, b or c". names must
+// not be empty.
 func OneOf(names []string) string {
 	last := len(names) - 1
 	if last == 0 {

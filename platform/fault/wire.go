@@ -14,18 +14,17 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// domain marks the ErrorInfo details that are ours.
+// domain is the domain of ErrorInfo in the platform's faults.
 const domain = "reservation.dev"
 
-// previousKind is the metadata key under which the previous release sends the
-// number of the kind. It is not a fact of the reason, so it is dropped.
+// previousKind is the metadata key in which the previous release sends the number of the kind. It is
+// not a fact of the reason, so it is ignored.
 const previousKind = "faultKind"
 
 // moreKey is the metadata key of Error.More.
 const moreKey = "more"
 
-// code returns the gRPC code of a kind; one that this binary does not know is
-// Internal, never OK.
+// code returns the gRPC code of a kind. An unknown kind is Internal, never OK.
 func (k Kind) code() codes.Code {
 	switch k {
 	case Invalid:
@@ -64,9 +63,9 @@ func kindOf(c codes.Code, reason string) Kind {
 	return Internal
 }
 
-// Status returns err as the gRPC status that the caller gets. What is neither a
-// fault nor the end of a context becomes "internal error" and nothing else: the
-// text of wrapped errors stays here, and so does all that an Internal fault says.
+// Status returns the gRPC status that the caller gets for err. An error that is neither a fault nor
+// the end of a context becomes just "internal error". The texts of wrapped errors and of Internal
+// faults are never sent.
 func Status(err error) *status.Status {
 	if err == nil {
 		return status.New(codes.OK, "")
@@ -74,9 +73,9 @@ func Status(err error) *status.Status {
 	if _, ok := find(err); !ok {
 		switch {
 		case errors.Is(err, context.Canceled):
-			return status.New(codes.Canceled, "the caller went away")
+			return status.New(codes.Canceled, "the caller cancelled the request")
 		case errors.Is(err, context.DeadlineExceeded):
-			return status.New(codes.DeadlineExceeded, "the deadline passed")
+			return status.New(codes.DeadlineExceeded, "the deadline was exceeded")
 		}
 	}
 	e := From(err)
@@ -92,7 +91,7 @@ func Status(err error) *status.Status {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
 	}
 	st, detailErr := status.New(e.Kind.code(), e.Message).WithDetails(details...)
-	if detailErr != nil { // cannot be: the code is not OK and all text is UTF-8
+	if detailErr != nil { // cannot happen: the code is not OK and all texts are UTF-8
 		return status.New(codes.Internal, "internal error")
 	}
 	return st
@@ -119,8 +118,8 @@ func (e *Error) badRequest() *errdetails.BadRequest {
 	return bad
 }
 
-// statusOf returns the gRPC status in err's chain itself. status.FromError
-// would put the text of the wrapping errors into its message.
+// statusOf returns the gRPC status in the chain of err. It does not use status.FromError, which adds
+// the texts of the wrapping errors to the message.
 func statusOf(err error) (*status.Status, bool) {
 	var carrier interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &carrier) {
@@ -130,8 +129,7 @@ func statusOf(err error) (*status.Status, bool) {
 	return st, st != nil && st.Code() != codes.OK
 }
 
-// fromStatus reads the fault that a gRPC status carries. A status that is not
-// ours is translated by its code alone.
+// fromStatus reads the fault in a gRPC status. A status without one is converted by its code.
 func fromStatus(err error) (*Error, bool) {
 	st, ok := statusOf(err)
 	if !ok {
@@ -161,7 +159,7 @@ func fromStatus(err error) (*Error, bool) {
 	case codes.Unavailable, codes.DeadlineExceeded:
 		return Away(err), true
 	case codes.ResourceExhausted:
-		if strings.Contains(st.Message(), "larger than max") { // grpc-go's own
+		if strings.Contains(st.Message(), "larger than max") { // a message of grpc-go
 			return New(TooLarge, ReasonPayloadTooLarge, "the request is too large").Because(err), true
 		}
 		return New(RateLimited, ReasonRateLimitExceeded, "too many requests").After(time.Second).Because(err), true

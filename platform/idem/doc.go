@@ -1,19 +1,19 @@
-// Package idem gives a write an idempotency key: whoever repeats a request under
-// the same key gets the first answer and causes nothing a second time.
+// Package idem implements idempotency keys of writes. If a caller repeats a request with the same key,
+// it gets the stored response, and the write does not happen again.
 //
-//	key seen before? ──no──▶ run ──ok──▶ answer stored in the commit of the write
+//	key used before? ──no──▶ run ──ok──▶ response stored in the transaction of the write
 //	   │                      └──error──▶ nothing stored, the key stays free
-//	   ├─ being run now ────▶ 409 IDEMPOTENCY_IN_PROGRESS, try again after 1 s
+//	   ├─ still running ────▶ 409 IDEMPOTENCY_IN_PROGRESS, retry after 1 s
 //	   ├─ other request ────▶ 409 IDEMPOTENCY_KEY_REUSED
-//	   └─ same request ─────▶ the stored answer
+//	   └─ same request ─────▶ the stored response
 //
-// Answers are stored as they were given, in plain. An operation whose answer
-// holds a secret does not run under Do, or leaves the secret out of resp.
+// Responses are stored unencrypted. If the response of an operation contains a secret, the operation
+// must not run under Do, or must leave the secret out of resp.
 //
 // # Invariants
 //
-//  1. Under one key at most one run commits, whatever the concurrency.
-//  2. The answer is stored if and only if the effects are.
-//  3. Keys of different companies and of different callers never meet.
-//  4. An answer can be replayed for 24 hours; after that the key is free.
+//  1. With one key, at most one run commits, even if requests are concurrent.
+//  2. The response is stored if and only if the effects of the write are.
+//  3. Keys of different companies, and of different callers, are independent.
+//  4. A response can be replayed for 24 hours. After that, the key is free.
 package idem

@@ -15,7 +15,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Kept is how long an answer can be replayed.
+// Kept is how long a response can be replayed.
 const Kept = 24 * time.Hour
 
 // maxKey is the longest key, in characters.
@@ -23,17 +23,17 @@ const maxKey = 255
 
 var (
 	errReused = fault.New(fault.Conflict, fault.ReasonIdempotencyKeyReused,
-		"the idempotency key was used for another request")
+		"the idempotency key was used for a different request; use a new key")
 	errInProgress = fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
-		"a request with this idempotency key is still in progress").After(time.Second)
+		"the first request with this idempotency key is still in progress; try again later").After(time.Second)
 )
 
 type keyed struct{ key, caller string }
 
 type ctxKey struct{}
 
-// WithKey marks the request of ctx with the idempotency key its caller sent; ""
-// is none. Keys of different callers never meet.
+// WithKey returns ctx with the idempotency key of the request; "" means no key. Keys of different
+// callers are independent.
 func WithKey(ctx context.Context, key, caller string) context.Context {
 	if key == "" {
 		return ctx
@@ -47,8 +47,8 @@ func Key(ctx context.Context) string {
 	return k.key
 }
 
-// lockSQL is a statement of its own: the one after it sees what the previous
-// holder of the lock has committed.
+// lockSQL is a separate statement, so that the next one sees the rows that the previous holder of the
+// lock committed.
 const (
 	lockSQL = `select pg_try_advisory_xact_lock(hashtextextended(
 		concat_ws(e'\x1f', 'idempotency', app_company(), $1::text, $2::text), 0))`
@@ -57,7 +57,7 @@ const (
 		where company_id = coalesce((select app_company()), '00000000-0000-0000-0000-000000000000')
 		and caller = $1 and key = $2 and expires_at > now()`
 
-	// An expired row that was not pruned yet gives way.
+	// Replace a row that has expired but is not pruned yet.
 	storeSQL = `insert into idempotency_keys as i (company_id, caller, key, request_hash, response, expires_at)
 		values (coalesce(app_company(), '00000000-0000-0000-0000-000000000000'),
 			$1, $2, $3, $4, now() + make_interval(secs => $5))
@@ -66,14 +66,13 @@ const (
 		where i.expires_at <= now()`
 )
 
-// Do runs fn, which fills resp, once per idempotency key of ctx; when the key
-// was seen before, it fills resp with the answer given then and does not run fn.
-// The answer is stored in tx and so commits with the effects of fn; an error of
-// fn comes back unchanged and nothing is stored. Without a key it just runs fn.
+// Do runs fn, which fills resp, at most once per idempotency key of ctx. If the key was used before,
+// it fills resp with the stored response and does not run fn. It stores the response in tx, so that
+// it commits with the effects of fn. If fn fails, Do returns its error unchanged and stores nothing.
+// Without a key, it just runs fn.
 //
-// The company is that of tx's scope. The faults are IDEMPOTENCY_IN_PROGRESS,
-// while another transaction has the key, and IDEMPOTENCY_KEY_REUSED, when the
-// key belongs to another request.
+// Keys belong to the company of tx's scope. The fault is IDEMPOTENCY_IN_PROGRESS while another
+// transaction holds the key, and IDEMPOTENCY_KEY_REUSED if the key was used for another request.
 func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp R, fn func() error) error {
 	k, ok := ctx.Value(ctxKey{}).(keyed)
 	if !ok {
@@ -104,7 +103,7 @@ func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp
 
 func (k keyed) check() error {
 	if !utf8.ValidString(k.key) || utf8.RuneCountInString(k.key) > maxKey {
-		return fault.InvalidParameter("Idempotency-Key", "max_length", "must be text of at most 255 characters")
+		return fault.InvalidParameter("Idempotency-Key", "max_length", "must be valid UTF-8 of at most 255 characters")
 	}
 	for _, r := range k.key {
 		if r < ' ' || r == 0x7f {
@@ -114,7 +113,7 @@ func (k keyed) check() error {
 	return nil
 }
 
-// hashOf identifies a request: its message's name and its content.
+// hashOf returns a hash of the name and the content of a request's message.
 func hashOf(req proto.Message) ([]byte, error) {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(req)
 	if err != nil {
@@ -127,8 +126,7 @@ func hashOf(req proto.Message) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// find takes the key's lock until the end of tx and looks for a stored answer,
-// in one round trip.
+// find locks the key until the end of tx and reads the stored response, in one round trip.
 func (k keyed) find(ctx context.Context, tx *pg.Tx, hash []byte) (response []byte, found bool, err error) {
 	var batch pgx.Batch
 	var locked bool
@@ -176,10 +174,9 @@ const pruneBatch = 1000
 const pruneSQL = `delete from idempotency_keys where (company_id, caller, key) in
 	(select company_id, caller, key from idempotency_keys where expires_at <= $1 limit $2 for update skip locked)`
 
-// Seen reports whether the key of ctx was seen before, and if so fills resp with
-// the answer given then. Until the end of tx nobody else gets further with the key
-// than this. It is for requests of several transactions, of which the last one is
-// under Do. The faults are those of Do.
+// Seen reports whether the key of ctx was used before, and if so fills resp with the stored response.
+// It locks the key until the end of tx. Use it in requests with several transactions, of which the
+// last one runs under Do. The faults are those of Do.
 func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error) {
 	k, ok := ctx.Value(ctxKey{}).(keyed)
 	if !ok {
@@ -199,17 +196,17 @@ func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error)
 	return true, proto.Unmarshal(stored, resp)
 }
 
-// Request returns whose key ctx has, the key, and what identifies req.
+// Request returns the caller and the idempotency key of ctx, and the hash of req.
 func Request(ctx context.Context, req proto.Message) (caller, key string, hash []byte, err error) {
 	k, _ := ctx.Value(ctxKey{}).(keyed)
 	hash, err = hashOf(req)
 	return k.caller, k.key, hash, err
 }
 
-// Reused is the fault of a key that belongs to another request.
+// Reused returns the fault of a key that was used for another request.
 func Reused() error { return errReused }
 
-// Prune deletes answers that expired before now.
+// Prune deletes the responses that expired before now.
 func Prune(ctx context.Context, db *pg.DB, now time.Time) error {
 	for {
 		var n int64

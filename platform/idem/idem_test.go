@@ -39,7 +39,7 @@ func newWorld(t *testing.T) world {
 	return world{db: testkit.DB(t, schema), company: id.New[id.Company]()}
 }
 
-// request is what a caller sends.
+// request is a request of a caller.
 type request struct {
 	scope       pg.Scope
 	key, caller string
@@ -51,8 +51,7 @@ func (w world) request(key, body string) request {
 	return request{scope: pg.For(w.company), key: key, caller: "m2m_a", body: wrapperspb.String(body)}
 }
 
-// do serves a request: it writes a row and answers with a number that no other
-// run answers with.
+// do serves a request: it writes a row, and responds with a number that is unique to the run.
 func (w world) do(ctx context.Context, r request) (answer string, err error) {
 	resp := &wrapperspb.StringValue{}
 	err = w.db.InTx(idem.WithKey(ctx, r.key, r.caller), r.scope, func(ctx context.Context, tx *pg.Tx) error {
@@ -99,19 +98,19 @@ func wantReason(t *testing.T, err error, reason string) {
 }
 
 func TestDo(t *testing.T) {
-	t.Run("a repeated request has the first answer and no further effect", func(t *testing.T) {
+	t.Run("a repeated request gets the first response and has no further effect", func(t *testing.T) {
 		w := newWorld(t)
 		first := w.mustDo(t, w.request("k", "a"))
 		for range 3 {
 			if again := w.mustDo(t, w.request("k", "a")); again != first {
-				t.Errorf("answered %q, then %q", first, again)
+				t.Errorf("got %q, then %q", first, again)
 			}
 		}
 		if n := w.effects(t); n != 1 {
 			t.Errorf("%d effects", n)
 		}
 	})
-	t.Run("an empty answer is replayed too, over whatever resp held", func(t *testing.T) {
+	t.Run("an empty response is replayed too, and resets resp", func(t *testing.T) {
 		w := newWorld(t)
 		runs := 0
 		serve := func(resp proto.Message) {
@@ -131,11 +130,11 @@ func TestDo(t *testing.T) {
 			t.Errorf("%d runs, %q", runs, stale.GetValue())
 		}
 	})
-	t.Run("without a key every request runs and nothing is stored", func(t *testing.T) {
+	t.Run("without a key, every request runs and nothing is stored", func(t *testing.T) {
 		w := newWorld(t)
 		one, two := w.mustDo(t, w.request("", "a")), w.mustDo(t, w.request("", "a"))
 		if one == two {
-			t.Error("the answer was replayed")
+			t.Error("the response was replayed")
 		}
 		if w.effects(t) != 2 || w.count(t, `select count(*) from idempotency_keys`) != 0 {
 			t.Error("something was stored")
@@ -167,7 +166,7 @@ func TestDo(t *testing.T) {
 }
 
 func TestDoRefusals(t *testing.T) {
-	t.Run("the key of another request is refused", func(t *testing.T) {
+	t.Run("a key that was used for another request is refused", func(t *testing.T) {
 		w := newWorld(t)
 		w.mustDo(t, w.request("k", "a"))
 		_, err := w.do(t.Context(), w.request("k", "b"))
@@ -193,7 +192,7 @@ func TestDoRefusals(t *testing.T) {
 		}
 		w.mustDo(t, w.request("k", "another body"))
 	})
-	t.Run("callers and companies do not meet (invariant 3)", func(t *testing.T) {
+	t.Run("keys of different callers and companies are independent (invariant 3)", func(t *testing.T) {
 		w := newWorld(t)
 		first := w.mustDo(t, w.request("k", "a"))
 		otherCaller := w.request("k", "b")
@@ -212,7 +211,7 @@ func TestDoRefusals(t *testing.T) {
 			t.Errorf("%d effects", n)
 		}
 	})
-	t.Run("a key that is no sane text is refused", func(t *testing.T) {
+	t.Run("an invalid key is refused", func(t *testing.T) {
 		w := newWorld(t)
 		for _, key := range []string{strings.Repeat("é", 256), "a\x00b", "a\nb", "\xff"} {
 			_, err := w.do(t.Context(), w.request(key, "a"))
@@ -225,7 +224,7 @@ func TestDoRefusals(t *testing.T) {
 }
 
 func TestConcurrency(t *testing.T) {
-	t.Run("a request under a key that is being used is told to wait", func(t *testing.T) {
+	t.Run("a request with a key that is in use is IDEMPOTENCY_IN_PROGRESS", func(t *testing.T) {
 		w := newWorld(t)
 		running, finish := make(chan struct{}), make(chan struct{})
 		end := sync.OnceFunc(func() { close(finish) })
@@ -268,11 +267,11 @@ func TestConcurrency(t *testing.T) {
 			t.Fatal(done.err)
 		}
 		if again := w.mustDo(t, w.request("k", "a")); again != done.answer {
-			t.Errorf("answered %q, then %q", done.answer, again)
+			t.Errorf("got %q, then %q", done.answer, again)
 		}
 	})
 
-	t.Run("of many at the same time one runs, and all who are answered hear the same (invariant 1)", func(t *testing.T) {
+	t.Run("of many concurrent requests one runs, and all responses are equal (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		for round := range 20 {
 			r := w.request(fmt.Sprint(round), "a")
@@ -297,7 +296,7 @@ func TestConcurrency(t *testing.T) {
 			}
 			racing.Wait()
 			if len(answers) != 1 {
-				t.Fatalf("%d different answers", len(answers))
+				t.Fatalf("%d different responses", len(answers))
 			}
 		}
 		if n := w.effects(t); n != 20 {
@@ -318,7 +317,7 @@ func TestExpiry(t *testing.T) {
 		}
 	}
 
-	t.Run("an answer is kept for a day (invariant 4)", func(t *testing.T) {
+	t.Run("a response is kept for 24 hours (invariant 4)", func(t *testing.T) {
 		w := newWorld(t)
 		w.mustDo(t, w.request("k", "a"))
 		n := w.count(t, `select count(*) from idempotency_keys where expires_at = created_at + interval '24 hours'`)
@@ -333,14 +332,14 @@ func TestExpiry(t *testing.T) {
 		expire(t, w)
 		second := w.mustDo(t, w.request("k", "another body"))
 		if first == second {
-			t.Error("an expired answer was replayed")
+			t.Error("an expired response was replayed")
 		}
 		if again := w.mustDo(t, w.request("k", "another body")); again != second {
-			t.Errorf("answered %q, then %q", second, again)
+			t.Errorf("got %q, then %q", second, again)
 		}
 	})
 
-	t.Run("pruning deletes what is expired and nothing else", func(t *testing.T) {
+	t.Run("pruning deletes only expired responses", func(t *testing.T) {
 		w := newWorld(t)
 		for i := range 5 {
 			w.mustDo(t, w.request(fmt.Sprint("old", i), "a"))
@@ -354,7 +353,7 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("%d keys are left", n)
 		}
 		if again := w.mustDo(t, w.request("new", "a")); again != kept {
-			t.Errorf("answered %q, then %q", kept, again)
+			t.Errorf("got %q, then %q", kept, again)
 		}
 	})
 }

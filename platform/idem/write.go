@@ -9,15 +9,14 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Store runs transactions of a company, as pg.Store does.
+// Store runs a transaction of a company. pg.Store implements it.
 type Store interface {
 	Write(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error
 }
 
-// Write is how an RPC writes: it runs fn, which fills resp, in one transaction of the
-// company, once per idempotency key of ctx, and returns resp. A request that was
-// answered before gets that answer again (see Do). fn must be repeatable; resp is empty
-// each time it begins.
+// Write runs fn, which fills resp, in one transaction of the company and returns resp. It runs fn at
+// most once per idempotency key of ctx, and otherwise returns the stored response; see Do. fn must be
+// repeatable, because the transaction can be retried. Each time fn starts, resp is empty.
 func Write[R proto.Message](ctx context.Context, store Store, company id.Company, req proto.Message, resp R,
 	fn func(ctx context.Context, tx *pg.Tx) error) (R, error) {
 	err := store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {

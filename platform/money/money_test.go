@@ -22,10 +22,10 @@ func TestCurrencies(t *testing.T) {
 	}
 }
 
-// TestDescriptions compares the lists with the documents that repeat them.
+// TestDescriptions compares the lists with their copies in the protos and OpenAPI descriptions.
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
-	currencies := ": { type: string, enum: [" + strings.Join(Currencies(), ", ") + "] }"
+	currencies := ": { type: string, enum: [" + strings.Join(Currencies(), ", ") + "],"
 	methods := fault.OneOf(PassMethods())
 	for path, lines := range map[string][]string{
 		"../../gateway-a/openapi/openapi.yaml": {"currency" + currencies},
@@ -33,7 +33,7 @@ func TestDescriptions(t *testing.T) {
 			"Currency" + currencies, "enum: [" + strings.Join(BookingMethods(), ", ") + "], default: " + BookingMethods()[0],
 			"enum: [" + strings.Join(PassMethods(), ", ") + "], default: " + PassMethods()[0],
 		},
-		"../../proto/reservation/pass/v1/pass.proto": {"// " + strings.TrimPrefix(methods, "must be ") + " (given away); empty: " + PassMethods()[0] + "."},
+		"../../proto/reservation/pass/v1/pass.proto": {"// " + strings.TrimPrefix(methods, "must be ") + " (free of charge); empty means " + PassMethods()[0] + "."},
 		"../../proto/reservation/auth/v1/auth.proto": {"// ISO 4217 code: " + strings.TrimPrefix(fault.OneOf(Currencies()), "must be ") + "."},
 	} {
 		text, err := os.ReadFile(path)

@@ -101,7 +101,7 @@ func (w *world) commit(t *testing.T, o *outbox.Outbox, events ...outbox.Event) {
 	}
 }
 
-// exec runs a statement beside what the package does.
+// exec runs a statement outside the package.
 func (w *world) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Pool().Exec(t.Context(), sql, args...); err != nil {

@@ -1,10 +1,9 @@
-// Package page reads which page of a list a request wants, adds it to the SQL statement
-// of the list, and writes the token of the next page.
+// Package page implements the pages of lists: it reads the requested page from a list request, adds
+// the page to the list's SQL statement, and creates the token of the next page.
 //
-// A list is sorted by one column and then by identifier, so that rows have one order
-// and a page begins behind the last row of the previous page, even if rows were added or
-// deleted in between. The statement reads one row more than the page holds. If that row
-// exists, there is a next page.
+// A list is sorted by one column and then by identifier, so the order of its rows is unambiguous. A
+// page begins after the last row of the previous page, even if rows were added or deleted in between.
+// The statement reads one row more than the page holds. If that row exists, there is a next page.
 package page
 
 import (
@@ -18,20 +17,20 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Request is the page that a list request asks for; zero values are defaults.
+// Request is the page in a list request. Zero values mean the defaults.
 type Request struct {
 	Size   int32
-	Token  string // of the page before
-	Offset int64  // how many rows to skip; not together with Token
+	Token  string // the token that the previous page returned
+	Offset int64  // how many rows to skip; cannot be combined with Token
 }
 
-// request is the page of a generated list request.
+// request is implemented by generated list requests.
 type request interface {
 	GetPageSize() int32
 	GetPageToken() string
 }
 
-// Of returns the page that a generated list request asks for.
+// Of returns the page in a generated list request.
 func Of(req request) Request {
 	r := Request{Size: req.GetPageSize(), Token: req.GetPageToken()}
 	if o, ok := req.(interface{ GetOffset() int64 }); ok {
@@ -50,23 +49,24 @@ type Order struct {
 	// Column is the timestamptz column before the identifier; "" for lists that are
 	// sorted by identifier alone.
 	Column string
-	// ID is the column of the identifier; "" is "id".
+	// ID is the column of the identifier; "" means "id".
 	ID   string
 	Desc bool
-	// Within binds tokens to a list of which there are several, as to one endpoint's
-	// deliveries; zero binds them to no list.
+	// Within is the owner of the list if there are several lists with this order, for example the
+	// endpoint of a list of deliveries. Tokens are valid only for the list of the same owner. Zero
+	// means that there is only one list.
 	Within id.UUID
 }
 
-// Page is the page of a list that a request asks for.
+// Page is a page of a list to read.
 type Page struct {
 	Order  Order
 	Size   int
 	Offset int64
-	After  *Cursor // the page begins behind this row; nil at the start of the list
+	After  *Cursor // the page begins after this row; nil means at the start of the list
 }
 
-// Cursor is the place of a row in an order. It stays valid when the row goes.
+// Cursor is the position of a row in an order. It stays valid after the row is deleted.
 type Cursor struct {
 	Code   byte
 	Key    int64 // the time in Column, in microseconds since 1970
@@ -74,14 +74,14 @@ type Cursor struct {
 	Within id.UUID
 }
 
-// At returns the cursor of a row by the time in its order's column.
+// At returns the cursor of a row. at is the time in the order's column.
 func At(at time.Time, row id.UUID) Cursor { return Cursor{Key: at.UnixMicro(), ID: row} }
 
 // Time returns the key of the cursor as a time.
 func (c Cursor) Time() time.Time { return time.UnixMicro(c.Key).UTC() }
 
-// Read reads the page that a request asks for. Faults name the parameters page_size,
-// page_token and offset.
+// Read checks the page in a request and returns it. Faults are INVALID_PARAMETER and name page_size,
+// page_token or offset.
 func Read(r Request, o Order, s Sizes) (Page, error) {
 	p := Page{Order: o, Size: int(r.Size), Offset: r.Offset}
 	if p.Size == 0 {
@@ -93,7 +93,7 @@ func Read(r Request, o Order, s Sizes) (Page, error) {
 	case p.Offset < 0:
 		return p, fault.InvalidParameter("offset", "range", "must be 0 or more")
 	case p.Offset > 0 && r.Token != "":
-		return p, fault.InvalidParameter("offset", "exclusive", "does not go with page_token")
+		return p, fault.InvalidParameter("offset", "exclusive", "cannot be used together with page_token")
 	case r.Token == "":
 		return p, nil
 	}
@@ -108,8 +108,8 @@ func Read(r Request, o Order, s Sizes) (Page, error) {
 	return p, nil
 }
 
-// The lengths of a decoded token: a code, a key and an identifier, and the list
-// that it is bound to.
+// The lengths of a decoded token, in bytes: a code, a key and an identifier, and in boundTokenLen the
+// owner of the list.
 const (
 	tokenLen       = 1 + 8 + 16
 	boundTokenLen  = tokenLen + 16
@@ -128,7 +128,8 @@ func (c Cursor) Token() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Decode reads a page token. Lists with orders use Read, which compares the order.
+// Decode reads a page token. Lists with an Order use Read, which also checks that the token has the
+// same order.
 func Decode(token string) (Cursor, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(raw) != tokenLen && len(raw) != boundTokenLen {
@@ -138,22 +139,22 @@ func Decode(token string) (Cursor, error) {
 	if len(raw) == boundTokenLen {
 		c.Within = id.UUID(raw[tokenLen:])
 	}
-	if c.Key < earliestMicros || c.Key >= latestMicros { // PostgreSQL has no such time
+	if c.Key < earliestMicros || c.Key >= latestMicros { // outside of the times that PostgreSQL can store
 		return Cursor{}, malformed()
 	}
 	return c, nil
 }
 
 func malformed() error {
-	return fault.InvalidParameter("page_token", "format", "is not a token that a list returned")
+	return fault.InvalidParameter("page_token", "format", "is not valid; use the value that the previous page returned")
 }
 
 func wrongList() error {
-	return fault.InvalidParameter("page_token", "order", "is of a list in another order")
+	return fault.InvalidParameter("page_token", "order", "belongs to another list or order; start again from the first page")
 }
 
-// Cut returns the rows of the page, and the token of the next page; "" if there is
-// none. rows are those of the statement, and cursor returns the place of a row.
+// Cut returns the rows of the page and the token of the next page, or "" if there is none. rows are
+// the rows that the statement returned, and cursor returns the cursor of a row.
 func Cut[T any](p Page, rows []T, cursor func(*T) Cursor) (page []T, next string) {
 	if len(rows) <= p.Size {
 		return rows, ""
@@ -163,9 +164,8 @@ func Cut[T any](p Page, rows []T, cursor func(*T) Cursor) (page []T, next string
 	return rows[:p.Size], last.Token()
 }
 
-// Start returns the place before the first row. A list that always begins behind a
-// cursor leads the planner to the index of its order, also before the table has
-// statistics.
+// Start returns the cursor before the first row. If a list always begins after a cursor, the planner
+// uses the index of the order even before the table has statistics.
 func (o Order) Start() Cursor {
 	c := Cursor{Code: o.Code, Key: earliestMicros, Within: o.Within}
 	if o.Desc {
@@ -177,8 +177,8 @@ func (o Order) Start() Cursor {
 	return c
 }
 
-// Add adds the page to a statement that ends with a where-clause: what is behind the
-// cursor, in order, one row more than the page holds.
+// Add adds the page to a statement that ends with a where clause: the condition of the cursor, the
+// order, the offset, and a limit of one row more than the page holds.
 func (p Page) Add(s *pg.Statement) {
 	o := p.Order
 	if o.ID == "" {
@@ -203,7 +203,7 @@ func (p Page) addCursor(s *pg.Statement, o Order, beyond string) {
 	if p.After == nil {
 		return
 	}
-	// As bytes, because the zero identifier would be sent as null.
+	// Convert it to bytes, because pgx would send the zero identifier as null.
 	row := [16]byte(p.After.ID)
 	if o.Column == "" {
 		s.And(o.ID+beyond+"%s", row)

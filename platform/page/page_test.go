@@ -35,15 +35,15 @@ func TestRead(t *testing.T) {
 		fault string // "parameter rule"
 	}{
 		{name: "reads the first page by default", order: byTime},
-		{name: "reads the page behind a token", r: page.Request{Token: row.Token()}, order: byTime},
-		{name: "reads the page behind a token of one of several lists", r: page.Request{Token: bound.Token()}, order: within},
+		{name: "reads the page after a token", r: page.Request{Token: row.Token()}, order: byTime},
+		{name: "reads the page after a token of one of several lists", r: page.Request{Token: bound.Token()}, order: within},
 		{name: "refuses a token of another order", r: page.Request{Token: row.Token()}, order: page.Order{Code: 3}, fault: "page_token order"},
 		{name: "refuses a token of another list", r: page.Request{Token: bound.Token()}, order: page.Order{Code: 2, Within: id.NewUUID()}, fault: "page_token order"},
-		{name: "refuses a token of no list", r: page.Request{Token: row.Token()}, order: within, fault: "page_token order"},
+		{name: "refuses a token without the owner of the list", r: page.Request{Token: row.Token()}, order: within, fault: "page_token order"},
 		{name: "refuses text that is not a token", r: page.Request{Token: "x"}, order: byTime, fault: "page_token format"},
 		{name: "refuses a token that is cut off", r: page.Request{Token: row.Token()[:20]}, order: byTime, fault: "page_token format"},
 		{name: "refuses a second spelling of a token", r: page.Request{Token: row.Token()[:33] + "B"}, order: byTime, fault: "page_token format"},
-		{name: "refuses a time that PostgreSQL does not have", r: page.Request{Token: late.Token()}, order: byTime, fault: "page_token format"},
+		{name: "refuses a time that PostgreSQL cannot store", r: page.Request{Token: late.Token()}, order: byTime, fault: "page_token format"},
 		{name: "refuses a token and an offset", r: page.Request{Token: row.Token(), Offset: 1}, order: byTime, fault: "offset exclusive"},
 		{name: "refuses a negative offset", r: page.Request{Offset: -1}, order: byTime, fault: "offset range"},
 		{name: "refuses a negative size", r: page.Request{Size: -1}, order: byTime, fault: "page_size range"},
@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 				t.Fatalf("fault %q, want %q", got, c.fault)
 			}
 			if err == nil && c.r.Token != "" && p.After.Token() != c.r.Token {
-				t.Errorf("cursor %+v is not that of the token", p.After)
+				t.Errorf("cursor %+v does not match the token", p.After)
 			}
 			if err == nil && p.Size != sizes.Default {
 				t.Errorf("size %d", p.Size)
@@ -81,8 +81,8 @@ var schema = pg.Migrations{Part: "sample", FS: fstest.MapFS{
 	"0001_rows.sql": {Data: []byte("-- +goose Up\ncreate table rows (id uuid primary key, created_at timestamptz not null);\n")},
 }}
 
-// Pages have each row once, in order, while rows with equal times are on both sides of
-// a page's end and the last row of a page goes before the next page is read.
+// TestPages checks that pages contain each row once and in order, even if rows with equal times are on
+// both sides of a page's end, and the last row of a page is deleted before the next page is read.
 func TestPages(t *testing.T) {
 	db := testkit.DB(t, schema)
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -101,7 +101,7 @@ func TestAfterCommit(t *testing.T) {
 		var ran []int
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			tx.AfterCommit(func() {
-				// This pool has one connection: it must have been given back. The
+				// This pool has one connection: it must have been returned. The
 				// transaction's own ctx is as good as any by now.
 				n, err := pg.One[int](ctx, db, scope, `select count(*)::int4 from things`)
 				if err != nil {

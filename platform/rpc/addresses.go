@@ -8,17 +8,15 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// listScheme is that of the targets which addressList resolves.
+// listScheme is the scheme of the targets that addressList resolves.
 const listScheme = "list"
 
-// addressList is the resolver of targets that name several processes. It belongs
-// to one connection.
+// addressList resolves the target of one connection to several addresses.
 type addressList struct {
 	addresses []resolver.Address
 }
 
-// parseAddresses reads "host:port,host:port". Each has its own name in a TLS
-// handshake.
+// parseAddresses reads "host:port,host:port". In a TLS handshake, each address is its own server name.
 func parseAddresses(text string) (addressList, error) {
 	var l addressList
 	for addr := range strings.SplitSeq(text, ",") {
@@ -34,7 +32,8 @@ func parseAddresses(text string) (addressList, error) {
 // Scheme implements resolver.Builder.
 func (addressList) Scheme() string { return listScheme }
 
-// OverrideAuthority implements resolver.AuthorityOverrider: a list is no authority.
+// OverrideAuthority implements resolver.AuthorityOverrider. It returns the first address, because a
+// list is not a valid authority.
 func (l addressList) OverrideAuthority(resolver.Target) string { return l.addresses[0].Addr }
 
 // Build implements resolver.Builder.
@@ -42,7 +41,7 @@ func (l addressList) Build(_ resolver.Target, cc resolver.ClientConn, _ resolver
 	return l, cc.UpdateState(resolver.State{Addresses: l.addresses})
 }
 
-// ResolveNow implements resolver.Resolver: a list does not change.
+// ResolveNow implements resolver.Resolver. It does nothing, because a list does not change.
 func (addressList) ResolveNow(resolver.ResolveNowOptions) {}
 
 // Close implements resolver.Resolver.

@@ -15,25 +15,24 @@ import (
 	"reservation.dev/platform/mtls"
 )
 
-// healthMethods are those that every holder of a certificate may call: load
-// balancers and operators ask for health with certificates of their own, and
-// learn nothing else by it.
+// healthMethods is the prefix of the methods that every holder of a certificate can call. Load
+// balancers and operators check the health with their own certificates.
 const healthMethods = "/grpc.health.v1.Health/"
 
-// callers are the names of the certificates whose holders may call a server.
+// callers decides which certificates can call a server.
 type callers struct {
-	allowed []string
+	allowed []string // names in the certificates
 	log     *slog.Logger
 
-	mu   sync.Mutex
-	told map[string]time.Time // when a refused caller was last logged, by name
+	mu     sync.Mutex
+	logged map[string]time.Time // when a refused caller was last logged, by name
 }
 
 func newCallers(allowed []string, log *slog.Logger) *callers {
-	return &callers{allowed: allowed, log: log, told: map[string]time.Time{}}
+	return &callers{allowed: allowed, log: log, logged: map[string]time.Time{}}
 }
 
-// admit returns why the holder of the connection's certificate may not call.
+// admit returns a CALLER_NOT_ALLOWED fault unless the connection's certificate can call the method.
 func (c *callers) admit(ctx context.Context, method string) error {
 	if c == nil || strings.HasPrefix(method, healthMethods) {
 		return nil
@@ -43,40 +42,40 @@ func (c *callers) admit(ctx context.Context, method string) error {
 	if ok {
 		caller, ok = p.AuthInfo.(*mtls.Peer)
 	}
-	if !ok { // cannot be: the server takes no connection without a certificate
-		return fault.New(fault.Forbidden, fault.ReasonCallerNotAllowed, "calls need a certificate")
+	if !ok { // cannot happen: the server accepts no connection without a certificate
+		return fault.New(fault.Forbidden, fault.ReasonCallerNotAllowed, "a client certificate is required")
 	}
 	for _, name := range caller.Names {
 		if slices.Contains(c.allowed, name) {
 			return nil
 		}
 	}
-	c.tell(caller, method, p.Addr.String())
+	c.logRefusal(caller, method, p.Addr.String())
 	return fault.New(fault.Forbidden, fault.ReasonCallerNotAllowed,
-		fmt.Sprintf("the holder of the certificate %s may not call this service: GRPC_ALLOWED_CALLERS does not name it", caller))
+		fmt.Sprintf("the certificate %s cannot call this service; add its name to GRPC_ALLOWED_CALLERS", caller))
 }
 
 const (
-	// refusedEvery is how often one refused caller is logged at most.
+	// refusedEvery is the shortest time between two log lines about one refused caller.
 	refusedEvery = 10 * time.Second
-	// mostRefused bounds what is remembered of them.
+	// mostRefused is the largest number of refused callers to remember.
 	mostRefused = 1000
 )
 
-// tell logs a refused caller now and then.
-func (c *callers) tell(caller *mtls.Peer, method, remote string) {
+// logRefusal logs a refused caller, unless it was logged less than refusedEvery ago.
+func (c *callers) logRefusal(caller *mtls.Peer, method, remote string) {
 	name, now := caller.String(), time.Now()
 	c.mu.Lock()
-	quiet := now.Sub(c.told[name]) < refusedEvery
+	quiet := now.Sub(c.logged[name]) < refusedEvery
 	if !quiet {
-		if len(c.told) >= mostRefused {
-			clear(c.told)
+		if len(c.logged) >= mostRefused {
+			clear(c.logged)
 		}
-		c.told[name] = now
+		c.logged[name] = now
 	}
 	c.mu.Unlock()
 	if !quiet {
-		c.log.Warn("rpc refused: the caller's certificate is not on the list",
+		c.log.Warn("rpc refused: the caller's certificate is not allowed",
 			"certificate", caller.Names, "remote", remote, "method", method, "allowed", c.allowed)
 	}
 }

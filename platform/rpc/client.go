@@ -22,37 +22,35 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// lostFor is how long calls wait for a service whose last process has just gone:
-// while processes are replaced one after the other, the one that is back may not
-// have been noticed when the next one goes. A service that is away for longer is
-// told so at once.
+// lostFor is how long calls wait for a service whose last process has just ended. In a rolling
+// restart, the client may not yet have noticed the new process when the next old one ends. Calls to a
+// service that has been unavailable for longer fail immediately.
 const lostFor = 3 * time.Second
 
-// DialOptions is what a connection can differ in.
+// DialOptions are the options of a connection.
 type DialOptions struct {
-	// Timeout bounds a unary call whose context has no deadline; 0: 5 s.
+	// Timeout limits a unary call whose context has no deadline; 0 means 5 s.
 	Timeout time.Duration
-	// TLS is the certificate of this process; nil: none, and none is asked for.
+	// TLS has the certificate of this process; nil means that neither side uses TLS.
 	TLS *mtls.Files
-	// Part is the part that is called: a name that its certificate must have,
-	// unless it is for the host of the address. With TLS alone.
+	// Part is the name of the called service. The service's certificate must have this name or the
+	// host of the address. Used only with TLS.
 	Part string
 }
 
 const (
 	defaultTimeout = 5 * time.Second
-	// A connection that was lost is taken up again at once, and then at growing
-	// intervals, none of which makes callers wait long for a service that is back.
+	// A lost connection is retried immediately, and then at growing intervals. They stay short, so
+	// that callers do not wait long for a service that is available again.
 	firstRetry     = 100 * time.Millisecond
 	longestRetry   = 2 * time.Second
 	connectTimeout = 5 * time.Second
 )
 
-// Dial returns a connection to the service at addr: host:port, or any gRPC
-// target, spread over all addresses of the host, or several host:port separated by
-// commas, spread over these. A process that is away gets no calls until it is
-// back. It connects at the first call; errors are about addr. Errors of calls are
-// read by fault.From.
+// Dial returns a connection to the service at addr. addr is host:port or any gRPC target, whose calls
+// are spread over all addresses of the host, or several host:port separated by commas. A process that
+// does not respond gets no calls until it is available again. The connection is made at the first
+// call, so an error means that addr is invalid. Use fault.From to read the errors of calls.
 func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
@@ -67,8 +65,8 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 		grpc.WithUnaryInterceptor(c.unary),
 		grpc.WithStreamInterceptor(c.stream),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
-		// Nor is another one looked for: a network without a way out may leave the
-		// question for a TXT record without an answer, and calls would wait for it.
+		// Do not look up a service config in DNS. In a network without a route to the outside, the
+		// lookup of the TXT record may never be answered, and calls would wait for it.
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxRequest)),
 		grpc.WithMaxHeaderListSize(maxHeaders),
@@ -98,10 +96,10 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// caller is the outgoing side of every call.
+// caller has the client interceptors of a connection.
 type caller struct {
 	timeout time.Duration
-	// answered is when a process last took a call, in nanoseconds since 1970.
+	// answered is the time of the last call that reached a process, in nanoseconds since 1970.
 	answered atomic.Int64
 }
 
@@ -115,23 +113,24 @@ func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *g
 	if err != nil {
 		return err
 	}
-	err = within(ctx, c.send(ctx, cc, func() error { return invoke(out, method, req, reply, cc, opts...) }))
+	err = servedError(ctx, c.send(ctx, cc, func() error { return invoke(out, method, req, reply, cc, opts...) }))
 	if own.source == nil || status.Code(err) != codes.Unauthenticated {
 		return err
 	}
-	// Our credential was rotated since the token came. The call was refused
-	// before it did anything, so it can be made again.
+	// The service's own credential was rotated after the token was issued. The call was refused
+	// before it had any effect, so it can be repeated.
 	own.source.Forget(own.raw)
 	out, again, tokenErr := outgoingContext(ctx)
 	if tokenErr != nil || again.raw == own.raw {
 		return err
 	}
-	return within(ctx, invoke(out, method, req, reply, cc, opts...))
+	return servedError(ctx, invoke(out, method, req, reply, cc, opts...))
 }
 
-// within returns what an error means for the request that is being served with
-// ctx: that the other part does not know ours is no fault of the caller's.
-func within(ctx context.Context, err error) error {
+// servedError converts the error of a call to an error of the request that is served with ctx. If the
+// other service does not allow calls from this one, that is an internal error and not the fault of
+// the request's caller.
+func servedError(ctx context.Context, err error) error {
 	if status.Code(err) != codes.PermissionDenied || identityOf(ctx).requestID == "" || fault.From(err).Reason != fault.ReasonCallerNotAllowed {
 		return err
 	}
@@ -149,15 +148,15 @@ func (c *caller) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 		return err
 	})
 	if err != nil {
-		return cs, within(ctx, err)
+		return cs, servedError(ctx, err)
 	}
 	return &clientStream{ClientStream: cs, served: ctx, own: own}, nil
 }
 
-// clientStream forgets a token of our own that the server refuses.
+// clientStream is a stream that forgets the service's own token if the server refuses it.
 type clientStream struct {
 	grpc.ClientStream
-	served context.Context // the one that the stream was opened with
+	served context.Context // the context with which the stream was opened
 	own    ownToken
 }
 
@@ -166,22 +165,22 @@ func (s *clientStream) RecvMsg(m any) error {
 	if s.own.source != nil && status.Code(err) == codes.Unauthenticated {
 		s.own.source.Forget(s.own.raw)
 	}
-	return within(s.served, err)
+	return servedError(s.served, err)
 }
 
-// unsigned returns ctx for the call that gets a token: it must not wait for the
-// very token that it gets.
-func unsigned(ctx context.Context, requestID string) context.Context {
+// withoutCredentials returns ctx without credentials, for the call that gets a token. Otherwise this
+// call would wait for its own result.
+func withoutCredentials(ctx context.Context, requestID string) context.Context {
 	return withIdentity(context.WithValue(ctx, outgoingKey{}, (*outgoing)(nil)), identity{requestID: requestID})
 }
 
-// ownToken is the token of a Source that a call was made with.
+// ownToken is the token of a call that was made with a Source.
 type ownToken struct {
 	source *token.Source
 	raw    string
 }
 
-// outgoingContext returns ctx with the metadata of the package's table and no other.
+// outgoingContext returns ctx with exactly the metadata in the table of the package documentation.
 func outgoingContext(ctx context.Context) (context.Context, ownToken, error) {
 	in, out := identityOf(ctx), outgoingOf(ctx)
 	md := make(metadata.MD, 4)
@@ -194,7 +193,7 @@ func outgoingContext(ctx context.Context) (context.Context, ownToken, error) {
 	own := ownToken{source: out.source}
 	switch {
 	case out.source != nil:
-		raw, err := out.source.Token(unsigned(ctx, in.requestID))
+		raw, err := out.source.Token(withoutCredentials(ctx, in.requestID))
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, own, status.FromContextError(ctx.Err()).Err()

@@ -23,7 +23,7 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// sent returns the metadata that a call with ctx arrives with, without what
+// sent returns the metadata of a call with ctx as it arrives at the server, without the metadata that
 // gRPC itself adds.
 func (p *part) sent(ctx context.Context) map[string]string {
 	p.t.Helper()
@@ -40,11 +40,11 @@ func (p *part) sent(ctx context.Context) map[string]string {
 	return got
 }
 
-func TestWhatACallCarries(t *testing.T) {
+func TestMetadataOfCalls(t *testing.T) {
 	p := newPart(t, nil)
 	other := id.New[id.Company]()
 	client, admin := p.issuer.Client(p.company, "customers:read"), p.issuer.Admin()
-	adminFor := func(c id.Company) context.Context { // as a server has it that was called for c
+	adminFor := func(c id.Company) context.Context { // the ctx of a served call for the company c
 		ctx, _, err := p.received(func() error {
 			_, err := p.client.UnaryCall(rpc.As(t.Context(), fixed(admin), c), &grpc_testing.SimpleRequest{})
 			return err
@@ -60,27 +60,27 @@ func TestWhatACallCarries(t *testing.T) {
 		ctx  context.Context
 		want map[string]string
 	}{
-		"nothing": {t.Context(), map[string]string{}},
-		// Invariant 5.
-		"nothing of what came in":     {metadata.NewIncomingContext(t.Context(), strange), map[string]string{}},
-		"nothing that was put beside": {metadata.NewOutgoingContext(metadata.AppendToOutgoingContext(t.Context(), "cookie", "y"), strange), map[string]string{}},
-		"the caller's token":          {p.as(client), map[string]string{"authorization": "Bearer " + client}},
-		"the caller's token and not that of the headers": {
+		"no metadata": {t.Context(), map[string]string{}},
+		// Invariant 6.
+		"no incoming metadata":       {metadata.NewIncomingContext(t.Context(), strange), map[string]string{}},
+		"no other outgoing metadata": {metadata.NewOutgoingContext(metadata.AppendToOutgoingContext(t.Context(), "cookie", "y"), strange), map[string]string{}},
+		"the caller's token":         {p.as(client), map[string]string{"authorization": "Bearer " + client}},
+		"the caller's token instead of the one in the incoming metadata": {
 			metadata.NewIncomingContext(metadata.NewOutgoingContext(p.as(client), strange), strange), map[string]string{"authorization": "Bearer " + client}},
 		"the last caller's token": {rpc.WithClaims(p.as(admin), rpc.ClaimsFrom(p.as(client))), map[string]string{"authorization": "Bearer " + client}},
 		"the company that the platform's caller named": {
 			adminFor(other), map[string]string{"authorization": "Bearer " + admin, "reservation-company": other.String()}},
-		"no company where the platform's caller named none": {adminFor(id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
-		"our own token for a company": {
+		"no company if the platform's caller named none": {adminFor(id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
+		"the own token for a company": {
 			rpc.As(t.Context(), fixed(admin), other), map[string]string{"authorization": "Bearer " + admin, "reservation-company": other.String()}},
-		"our own token for none":                 {rpc.As(t.Context(), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
-		"our own token instead of the caller's":  {rpc.As(p.as(client), fixed(admin), p.company), map[string]string{"authorization": "Bearer " + admin, "reservation-company": p.company.String()}},
-		"our own token for no company but ours":  {rpc.As(adminFor(other), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
-		"the request's id":                       {rpc.WithRequestID(p.as(client), "r1"), map[string]string{"authorization": "Bearer " + client, "x-request-id": "r1"}},
-		"the request's id with our own token":    {rpc.As(rpc.WithRequestID(t.Context(), "r1"), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin, "x-request-id": "r1"}},
-		"a key":                                  {rpc.WithIdempotencyKey(p.as(client), "k"), map[string]string{"authorization": "Bearer " + client, "idempotency-key": "k"}},
-		"a key with our own token":               {rpc.WithIdempotencyKey(rpc.As(t.Context(), fixed(admin), other), "k"), map[string]string{"authorization": "Bearer " + admin, "idempotency-key": "k", "reservation-company": other.String()}},
-		"not the caller's key with our own call": {rpc.As(rpc.WithIdempotencyKey(p.as(client), "k"), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
+		"the own token for no company":                       {rpc.As(t.Context(), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
+		"the own token instead of the caller's":              {rpc.As(p.as(client), fixed(admin), p.company), map[string]string{"authorization": "Bearer " + admin, "reservation-company": p.company.String()}},
+		"the own token without the caller's company":         {rpc.As(adminFor(other), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
+		"the request's id":                                   {rpc.WithRequestID(p.as(client), "r1"), map[string]string{"authorization": "Bearer " + client, "x-request-id": "r1"}},
+		"the request's id with the own token":                {rpc.As(rpc.WithRequestID(t.Context(), "r1"), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin, "x-request-id": "r1"}},
+		"an idempotency key":                                 {rpc.WithIdempotencyKey(p.as(client), "k"), map[string]string{"authorization": "Bearer " + client, "idempotency-key": "k"}},
+		"an idempotency key with the own token":              {rpc.WithIdempotencyKey(rpc.As(t.Context(), fixed(admin), other), "k"), map[string]string{"authorization": "Bearer " + admin, "idempotency-key": "k", "reservation-company": other.String()}},
+		"the own token without the caller's idempotency key": {rpc.As(rpc.WithIdempotencyKey(p.as(client), "k"), fixed(admin), id.Company{}), map[string]string{"authorization": "Bearer " + admin}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := p.sent(tt.ctx)
@@ -92,7 +92,7 @@ func TestWhatACallCarries(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a key that was received is not passed on", func(t *testing.T) {
+	t.Run("a received idempotency key is not passed on", func(t *testing.T) {
 		ctx, md, err := p.received(func() error { return p.raw(unary, "authorization", "Bearer "+client, "idempotency-key", "k") })
 		if err != nil || md.Get("idempotency-key") == nil {
 			t.Fatal(md, err)
@@ -125,10 +125,10 @@ func TestDeadlines(t *testing.T) {
 	for name, tt := range map[string]struct {
 		timeout, own, want time.Duration
 	}{
-		"a call has five seconds":             {0, 0, 5 * time.Second},
-		"or what the connection says":         {time.Minute, 0, time.Minute},
-		"or what its caller says, if more":    {0, time.Hour, time.Hour},
-		"or what its caller says, if it less": {time.Hour, time.Minute, time.Minute},
+		"the default is five seconds":            {0, 0, 5 * time.Second},
+		"the connection can set another timeout": {time.Minute, 0, time.Minute},
+		"a longer deadline of the caller wins":   {0, time.Hour, time.Hour},
+		"a shorter deadline of the caller wins":  {time.Hour, time.Minute, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -142,7 +142,7 @@ func TestDeadlines(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a server that is away is told within the deadline, as a fault", func(t *testing.T) {
+	t.Run("an unavailable server is a fault within the deadline", func(t *testing.T) {
 		conn := dial(t, "127.0.0.1:1", rpc.DialOptions{})
 		_, err := grpc_testing.NewTestServiceClient(conn).EmptyCall(t.Context(), &grpc_testing.Empty{})
 		if f := is(t, err, fault.Unavailable, fault.ReasonServiceUnavailable); f.RetryAfter == 0 || strings.Contains(f.Message, "127.0.0.1") {
@@ -151,7 +151,7 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
-func TestTheClientComesBack(t *testing.T) {
+func TestClientReconnects(t *testing.T) {
 	p := newPart(t, nil)
 	call := func() error { _, err := p.client.EmptyCall(t.Context(), &grpc_testing.Empty{}); return err }
 	if err := call(); err != nil {
@@ -163,7 +163,7 @@ func TestTheClientComesBack(t *testing.T) {
 	testkit.Eventually(t, patience, call)
 }
 
-func TestAServiceThatWasLostAMomentAgoIsWaitedFor(t *testing.T) { // invariant 6
+func TestCallsWaitForAServiceThatWasJustLost(t *testing.T) { // invariant 7
 	p := newPart(t, nil)
 	var calls atomic.Int64
 	p.does(func(context.Context) error { calls.Add(1); return nil })
@@ -189,7 +189,7 @@ func TestAServiceThatWasLostAMomentAgoIsWaitedFor(t *testing.T) { // invariant 6
 		t.Fatalf("a call did not wait: %v", err)
 	case err := <-stream:
 		t.Fatalf("a stream did not wait: %v", err)
-	case <-time.After(300 * time.Millisecond): // it is away for that long
+	case <-time.After(300 * time.Millisecond): // how long the service is unavailable
 	}
 	p.serve(p.addr, nil)
 	for range 10 {
@@ -205,24 +205,24 @@ func TestAServiceThatWasLostAMomentAgoIsWaitedFor(t *testing.T) { // invariant 6
 	}
 }
 
-func TestOurOwnToken(t *testing.T) {
+func TestOwnToken(t *testing.T) {
 	t.Run("the call that gets a token does not wait for it", func(t *testing.T) {
 		p := newPart(t, nil)
 		admin := p.issuer.Admin()
-		var asked map[string]string
+		var md map[string]string
 		source := token.NewSource(func(ctx context.Context) (string, time.Time, error) {
-			asked = p.sent(ctx)
+			md = p.sent(ctx)
 			return admin, time.Now().Add(time.Hour), nil
 		})
 		ctx := rpc.WithIdempotencyKey(rpc.As(rpc.WithRequestID(p.as(p.issuer.Client(p.company)), "r1"), source, p.company), "k")
 		if _, err := p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		if !maps.Equal(asked, map[string]string{"x-request-id": "r1"}) {
-			t.Errorf("asked with %v", asked)
+		if !maps.Equal(md, map[string]string{"x-request-id": "r1"}) {
+			t.Errorf("called with %v", md)
 		}
 	})
-	t.Run("without a token the call is not made", func(t *testing.T) {
+	t.Run("without a token, the call is not made", func(t *testing.T) {
 		p := newPart(t, nil)
 		p.does(func(context.Context) error { t.Error("made"); return nil })
 		broken := token.NewSource(func(context.Context) (string, time.Time, error) {
@@ -239,7 +239,7 @@ func TestOurOwnToken(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a caller waits for a token until its own end", func(t *testing.T) {
+	t.Run("a caller waits for a token until its own deadline", func(t *testing.T) {
 		p := newPart(t, nil)
 		free := make(chan struct{})
 		defer close(free)
@@ -250,7 +250,7 @@ func TestOurOwnToken(t *testing.T) {
 		is(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
 	})
 
-	// rotated is a source whose present token is refused once it is rotated.
+	// rotated is a source whose current token is refused after a rotation.
 	rotated := func(p *part) (src *token.Source, rotate func()) {
 		var generation atomic.Int64
 		generation.Store(1)
@@ -262,7 +262,7 @@ func TestOurOwnToken(t *testing.T) {
 		src = token.NewSource(func(context.Context) (string, time.Time, error) { return sign(), time.Now().Add(time.Hour), nil })
 		return src, func() { p.issuer.Verifier.Revoke("svc_1", generation.Add(1)) }
 	}
-	t.Run("a call refused for an old token is made again with a new one", func(t *testing.T) {
+	t.Run("a call that is refused for an old token is repeated with a new one", func(t *testing.T) {
 		metrics := newRegistry()
 		p := newPart(t, metrics.use)
 		src, rotate := rotated(p)
@@ -273,7 +273,7 @@ func TestOurOwnToken(t *testing.T) {
 		}
 		rotate()
 		refused := 0
-		testkit.Eventually(t, patience, func() error { // a token that just came is kept for a second
+		testkit.Eventually(t, patience, func() error { // the source keeps a new token for at least a second
 			err := call()
 			if err != nil {
 				is(t, err, fault.Unauthenticated, fault.ReasonUnauthorized)
@@ -281,12 +281,12 @@ func TestOurOwnToken(t *testing.T) {
 			}
 			return err
 		})
-		// The call that succeeded was refused first, so one more was refused than failed.
+		// The successful call was refused first, so there is one more refusal than failure.
 		if got := metrics.count(t, unary+" Unauthenticated"); got != uint64(refused)+1 {
 			t.Errorf("%d calls failed and %d were refused", refused, got)
 		}
 	})
-	t.Run("a stream refused for an old token has the next one get a new one", func(t *testing.T) {
+	t.Run("after a stream is refused for an old token, the next one uses a new token", func(t *testing.T) {
 		p := newPart(t, nil)
 		src, rotate := rotated(p)
 		ctx := rpc.As(t.Context(), src, p.company)
@@ -303,7 +303,7 @@ func TestOurOwnToken(t *testing.T) {
 		rotate()
 		testkit.Eventually(t, patience, read)
 	})
-	t.Run("a caller's token that is refused is not tried again", func(t *testing.T) {
+	t.Run("a call that is refused for the caller's token is not repeated", func(t *testing.T) {
 		metrics := newRegistry()
 		p := newPart(t, metrics.use)
 		ctx := p.as(p.issuer.Sign(token.Claims{Subject: "m2m_1", Company: p.company, Generation: 1}))
@@ -325,7 +325,7 @@ func TestSeveralProcesses(t *testing.T) {
 	client := grpc_testing.NewTestServiceClient(dial(t, parts[0].addr+", "+parts[1].addr, rpc.DialOptions{}))
 	call := func() error { _, err := client.EmptyCall(t.Context(), &grpc_testing.Empty{}); return err }
 
-	t.Run("share the calls", func(t *testing.T) {
+	t.Run("share the calls of one client", func(t *testing.T) {
 		testkit.Eventually(t, patience, func() error {
 			if err := call(); err != nil {
 				t.Fatal(err)
@@ -336,9 +336,9 @@ func TestSeveralProcesses(t *testing.T) {
 			return nil
 		})
 	})
-	t.Run("do without one that is away", func(t *testing.T) {
+	t.Run("serve all calls while one is unavailable", func(t *testing.T) {
 		parts[0].srv.Stop()
-		testkit.Eventually(t, patience, func() error { // once its end was noticed
+		testkit.Eventually(t, patience, func() error { // the client first has to notice that the process ended
 			for range 20 {
 				if err := call(); err != nil {
 					return err
@@ -347,7 +347,7 @@ func TestSeveralProcesses(t *testing.T) {
 			return nil
 		})
 	})
-	t.Run("have it back when it is", func(t *testing.T) {
+	t.Run("use a process again after it is back", func(t *testing.T) {
 		parts[0].serve(parts[0].addr, nil)
 		before := calls[0].Load()
 		testkit.Eventually(t, patience, func() error {
@@ -362,7 +362,7 @@ func TestSeveralProcesses(t *testing.T) {
 	})
 }
 
-func TestDialRefusesWhatIsNoAddress(t *testing.T) {
+func TestDialRefusesInvalidAddresses(t *testing.T) {
 	for _, addr := range []string{"\x00", "127.0.0.1:1,", ",127.0.0.1:1", "127.0.0.1:1,127.0.0.1", "127.0.0.1:1,:2"} {
 		if conn, err := rpc.Dial(addr, rpc.DialOptions{}); err == nil {
 			conn.Close()

@@ -21,7 +21,7 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// The metadata that we read and write.
+// The metadata that servers read and clients send.
 const (
 	mdAuthorization = "authorization"
 	mdRequestID     = "x-request-id"
@@ -29,32 +29,31 @@ const (
 	mdIdempotency   = "idempotency-key"
 )
 
-// The longest identifiers that a caller may give, in bytes.
+// The longest identifiers that a caller can send, in bytes.
 const (
 	MaxRequestID      = 128
 	MaxIdempotencyKey = 255
 )
 
-// guard stands before every method of a server.
+// guard checks every call of a server before its method runs.
 type guard struct {
 	log         *slog.Logger
 	verifier    *token.Verifier
 	policy      Policy
 	idempotency func(ctx context.Context, key, caller string) context.Context
 	durations   *prometheus.HistogramVec
-	callers     *callers // nil: anybody
+	callers     *callers // nil means any caller
 	bounds      *bounds.Checker
-	// receiveWithin is how long the only message of a public method may take.
+	// receiveWithin is how long the only message of a public method can take to arrive.
 	receiveWithin time.Duration
 }
 
-// before returns the method desc of a service with a handler that lets a call through
-// to its own one if the caller may make it. It recovers a panic, and answers every
-// failure.
-func (g *guard) before(service string, desc grpc.StreamDesc) grpc.StreamDesc {
+// protect returns the method desc of a service with a handler that first checks whether the caller can
+// call the method. The handler also recovers panics and converts errors for the caller.
+func (g *guard) protect(service string, desc grpc.StreamDesc) grpc.StreamDesc {
 	method, next := "/"+service+"/"+desc.StreamName, desc.Handler
-	guarded := desc
-	guarded.Handler = func(srv any, ss grpc.ServerStream) (err error) {
+	wrapped := desc
+	wrapped.Handler = func(srv any, ss grpc.ServerStream) (err error) {
 		began := time.Now()
 		ctx := ss.Context()
 		defer func() {
@@ -73,11 +72,11 @@ func (g *guard) before(service string, desc grpc.StreamDesc) grpc.StreamDesc {
 		}
 		return next(srv, admitted)
 	}
-	return guarded
+	return wrapped
 }
 
-// hasOne reports whether the token has one of the scopes, joined by "|".
-func hasOne(claims *token.Claims, scopes string) bool {
+// hasAnyScope reports whether the token has one of the scopes, which are joined by "|".
+func hasAnyScope(claims *token.Claims, scopes string) bool {
 	for scope := range strings.SplitSeq(scopes, "|") {
 		if claims.Has(scope) {
 			return true
@@ -86,8 +85,8 @@ func hasOne(claims *token.Claims, scopes string) bool {
 	return false
 }
 
-// admit returns the context that the method runs under, or why it may not run.
-// The context has a request id in either case.
+// admit returns the context for the method, or a fault if the caller cannot call it. The context has a
+// request id in both cases.
 func (g *guard) admit(ctx context.Context, method string) (context.Context, error) {
 	in := identity{requestID: single(ctx, mdRequestID)}
 	if !IsVisibleASCII(in.requestID, MaxRequestID) {
@@ -110,7 +109,7 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	}
 	ctx = withIdentity(ctx, in)
 	if scope == PlatformOnly && !in.company.IsZero() {
-		return ctx, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method concerns the whole platform: call it with a token and metadata that name no company")
+		return ctx, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method applies to the whole platform; call it with a token and metadata that name no company")
 	}
 	key := metadata.ValueFromIncomingContext(ctx, mdIdempotency)
 	if len(key) == 0 || g.idempotency == nil {
@@ -122,10 +121,9 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	return g.idempotency(ctx, key[0], claims.Subject), nil
 }
 
-// companyOf returns the company that a call is for: the one that the token names,
-// or, if it names none, the one that the metadata names. A token that names a
-// company is bound to it, even one of the platform: a call that names another
-// company is refused, because running it for the token's would be a surprise.
+// companyOf returns the company of a call: the one that the token names or, if it names none, the one
+// in the metadata. A token that names a company is bound to it, even if it is a platform token. A call
+// that names another company is refused, because the caller does not expect it to run for the token's.
 func companyOf(ctx context.Context, claims *token.Claims) (id.Company, error) {
 	named := metadata.ValueFromIncomingContext(ctx, mdCompany)
 	if len(named) == 0 {
@@ -133,17 +131,17 @@ func companyOf(ctx context.Context, claims *token.Claims) (id.Company, error) {
 	}
 	company, err := id.Parse[id.Company](named[0])
 	if err != nil || company.IsZero() || len(named) > 1 {
-		return claims.Company, fault.InvalidParameter(mdCompany, "format", "is not the identifier of a company")
+		return claims.Company, fault.InvalidParameter(mdCompany, "format", "must be the identifier of one company")
 	}
 	if !claims.Company.IsZero() && company != claims.Company {
-		return claims.Company, fault.New(fault.Forbidden, fault.ReasonForbidden, "the token belongs to another company than the one that "+mdCompany+" names")
+		return claims.Company, fault.New(fault.Forbidden, fault.ReasonForbidden, "the token belongs to a different company than the one in "+mdCompany)
 	}
 	return company, nil
 }
 
 func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.Claims, error) {
 	if scope == "" {
-		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method is closed").
+		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method cannot be called").
 			Because(errors.New("no policy for " + method))
 	}
 	raw, err := bearer(ctx)
@@ -157,7 +155,7 @@ func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.
 	if scope == PlatformOnly {
 		scope = token.Admin
 	}
-	if scope != AnyToken && !hasOne(claims, scope) {
+	if scope != AnyToken && !hasAnyScope(claims, scope) {
 		first, _, _ := strings.Cut(scope, "|")
 		return nil, fault.MissingScope(first)
 	}
@@ -167,16 +165,17 @@ func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.
 func bearer(ctx context.Context) (string, error) {
 	values := metadata.ValueFromIncomingContext(ctx, mdAuthorization)
 	if len(values) == 0 {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required: authorization: Bearer <token>")
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "an access token is required; send the metadata authorization: Bearer <token>")
 	}
 	scheme, raw, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || raw == "" || !strings.EqualFold(scheme, "Bearer") {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the metadata must be: authorization: Bearer <token>")
+		return "", fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the metadata must have the form authorization: Bearer <token>")
 	}
 	return raw, nil
 }
 
-// finish turns the outcome of a method into what its caller gets.
+// finish records the outcome of a method in the log and the metrics, and returns the error for the
+// caller.
 func (g *guard) finish(ctx context.Context, method string, began time.Time, err error) error {
 	if err == nil {
 		g.observe(method, 0, time.Since(began))
@@ -191,13 +190,12 @@ func (g *guard) finish(ctx context.Context, method string, began time.Time, err 
 	return st.Err()
 }
 
-// status is what the caller gets; what it is not told of the cause is in one line
-// of the log.
+// status returns the status for the caller, and logs the cause, which the caller does not get.
 func (g *guard) status(ctx context.Context, method string, began time.Time, err error) *status.Status {
 	f := fault.From(err)
 	if end := ctx.Err(); end != nil && f.Kind == fault.Unavailable {
-		// The caller left or its time is up, and what we waited for was cut off
-		// by that: nothing is wrong on our side.
+		// The caller cancelled the call or its deadline passed, which also ended the calls that the
+		// method was waiting for. The platform is not at fault.
 		return fault.Status(end)
 	}
 	level := slog.LevelDebug
@@ -218,7 +216,7 @@ func (g *guard) status(ctx context.Context, method string, began time.Time, err 
 	return fault.Status(err)
 }
 
-// line is what every line about a call has.
+// line returns the attributes of every log line about a call.
 func (g *guard) line(ctx context.Context, method string, code codes.Code, began time.Time) []slog.Attr {
 	in := identityOf(ctx)
 	return []slog.Attr{
@@ -227,7 +225,7 @@ func (g *guard) line(ctx context.Context, method string, code codes.Code, began 
 	}
 }
 
-// panicError is a panic on its way to the log.
+// panicError is a recovered panic as an error, with its stack for the log.
 type panicError struct {
 	value any
 	stack []byte
@@ -237,7 +235,7 @@ func newPanic(value any) error { return &panicError{value: value, stack: debug.S
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// single returns the one value of a metadata key, or "".
+// single returns the value of a metadata key, or "" if there is not exactly one.
 func single(ctx context.Context, key string) string {
 	if values := metadata.ValueFromIncomingContext(ctx, key); len(values) == 1 {
 		return values[0]
@@ -245,7 +243,7 @@ func single(ctx context.Context, key string) string {
 	return ""
 }
 
-// IsVisibleASCII reports whether s has 1 to most visible ASCII characters.
+// IsVisibleASCII reports whether s consists of 1 to most visible ASCII characters.
 func IsVisibleASCII(s string, most int) bool {
 	if s == "" || len(s) > most {
 		return false

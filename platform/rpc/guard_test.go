@@ -25,7 +25,7 @@ func insecureCreds() grpc.DialOption {
 	return grpc.WithTransportCredentials(insecure.NewCredentials())
 }
 
-// is fails the test unless err is a fault of that kind and reason.
+// is fails the test unless err is a fault with the given kind and reason.
 func is(t *testing.T, err error, kind fault.Kind, reason string) *fault.Error {
 	t.Helper()
 	f := fault.From(err)
@@ -35,7 +35,7 @@ func is(t *testing.T, err error, kind fault.Kind, reason string) *fault.Error {
 	return f
 }
 
-func TestWhoMayCallWhat(t *testing.T) {
+func TestPermissions(t *testing.T) {
 	p := newPart(t, nil)
 	sign := func(scopes ...string) string { return "Bearer " + p.issuer.Client(p.company, scopes...) }
 	expired := "Bearer " + p.issuer.Sign(token.Claims{Company: p.company, IssuedAt: time.Now().Add(-2 * time.Hour)})
@@ -43,14 +43,14 @@ func TestWhoMayCallWhat(t *testing.T) {
 
 	for name, tt := range map[string]struct{ method, authorization string }{
 		"a public method without a token":           {empty, ""},
-		"a public method with a token that is none": {empty, "Bearer x"},
+		"a public method with an invalid token":     {empty, "Bearer x"},
 		"the first of the alternatives":             {unary, sign("customers:read")},
 		"the second of the alternatives":            {unary, sign("profile:read")},
 		"a scope among others":                      {unary, sign("bookings:read", "customers:write", "profile:read")},
-		"the platform's scope for every other":      {unary, admin},
+		"the platform's scope instead of any other": {unary, admin},
 		"the scheme in another case":                {unary, strings.Replace(admin, "Bearer", "bearer", 1)},
 	} {
-		t.Run("takes "+name, func(t *testing.T) {
+		t.Run("accepts "+name, func(t *testing.T) {
 			if err := p.raw(tt.method, pairs(tt.authorization)...); err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		reason                string
 	}{
 		"no token":                          {unary, "", fault.Unauthenticated, fault.ReasonUnauthorized},
-		"a token that is none":              {unary, "Bearer x", fault.Unauthenticated, fault.ReasonUnauthorized},
+		"an invalid token":                  {unary, "Bearer x", fault.Unauthenticated, fault.ReasonUnauthorized},
 		"a token without its scheme":        {unary, strings.TrimPrefix(admin, "Bearer "), fault.Unauthenticated, fault.ReasonUnauthorized},
 		"another scheme":                    {unary, strings.Replace(admin, "Bearer", "Basic", 1), fault.Unauthenticated, fault.ReasonUnauthorized},
 		"a scheme without a token":          {unary, "Bearer ", fault.Unauthenticated, fault.ReasonUnauthorized},
@@ -101,7 +101,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 		p.issuer.Verifier.Revoke("m2m_1", 2)
 		is(t, p.raw(unary, pairs("Bearer "+raw)...), fault.Unauthenticated, fault.ReasonUnauthorized)
 	})
-	t.Run("streams stand behind the same guard", func(t *testing.T) {
+	t.Run("streams have the same checks", func(t *testing.T) {
 		if err := p.output(p.as(p.issuer.Client(p.company, "bookings:read"))); !errors.Is(err, io.EOF) {
 			t.Errorf("with the scope: %v", err)
 		}
@@ -111,7 +111,7 @@ func TestWhoMayCallWhat(t *testing.T) {
 			t.Errorf("got %v", f.Meta)
 		}
 	})
-	t.Run("any token will do where no scope is named", func(t *testing.T) {
+	t.Run("AnyToken accepts a token without scopes", func(t *testing.T) {
 		call := func(ctx context.Context) error {
 			s, err := p.client.FullDuplexCall(ctx)
 			if err == nil {
@@ -135,7 +135,7 @@ func pairs(authorization string) []string {
 
 func TestHealthAndReflection(t *testing.T) {
 	p := newPart(t, nil)
-	t.Run("health is for everybody", func(t *testing.T) {
+	t.Run("health needs no token", func(t *testing.T) {
 		got, err := grpc_health_v1.NewHealthClient(p.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 		if err != nil || got.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 			t.Fatalf("got %v, %v", got, err)
@@ -151,7 +151,7 @@ func TestHealthAndReflection(t *testing.T) {
 		res, err := s.Recv()
 		return res.String(), err
 	}
-	t.Run("reflection is for those who have a token", func(t *testing.T) {
+	t.Run("reflection needs a token", func(t *testing.T) {
 		_, err := list(t.Context())
 		is(t, err, fault.Unauthenticated, fault.ReasonUnauthorized)
 		got, err := list(p.as(p.issuer.Client(p.company)))
@@ -181,12 +181,12 @@ func TestPolicyCheck(t *testing.T) {
 	if err := server(whole); err != nil {
 		t.Error(err)
 	}
-	t.Run("names what is missing and what is no method", func(t *testing.T) {
+	t.Run("names missing methods and entries that are not methods", func(t *testing.T) {
 		delete(whole, unary)
 		whole[output] = ""
 		whole["/grpc.testing.TestService/Gone"] = rpc.Public
 		err := whole.Check(desc)
-		for _, want := range []string{unary + " has no policy", output + " has no policy", "Gone has a policy but is no method"} {
+		for _, want := range []string{unary + " has no policy", output + " has no policy", "Gone has a policy but is not a method"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
@@ -197,7 +197,7 @@ func TestPolicyCheck(t *testing.T) {
 	})
 }
 
-func TestTheTenantOfACall(t *testing.T) { // invariant 2
+func TestCompanyOfACall(t *testing.T) { // invariant 2
 	p := newPart(t, nil)
 	other := id.New[id.Company]()
 	call := func(raw string, companies ...string) (context.Context, error) {
@@ -211,7 +211,7 @@ func TestTheTenantOfACall(t *testing.T) { // invariant 2
 	client, admin := p.issuer.Client(p.company, "customers:read"), p.issuer.Admin()
 	bound := p.issuer.Sign(token.Claims{Subject: "svc_1", Kind: token.KindService, Company: p.company, Scopes: []string{token.Admin}})
 	for name, raw := range map[string]string{"a client's": client, "one of the platform that names a company": bound} {
-		t.Run("is the token's, if it is "+name, func(t *testing.T) {
+		t.Run("is the company of the token of "+name, func(t *testing.T) {
 			for _, named := range [][]string{nil, {p.company.String()}} {
 				ctx, err := call(raw, named...)
 				if err != nil || rpc.Company(ctx) != p.company || rpc.ClaimsFrom(ctx).Company != p.company {
@@ -226,7 +226,7 @@ func TestTheTenantOfACall(t *testing.T) { // invariant 2
 			}
 		})
 	}
-	t.Run("is the one that the platform's credential names", func(t *testing.T) {
+	t.Run("is the company that a platform credential names", func(t *testing.T) {
 		ctx, err := call(admin, other.String())
 		if err != nil || rpc.Company(ctx) != other || !rpc.ClaimsFrom(ctx).Company.IsZero() {
 			t.Fatalf("got %v, %v", rpc.Company(ctx), err)
@@ -235,13 +235,13 @@ func TestTheTenantOfACall(t *testing.T) { // invariant 2
 			t.Fatalf("without a name: %v, %v", rpc.Company(ctx), err)
 		}
 	})
-	t.Run("is never guessed from a name that is none, or two", func(t *testing.T) {
+	t.Run("is not accepted from an invalid name or from two names", func(t *testing.T) {
 		for _, named := range [][]string{{"nonsense"}, {""}, {id.Company{1: 0}.String()}, {"comp_00000000000000000000000000"}, {"cust_01jb0000000000000000000000"}, {other.String(), other.String()}} {
 			_, err := call(admin, named...)
 			is(t, err, fault.Invalid, fault.ReasonInvalidParameter)
 		}
 	})
-	t.Run("comes with the caller", func(t *testing.T) {
+	t.Run("is passed on with the caller", func(t *testing.T) {
 		ctx, err := call(p.issuer.Sign(token.Claims{Subject: "m2m_7", Company: p.company, Scopes: []string{"profile:read"}}))
 		if err != nil || rpc.Caller(ctx) != "m2m_7" {
 			t.Fatalf("got %q, %v", rpc.Caller(ctx), err)
@@ -257,9 +257,9 @@ func TestRequestIDs(t *testing.T) {
 	p := newPart(t, nil)
 	for name, ids := range map[string][]string{
 		"none": nil, "an empty one": {""}, "one that is too long": {strings.Repeat("x", 129)},
-		"one with blanks": {"a b"}, "two": {"a", "b"},
+		"an id with spaces": {"a b"}, "two ids": {"a", "b"},
 	} {
-		t.Run("a call with "+name+" gets a fresh one", func(t *testing.T) {
+		t.Run("a call with "+name+" gets a new id", func(t *testing.T) {
 			var md []string
 			for _, v := range ids {
 				md = append(md, "x-request-id", v)
@@ -273,13 +273,13 @@ func TestRequestIDs(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a sane one is kept, passed on, logged and told to who was refused", func(t *testing.T) {
+	t.Run("a valid id is kept, passed on, logged, and returned to a refused caller", func(t *testing.T) {
 		ctx := rpc.WithRequestID(t.Context(), "my-request/1")
 		var trailer metadata.MD
 		_, err := p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{}, grpc.Trailer(&trailer))
 		is(t, err, fault.Unauthenticated, fault.ReasonUnauthorized)
 		if got := trailer.Get("x-request-id"); len(got) != 1 || got[0] != "my-request/1" {
-			t.Errorf("told %q", got)
+			t.Errorf("the trailer has %q", got)
 		}
 		if log := p.log.take(); !strings.Contains(log, "request_id=my-request/1") {
 			t.Errorf("logged %q", log)
@@ -291,7 +291,7 @@ func TestRequestIDs(t *testing.T) {
 		_, err = s.Recv()
 		is(t, err, fault.Unauthenticated, fault.ReasonUnauthorized)
 		if got := s.Trailer().Get("x-request-id"); len(got) != 1 || got[0] != "my-request/1" {
-			t.Errorf("a stream told %q", got)
+			t.Errorf("the trailer of a stream has %q", got)
 		}
 	})
 }
@@ -311,7 +311,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		}
 		return md
 	}
-	t.Run("a key reaches the method, with its caller", func(t *testing.T) {
+	t.Run("a key reaches the method with its caller", func(t *testing.T) {
 		for _, key := range []string{"k", "!", strings.Repeat("x", 255)} {
 			ctx, _, err := p.received(func() error { return p.raw(unary, with(key)...) })
 			if err != nil || ctx.Value(keyed{}) != "m2m_7 "+key {
@@ -319,13 +319,13 @@ func TestIdempotencyKeys(t *testing.T) {
 			}
 		}
 	})
-	t.Run("none is none", func(t *testing.T) {
+	t.Run("a call without a key has none", func(t *testing.T) {
 		ctx, _, err := p.received(func() error { return p.raw(unary, with()...) })
 		if err != nil || ctx.Value(keyed{}) != nil {
 			t.Fatalf("got %v, %v", ctx.Value(keyed{}), err)
 		}
 	})
-	t.Run("one that cannot be honoured is refused, not ignored", func(t *testing.T) {
+	t.Run("an invalid key is refused, not ignored", func(t *testing.T) {
 		for _, keys := range [][]string{{""}, {strings.Repeat("x", 256)}, {"a b"}, {"a", "b"}, {"a", "a"}} {
 			f := is(t, p.raw(unary, with(keys...)...), fault.Invalid, fault.ReasonInvalidParameter)
 			if len(f.Fields) != 1 || f.Fields[0].Field != "idempotency-key" {
@@ -333,7 +333,7 @@ func TestIdempotencyKeys(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a caller that is refused learns nothing of keys", func(t *testing.T) {
+	t.Run("a refused caller gets no error about its key", func(t *testing.T) {
 		is(t, p.raw(unary, "idempotency-key", "a b"), fault.Unauthenticated, fault.ReasonUnauthorized)
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// healthServer answers NOT_FOUND for a service that is not registered: the guard
-// takes the status of a library for an internal error.
+// healthServer converts the library's NOT_FOUND status for an unregistered service to a fault. The
+// guard would treat the status as an internal error.
 type healthServer struct{ grpc_health_v1.HealthServer }
 
 func (h healthServer) Check(ctx context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {

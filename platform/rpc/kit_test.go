@@ -31,8 +31,8 @@ const (
 	unnamed = "/grpc.testing.TestService/CacheableUnaryCall" // has no policy
 )
 
-// part is a part of the platform with one service, whose methods do as a test
-// says, and a client of it.
+// part is a process with one test service, whose methods behave as a test sets them, and a client of
+// the service.
 type part struct {
 	grpc_testing.UnimplementedTestServiceServer
 	t       testing.TB
@@ -45,13 +45,13 @@ type part struct {
 	client  grpc_testing.TestServiceClient
 
 	once  sync.Once
-	token string // of request
+	token string // the token of request
 
 	mu sync.Mutex
 	do func(ctx context.Context) error
 }
 
-// newPart starts a part; change, if there is one, has a say in its options.
+// newPart starts a part. If change is not nil, it can change the options.
 func newPart(t testing.TB, change func(*rpc.ServerOptions)) *part {
 	t.Helper()
 	p := &part{t: t, issuer: tokentest.New(t), company: id.New[id.Company](), log: &logBuffer{}}
@@ -101,7 +101,7 @@ func (p *part) serve(addr string, change func(*rpc.ServerOptions)) {
 	})
 }
 
-// does sets what the methods do from now on.
+// does sets the behaviour of the methods.
 func (p *part) does(f func(ctx context.Context) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +148,7 @@ func (p *part) output(ctx context.Context) error {
 	return err
 }
 
-// as returns ctx with claims whose token is raw, as a part that verified it has.
+// as returns ctx with the claims of the token raw, as after it was verified.
 func (p *part) as(raw string) context.Context {
 	p.t.Helper()
 	c, err := p.issuer.Verifier.Verify(p.t.Context(), raw)
@@ -158,19 +158,19 @@ func (p *part) as(raw string) context.Context {
 	return rpc.WithClaims(p.t.Context(), c)
 }
 
-// reader returns ctx of a caller that may call UnaryCall and StreamingOutputCall.
+// reader returns the ctx of a caller that can call UnaryCall and StreamingOutputCall.
 func (p *part) reader() context.Context {
 	return p.as(p.issuer.Client(p.company, "customers:read", "bookings:read"))
 }
 
-// signed returns ctx for a client without our interceptors, with the token of reader.
+// signed returns ctx with the token of reader, for a client without the interceptors of package rpc.
 func (p *part) signed() context.Context {
 	p.t.Helper()
 	raw := p.issuer.Client(p.company, "customers:read", "bookings:read")
 	return metadata.AppendToOutgoingContext(p.t.Context(), "authorization", "Bearer "+raw)
 }
 
-// raw calls method beside the client's interceptors, with the metadata alone.
+// raw calls method with the given metadata, without the client's interceptors.
 func (p *part) raw(method string, md ...string) error {
 	p.t.Helper()
 	conn, err := grpc.NewClient(p.addr, insecureCreds())
@@ -183,7 +183,7 @@ func (p *part) raw(method string, md ...string) error {
 	return conn.Invoke(ctx, method, &grpc_testing.SimpleRequest{}, &grpc_testing.SimpleResponse{})
 }
 
-// strangersClient is one that knows neither our sizes nor our interceptors.
+// strangersClient is a client without the size limits and interceptors of package rpc.
 func (p *part) strangersClient() grpc_testing.TestServiceClient {
 	p.t.Helper()
 	conn, err := grpc.NewClient(p.addr, insecureCreds())
@@ -194,7 +194,7 @@ func (p *part) strangersClient() grpc_testing.TestServiceClient {
 	return grpc_testing.NewTestServiceClient(conn)
 }
 
-// received makes a call and returns what its handler was called with.
+// received makes a call and returns the arguments of its handler.
 func (p *part) received(call func() error) (got context.Context, md metadata.MD, err error) {
 	p.does(func(ctx context.Context) error {
 		got = ctx
@@ -206,7 +206,7 @@ func (p *part) received(call func() error) (got context.Context, md metadata.MD,
 	return got, md, err
 }
 
-// logBuffer is a log that is read while it is written.
+// logBuffer is a log that can be read while it is written.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -218,7 +218,7 @@ func (b *logBuffer) Write(line []byte) (int, error) {
 	return b.buf.Write(line)
 }
 
-// take returns what was logged since the last time.
+// take returns the lines since the previous take.
 func (b *logBuffer) take() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -233,7 +233,7 @@ func fixed(raw string) *token.Source {
 	})
 }
 
-// registry gathers what one part counts.
+// registry gathers the metrics of one part.
 type registry struct{ *prometheus.Registry }
 
 func newRegistry() registry { return registry{prometheus.NewRegistry()} }

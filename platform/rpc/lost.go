@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// send makes a call and makes it again where it never left
-// this process because the service was lost a moment ago.
+// send makes a call. If the call was never sent, because the connection to the service was just lost,
+// send waits for the service and makes the call again.
 func (c *caller) send(ctx context.Context, cc *grpc.ClientConn, call func() error) error {
 	for {
 		err := call()
@@ -20,15 +20,15 @@ func (c *caller) send(ctx context.Context, cc *grpc.ClientConn, call func() erro
 			c.answered.Store(time.Now().UnixNano())
 			return err
 		}
-		if !neverSent(err) || !c.comesBack(ctx, cc) {
+		if !neverSent(err) || !c.waitUntilBack(ctx, cc) {
 			return err
 		}
 	}
 }
 
-// neverSent reports whether a call failed because there was no connection to send
-// it on. gRPC itself sends again what a process that ended has not looked at, and
-// has no code for this; its text is held to by a test.
+// neverSent reports whether a call failed because there was no connection. gRPC has no code for this
+// case, so neverSent compares texts, which a test checks. Calls that an ended process has not
+// processed are retried by gRPC itself.
 func neverSent(err error) bool {
 	message := status.Convert(err).Message()
 	for _, connecting := range []string{"transport: Error while dialing", "error reading server preface", "authentication handshake failed"} {
@@ -39,9 +39,9 @@ func neverSent(err error) bool {
 	return false
 }
 
-// comesBack waits for a service that was lost a moment ago, and reports whether it
-// is back.
-func (c *caller) comesBack(ctx context.Context, cc *grpc.ClientConn) bool {
+// waitUntilBack waits for a service whose connection was just lost, and reports whether it is available
+// again.
+func (c *caller) waitUntilBack(ctx context.Context, cc *grpc.ClientConn) bool {
 	left := lostFor - time.Since(time.Unix(0, c.answered.Load()))
 	if left <= 0 {
 		return false

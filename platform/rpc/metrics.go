@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// newDurations returns the histogram of requests by method and code. Two
-// servers of one part share it.
+// newDurations returns the histogram of calls by method and code. If it is already registered, because
+// a service has two servers, it returns the registered one.
 func newDurations(r prometheus.Registerer, part string) (*prometheus.HistogramVec, error) {
 	opts := prometheus.HistogramOpts{
 		Name:    "rpc_server_duration_seconds",

@@ -20,20 +20,20 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-func TestFaultsCrossTheWireWhole(t *testing.T) {
+func TestFaultsArriveUnchanged(t *testing.T) {
 	p := newPart(t, nil)
 	fields := []fault.Field{{Field: "lines[0].spaces", Rule: "range", Message: "must be at least 1"}, {Field: "email", Rule: "format", Message: "is no address"}}
 	for name, want := range map[string]*fault.Error{
-		"fields":              fault.InvalidFields(fields...),
-		"a parameter":         fault.InvalidParameter("page", "type", "must be a whole number"),
-		"facts":               fault.Refuse("SOLD_OUT", "the date is full").With("left", "0").With("date", "evd_1"),
-		"a time to wait":      fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many requests").After(1500 * time.Millisecond),
-		"a conflict":          fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "still running").After(time.Second),
-		"something missing":   fault.Missing("customer"),
-		"a stale version":     fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "changed since"),
-		"too much":            fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, "too large"),
-		"something away":      fault.Away(nil),
-		"text in any writing": fault.Refuse("X", "Zoë’s \"class\" – 日本\n"),
+		"fields":                      fault.InvalidFields(fields...),
+		"a parameter":                 fault.InvalidParameter("page", "type", "must be a whole number"),
+		"facts":                       fault.Refuse("SOLD_OUT", "the date is full").With("left", "0").With("date", "evd_1"),
+		"a RetryAfter":                fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many requests").After(1500 * time.Millisecond),
+		"a conflict":                  fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "still running").After(time.Second),
+		"a missing resource":          fault.Missing("customer"),
+		"a stale version":             fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "changed since"),
+		"a request that is too large": fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, "too large"),
+		"an unavailable dependency":   fault.Away(nil),
+		"text in several scripts":     fault.Refuse("X", "Zoë’s \"class\" – 日本\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.does(func(context.Context) error {
@@ -47,7 +47,7 @@ func TestFaultsCrossTheWireWhole(t *testing.T) {
 					t.Errorf("%s: got %+v, want %+v", which, got, want)
 				}
 				if text := fmt.Sprint(status.Convert(err).Proto()); strings.Contains(text, "secret") || strings.Contains(text, "customer 7") {
-					t.Errorf("%s: the caller is told %s", which, text)
+					t.Errorf("%s: the caller gets %s", which, text)
 				}
 			}
 		})
@@ -55,7 +55,7 @@ func TestFaultsCrossTheWireWhole(t *testing.T) {
 }
 
 // Invariants 3 and 4.
-func TestOtherErrorsStayInside(t *testing.T) {
+func TestOtherErrorsAreHidden(t *testing.T) {
 	p := newPart(t, nil)
 	calls := map[string]func() error{
 		"unary":  func() error { _, err := p.client.UnaryCall(p.request(), request("the request's text")); return err },
@@ -65,12 +65,12 @@ func TestOtherErrorsStayInside(t *testing.T) {
 		do     func(context.Context) error
 		logged string
 	}{
-		"an error":            {func(context.Context) error { return fmt.Errorf("insert: %w", errors.New("duplicate zoe@example.com")) }, "insert: duplicate zoe@example.com"},
-		"an Internal fault":   {func(context.Context) error { return fault.New(fault.Internal, "BROKEN", "duplicate zoe@example.com") }, "duplicate zoe@example.com"},
-		"another's status":    {func(context.Context) error { return status.Error(codes.DataLoss, "duplicate zoe@example.com") }, "duplicate zoe@example.com"},
-		"a panic":             {func(context.Context) error { panic("duplicate zoe@example.com") }, "panic: duplicate zoe@example.com"},
-		"a panic of an error": {func(context.Context) error { panic(errors.New("duplicate zoe@example.com")) }, "panic: duplicate zoe@example.com"},
-		"a nil dereference":   {func(context.Context) error { return (*nothing)(nil).do() }, "nil pointer dereference"},
+		"an error":                   {func(context.Context) error { return fmt.Errorf("insert: %w", errors.New("duplicate zoe@example.com")) }, "insert: duplicate zoe@example.com"},
+		"an Internal fault":          {func(context.Context) error { return fault.New(fault.Internal, "BROKEN", "duplicate zoe@example.com") }, "duplicate zoe@example.com"},
+		"a status of another server": {func(context.Context) error { return status.Error(codes.DataLoss, "duplicate zoe@example.com") }, "duplicate zoe@example.com"},
+		"a panic":                    {func(context.Context) error { panic("duplicate zoe@example.com") }, "panic: duplicate zoe@example.com"},
+		"a panic of an error":        {func(context.Context) error { panic(errors.New("duplicate zoe@example.com")) }, "panic: duplicate zoe@example.com"},
+		"a nil dereference":          {func(context.Context) error { return (*nothing)(nil).do() }, "nil pointer dereference"},
 	}
 	for name, o := range outcomes {
 		for which, call := range calls {
@@ -80,10 +80,10 @@ func TestOtherErrorsStayInside(t *testing.T) {
 				err := call()
 				f := is(t, err, fault.Internal, fault.ReasonInternal)
 				if f.Message != "internal error" || status.Code(err) != codes.Internal {
-					t.Errorf("the caller is told %q, %s", f.Message, status.Code(err))
+					t.Errorf("the caller gets %q, %s", f.Message, status.Code(err))
 				}
 				if text := fmt.Sprint(status.Convert(err).Proto()); strings.Contains(text, "zoe") || strings.Contains(text, "BROKEN") {
-					t.Errorf("the caller is told %s", text)
+					t.Errorf("the caller gets %s", text)
 				}
 				log := p.log.take()
 				if strings.Count(log, "level=ERROR") != 1 || strings.Count(log, "\n") != 1 || !strings.Contains(log, o.logged) || !strings.Contains(log, "request_id=r1") {
@@ -93,7 +93,7 @@ func TestOtherErrorsStayInside(t *testing.T) {
 					t.Errorf("the request is logged: %s", log)
 				}
 				if strings.HasPrefix(o.logged, "panic") && !strings.Contains(log, "outcome_test.go") {
-					t.Errorf("logged without the place: %s", log)
+					t.Errorf("logged without the stack: %s", log)
 				}
 				p.does(nil)
 				if _, err := p.client.UnaryCall(p.request(), &grpc_testing.SimpleRequest{}); err != nil {
@@ -112,7 +112,7 @@ func request(body string) *grpc_testing.SimpleRequest {
 	return &grpc_testing.SimpleRequest{Payload: &grpc_testing.Payload{Body: []byte(body)}}
 }
 
-// request returns a reader's ctx with a request id and one and the same token.
+// request returns the ctx of reader with a request id and always the same token.
 func (p *part) request() context.Context {
 	p.once.Do(func() { p.token = p.issuer.Client(p.company, "customers:read", "bookings:read") })
 	return rpc.WithRequestID(p.as(p.token), "r1")
@@ -139,7 +139,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	}
 }
 
-func TestTheEndOfACaller(t *testing.T) {
+func TestCallsThatTheCallerEnds(t *testing.T) {
 	p := newPart(t, nil)
 	ended := make(chan error, 1)
 	p.does(func(ctx context.Context) error {
@@ -151,13 +151,13 @@ func TestTheEndOfACaller(t *testing.T) {
 		"its deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 50*time.Millisecond)
 		},
-		"its leaving": func(ctx context.Context) (context.Context, context.CancelFunc) {
+		"its cancellation": func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(50*time.Millisecond, cancel)
 			return ctx, cancel
 		},
 	} {
-		t.Run(name+" ends the method too, and is no trouble of ours", func(t *testing.T) {
+		t.Run(name+" also ends the method, and is not logged as an error", func(t *testing.T) {
 			ctx, cancel := end(p.reader())
 			defer cancel()
 			_, err := p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{})
@@ -168,11 +168,11 @@ func TestTheEndOfACaller(t *testing.T) {
 			select {
 			case <-ended:
 			case <-time.After(patience):
-				t.Fatal("the method goes on")
+				t.Fatal("the method does not end")
 			}
 		})
 	}
-	p.srv.GracefulStop() // both have been answered
+	p.srv.GracefulStop() // both calls have ended
 	if log := p.log.take(); strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {
 		t.Errorf("logged: %s", log)
 	}
@@ -180,8 +180,8 @@ func TestTheEndOfACaller(t *testing.T) {
 
 func TestMessageSizes(t *testing.T) {
 	p := newPart(t, nil)
-	const around = 64 // the message around the text
-	t.Run("5 MiB pass to a server and 16 MiB back", func(t *testing.T) {
+	const around = 64 // the size of the message without its text
+	t.Run("a request can have 5 MiB and a response 16 MiB", func(t *testing.T) {
 		room := rpc.MaxMessage - around
 		req := &grpc_testing.SimpleRequest{ResponseSize: int32(room), Payload: &grpc_testing.Payload{Body: make([]byte, rpc.MaxRequest-around)}}
 		res, err := p.client.UnaryCall(p.reader(), req)
@@ -189,7 +189,7 @@ func TestMessageSizes(t *testing.T) {
 			t.Fatalf("got %d bytes, %v", len(res.GetPayload().GetBody()), err)
 		}
 	})
-	t.Run("more is refused as too large, by the sender and by the receiver", func(t *testing.T) {
+	t.Run("a larger message is refused by the sender and by the receiver", func(t *testing.T) {
 		big := &grpc_testing.SimpleRequest{Payload: &grpc_testing.Payload{Body: make([]byte, rpc.MaxRequest)}}
 		_, err := p.client.UnaryCall(p.reader(), big)
 		is(t, err, fault.TooLarge, fault.ReasonPayloadTooLarge)
@@ -205,7 +205,7 @@ func TestMessageSizes(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	metrics := prometheus.NewRegistry()
 	share := func(o *rpc.ServerOptions) { o.Metrics, o.Part = metrics, "test" }
-	for range 2 { // two servers of one part share the metrics
+	for range 2 { // two servers of one service share the metrics
 		p := newPart(t, share)
 		_, _ = p.client.EmptyCall(t.Context(), &grpc_testing.Empty{})
 		_, _ = p.client.UnaryCall(p.reader(), &grpc_testing.SimpleRequest{})
@@ -217,7 +217,7 @@ func TestMetrics(t *testing.T) {
 	want := map[string]uint64{
 		empty + " OK": 2, unary + " OK": 2, unary + " Unauthenticated": 2, unary + " Internal": 2, output + " Internal": 2,
 	}
-	testkit.Eventually(t, patience, func() error { // a call is counted as its answer leaves
+	testkit.Eventually(t, patience, func() error { // a call is counted when its response is sent
 		got, err := counts(metrics)
 		if err == nil && !reflect.DeepEqual(got, want) {
 			err = fmt.Errorf("got %v, want %v", got, want)
@@ -229,7 +229,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// counts returns how many calls were counted, by method and code.
+// counts returns the number of counted calls by method and code.
 func counts(metrics prometheus.Gatherer) (map[string]uint64, error) {
 	families, err := metrics.Gather()
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 )
 
-// What a method can ask for besides a scope. No scope is written like these.
+// The requirements of a method that are not scopes. No scope has this form.
 const (
 	// Public is a method that needs no token.
 	Public = "(public)"
-	// AnyToken is a method that needs a token and no particular scope.
+	// AnyToken is a method that needs a token, but no particular scope.
 	AnyToken = "(any token)"
-	// PlatformOnly is a method that concerns no company or all of them: it needs
-	// platform:admin and a call that names no company.
+	// PlatformOnly is a method that applies to the whole platform. It needs the scope platform:admin
+	// and a call that names no company.
 	PlatformOnly = "(platform only)"
 )
 
-// Policy gives the scope that each full method ("/package.Service/Method")
-// needs, or Public, AnyToken or PlatformOnly. Scopes joined by "|" are alternatives. A method
-// without an entry is denied.
+// Policy maps each full method ("/package.Service/Method") to the scope that it needs, or to Public,
+// AnyToken or PlatformOnly. Scopes joined by "|" are alternatives. A method without an entry is
+// denied.
 type Policy map[string]string
 
-// Check lists the methods of the given services that have no entry, and the
-// entries under these services that are no method.
+// Check returns an error that lists the methods of the given services without an entry, and the
+// entries of these services that are not methods.
 func (p Policy) Check(descs ...*grpc.ServiceDesc) error {
 	var faults []error
 	for _, d := range descs {
@@ -49,15 +49,15 @@ func (p Policy) Check(descs ...*grpc.ServiceDesc) error {
 		}
 		for method := range p {
 			if strings.HasPrefix(method, "/"+d.ServiceName+"/") && !known[method] {
-				faults = append(faults, fmt.Errorf("%s has a policy but is no method", method))
+				faults = append(faults, fmt.Errorf("%s has a policy but is not a method", method))
 			}
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// CheckServer lists the methods that are registered on srv and have no entry:
-// each would be denied to everybody.
+// CheckServer returns an error that lists the methods on srv without an entry. They would be denied to
+// every caller.
 func (p Policy) CheckServer(srv reflection.ServiceInfoProvider) error {
 	var missing []string
 	all := p.complete()
@@ -75,13 +75,13 @@ func (p Policy) CheckServer(srv reflection.ServiceInfoProvider) error {
 	return fmt.Errorf("methods without a policy: %s", strings.Join(missing, ", "))
 }
 
-// complete returns p with the entries of the services that every server has.
+// complete returns p with the entries of health and reflection, which every server has.
 func (p Policy) complete() Policy {
 	all := Policy{
 		grpc_health_v1.Health_Check_FullMethodName: Public,
 		grpc_health_v1.Health_List_FullMethodName:  Public,
 		grpc_health_v1.Health_Watch_FullMethodName: Public,
-		// What a server can do is told to those who have business with it.
+		// Only a caller with a token can list the methods of a server.
 		reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName:      AnyToken,
 		reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName: AnyToken,
 	}

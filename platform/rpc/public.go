@@ -14,29 +14,27 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// frames is what the transport stream of grpc-go offers in addition to
-// grpc.ServerTransportStream. A grpc.ServerStream receives a message of the largest
-// size of the whole server, whatever its method takes; frames gives the length of a
-// message before the message arrives.
+// frames is implemented by the transport stream of grpc-go, in addition to grpc.ServerTransportStream.
+// It gives the length of a message before the message arrives. A grpc.ServerStream would receive
+// messages up to the largest size of the whole server.
 type frames interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
 	RecvCompress() string
 }
 
-// publicStream is the stream of a call that needs no token. It refuses a message
-// that is too large before it receives the message, and ends a call whose only
-// message does not arrive in time. A caller without a token can therefore hold only
-// a little of the memory, and for a short time.
+// publicStream is the stream of a call that needs no token. It refuses a message that is too large
+// before it receives the message, and ends a call whose only message does not arrive in time. A caller
+// without a token can therefore use only a little memory, for a short time.
 type publicStream struct {
 	grpc.ServerStream
 	frames frames
-	most   int           // bytes of a message
-	within time.Duration // the time for the only message; 0: the caller sends several
+	most   int           // the largest message, in bytes
+	within time.Duration // the time limit for the only message; 0 means that the caller sends several
 }
 
-// newPublicStream returns ss itself if its transport offers no frames. A test ensures
-// that the transport of the grpc-go in use does.
+// newPublicStream returns a publicStream for ss, or ss itself if its transport does not implement
+// frames. A test ensures that the transport of the current grpc-go does.
 func (g *guard) newPublicStream(ss grpc.ServerStream, desc grpc.StreamDesc) grpc.ServerStream {
 	f, ok := grpc.ServerTransportStreamFromContext(ss.Context()).(frames)
 	if !ok {
@@ -49,8 +47,8 @@ func (g *guard) newPublicStream(ss grpc.ServerStream, desc grpc.StreamDesc) grpc
 	return s
 }
 
-// RecvMsg implements grpc.ServerStream. A read in the background ends with the
-// stream, which ends when the handler returns.
+// RecvMsg implements grpc.ServerStream. After a timeout, the read in the background ends together with
+// the stream, when the handler returns.
 func (s *publicStream) RecvMsg(m any) error {
 	in, ok := m.(*received)
 	if !ok {
@@ -66,7 +64,7 @@ func (s *publicStream) RecvMsg(m any) error {
 	}
 	arrived := make(chan arrival, 1)
 	go func() {
-		data, err := s.only()
+		data, err := s.onlyMessage()
 		arrived <- arrival{data, err}
 	}()
 	timer := time.NewTimer(s.within)
@@ -79,11 +77,11 @@ func (s *publicStream) RecvMsg(m any) error {
 	}
 }
 
-// only returns the message of a caller that sends one.
-func (s *publicStream) only() (mem.BufferSlice, error) {
+// onlyMessage returns the message of a caller that must send exactly one.
+func (s *publicStream) onlyMessage() (mem.BufferSlice, error) {
 	data, err := s.message()
 	if errors.Is(err, io.EOF) {
-		return nil, malformed(errors.New("there is no message"))
+		return nil, malformed(errors.New("no message"))
 	}
 	if err != nil {
 		return nil, err
@@ -94,12 +92,12 @@ func (s *publicStream) only() (mem.BufferSlice, error) {
 	}
 	data.Free()
 	if err == nil {
-		err = malformed(errors.New("there is a second message"))
+		err = malformed(errors.New("more than one message"))
 	}
 	return nil, err
 }
 
-// message returns the next message, encoded; io.EOF: there is none.
+// message returns the next message, encoded, or io.EOF if there is none.
 func (s *publicStream) message() (mem.BufferSlice, error) {
 	header, err := s.header()
 	if err != nil {
@@ -123,7 +121,7 @@ func (s *publicStream) message() (mem.BufferSlice, error) {
 	return s.decompress(data)
 }
 
-// header returns the flag of compression and the length of the next message.
+// header returns the compression flag and the length of the next message.
 func (s *publicStream) header() (header [5]byte, err error) {
 	if err := s.frames.ReadMessageHeader(header[:]); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -134,7 +132,7 @@ func (s *publicStream) header() (header [5]byte, err error) {
 	return header, nil
 }
 
-// failure returns the end of the call if that made a read fail.
+// failure returns the error of a failed read: the end of the call, or a malformed message.
 func (s *publicStream) failure(err error) error {
 	if end := s.Context().Err(); end != nil {
 		return end
@@ -142,8 +140,8 @@ func (s *publicStream) failure(err error) error {
 	return malformed(err)
 }
 
-// decompress returns the message that is compressed in data. It stops after the
-// first byte too many: a small message can expand to gigabytes.
+// decompress returns the message that is compressed in data. It stops one byte after the limit, because
+// a small message can expand to gigabytes.
 func (s *publicStream) decompress(data mem.BufferSlice) (mem.BufferSlice, error) {
 	compressor := encoding.GetCompressor(s.frames.RecvCompress())
 	if compressor == nil {

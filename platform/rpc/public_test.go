@@ -27,7 +27,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// stranger makes calls without a token, whose frames are as a test says.
+// stranger makes calls without a token, with the frames that a test sets.
 type stranger struct {
 	addr   string
 	client *http.Client
@@ -40,7 +40,7 @@ func newStranger(t *testing.T, addr string) stranger {
 	return stranger{addr, &http.Client{Transport: transport}}
 }
 
-// call returns the code of a call of method, whose body is not closed before the answer.
+// call calls method without ending the request before the response, and returns the code.
 func (s stranger) call(ctx context.Context, method string, body ...[]byte) (codes.Code, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -66,7 +66,7 @@ func (s stranger) call(ctx context.Context, method string, body ...[]byte) (code
 		return 0, err
 	}
 	value := answer.Trailer.Get("Grpc-Status")
-	if value == "" { // nothing but trailers came
+	if value == "" { // the response has only trailers
 		value = answer.Header.Get("Grpc-Status")
 	}
 	code, err := strconv.Atoi(value)
@@ -76,7 +76,8 @@ func (s stranger) call(ctx context.Context, method string, body ...[]byte) (code
 // header returns the header of a message of n bytes.
 func header(n int) []byte { return binary.BigEndian.AppendUint32([]byte{0}, uint32(n)) }
 
-// It is not parallel because it measures the memory of the process.
+// TestRefusesLargePublicRequestsBeforeTheyArrive is not parallel, because it measures the memory of
+// the process.
 func TestRefusesLargePublicRequestsBeforeTheyArrive(t *testing.T) {
 	p := newPart(t, nil)
 	s := newStranger(t, p.addr)
@@ -106,7 +107,7 @@ func TestRefusesLargePublicRequestsBeforeTheyArrive(t *testing.T) {
 	}
 }
 
-// heap returns what the process has allocated and not collected, in bytes.
+// heap returns the live memory of the process after a collection, in bytes.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -118,11 +119,11 @@ func TestEndsPublicCallsWhoseRequestDoesNotArrive(t *testing.T) {
 	p := newPart(t, func(o *rpc.ServerOptions) { o.ReceiveWithin = 200 * time.Millisecond })
 	s := newStranger(t, p.addr)
 	for name, body := range map[string][][]byte{
-		"nothing arrives":          {},
-		"half a header arrives":    {header(10)[:3]},
-		"half a message arrives":   {header(10), []byte("12345")},
-		"the end does not arrive":  {header(0)},
-		"a large message is early": {header(16 << 10), make([]byte, 16<<10-1)},
+		"nothing arrives":                            {},
+		"half a header arrives":                      {header(10)[:3]},
+		"half a message arrives":                     {header(10), []byte("12345")},
+		"the end does not arrive":                    {header(0)},
+		"the end of a large message does not arrive": {header(16 << 10), make([]byte, 16<<10-1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,8 +145,9 @@ func TestEndsPublicCallsWhoseRequestDoesNotArrive(t *testing.T) {
 	})
 }
 
-// Many calls that never send their request do not keep others from being answered.
-func TestPublicCallsDespiteSlowStrangers(t *testing.T) {
+// TestPublicCallsDespiteSlowCallers checks that calls succeed while many others never send their
+// request.
+func TestPublicCallsDespiteSlowCallers(t *testing.T) {
 	t.Parallel()
 	p := newPart(t, nil)
 	s := newStranger(t, p.addr)
@@ -163,7 +165,7 @@ func TestPublicCallsDespiteSlowStrangers(t *testing.T) {
 	group.Wait()
 }
 
-func TestStreamsOfAnswersOutliveTheTimeForTheRequest(t *testing.T) {
+func TestResponseStreamsOutliveTheTimeForTheRequest(t *testing.T) {
 	t.Parallel()
 	states := health.NewServer()
 	p := newPart(t, func(o *rpc.ServerOptions) { o.Health, o.ReceiveWithin = states, 50*time.Millisecond })
@@ -203,7 +205,7 @@ func TestCompressedPublicRequests(t *testing.T) {
 	}
 }
 
-func TestEndsOfPublicCallsThatTheCallerLeaves(t *testing.T) {
+func TestPublicCallsThatTheCallerCancels(t *testing.T) {
 	t.Parallel()
 	p := newPart(t, nil)
 	conn, err := grpc.NewClient(p.addr, insecureCreds())
@@ -211,7 +213,7 @@ func TestEndsOfPublicCallsThatTheCallerLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.Connect() // before the deadline begins
+	conn.Connect() // connect before the deadline starts to run
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
 		conn.WaitForStateChange(t.Context(), state)
 	}

@@ -17,18 +17,17 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// Server is a gRPC server that admits a caller before it reads a request. grpc-go
-// reads the request of a unary method before any interceptor runs, so a caller
-// without a token could make it read and decode the largest request. Server therefore
-// serves each unary method as a stream of one message each way, which is the same on
-// the wire, and puts the guard before the handler of every stream.
+// Server is a gRPC server that admits a caller before it reads the request. grpc-go reads the request
+// of a unary method before any interceptor runs, so a caller without a token could make it read and
+// decode the largest request. Server therefore serves each unary method as a stream of one message
+// each way, which is the same on the wire, and runs the guard before the handler of every stream.
 type Server struct {
 	*grpcServer
 	guard *guard
 }
 
-// grpcServer is the server without the guard. Its name is not exported, so that no
-// other package can register a service that the guard does not protect.
+// grpcServer is the server without the guard. The name is unexported, so that no other package can
+// register a service that the guard does not protect.
 type grpcServer = grpc.Server
 
 // RegisterService implements grpc.ServiceRegistrar.
@@ -37,16 +36,16 @@ func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	served := *desc
 	served.Methods, served.Streams = nil, nil
 	for _, m := range desc.Streams {
-		served.Streams = append(served.Streams, s.guard.before(desc.ServiceName, m))
+		served.Streams = append(served.Streams, s.guard.protect(desc.ServiceName, m))
 	}
 	for _, m := range desc.Methods {
 		unary := grpc.StreamDesc{StreamName: m.MethodName, Handler: unaryHandler(m.Handler)}
-		served.Streams = append(served.Streams, s.guard.before(desc.ServiceName, unary))
+		served.Streams = append(served.Streams, s.guard.protect(desc.ServiceName, unary))
 	}
 	s.grpcServer.RegisterService(&served, impl)
 }
 
-// unaryHandler returns the handler of a stream that answers as a unary method.
+// unaryHandler returns a stream handler that behaves like a unary method.
 func unaryHandler(handle grpc.MethodHandler) grpc.StreamHandler {
 	return func(srv any, stream grpc.ServerStream) error {
 		answer, err := handle(srv, stream.Context(), stream.RecvMsg, nil)
@@ -57,7 +56,7 @@ func unaryHandler(handle grpc.MethodHandler) grpc.StreamHandler {
 	}
 }
 
-// prepare reads the bounds of the requests of a service before the first one comes.
+// prepare reads the bounds of a service's requests before the first request arrives.
 func (g *guard) prepare(service string) {
 	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
 	desc, ok := found.(protoreflect.ServiceDescriptor)
@@ -70,18 +69,18 @@ func (g *guard) prepare(service string) {
 			err = g.bounds.Prepare(message)
 		}
 		if err != nil {
-			g.log.Error("the bounds of a request are not understood", "service", service, "error", err.Error())
+			g.log.Error("cannot read the bounds of a request", "service", service, "error", err.Error())
 		}
 	}
 }
 
-// serverStream is a stream whose caller is admitted. It checks every message that
-// it receives against the bounds of its fields.
+// serverStream is the stream of an admitted caller. It checks every message that it receives against
+// the bounds of its fields.
 type serverStream struct {
 	grpc.ServerStream
 	ctx    context.Context
 	bounds *bounds.Checker
-	most   int // bytes of a message
+	most   int // the largest message, in bytes
 }
 
 // Context implements grpc.ServerStream.
@@ -91,7 +90,7 @@ func (s *serverStream) Context() context.Context { return s.ctx }
 func (s *serverStream) RecvMsg(m any) error {
 	in := received{message: m, most: s.most, bounds: s.bounds}
 	if err := s.ServerStream.RecvMsg(&in); err != nil {
-		if status.Code(err) == codes.Internal { // not one message, or not a frame of gRPC
+		if status.Code(err) == codes.Internal { // not exactly one message, or not a gRPC frame
 			return malformed(err)
 		}
 		return err
@@ -99,15 +98,15 @@ func (s *serverStream) RecvMsg(m any) error {
 	if in.err != nil {
 		return in.err
 	}
-	return s.bounds.Check(m.(proto.Message)) // decode accepts only these
+	return s.bounds.Check(m.(proto.Message)) // decode accepts only proto messages
 }
 
 func malformed(cause error) error {
 	return fault.New(fault.Invalid, fault.ReasonValidation, "the message is malformed").Because(cause)
 }
 
-// received is a message to decode, and the error of its decoding. The codec does not
-// return that error because grpc-go would end the call before the guard can explain it.
+// received is a message to decode and the error of decoding it. The codec does not return that error,
+// because grpc-go would then end the call before the guard can respond with a fault.
 type received struct {
 	message any
 	most    int // bytes
@@ -115,8 +114,8 @@ type received struct {
 	err     error
 }
 
-// messages is the codec of protobuf. It decodes no message that is larger than its
-// method takes, and none that has too long a list.
+// messages is the protobuf codec of a server. It does not decode messages that are larger than their
+// method accepts, or that contain a list that is too long.
 type messages struct{ encoding.CodecV2 }
 
 // Unmarshal implements encoding.CodecV2.
@@ -129,8 +128,8 @@ func (c messages) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// take decodes a message that was read without the codec, and frees it. It returns
-// the error of the read.
+// take decodes and frees a message that was read without the codec. It returns err, the error of the
+// read.
 func (in *received) take(data mem.BufferSlice, err error) error {
 	if err != nil {
 		return err

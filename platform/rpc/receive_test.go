@@ -22,7 +22,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// shop is a customer service that answers whatever it is asked.
+// shop is a customer service that accepts every request.
 type shop struct {
 	customerv1.UnimplementedCustomerServiceServer
 }
@@ -123,7 +123,7 @@ func TestBoundsOfRequests(t *testing.T) {
 			t.Errorf("got %v", f.Fields)
 		}
 	})
-	t.Run("a request of a method without a token has at most 16 kB", func(t *testing.T) {
+	t.Run("a request to a public method has at most 16 kB", func(t *testing.T) {
 		t.Parallel()
 		_, err := client.GetCustomer(t.Context(), &customerv1.GetCustomerRequest{Id: strings.Repeat("x", 16<<10)})
 		is(t, err, fault.TooLarge, fault.ReasonPayloadTooLarge)
@@ -132,8 +132,8 @@ func TestBoundsOfRequests(t *testing.T) {
 	})
 }
 
-// The request of a call without a token is never sent to its end: the server would
-// otherwise have to read it.
+// TestTokensAreCheckedBeforeRequestsAreRead never sends the end of the request. The server must refuse
+// the call without reading it.
 func TestTokensAreCheckedBeforeRequestsAreRead(t *testing.T) {
 	t.Parallel()
 	p := newPart(t, nil)
@@ -151,7 +151,7 @@ func TestTokensAreCheckedBeforeRequestsAreRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = s.RecvMsg(&grpc_testing.SimpleResponse{}) // nothing was sent
+			err = s.RecvMsg(&grpc_testing.SimpleResponse{}) // before anything is sent
 			if code := status.Code(err); code != codes.Unauthenticated && code != codes.PermissionDenied {
 				t.Errorf("got %v", err)
 			}
@@ -167,12 +167,12 @@ func TestMalformedRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	t.Run("what is no message of the method is the caller's fault", func(t *testing.T) {
+	t.Run("a malformed message is the caller's fault", func(t *testing.T) {
 		raw := []byte("\x0a\xff\xff")
 		err := conn.Invoke(p.signed(), unary, &raw, &grpc_testing.SimpleResponse{}, grpc.ForceCodec(bytesCodec{}))
 		is(t, err, fault.Invalid, fault.ReasonValidation)
 	})
-	t.Run("a call without a message, or with two, is not an error of ours", func(t *testing.T) {
+	t.Run("a call without a message or with two is not an internal error", func(t *testing.T) {
 		for _, n := range []int{0, 2} {
 			s, err := conn.NewStream(p.signed(), &grpc.StreamDesc{ClientStreams: true}, unary)
 			if err != nil {
@@ -193,7 +193,7 @@ func TestMalformedRequests(t *testing.T) {
 	}
 }
 
-// bytesCodec sends bytes as they are.
+// bytesCodec sends bytes without encoding them.
 type bytesCodec struct{}
 
 func (bytesCodec) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
@@ -202,7 +202,7 @@ func (bytesCodec) Unmarshal(data []byte, v any) error {
 }
 func (bytesCodec) Name() string { return "proto" }
 
-func TestTheLargestFaultPasses(t *testing.T) {
+func TestLargestFaultArrives(t *testing.T) {
 	t.Parallel()
 	p := newPart(t, nil)
 	wide := make([]fault.Field, 340_000)
@@ -212,7 +212,7 @@ func TestTheLargestFaultPasses(t *testing.T) {
 	p.does(func(context.Context) error {
 		return &fault.Error{Kind: fault.Invalid, Reason: "WRONG", Message: strings.Repeat("é", 4000), Fields: wide}
 	})
-	// The limit of clients in other languages.
+	// The default limit of clients in other languages.
 	conn, err := grpc.NewClient(p.addr, insecureCreds(), grpc.WithMaxHeaderListSize(fault.MaxWire))
 	if err != nil {
 		t.Fatal(err)
@@ -226,8 +226,7 @@ func TestTheLargestFaultPasses(t *testing.T) {
 	}
 }
 
-// BenchmarkSmallCall compares a call of a server that admits before it reads with
-// one of a bare gRPC server.
+// BenchmarkSmallCall compares a call to a Server with a call to a plain gRPC server.
 func BenchmarkSmallCall(b *testing.B) {
 	bare := grpc.NewServer()
 	customerv1.RegisterCustomerServiceServer(bare, shop{})

@@ -22,37 +22,35 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// The largest messages, in bytes. What a server takes is decoded from them only
-// after the caller is admitted.
+// The largest sizes of messages, in bytes. A request is decoded only after its caller is admitted.
 const (
-	// MaxMessage is that of an answer, or of one message of a stream of answers.
+	// MaxMessage is the largest response, or message of a response stream.
 	MaxMessage = 16 << 20
-	// MaxRequest is that of a request: a batch of an import, which are the largest.
+	// MaxRequest is the largest request. The largest ones are batches of an import.
 	MaxRequest = 5 << 20
-	// maxPublicRequest is that of a request which needs no token.
+	// maxPublicRequest is the largest request to a method that needs no token.
 	maxPublicRequest = 16 << 10
 )
 
-// maxStreams is how many calls of one connection a server works at. A gateway has
-// one connection to each process of a service: further calls wait on its side.
+// maxStreams is how many calls of one connection a server handles at the same time. A gateway has one
+// connection to each process of a service, so further calls wait in the gateway.
 const maxStreams = 1024
 
-// maxHeaders is the most that the headers and trailers of a call may have, in bytes:
-// the largest token, and with room to spare the largest fault (fault.MaxWire).
+// maxHeaders is the largest size of the headers or trailers of a call, in bytes. It is enough for the
+// largest token and more than enough for the largest fault (fault.MaxWire).
 const maxHeaders = 64 << 10
 
-// The bytes that the other side may send before they are read.
+// The flow-control windows: how many bytes the other side can send before they are read.
 const (
-	// window is for a connection, and for the answers of a stream: a document of
-	// many chunks flows without a wait for each.
+	// window applies to a connection, and to the responses of a stream. It is large enough that a
+	// document of many chunks flows without waiting for each chunk.
 	window = 4 << 20
-	// requestWindow is for the request of a stream, which may wait until its caller
-	// is admitted. gRPC enlarges it to the length of the message that it reads. It
-	// is the smallest that gRPC takes.
+	// requestWindow applies to the request of a stream, which waits until its caller is admitted. It
+	// is the smallest window of gRPC, which enlarges it to the length of the message to read.
 	requestWindow = 64 << 10
 )
 
-// pingEvery is how often an idle client asks whether the server is there.
+// pingEvery is how often an idle client checks that the server responds.
 const pingEvery = 20 * time.Second
 
 const (
@@ -60,36 +58,34 @@ const (
 	defaultReceiveWithin = 10 * time.Second
 )
 
-// ServerOptions is what a server is built from.
+// ServerOptions are the options of a server.
 type ServerOptions struct {
-	// Log gets the internal errors; nil: slog.Default().
+	// Log gets the internal errors; nil means slog.Default().
 	Log *slog.Logger
-	// Verifier checks the callers' tokens; it may be nil where all is Public.
+	// Verifier checks the callers' tokens. It can be nil if all methods are Public.
 	Verifier *token.Verifier
 	Policy   Policy
-	// Metrics gets rpc_server_duration_seconds; nil: nobody.
+	// Metrics registers rpc_server_duration_seconds; nil means that it is not exported.
 	Metrics prometheus.Registerer
-	// Part is the label of the metrics; "": Metrics adds it by itself.
+	// Part is the service's name, the label part of the metrics; "" means that Metrics adds it.
 	Part string
-	// Idempotency puts a received idempotency key and its caller into the
-	// context; nil: keys are ignored. See idem.WithKey.
+	// Idempotency puts a received idempotency key and its caller into the context; nil means that
+	// keys are ignored. See idem.WithKey.
 	Idempotency func(ctx context.Context, key, caller string) context.Context
-	// Health answers grpc.health.v1; nil: serving, always.
+	// Health serves grpc.health.v1; nil means a server that always reports serving.
 	Health grpc_health_v1.HealthServer
-	// MaxAge is how long a connection may live; 0: 10 min.
+	// MaxAge is how long a connection can live; 0 means 10 min.
 	MaxAge time.Duration
-	// ReceiveWithin is how long the request of a public method may take to arrive;
-	// 0: 10 s.
+	// ReceiveWithin is how long the request of a public method can take to arrive; 0 means 10 s.
 	ReceiveWithin time.Duration
-	// TLS is the certificate by which the server is known, and whose authority's
-	// alone it takes calls from; nil: none, from anybody.
+	// TLS has the server's certificate, and the authority that must have signed the certificates of
+	// callers; nil means that calls need no certificate.
 	TLS *mtls.Files
-	// Callers are the names of the certificates that may call; with TLS alone.
+	// Callers are the names of the certificates that can call the server. Used only with TLS.
 	Callers []string
 }
 
-// NewServer returns a server with health and reflection, on which the part
-// registers its services.
+// NewServer returns a server with health and reflection. Register further services on it.
 func NewServer(o ServerOptions) *Server {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -112,7 +108,7 @@ func NewServer(o ServerOptions) *Server {
 		idempotency: o.Idempotency, durations: durations, receiveWithin: o.ReceiveWithin,
 	}
 	if g.bounds, err = bounds.NewChecker(); err != nil {
-		panic(err) // cannot be: it depends on no setting
+		panic(err) // cannot happen: it depends on no setting
 	}
 	if o.TLS != nil {
 		g.callers = newCallers(o.Callers, o.Log)
@@ -127,8 +123,8 @@ func NewServer(o ServerOptions) *Server {
 		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: 30 * time.Second, Timeout: 10 * time.Second,
-			// Clients look up our addresses anew, and so find new replicas; and both
-			// sides show their certificates again.
+			// Clients then look up the addresses again and find new replicas, and both sides check
+			// the certificates again.
 			MaxConnectionAge: o.MaxAge,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingEvery / 2, PermitWithoutStream: true}),

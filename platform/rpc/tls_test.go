@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// certificate makes the files of a part with the given names.
+// certificate creates the certificate files of a part with the given names.
 func certificate(t testing.TB, ca *mtlstest.CA, names ...string) *mtls.Files {
 	t.Helper()
 	m := mtlstest.NewMount(t, ca.Issue(t, names...), ca)
@@ -41,12 +41,12 @@ func TestCallers(t *testing.T) {
 	}
 	gateway, stranger := certificate(t, ca, "gateway-a", "edge.example.org"), certificate(t, ca, "billing")
 
-	t.Run("a certificate with a name of the list may call", func(t *testing.T) {
+	t.Run("a certificate with an allowed name can call", func(t *testing.T) {
 		if err := call(t.Context(), rpc.DialOptions{TLS: gateway, Part: "booking"}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	t.Run("another one is denied before its token is looked at, on every kind of call, and logged", func(t *testing.T) {
+	t.Run("another certificate is denied before its token is checked, on every kind of call, and logged", func(t *testing.T) {
 		f := is(t, call(t.Context(), rpc.DialOptions{TLS: stranger, Part: "booking"}), fault.Forbidden, fault.ReasonCallerNotAllowed)
 		if !strings.Contains(f.Message, "billing") || !strings.Contains(f.Message, "GRPC_ALLOWED_CALLERS") {
 			t.Errorf("the message is %q", f.Message)
@@ -63,7 +63,7 @@ func TestCallers(t *testing.T) {
 			t.Errorf("not logged once: %s", log)
 		}
 	})
-	t.Run("within a request that is being served a refusal is internal: it is none of the caller's", func(t *testing.T) {
+	t.Run("a refusal within a served request is an internal error", func(t *testing.T) {
 		ctx := rpc.WithRequestID(t.Context(), "req")
 		is(t, call(ctx, rpc.DialOptions{TLS: stranger, Part: "booking"}), fault.Internal, fault.ReasonInternal)
 		stream, err := grpc_testing.NewTestServiceClient(dial(t, p.addr, rpc.DialOptions{TLS: stranger, Part: "booking"})).
@@ -73,7 +73,7 @@ func TestCallers(t *testing.T) {
 		}
 		is(t, err, fault.Internal, fault.ReasonInternal)
 	})
-	t.Run("health is told to every certificate, and to nobody without one", func(t *testing.T) {
+	t.Run("health needs any certificate", func(t *testing.T) {
 		check := func(o rpc.DialOptions) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
@@ -84,22 +84,22 @@ func TestCallers(t *testing.T) {
 			t.Error(err)
 		}
 		if check(rpc.DialOptions{}) == nil {
-			t.Error("told without a certificate")
+			t.Error("the health check succeeds without a certificate")
 		}
 	})
-	t.Run("a client calls no other part than the one it means", func(t *testing.T) {
+	t.Run("a client refuses a server that is another service", func(t *testing.T) {
 		q := newPart(t, func(o *rpc.ServerOptions) { o.TLS, o.Callers = certificate(t, ca, "pass"), []string{"gateway-a"} })
 		_, port, _ := strings.Cut(q.addr, ":")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		// By a name that the certificate has not: its address is in it.
+		// The certificate does not have this name, but it has the address.
 		_, err := grpc_testing.NewTestServiceClient(dial(t, "localhost:"+port, rpc.DialOptions{TLS: gateway, Part: "booking"})).EmptyCall(ctx, &grpc_testing.Empty{})
 		f := is(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
 		if !strings.Contains(f.Error(), "neither for the part") {
 			t.Errorf("the cause does not say why: %v", f)
 		}
 	})
-	t.Run("a list of addresses is verified one by one", func(t *testing.T) {
+	t.Run("each address of a list is verified", func(t *testing.T) {
 		conn := dial(t, p.addr+","+p.addr, rpc.DialOptions{TLS: gateway, Part: "booking", Timeout: patience})
 		if _, err := grpc_testing.NewTestServiceClient(conn).EmptyCall(t.Context(), &grpc_testing.Empty{}); err != nil {
 			t.Fatal(err)

@@ -1,12 +1,10 @@
-// Package scopes names what access tokens allow, so that a scope and the lists of
-// those that a credential can have are written once. Interface B and the dashboard
-// call the scopes of an API key its permissions.
+// Package scopes defines the scopes of access tokens, and which scopes each kind of credential can
+// have. Interface B and the dashboard call the scopes of an API key its permissions.
 package scopes
 
 import "slices"
 
-// The scopes. token.Admin, which includes all of them, belongs to the credentials of
-// the platform itself.
+// The scopes. token.Admin includes all of them; only the platform's own credentials have it.
 const (
 	AdministratorsRead      = "administrators:read"
 	AdministratorsWrite     = "administrators:write"
@@ -43,8 +41,8 @@ const (
 	WebhooksWrite           = "webhooks:write"
 )
 
-// Everything is the permission of an API key that stands for all of InterfaceB,
-// including those that are added later.
+// Everything is the permission of an API key that includes all permissions of InterfaceB, also those
+// that are added later.
 const Everything = "*"
 
 // InterfaceA returns the scopes that an API client can have.
@@ -52,8 +50,8 @@ func InterfaceA() []string {
 	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead}
 }
 
-// InterfaceB returns the permissions that an API key can have in addition to
-// Everything. They are sorted, because the scopes of a token are.
+// InterfaceB returns the permissions that an API key can have in addition to Everything. They are
+// sorted, like the scopes of a token.
 func InterfaceB() []string {
 	return []string{
 		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, EventsRead, EventsWrite,
@@ -61,7 +59,7 @@ func InterfaceB() []string {
 	}
 }
 
-// Expand returns the scopes that the permissions of an API key stand for.
+// Expand returns the scopes of a token for an API key with the given permissions.
 func Expand(permissions []string) []string {
 	if slices.Contains(permissions, Everything) {
 		return InterfaceB()
@@ -80,7 +78,7 @@ func Service() []string {
 		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite)
 }
 
-// Staff returns the scopes of an administrator at the front desk.
+// Staff returns the scopes of an administrator with the role staff.
 func Staff() []string {
 	return []string{
 		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, EventsRead, EventsWrite,
@@ -89,8 +87,8 @@ func Staff() []string {
 	}
 }
 
-// Owner returns the scopes of an administrator who owns the company: those of Staff,
-// and those of the company's settings.
+// Owner returns the scopes of an administrator with the role owner: those of Staff, and those for the
+// company's settings.
 func Owner() []string {
 	return append(Staff(),
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,

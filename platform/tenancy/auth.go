@@ -12,14 +12,14 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// client fetches companies with the service's own credential, because a caller who may
-// write customers need not have the right to read companies.
+// client fetches companies with the service's own credential, because a caller that can write
+// customers, for example, does not always have the scope to read companies.
 type client struct {
 	companies authv1.CompanyServiceClient
 	source    *token.Source
 }
 
-// NewAuth returns the auth service behind a connection, called with tokens of source.
+// NewAuth returns a client of the auth service that calls conn with tokens from source.
 func NewAuth(conn grpc.ClientConnInterface, source *token.Source) Auth {
 	return &client{companies: authv1.NewCompanyServiceClient(conn), source: source}
 }

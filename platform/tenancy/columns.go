@@ -11,12 +11,11 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Column is a fact of a company that a service keeps, in a column of its table
-// companies.
+// Column is a fact of a company that a service keeps in a column of its table companies.
 type Column struct {
 	name    string
 	field   func(*Company) any
-	isClaim bool // tokens have it
+	isClaim bool // whether tokens contain it
 }
 
 // Timezone is the column timezone.
@@ -52,13 +51,13 @@ func statementsOf(columns []Column) statements {
 	}
 	list := strings.Join(names, ", ")
 	s.read = "select " + list + " from companies where company_id = $1"
-	// What is older than the copy changes nothing, so that events may come in any order.
+	// An older version changes nothing, so events can arrive in any order.
 	s.keep = "insert into companies as c (" + list + ") values (" + strings.Join(values, ", ") + ")" +
 		" on conflict (company_id) do update set " + strings.Join(changes[1:], ", ") + " where c.version < excluded.version"
 	return s
 }
 
-// areClaims reports whether tokens have the facts of all columns.
+// areClaims reports whether tokens contain the facts of all columns.
 func areClaims(columns []Column) bool {
 	return !slices.ContainsFunc(columns, func(c Column) bool { return !c.isClaim })
 }
@@ -72,8 +71,8 @@ func (s statements) fields(c *Company) []any {
 	return out
 }
 
-// Keep stores companies in the copy, unless it is newer. Transactions lock its rows in
-// the order of their identifiers, so that they do not wait for each other in a circle.
+// Keep stores companies in the copy, unless the copy is newer. It locks the rows in the order of
+// their identifiers, so that concurrent transactions do not deadlock.
 func (c *Companies) Keep(ctx context.Context, tx *pg.Tx, companies []Company) error {
 	newest := map[id.Company]Company{}
 	for _, company := range companies {

@@ -15,8 +15,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// Follow keeps the copy up to date with auth's events until ctx ends. consumer is the
-// name of a durable consumer, one for each service.
+// Follow keeps the copy up to date with auth's events until ctx ends. consumer is the name of a
+// durable consumer, of which each service has one.
 func (c *Companies) Follow(ctx context.Context, b *bus.Bus, consumer string) error {
 	return b.Consume(ctx, bus.Consumer{
 		Name: consumer, Subjects: []string{subjects.CompanyCreated, subjects.CompanyUpdated},
@@ -24,7 +24,7 @@ func (c *Companies) Follow(ctx context.Context, b *bus.Bus, consumer string) err
 	})
 }
 
-// handle stores the companies of a batch of events, each event once, in one commit.
+// handle stores the companies of a batch of events in one transaction, each event once.
 func (c *Companies) handle(ctx context.Context, consumer string, msgs []bus.Message) error {
 	return pg.Fault(c.db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		unseen, err := inbox.Once(ctx, tx, consumer, msgs)
@@ -41,8 +41,8 @@ func (c *Companies) handle(ctx context.Context, consumer string, msgs []bus.Mess
 	}), nil)
 }
 
-// FromEvent returns the company that an event with one of the two subjects is about, for
-// a consumer that follows further subjects.
+// FromEvent returns the company in a CompanyCreated or CompanyUpdated event. It is exported for
+// consumers that follow further subjects.
 func FromEvent(m bus.Message) (Company, error) {
 	var event interface {
 		proto.Message

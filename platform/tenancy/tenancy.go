@@ -1,14 +1,14 @@
-// Package tenancy says which company a request is for, and keeps a service's copy of
-// the companies, so that auth need not be asked.
+// Package tenancy determines the company of a request, and keeps a copy of the companies in each
+// service, so that the service rarely needs to call auth.
 //
-// The auth service owns companies. The facts that other services decide by (the time
-// zone, the currency, whether e-mail addresses are unique) come to a service on three
-// ways, each with the company's version, of which the newest counts:
+// The auth service owns the companies. Other services need facts about them: the time zone, the
+// currency, and whether e-mail addresses must be unique. A service gets these facts from three
+// sources. Each has the company's version, and the newest version counts:
 //
-//   - the caller's token, which says what was true when it was issued;
-//   - the copy, the table companies of the service's database, which follows auth's
-//     events and is refreshed before auth answers a change (CompanyCopyService);
-//   - auth itself, for a company that neither has: then it is fetched and kept.
+//   - the caller's token, with the facts at the time when it was issued;
+//   - the copy in the table companies of the service's database, which follows auth's events, and
+//     which auth refreshes before it responds to a change (CompanyCopyService);
+//   - auth itself, if neither the token nor the copy has the facts. They are then kept in the copy.
 package tenancy
 
 import (
@@ -26,22 +26,21 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// Company is what services know of a company. Which facts a service keeps is up to its
-// columns; the others are zero. A further fact, as whether the company is a test or
-// what its clock says, is a field here and a Column.
+// Company has the facts about a company that services need. A service keeps only the facts of its
+// columns; the other fields are zero. To add a fact, add a field here and a Column.
 type Company struct {
 	ID           id.Company
-	Timezone     string // IANA
+	Timezone     string // IANA name
 	Currency     string // ISO 4217
-	UniqueEmails bool   // no two customers may have the same e-mail address
-	Version      int64  // of the company that the facts are of; 0 if it is not known
+	UniqueEmails bool   // whether each customer must have another e-mail address
+	Version      int64  // the company's version that has these facts; 0 if it is not known
 }
 
 // Location returns the company's time zone.
 func (c Company) Location() (*time.Location, error) { return zone.Load(c.Timezone) }
 
-// Newest returns the newer one of two states of a company. The copy is older than a
-// token after a restore, and while its event is on its way.
+// Newest returns the newer one of c and kept. The copy can be older than a token: after a restore, or
+// until an event arrives.
 func (c Company) Newest(kept Company) Company {
 	if kept.ID != c.ID || kept.Version < c.Version {
 		return c
@@ -49,8 +48,8 @@ func (c Company) Newest(kept Company) Company {
 	return kept
 }
 
-// Auth fetches companies from the auth service. Errors are faults; a company that does
-// not exist is fault.NotFound.
+// Auth fetches companies from the auth service. Errors are faults, and fault.NotFound if the company
+// does not exist.
 type Auth interface {
 	Company(ctx context.Context, company id.Company) (Company, error)
 }
@@ -61,22 +60,22 @@ type Companies struct {
 	db   *pg.DB
 	auth Auth
 	sql  statements
-	// claimable reports that tokens have the facts of all columns.
+	// claimable means that tokens contain the facts of all columns.
 	claimable bool
-	// reads combines reads of one company's row, which many requests need at once.
+	// reads combines concurrent reads of one company's row.
 	reads *combine.Reads[id.Company, Company]
 }
 
-// New returns the copy in db, whose table companies has company_id, version and those
-// columns.
+// New returns the copy in db. Its table companies has the columns company_id and version, and the
+// given ones.
 func New(db *pg.DB, auth Auth, columns ...Column) *Companies {
 	c := &Companies{db: db, auth: auth, sql: statementsOf(columns), claimable: areClaims(columns)}
 	c.reads = combine.New(c.read)
 	return c
 }
 
-// Of returns the company that the request of ctx is for as it is now: the copy, with the
-// facts of the caller's token if that is newer.
+// Of returns the current state of the company that the request of ctx is for: the copy, updated with
+// the facts of the caller's token if the token is newer.
 func (c *Companies) Of(ctx context.Context) (Company, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
@@ -96,10 +95,9 @@ func (c *Companies) Of(ctx context.Context) (Company, error) {
 	return kept, nil
 }
 
-// Claimed returns the company that the request of ctx is for as the caller's token
-// describes it, without a round trip. A token that does not describe it, such as a
-// platform credential's, needs the copy, and so does a service with columns that tokens
-// do not have.
+// Claimed returns the company that the request of ctx is for, as the caller's token describes it,
+// without a round trip. It falls back to Of if the token does not describe the company, as with a
+// platform credential, or if the service has columns that tokens do not contain.
 func (c *Companies) Claimed(ctx context.Context) (Company, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
@@ -111,14 +109,14 @@ func (c *Companies) Claimed(ctx context.Context) (Company, error) {
 	return c.Of(ctx)
 }
 
-// updated returns the company with the facts of a token. Those that a token does not
-// have stay as they are.
+// updated returns the company with the facts of a token. Facts that tokens do not contain do not
+// change.
 func (c Company) updated(company id.Company, claims *token.Claims) Company {
 	c.ID, c.Timezone, c.Currency, c.Version = company, claims.Zone, claims.Currency, claims.CompanyVersion
 	return c
 }
 
-// Fetch fetches a company from auth and keeps it.
+// Fetch fetches a company from auth and keeps it in the copy.
 func (c *Companies) Fetch(ctx context.Context, company id.Company) (Company, error) {
 	fetched, err := c.auth.Company(ctx, company)
 	if err != nil {
@@ -143,15 +141,15 @@ func (c *Companies) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompany
 	return &authv1.RefreshCompanyResponse{Version: fetched.Version}, nil
 }
 
-// Query returns the query that reads the copy of a company into out, for a transaction
-// that decides by it. Without a copy, out stays as it is.
+// Query returns the query that reads the copy of a company into out, for use in a transaction. If
+// there is no copy, out does not change.
 func (c *Companies) Query(company id.Company, out *Company) pg.Query {
 	return pg.Query{SQL: c.sql.read, Args: []any{company}, Scan: pg.Each(func(rows pgx.Rows) error {
 		return rows.Scan(c.sql.fields(out)...)
 	})}
 }
 
-// read reads the copy of one company, for combined reads.
+// read reads the copy of one company for reads.
 func (c *Companies) read(ctx context.Context, company id.Company, _ []id.Company) (map[id.Company]Company, error) {
 	var kept Company
 	if err := c.db.Read(ctx, pg.For(company), c.Query(company, &kept)); err != nil || kept.ID.IsZero() {

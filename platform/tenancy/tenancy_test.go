@@ -32,7 +32,7 @@ select tenant_table('companies');
 `)},
 }}
 
-// fakeAuth is an auth service that knows one company, or is away.
+// fakeAuth is an auth service that has one company, or is unavailable.
 type fakeAuth struct {
 	mu      sync.Mutex
 	company tenancy.Company
@@ -49,7 +49,7 @@ func (a *fakeAuth) Company(context.Context, id.Company) (tenancy.Company, error)
 
 type world struct {
 	*tenancy.Companies
-	claimable *tenancy.Companies // of columns that tokens have
+	claimable *tenancy.Companies // with columns that tokens contain
 	db        *pg.DB
 	auth      *fakeAuth
 	company   id.Company
@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// at is the company in a zone as of a version.
+// at returns the company with a time zone and a version.
 func (w *world) at(zone string, version int64) tenancy.Company {
 	return tenancy.Company{ID: w.company, Timezone: zone, UniqueEmails: true, Version: version}
 }
@@ -77,7 +77,7 @@ func (w *world) keep(t *testing.T, companies ...tenancy.Company) {
 	}
 }
 
-// kept returns the copy of the company; zero if there is none.
+// kept returns the copy of the company, or the zero value if there is none.
 func (w *world) kept(t *testing.T) tenancy.Company {
 	t.Helper()
 	var c tenancy.Company
@@ -113,7 +113,7 @@ func TestKeep(t *testing.T) {
 }
 
 func TestOf(t *testing.T) {
-	t.Run("a newer token replaces the facts of the copy that it has, and no other", func(t *testing.T) {
+	t.Run("a newer token replaces only the facts that it contains", func(t *testing.T) {
 		w := newWorld(t)
 		w.keep(t, w.at("Asia/Tokyo", 3))
 		for version, zone := range map[int64]string{2: "Asia/Tokyo", 3: "Asia/Tokyo", 4: "UTC"} {
@@ -127,7 +127,7 @@ func TestOf(t *testing.T) {
 			t.Error("auth was called")
 		}
 	})
-	t.Run("a token that has every fact serves without a copy", func(t *testing.T) {
+	t.Run("a token with every fact needs no copy", func(t *testing.T) {
 		w := newWorld(t)
 		want := tenancy.Company{ID: w.company, Timezone: "UTC", Currency: "GBP", Version: 1}
 		if got, err := w.claimable.Of(w.signed(t, "UTC", 1)); err != nil || got != want {
@@ -140,7 +140,7 @@ func TestOf(t *testing.T) {
 			t.Error("auth was called")
 		}
 	})
-	t.Run("a fact that tokens do not have is fetched if there is no copy", func(t *testing.T) {
+	t.Run("a fact that tokens do not contain is fetched if there is no copy", func(t *testing.T) {
 		w := newWorld(t)
 		w.auth.company = w.at("UTC", 1)
 		if got, err := w.Claimed(w.signed(t, "UTC", 1)); err != nil || got != w.auth.company {
@@ -153,11 +153,11 @@ func TestOf(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	t.Run("a company that is new is fetched once and kept", func(t *testing.T) {
+	t.Run("a new company is fetched once and kept", func(t *testing.T) {
 		w := newWorld(t)
 		w.auth.err = fault.Away(errors.New("auth is away"))
 		if _, err := w.Of(w.named(t)); !fault.Is(err, fault.Unavailable) {
-			t.Fatalf("while auth is away: %v", err)
+			t.Fatalf("while auth is unavailable: %v", err)
 		}
 		w.auth.err, w.auth.company = nil, w.at("Asia/Tokyo", 1)
 		for range 3 {
@@ -169,7 +169,7 @@ func TestOf(t *testing.T) {
 			t.Errorf("auth was called %d times", w.auth.calls)
 		}
 	})
-	t.Run("another company's copy is not seen", func(t *testing.T) {
+	t.Run("the copy of another company is not used", func(t *testing.T) {
 		w := newWorld(t)
 		w.keep(t, w.at("Asia/Tokyo", 1))
 		w.auth.err = fault.Missing("company")
@@ -190,7 +190,7 @@ func TestRefreshCompany(t *testing.T) {
 	}
 	w.auth.err = fault.Away(errors.New("auth is away"))
 	if _, err := w.RefreshCompany(w.signed(t, "UTC", 1), &authv1.RefreshCompanyRequest{}); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("while auth is away: %v", err)
+		t.Errorf("while auth is unavailable: %v", err)
 	}
 }
 

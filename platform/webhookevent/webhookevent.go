@@ -1,10 +1,10 @@
-// Package webhookevent lists the events that webhook endpoints can receive, so
-// that the webhook service, the dashboard and the command line name them alike.
+// Package webhookevent lists the events that webhook endpoints can receive. The webhook service, the
+// dashboard and the command line share their names.
 package webhookevent
 
 import webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 
-// Event is one of the events.
+// Event is an event that endpoints can subscribe to.
 type Event struct {
 	Type        webhookv1.EventType
 	Name        string // in payloads, settings and the log
@@ -17,15 +17,15 @@ func All() []Event {
 	return []Event{
 		{
 			webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, "registration.created", "Registration created",
-			"A customer's booking is confirmed: one message for each booking.",
+			"A customer's booking is confirmed. Each booking has its own message.",
 		},
 		{
 			webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED, "pass.purchased", "Pass purchased",
-			"A customer has bought a pass, or was given one.",
+			"A customer bought a pass or was given one.",
 		},
 		{
 			webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED, "event.purchased", "Event purchased",
-			"A customer has bought a ticket to a one-off event or workshop by card.",
+			"A customer bought tickets to a one-off event or workshop by card.",
 		},
 	}
 }
@@ -50,7 +50,7 @@ func Types() []webhookv1.EventType {
 	return types
 }
 
-// Name returns the name of a type; "": it is not the type of an event.
+// Name returns the name of a type, or "" if it is not the type of an event.
 func Name(t webhookv1.EventType) string {
 	for _, e := range All() {
 		if e.Type == t {
@@ -60,7 +60,7 @@ func Name(t webhookv1.EventType) string {
 	return ""
 }
 
-// Type returns the type of a name; EVENT_TYPE_UNSPECIFIED: it is not the name of an event.
+// Type returns the type with a name, or EVENT_TYPE_UNSPECIFIED if it is not the name of an event.
 func Type(name string) webhookv1.EventType {
 	for _, e := range All() {
 		if e.Name == name {

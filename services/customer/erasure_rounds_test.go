@@ -18,12 +18,12 @@ import (
 
 func TestRounds(t *testing.T) { // invariant 11
 	all := erasers()
-	t.Run("the second round begins when all have answered the first and the time is over, and its answers end it", func(t *testing.T) {
+	t.Run("begins the second round after all answers and the settling time, and ends with its answers", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
 		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 1 {
-			t.Fatalf("told %v", told)
+			t.Fatalf("announced %v", told)
 		}
 		e.answer(c, 1, all[:3]...)
 		e.now = e.now.Add(time.Hour)
@@ -51,7 +51,7 @@ func TestRounds(t *testing.T) { // invariant 11
 			t.Errorf("removed %v, want %v", e.removed, want)
 		}
 	})
-	t.Run("before the time is over it does not begin", func(t *testing.T) {
+	t.Run("does not begin the second round before the settling time has passed", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -66,7 +66,7 @@ func TestRounds(t *testing.T) { // invariant 11
 			t.Errorf("announced %v", rounds)
 		}
 	})
-	t.Run("an event that waits in the outbox, and a stream that is away, hold the end up", func(t *testing.T) {
+	t.Run("does not end while an event waits in the outbox or the stream is unavailable", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -93,7 +93,7 @@ func TestRounds(t *testing.T) { // invariant 11
 
 func TestRepeatedErasure(t *testing.T) { // invariant 11
 	all := erasers()
-	t.Run("a repeat begins two more rounds, and old answers do not count for them", func(t *testing.T) {
+	t.Run("begins two more rounds, for which old answers do not count", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -107,7 +107,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Errorf("got %v", p)
 		}
 		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 3 {
-			t.Errorf("told %v", told)
+			t.Errorf("announced %v", told)
 		}
 		e.now = e.now.Add(time.Hour)
 		if rounds := e.advance(); len(rounds) != 0 {
@@ -122,7 +122,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Error("not ended")
 		}
 	})
-	t.Run("a repeat of one that is under way begins anew, and what was answered before does not count", func(t *testing.T) {
+	t.Run("restarts an erasure that is under way, and ignores earlier answers", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -130,13 +130,13 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		e.answer(c, 1, all[:2]...)
 		e.erase(c, true)
 		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 2 {
-			t.Errorf("told %v", told)
+			t.Errorf("announced %v", told)
 		}
 		e.now = e.now.Add(time.Hour)
 		e.answer(c, 1, all...)
 		e.answer(c, 2, all[2:]...)
 		if rounds := e.advance(); len(rounds) != 0 {
-			t.Errorf("announced %v by answers of before", rounds)
+			t.Errorf("announced %v after old answers", rounds)
 		}
 		e.answer(c, 2, all[:2]...)
 		e.advance()
@@ -145,7 +145,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Error("not ended")
 		}
 	})
-	t.Run("a round that a service has not answered for an hour is announced again, by nobody else's wish", func(t *testing.T) {
+	t.Run("is not needed for a round unanswered for an hour, which is announced again automatically", func(t *testing.T) {
 		e := openErasing(t)
 		late, done := e.create("Ann").GetId(), e.create("Bea").GetId()
 		e.erase(late, false)
@@ -153,7 +153,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		e.publish()
 		e.answer(late, 1, all[1:]...)
 		e.answer(done, 1, all...)
-		remind := func() (told []*customerv1.CustomerErased) {
+		remind := func() (announced []*customerv1.CustomerErased) {
 			t.Helper()
 			if err := e.job.remindOnce(t.Context()); err != nil {
 				t.Fatal(err)
@@ -162,21 +162,21 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		}
 		e.now = e.now.Add(time.Hour - time.Second)
 		if told := remind(); len(told) != 0 {
-			t.Errorf("told %v too early", told)
+			t.Errorf("announced %v too early", told)
 		}
 		e.now = e.now.Add(time.Second)
 		if told := remind(); len(told) != 1 || told[0].GetRound() != 1 || told[0].GetCustomer().GetId() != late {
-			t.Errorf("told %v", told)
+			t.Errorf("announced %v", told)
 		}
 		e.answer(late, 1, all...)
 		if told := remind(); len(told) != 0 {
-			t.Errorf("told %v, who has answered", told)
+			t.Errorf("announced %v although it was answered", told)
 		}
 		if rounds := e.advance(); !slices.Equal(rounds, []int32{2, 2}) {
 			t.Errorf("announced %v", rounds)
 		}
 	})
-	t.Run("a repeat that comes while the stream is read is not lost", func(t *testing.T) {
+	t.Run("is not lost if it arrives while the stream is read", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -192,7 +192,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		}
 		e.advance()
 		if e.progress(c).GetCompletedAt() != nil {
-			t.Error("the erasure that was begun anew is called complete")
+			t.Error("the restarted erasure is marked as complete")
 		}
 		e.job.remove = read
 		for round := int32(3); round <= 4; round++ {
@@ -208,27 +208,27 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 
 func TestErasureReports(t *testing.T) {
 	all := erasers()
-	t.Run("what is open, and for how long, is told until it is complete", func(t *testing.T) {
+	t.Run("report open erasures and their age until they are complete", func(t *testing.T) {
 		e := openErasing(t)
-		told := func(open, age float64) {
+		reported := func(open, age float64) {
 			t.Helper()
 			got, err := e.job.readOpen(t.Context())
 			if err != nil || !slices.Equal(got, []float64{open, age}) {
 				t.Errorf("got %v, %v, want %v and %v", got, err, open, age)
 			}
 		}
-		told(0, 0)
+		reported(0, 0)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
 		e.publish()
 		e.now = e.now.Add(time.Hour)
-		told(1, 3600)
+		reported(1, 3600)
 		e.answer(c, 1, all...)
 		e.advance()
-		told(1, 0) // the second round has just begun
+		reported(1, 0) // the second round has just begun
 		e.answer(c, 2, all...)
 		e.advance()
-		told(0, 0)
+		reported(0, 0)
 		registry := prometheus.NewRegistry()
 		if err := e.job.Collect(registry); err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ func TestErasureReports(t *testing.T) {
 			t.Errorf("got %v, %v", families, err)
 		}
 	})
-	t.Run("the list has all, by pages", func(t *testing.T) {
+	t.Run("list all erasures in pages", func(t *testing.T) {
 		e := openErasing(t)
 		var want []string
 		for range 5 {

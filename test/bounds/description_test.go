@@ -43,7 +43,7 @@ func descriptions(t *testing.T) []*description {
 		{name: "b", base: "/api/v1", token: &edgebv1.TokenRequest{}},
 	}
 	for _, d := range list {
-		d.doc = document(t, "gateway-"+d.name+"/openapi.yaml")
+		d.doc = document(t, "gateway-"+d.name+"/openapi/openapi.yaml")
 		d.rules = rules(document(t, "proto/reservation/edge/"+d.name+"/v1/http.yaml"))
 	}
 	return list

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: reservation/edge/v1/types.proto
 
-// Values that the JSON of an interface has and protobuf has not. Each message here
-// is one JSON value there, not an object: platform/edge reads and writes them.
+// This package defines JSON values that protobuf does not have. Each message is a single JSON value
+// instead of an object. platform/edge reads and writes them.
 
 package edgev1
 
@@ -25,11 +25,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Amount is money: a JSON number of major units with at most two decimals (12.5),
-// exact minor units here (1250).
+// Amount is an amount of money. In JSON it is a number of major units with at most two decimals
+// (12.5).
 type Amount struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Minor         int64                  `protobuf:"varint,1,opt,name=minor,proto3" json:"minor,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Minor units (1250).
+	Minor         int64 `protobuf:"varint,1,opt,name=minor,proto3" json:"minor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -71,11 +72,11 @@ func (x *Amount) GetMinor() int64 {
 	return 0
 }
 
-// Percentage is a JSON number with at most two decimals (17.5), basis points here
-// (1750).
+// Percentage is a percentage. In JSON it is a number with at most two decimals (17.5).
 type Percentage struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	BasisPoints   int32                  `protobuf:"varint,1,opt,name=basis_points,json=basisPoints,proto3" json:"basis_points,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Hundredths of a percent (1750).
+	BasisPoints   int32 `protobuf:"varint,1,opt,name=basis_points,json=basisPoints,proto3" json:"basis_points,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -117,7 +118,7 @@ func (x *Percentage) GetBasisPoints() int32 {
 	return 0
 }
 
-// NullableInt is a JSON whole number, or null where value is unset.
+// NullableInt is a whole number in JSON, or null if value is unset.
 type NullableInt struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Value         *int32                 `protobuf:"varint,1,opt,name=value,proto3,oneof" json:"value,omitempty"`
@@ -162,7 +163,7 @@ func (x *NullableInt) GetValue() int32 {
 	return 0
 }
 
-// NullableText is a JSON string, or null where value is unset.
+// NullableText is a string in JSON, or null if value is unset.
 type NullableText struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Value         *string                `protobuf:"bytes,1,opt,name=value,proto3,oneof" json:"value,omitempty"`
@@ -207,7 +208,7 @@ func (x *NullableText) GetValue() string {
 	return ""
 }
 
-// TextList is a JSON array of strings that can be absent, unlike a repeated field.
+// TextList is an array of strings in JSON. Unlike a repeated field, it can be absent.
 type TextList struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`

@@ -4,12 +4,12 @@
 // 	protoc        (unknown)
 // source: reservation/edge/a/v1/interface_a.proto
 
-// The JSON of Interface A, field for field: a message here is an object there,
-// and json_name is the member's name. An unset optional field or message is
-// absent; everything else is always present.
+// This package defines the JSON of Interface A: a message is a JSON object, and json_name is the
+// name of a member. An unset optional field or message is absent; all other fields are always
+// present.
 //
-// POST /token and GET /customers are served beside this proto: the first also
-// takes OAuth 2's form encoding, the second is one streamed document.
+// POST /token and GET /customers are not methods of the service, because the first also accepts the
+// form encoding of OAuth 2, and the second is one streamed document.
 
 package edgeav1
 
@@ -34,7 +34,7 @@ type TokenRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	ClientId     *string                `protobuf:"bytes,1,opt,name=client_id,proto3,oneof" json:"client_id,omitempty"`
 	ClientSecret *string                `protobuf:"bytes,2,opt,name=client_secret,proto3,oneof" json:"client_secret,omitempty"`
-	// Narrows the grant; an addition.
+	// The scopes that the token should have, separated by spaces. An addition to the specification.
 	Scope         *string `protobuf:"bytes,3,opt,name=scope,proto3,oneof" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -91,13 +91,14 @@ func (x *TokenRequest) GetScope() string {
 	return ""
 }
 
-// TokenResponse is the answer of POST /token.
+// TokenResponse is the response of POST /token.
 type TokenResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	AccessToken   string                 `protobuf:"bytes,1,opt,name=access_token,proto3" json:"access_token,omitempty"`
-	TokenType     string                 `protobuf:"bytes,2,opt,name=token_type,proto3" json:"token_type,omitempty"`
-	ExpiresIn     int32                  `protobuf:"varint,3,opt,name=expires_in,proto3" json:"expires_in,omitempty"`
-	Scope         string                 `protobuf:"bytes,4,opt,name=scope,proto3" json:"scope,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	AccessToken string                 `protobuf:"bytes,1,opt,name=access_token,proto3" json:"access_token,omitempty"`
+	TokenType   string                 `protobuf:"bytes,2,opt,name=token_type,proto3" json:"token_type,omitempty"`
+	// Seconds.
+	ExpiresIn     int32  `protobuf:"varint,3,opt,name=expires_in,proto3" json:"expires_in,omitempty"`
+	Scope         string `protobuf:"bytes,4,opt,name=scope,proto3" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,7 +161,7 @@ func (x *TokenResponse) GetScope() string {
 	return ""
 }
 
-// CustomerPage is the answer of GET /customers where page or pageSize is given.
+// CustomerPage is the response of GET /customers if page or pageSize is given.
 type CustomerPage struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Data          []*ListedCustomer      `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
@@ -497,7 +498,7 @@ func (x *Profile) GetMobile() string {
 
 type UpdateProfileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From the path.
+	// The customer's identifier, from the path.
 	Id            string         `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Profile       *ProfileUpdate `protobuf:"bytes,2,opt,name=profile,proto3" json:"profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -661,8 +662,8 @@ func (x *UpdateProfileResponse) GetMessage() string {
 	return ""
 }
 
-// Query parameters arrive as text, so that a wrong one gets an error that
-// names it.
+// ListBookingsRequest has the parameters of GET /customer/{id}/bookings. Query parameters arrive as
+// text, so that the error about an invalid one can name it.
 type ListBookingsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -911,6 +912,7 @@ func (x *GetBookingResponse) GetData() *Transaction {
 	return nil
 }
 
+// Transaction is a purchase of one or more bookings.
 type Transaction struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -979,18 +981,20 @@ func (x *Transaction) GetBookings() []*Booking {
 	return nil
 }
 
+// Booking is a number of spaces on one event date.
 type Booking struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	IsCancelled   bool                   `protobuf:"varint,3,opt,name=is_cancelled,proto3" json:"is_cancelled,omitempty"`
-	IsRefunded    bool                   `protobuf:"varint,4,opt,name=is_refunded,proto3" json:"is_refunded,omitempty"`
-	Spaces        int32                  `protobuf:"varint,5,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	PurchasedBy   *Customer              `protobuf:"bytes,6,opt,name=purchased_by,proto3" json:"purchased_by,omitempty"`
-	BoughtFor     *Customer              `protobuf:"bytes,7,opt,name=bought_for,proto3" json:"bought_for,omitempty"`
-	Event         *Event                 `protobuf:"bytes,8,opt,name=event,proto3" json:"event,omitempty"`
-	PricingOption *PricingOption         `protobuf:"bytes,9,opt,name=pricing_option,proto3" json:"pricing_option,omitempty"`
-	Payment       *Payment               `protobuf:"bytes,10,opt,name=payment,proto3" json:"payment,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Type        string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	IsCancelled bool                   `protobuf:"varint,3,opt,name=is_cancelled,proto3" json:"is_cancelled,omitempty"`
+	IsRefunded  bool                   `protobuf:"varint,4,opt,name=is_refunded,proto3" json:"is_refunded,omitempty"`
+	Spaces      int32                  `protobuf:"varint,5,opt,name=spaces,proto3" json:"spaces,omitempty"`
+	PurchasedBy *Customer              `protobuf:"bytes,6,opt,name=purchased_by,proto3" json:"purchased_by,omitempty"`
+	// Unset if the purchaser attends.
+	BoughtFor     *Customer      `protobuf:"bytes,7,opt,name=bought_for,proto3" json:"bought_for,omitempty"`
+	Event         *Event         `protobuf:"bytes,8,opt,name=event,proto3" json:"event,omitempty"`
+	PricingOption *PricingOption `protobuf:"bytes,9,opt,name=pricing_option,proto3" json:"pricing_option,omitempty"`
+	Payment       *Payment       `protobuf:"bytes,10,opt,name=payment,proto3" json:"payment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1241,13 +1245,16 @@ func (x *Event) GetDate() *EventDate {
 	return nil
 }
 
+// EventDate is the booked date of an event.
 type EventDate struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	Datetime      string                 `protobuf:"bytes,3,opt,name=datetime,proto3" json:"datetime,omitempty"`
-	Tz            string                 `protobuf:"bytes,4,opt,name=tz,proto3" json:"tz,omitempty"`
-	Duration      int32                  `protobuf:"varint,5,opt,name=duration,proto3" json:"duration,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Type  string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// Local time in the time zone tz, without an offset.
+	Datetime string `protobuf:"bytes,3,opt,name=datetime,proto3" json:"datetime,omitempty"`
+	Tz       string `protobuf:"bytes,4,opt,name=tz,proto3" json:"tz,omitempty"`
+	// Minutes.
+	Duration      int32 `protobuf:"varint,5,opt,name=duration,proto3" json:"duration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1361,7 +1368,7 @@ func (x *PricingOption) GetId() string {
 	return ""
 }
 
-// Payment has the prices where method is CARD, and the credits where it is PASS.
+// Payment has the prices, in minor units, if method is CARD, and the credits if it is PASS.
 type Payment struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Method            string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`

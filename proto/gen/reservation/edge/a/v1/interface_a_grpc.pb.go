@@ -4,12 +4,12 @@
 // - protoc             (unknown)
 // source: reservation/edge/a/v1/interface_a.proto
 
-// The JSON of Interface A, field for field: a message here is an object there,
-// and json_name is the member's name. An unset optional field or message is
-// absent; everything else is always present.
+// This package defines the JSON of Interface A: a message is a JSON object, and json_name is the
+// name of a member. An unset optional field or message is absent; all other fields are always
+// present.
 //
-// POST /token and GET /customers are served beside this proto: the first also
-// takes OAuth 2's form encoding, the second is one streamed document.
+// POST /token and GET /customers are not methods of the service, because the first also accepts the
+// form encoding of OAuth 2, and the second is one streamed document.
 
 package edgeav1
 

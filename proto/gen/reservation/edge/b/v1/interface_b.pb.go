@@ -4,13 +4,11 @@
 // 	protoc        (unknown)
 // source: reservation/edge/b/v1/interface_b.proto
 
-// The JSON of Interface B, field for field: a message here is an object there,
-// and json_name is the member's name. An unset optional field or message is
-// absent; everything else is always present. The messages of reservation.edge.v1
-// are single values.
+// This package defines the JSON of Interface B: a message is a JSON object, and json_name is the
+// name of a member. An unset optional field or message is absent; all other fields are always
+// present. The messages of reservation.edge.v1 are single values instead of objects.
 //
-// A response with a single message stands for that message: http.yaml takes the
-// wrapping off.
+// If a response has a single message, the JSON is just that message: http.yaml removes the wrapper.
 
 package edgebv1
 
@@ -31,7 +29,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// TokenRequest is the body of POST /auth/token, which has a handler of its own.
+// TokenRequest is the body of POST /auth/token, which gateway-b handles without this service.
 type TokenRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ApiKey        *string                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3,oneof" json:"api_key,omitempty"`
@@ -84,10 +82,12 @@ func (x *TokenRequest) GetApiSecret() string {
 	return ""
 }
 
+// TokenResponse is the response of POST /auth/token.
 type TokenResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	ExpiresIn     int32                  `protobuf:"varint,2,opt,name=expires_in,json=expiresIn,proto3" json:"expires_in,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Token string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// Seconds.
+	ExpiresIn     int32 `protobuf:"varint,2,opt,name=expires_in,json=expiresIn,proto3" json:"expires_in,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -136,16 +136,18 @@ func (x *TokenResponse) GetExpiresIn() int32 {
 	return 0
 }
 
+// Customer is a customer of the company.
 type Customer struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	FirstName string                 `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
-	LastName  string                 `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
-	Email     string                 `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
-	// An addition, as are the following.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cust_ identifier.
+	Id        string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	FirstName string `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
+	LastName  string `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
+	Email     string `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
+	// This field and the following ones are additions to the specification.
 	Mobile   string `protobuf:"bytes,5,opt,name=mobile,proto3" json:"mobile,omitempty"`
 	Archived bool   `protobuf:"varint,6,opt,name=archived,proto3" json:"archived,omitempty"`
-	// ISO 8601 UTC, as every time here.
+	// ISO 8601 in UTC, like all times in responses.
 	CreatedAt     string `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt     string `protobuf:"bytes,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -238,7 +240,7 @@ func (x *Customer) GetUpdatedAt() string {
 	return ""
 }
 
-// CustomerWrite is the body of POST, PUT and PATCH.
+// CustomerWrite is the body of POST, PUT and PATCH for customers.
 type CustomerWrite struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	FirstName     *string                `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
@@ -315,8 +317,8 @@ func (x *CustomerWrite) GetArchived() bool {
 	return false
 }
 
-// Query parameters arrive as text, so that a wrong one gets an error that names
-// it.
+// ListCustomersRequest has the query parameters of GET /customers. They arrive as text, so that the
+// error about an invalid one can name it.
 type ListCustomersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Page          *string                `protobuf:"bytes,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
@@ -409,7 +411,7 @@ func (x *ListCustomersRequest) GetArchived() string {
 	return ""
 }
 
-// ListCustomersResponse is the answer of GET /customers. nextCursor is absent on the last page.
+// ListCustomersResponse is the response of GET /customers. next_cursor is absent on the last page.
 type ListCustomersResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Customers     []*Customer            `protobuf:"bytes,1,rep,name=customers,proto3" json:"customers,omitempty"`
@@ -670,7 +672,7 @@ func (x *DeleteCustomerRequest) GetId() string {
 	return ""
 }
 
-// DeleteCustomerResponse is the answer of DELETE; deleted is true.
+// DeleteCustomerResponse is the response of DELETE /customers/{id}. deleted is always true.
 type DeleteCustomerResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -723,6 +725,7 @@ func (x *DeleteCustomerResponse) GetDeleted() bool {
 	return false
 }
 
+// DeleteEventResponse is the response of DELETE /events/{id}. deleted is always true.
 type DeleteEventResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -775,17 +778,20 @@ func (x *DeleteEventResponse) GetDeleted() bool {
 	return false
 }
 
+// EventDate is a date on which an event takes place.
 type EventDate struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Id       string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	StartsAt string                 `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// date_ identifier.
+	Id       string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	StartsAt string `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
 	// Minutes.
-	Duration int32  `protobuf:"varint,3,opt,name=duration,proto3" json:"duration,omitempty"`
+	Duration int32 `protobuf:"varint,3,opt,name=duration,proto3" json:"duration,omitempty"`
+	// IANA name.
 	Timezone string `protobuf:"bytes,4,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	// null: unlimited.
+	// null means unlimited.
 	Capacity   *v1.NullableInt `protobuf:"bytes,5,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	SpotsTaken int32           `protobuf:"varint,6,opt,name=spots_taken,json=spotsTaken,proto3" json:"spots_taken,omitempty"`
-	// scheduled, cancelled.
+	// scheduled or cancelled.
 	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -870,15 +876,17 @@ func (x *EventDate) GetStatus() string {
 	return ""
 }
 
+// PricingOption is a price at which an event can be booked.
 type PricingOption struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Id       string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Name     string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Price    *v1.Amount             `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
-	Currency string                 `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
-	// null: not payable by pass.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// po- identifier.
+	Id       string     `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name     string     `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Price    *v1.Amount `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
+	Currency string     `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
+	// null means that it cannot be paid by pass.
 	Credits *v1.NullableInt `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
-	// Percent that the price includes.
+	// The percentage of tax that the price includes.
 	TaxRate       *v1.Percentage `protobuf:"bytes,6,opt,name=tax_rate,json=taxRate,proto3" json:"tax_rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -956,27 +964,31 @@ func (x *PricingOption) GetTaxRate() *v1.Percentage {
 	return nil
 }
 
-// startsAt and duration are those of the first date that takes place, endsAt is
-// the end of the last; capacity, spotsTaken and spotsAvailable are sums over the
-// dates that take place, null where one of them is unlimited.
+// Event is an event with its dates and pricing options.
+//
+// starts_at and duration are those of the first date that is not cancelled, and ends_at is the end
+// of the last one. capacity, spots_taken and spots_available are sums over the dates that are not
+// cancelled and have not started; a single date always counts. capacity and spots_available are null
+// if one of these dates is unlimited.
 type Event struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Title          string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	Description    string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	Type           string                 `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
-	Status         string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
-	Timezone       string                 `protobuf:"bytes,6,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	StartsAt       string                 `protobuf:"bytes,7,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	EndsAt         string                 `protobuf:"bytes,8,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
-	Duration       int32                  `protobuf:"varint,9,opt,name=duration,proto3" json:"duration,omitempty"`
-	Capacity       *v1.NullableInt        `protobuf:"bytes,10,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	SpotsTaken     int32                  `protobuf:"varint,11,opt,name=spots_taken,json=spotsTaken,proto3" json:"spots_taken,omitempty"`
-	SpotsAvailable *v1.NullableInt        `protobuf:"bytes,12,opt,name=spots_available,json=spotsAvailable,proto3" json:"spots_available,omitempty"`
-	Location       string                 `protobuf:"bytes,13,opt,name=location,proto3" json:"location,omitempty"`
-	Dates          []*EventDate           `protobuf:"bytes,14,rep,name=dates,proto3" json:"dates,omitempty"`
-	PricingOptions []*PricingOption       `protobuf:"bytes,15,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// null: cancellation is free until the start.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// evt_ identifier.
+	Id             string           `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Title          string           `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	Description    string           `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	Type           string           `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
+	Status         string           `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
+	Timezone       string           `protobuf:"bytes,6,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	StartsAt       string           `protobuf:"bytes,7,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	EndsAt         string           `protobuf:"bytes,8,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	Duration       int32            `protobuf:"varint,9,opt,name=duration,proto3" json:"duration,omitempty"`
+	Capacity       *v1.NullableInt  `protobuf:"bytes,10,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	SpotsTaken     int32            `protobuf:"varint,11,opt,name=spots_taken,json=spotsTaken,proto3" json:"spots_taken,omitempty"`
+	SpotsAvailable *v1.NullableInt  `protobuf:"bytes,12,opt,name=spots_available,json=spotsAvailable,proto3" json:"spots_available,omitempty"`
+	Location       string           `protobuf:"bytes,13,opt,name=location,proto3" json:"location,omitempty"`
+	Dates          []*EventDate     `protobuf:"bytes,14,rep,name=dates,proto3" json:"dates,omitempty"`
+	PricingOptions []*PricingOption `protobuf:"bytes,15,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
+	// null means that a cancellation is free until the start.
 	FreeCancellationMinutes *v1.NullableInt `protobuf:"bytes,16,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3" json:"free_cancellation_minutes,omitempty"`
 	Recurrence              *Recurrence     `protobuf:"bytes,17,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	CreatedAt               string          `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -1148,11 +1160,12 @@ func (x *Event) GetUpdatedAt() string {
 	return ""
 }
 
+// Recurrence is the rule from which the dates of an event are created.
 type Recurrence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// RFC 5545 RRULE: "FREQ=WEEKLY;BYDAY=MO;COUNT=10".
+	// An RRULE (RFC 5545), for example "FREQ=WEEKLY;BYDAY=MO;COUNT=10".
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS in the event's zone.
+	// YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS in the event's time zone.
 	Exceptions    []string `protobuf:"bytes,2,rep,name=exceptions,proto3" json:"exceptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1202,16 +1215,18 @@ func (x *Recurrence) GetExceptions() []string {
 	return nil
 }
 
+// EventDateWrite is a date to add or to change.
 type EventDateWrite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of a date to change; absent: a date to add.
+	// The date to change; if absent, a date is added.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// UTC or with offset, or local in the event's zone.
+	// In UTC, with an offset, or as local time in the event's time zone.
 	StartsAt *string `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3,oneof" json:"starts_at,omitempty"`
-	Duration *int32  `protobuf:"varint,3,opt,name=duration,proto3,oneof" json:"duration,omitempty"`
-	// null: unlimited; absent: unchanged.
+	// Minutes.
+	Duration *int32 `protobuf:"varint,3,opt,name=duration,proto3,oneof" json:"duration,omitempty"`
+	// null means unlimited.
 	Capacity *v1.NullableInt `protobuf:"bytes,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// Instead of duration.
+	// Instead of duration; if both are given, they must agree.
 	EndsAt        *string `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1282,14 +1297,16 @@ func (x *EventDateWrite) GetEndsAt() string {
 	return ""
 }
 
+// PricingOptionWrite is a pricing option to add or to change.
 type PricingOptionWrite struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            *string                `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	Name          *string                `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	Price         *v1.Amount             `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
-	Currency      *string                `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
-	Credits       *v1.NullableInt        `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
-	TaxRate       *v1.Percentage         `protobuf:"bytes,6,opt,name=tax_rate,json=taxRate,proto3" json:"tax_rate,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pricing option to change; if absent, one is added.
+	Id            *string         `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
+	Name          *string         `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Price         *v1.Amount      `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
+	Currency      *string         `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
+	Credits       *v1.NullableInt `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
+	TaxRate       *v1.Percentage  `protobuf:"bytes,6,opt,name=tax_rate,json=taxRate,proto3" json:"tax_rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1366,7 +1383,7 @@ func (x *PricingOptionWrite) GetTaxRate() *v1.Percentage {
 	return nil
 }
 
-// EventWrite is the body of POST, PUT and PATCH.
+// EventWrite is the body of POST, PUT and PATCH for events.
 type EventWrite struct {
 	state                   protoimpl.MessageState `protogen:"open.v1"`
 	Title                   *string                `protobuf:"bytes,1,opt,name=title,proto3,oneof" json:"title,omitempty"`
@@ -1382,7 +1399,7 @@ type EventWrite struct {
 	PricingOptions          []*PricingOptionWrite  `protobuf:"bytes,11,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
 	FreeCancellationMinutes *v1.NullableInt        `protobuf:"bytes,12,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3" json:"free_cancellation_minutes,omitempty"`
 	Recurrence              *Recurrence            `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
-	// Instead of duration.
+	// Instead of duration; if both are given, they must agree.
 	EndsAt        *string `protobuf:"bytes,14,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1516,6 +1533,7 @@ func (x *EventWrite) GetEndsAt() string {
 	return ""
 }
 
+// ListEventsRequest has the query parameters of GET /events.
 type ListEventsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Page          *string                `protobuf:"bytes,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
@@ -1624,7 +1642,7 @@ func (x *ListEventsRequest) GetStartsBefore() string {
 	return ""
 }
 
-// ListEventsResponse is the answer of GET /events. nextCursor is absent on the last page.
+// ListEventsResponse is the response of GET /events. next_cursor is absent on the last page.
 type ListEventsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
@@ -1885,7 +1903,7 @@ func (x *UpdateEventRequest) GetEvent() *EventWrite {
 	return nil
 }
 
-// Registration is a booking; its customer is whom it is for.
+// Registration is a booking. Its customer is the one who attends.
 type Registration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// reg_ identifier.
@@ -1898,7 +1916,7 @@ type Registration struct {
 	CustomerEmail string `protobuf:"bytes,7,opt,name=customer_email,json=customerEmail,proto3" json:"customer_email,omitempty"`
 	CustomerName  string `protobuf:"bytes,8,opt,name=customer_name,json=customerName,proto3" json:"customer_name,omitempty"`
 	Spots         int32  `protobuf:"varint,9,opt,name=spots,proto3" json:"spots,omitempty"`
-	// confirmed, cancelled.
+	// confirmed or cancelled.
 	Status        string           `protobuf:"bytes,10,opt,name=status,proto3" json:"status,omitempty"`
 	TotalPaid     *v1.Amount       `protobuf:"bytes,11,opt,name=total_paid,json=totalPaid,proto3" json:"total_paid,omitempty"`
 	Currency      string           `protobuf:"bytes,12,opt,name=currency,proto3" json:"currency,omitempty"`
@@ -1907,7 +1925,8 @@ type Registration struct {
 	TransactionId string           `protobuf:"bytes,15,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
 	CreatedAt     string           `protobuf:"bytes,16,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	CancelledAt   *v1.NullableText `protobuf:"bytes,17,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
-	// unknown, checked_in, no_show; an addition, as are the following.
+	// unknown, checked_in or no_show. This field and the following ones are additions to the
+	// specification.
 	Attendance    string           `protobuf:"bytes,18,opt,name=attendance,proto3" json:"attendance,omitempty"`
 	DiscountCode  *v1.NullableText `protobuf:"bytes,19,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
 	Refunded      bool             `protobuf:"varint,20,opt,name=refunded,proto3" json:"refunded,omitempty"`
@@ -2085,9 +2104,10 @@ func (x *Registration) GetRefunded() bool {
 	return false
 }
 
+// ListRegistrationsRequest has the parameters of GET /events/{id}/registrations.
 type ListRegistrationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event.
+	// The event's identifier.
 	Id            string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Page          *string `protobuf:"bytes,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	PerPage       *string `protobuf:"bytes,3,opt,name=per_page,json=perPage,proto3,oneof" json:"per_page,omitempty"`
@@ -2194,7 +2214,8 @@ func (x *ListRegistrationsRequest) GetCustomerId() string {
 	return ""
 }
 
-// ListRegistrationsResponse is the answer of GET /events/{id}/registrations. nextCursor is absent on the last page.
+// ListRegistrationsResponse is the response of GET /events/{id}/registrations. next_cursor is absent
+// on the last page.
 type ListRegistrationsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Registrations []*Registration        `protobuf:"bytes,1,rep,name=registrations,proto3" json:"registrations,omitempty"`
@@ -2271,6 +2292,7 @@ func (x *ListRegistrationsResponse) GetNextCursor() string {
 	return ""
 }
 
+// PaymentWrite is how a registration is paid.
 type PaymentWrite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// CARD or PASS.
@@ -2341,7 +2363,7 @@ type RegistrationWrite struct {
 	PricingOptionId *string                `protobuf:"bytes,4,opt,name=pricing_option_id,json=pricingOptionId,proto3,oneof" json:"pricing_option_id,omitempty"`
 	Payment         *PaymentWrite          `protobuf:"bytes,5,opt,name=payment,proto3" json:"payment,omitempty"`
 	DiscountCode    *string                `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3,oneof" json:"discount_code,omitempty"`
-	// Who pays; absent: the customer. An addition.
+	// The customer who pays; if absent, the customer who attends. An addition to the specification.
 	PurchasedById *string `protobuf:"bytes,7,opt,name=purchased_by_id,json=purchasedById,proto3,oneof" json:"purchased_by_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2428,7 +2450,7 @@ func (x *RegistrationWrite) GetPurchasedById() string {
 
 type CreateRegistrationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event.
+	// The event's identifier.
 	Id            string             `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Registration  *RegistrationWrite `protobuf:"bytes,2,opt,name=registration,proto3" json:"registration,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2481,7 +2503,7 @@ func (x *CreateRegistrationRequest) GetRegistration() *RegistrationWrite {
 
 type GetRegistrationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event.
+	// The event's identifier.
 	Id             string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	RegistrationId string `protobuf:"bytes,2,opt,name=registration_id,json=registrationId,proto3" json:"registration_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -2578,7 +2600,7 @@ func (x *GetRegistrationResponse) GetRegistration() *Registration {
 
 type DeleteRegistrationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event.
+	// The event's identifier.
 	Id             string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	RegistrationId string `protobuf:"bytes,2,opt,name=registration_id,json=registrationId,proto3" json:"registration_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -2629,15 +2651,16 @@ func (x *DeleteRegistrationRequest) GetRegistrationId() string {
 	return ""
 }
 
-// DeleteRegistrationResponse is the answer of DELETE: what became of the payment.
+// DeleteRegistrationResponse is the response of DELETE /events/{id}/registrations/{registration_id}.
 type DeleteRegistrationResponse struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Id              string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Deleted         bool                   `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	Status          string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
-	Late            bool                   `protobuf:"varint,4,opt,name=late,proto3" json:"late,omitempty"`
-	CreditsReturned int32                  `protobuf:"varint,5,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
-	RefundDue       *v1.Amount             `protobuf:"bytes,6,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Deleted bool                   `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Status  string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	// Whether the cancellation was late under the event's cancellation policy.
+	Late            bool       `protobuf:"varint,4,opt,name=late,proto3" json:"late,omitempty"`
+	CreditsReturned int32      `protobuf:"varint,5,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
+	RefundDue       *v1.Amount `protobuf:"bytes,6,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2714,7 +2737,7 @@ func (x *DeleteRegistrationResponse) GetRefundDue() *v1.Amount {
 	return nil
 }
 
-// Pass is a pass type.
+// Pass is a pass type that the company sells.
 type Pass struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	Id                 string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -2847,7 +2870,7 @@ func (x *Pass) GetUpdatedAt() string {
 	return ""
 }
 
-// PassWrite is the body of POST, PUT and PATCH.
+// PassWrite is the body of POST, PUT and PATCH for passes.
 type PassWrite struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	Title              *string                `protobuf:"bytes,1,opt,name=title,proto3,oneof" json:"title,omitempty"`
@@ -2956,6 +2979,7 @@ func (x *PassWrite) GetStatus() string {
 	return ""
 }
 
+// ListPassesRequest has the query parameters of GET /passes.
 type ListPassesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Page          *string                `protobuf:"bytes,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
@@ -3040,7 +3064,7 @@ func (x *ListPassesRequest) GetStatus() string {
 	return ""
 }
 
-// ListPassesResponse is the answer of GET /passes. nextCursor is absent on the last page.
+// ListPassesResponse is the response of GET /passes. next_cursor is absent on the last page.
 type ListPassesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Passes        []*Pass                `protobuf:"bytes,1,rep,name=passes,proto3" json:"passes,omitempty"`
@@ -3257,15 +3281,18 @@ func (x *UpdatePassRequest) GetPass() *PassWrite {
 	return nil
 }
 
+// CustomerPass is a pass that a customer holds.
 type CustomerPass struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	CustomerId    string                 `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	PassId        string                 `protobuf:"bytes,3,opt,name=pass_id,json=passId,proto3" json:"pass_id,omitempty"`
-	RemainingUses int32                  `protobuf:"varint,4,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
-	StartDate     string                 `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
-	ExpiryDate    string                 `protobuf:"bytes,6,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
-	Status        string                 `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cp_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	CustomerId    string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	PassId        string `protobuf:"bytes,3,opt,name=pass_id,json=passId,proto3" json:"pass_id,omitempty"`
+	RemainingUses int32  `protobuf:"varint,4,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
+	// The first and the last day on which it is valid, YYYY-MM-DD.
+	StartDate     string `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
+	ExpiryDate    string `protobuf:"bytes,6,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
+	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3355,7 +3382,7 @@ type CustomerPassCreate struct {
 	CustomerId *string                `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3,oneof" json:"customer_id,omitempty"`
 	PassId     *string                `protobuf:"bytes,2,opt,name=pass_id,json=passId,proto3,oneof" json:"pass_id,omitempty"`
 	StartDate  *string                `protobuf:"bytes,3,opt,name=start_date,json=startDate,proto3,oneof" json:"start_date,omitempty"`
-	// An addition; absent: assigned free.
+	// If absent, the pass is given away. An addition to the specification.
 	Payment       *PassPaymentWrite `protobuf:"bytes,4,opt,name=payment,proto3" json:"payment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3419,10 +3446,11 @@ func (x *CustomerPassCreate) GetPayment() *PassPaymentWrite {
 	return nil
 }
 
+// PassPaymentWrite is how a customer pass is paid.
 type PassPaymentWrite struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Method *string                `protobuf:"bytes,1,opt,name=method,proto3,oneof" json:"method,omitempty"`
-	// Absent: the price of the pass.
+	// If absent, the price of the pass type, or 0 if method is FREE.
 	Amount        *v1.Amount `protobuf:"bytes,2,opt,name=amount,proto3" json:"amount,omitempty"`
 	Reference     *string    `protobuf:"bytes,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3480,7 +3508,7 @@ func (x *PassPaymentWrite) GetReference() string {
 	return ""
 }
 
-// CustomerPassUpdate is the body of PUT and PATCH.
+// CustomerPassUpdate is the body of PUT and PATCH for customer passes.
 type CustomerPassUpdate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ExpiryDate    *string                `protobuf:"bytes,1,opt,name=expiry_date,json=expiryDate,proto3,oneof" json:"expiry_date,omitempty"`
@@ -3549,6 +3577,7 @@ func (x *CustomerPassUpdate) GetReason() string {
 	return ""
 }
 
+// ListCustomerPassesRequest has the query parameters of GET /customer-passes.
 type ListCustomerPassesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Page          *string                `protobuf:"bytes,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
@@ -3649,7 +3678,8 @@ func (x *ListCustomerPassesRequest) GetStatus() string {
 	return ""
 }
 
-// ListCustomerPassesResponse is the answer of GET /customer-passes. nextCursor is absent on the last page.
+// ListCustomerPassesResponse is the response of GET /customer-passes. next_cursor is absent on the
+// last page.
 type ListCustomerPassesResponse struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPasses []*CustomerPass        `protobuf:"bytes,1,rep,name=customer_passes,json=customerPasses,proto3" json:"customer_passes,omitempty"`

@@ -4,13 +4,11 @@
 // - protoc             (unknown)
 // source: reservation/edge/b/v1/interface_b.proto
 
-// The JSON of Interface B, field for field: a message here is an object there,
-// and json_name is the member's name. An unset optional field or message is
-// absent; everything else is always present. The messages of reservation.edge.v1
-// are single values.
+// This package defines the JSON of Interface B: a message is a JSON object, and json_name is the
+// name of a member. An unset optional field or message is absent; all other fields are always
+// present. The messages of reservation.edge.v1 are single values instead of objects.
 //
-// A response with a single message stands for that message: http.yaml takes the
-// wrapping off.
+// If a response has a single message, the JSON is just that message: http.yaml removes the wrapper.
 
 package edgebv1
 
