@@ -1,4 +1,4 @@
-# The commands of the project; `make help` lists them.
+# The commands for working on the platform. `make help` lists them.
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -7,14 +7,14 @@ MODULES  := proto platform devkit services gateway-a gateway-b deploy/standalone
 PACKAGES := $(MODULES:%=./%/...)
 PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
-# etcd and Kubernetes, of the versions in test/chart/go.mod.
+# etcd and Kubernetes, in the versions of test/chart/go.mod.
 KUBERNETES := .cache/kubernetes
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-# TESTFLAGS are added to every go test: make test TESTFLAGS='-run Booking'.
+# TESTFLAGS is added to every go test: make test TESTFLAGS='-run Booking'.
 TESTFLAGS ?=
 
-# VERSION is what images are called.
+# VERSION is the tag of the images.
 VERSION ?= $(shell git describe --tags --always --dirty)
 
 .PHONY: help
@@ -22,69 +22,70 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 .PHONY: run
-run: build $(if $(DATABASE_URL),,postgres) ## build and run the whole platform here; Ctrl-C ends it (PORT_BASE, DATA_DIR, DATABASE_URL)
+run: build $(if $(DATABASE_URL),,postgres) ## build and run the platform on this machine; stop it with Ctrl-C (PORT_BASE, DATA_DIR, DATABASE_URL)
 	@exec bin/standalone
 
 .PHONY: demo
-demo: ## against what make run runs: buy and book, and see the webhooks arrive and verify (DATA_DIR)
+demo: ## while make run is running: book, buy, and receive the webhooks (DATA_DIR)
 	@go build -o bin/ ./services/reservectl/cmd/reservectl
 	@bin/reservectl demo --credentials $(or $(DATA_DIR),.run)/credentials.json
 
 .PHONY: build
-build: ## build bin/standalone, bin/reservectl and every part
+build: ## build bin/standalone, bin/reservectl and every service
 	@mkdir -p bin
 	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl $(PARTS:%=./%)
 
 .PHONY: test
-test: vet unit end-to-end ## before a push: format, vet and all tests but the slow ones, on a fresh machine too
+test: vet unit end-to-end ## before a push: check format, vet, and run all tests except the slow ones; works on a fresh machine
 
-# The slow tests are those called TestSlow…
+# The names of slow tests start with TestSlow.
 .PHONY: test-slow
-test-slow: race end-to-end-slow ## what CI runs in addition: the slow tests, and the packages with the race detector
+test-slow: race end-to-end-slow ## run the slow tests, and the package tests with the race detector (CI runs them too)
 
-# UNITS are the packages of the product, SLOW_TESTS those of test/ that have slow tests.
+# UNITS are the packages outside test/. SLOW_TESTS are the packages in test/ with slow tests.
 UNITS      := $(filter-out ./test/%,$(PACKAGES))
 SLOW_TESTS := $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestSlow' test))))
 
 .PHONY: unit
-unit: postgres ## the tests of the packages
+unit: postgres ## run the package tests
 	go test -vet=off -timeout 15m -skip '^TestSlow' $(TESTFLAGS) $(UNITS)
 
 .PHONY: race
-race: postgres ## the tests of the packages with the race detector, slow ones too
+race: postgres ## run the package tests with the race detector, including the slow ones
 	go test -race -vet=off -timeout 25m $(TESTFLAGS) $(UNITS)
 
-# Go's cache of test results does not see the programs that the tests of test/ run.
+# -count=1, because Go's test cache does not notice changes in the programs that these
+# tests run.
 .PHONY: end-to-end
-end-to-end: postgres chromium ## the tests of test/, which run the programs
+end-to-end: postgres chromium ## run the tests in test/, which start the built programs
 	go test -vet=off -timeout 15m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...
 
 .PHONY: end-to-end-slow
-end-to-end-slow: postgres chromium ## the slow tests of test/: long faults, every page in several fonts, linters
+end-to-end-slow: postgres chromium ## run the slow tests in test/: long faults, every page in several fonts, linters
 	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(SLOW_TESTS)
 
 .PHONY: check
-check: generated lint ## before a commit: generated code is current, linters pass
+check: generated lint ## before a commit: check the generated code and run the linters
 
 .PHONY: generate
-generate: $(TOOLS)/generators ## generate Go from proto/
+generate: $(TOOLS)/generators ## generate the Go code from proto/
 	buf lint
 	buf generate
 
 .PHONY: generated
 generated: generate
-	@git diff --exit-code --stat -- proto/gen || { echo "proto/gen is not what proto/ generates: commit the output of make generate"; exit 1; }
-	@test -z "$$(git status --porcelain -- proto/gen)" || { echo "proto/gen has files that are not committed"; exit 1; }
+	@git diff --exit-code --stat -- proto/gen || { echo "proto/gen does not match proto/: run make generate and commit the result"; exit 1; }
+	@test -z "$$(git status --porcelain -- proto/gen)" || { echo "proto/gen has uncommitted files: commit them"; exit 1; }
 
 .PHONY: breaking
-breaking: $(TOOLS)/generators ## the protos are compatible with those of AGAINST (default: the last commit)
+breaking: $(TOOLS)/generators ## check that the protos are compatible with those of AGAINST (default: the last commit)
 	buf breaking --against '.git#ref=$(or $(AGAINST),HEAD)'
 
 .PHONY: lint
-lint: vet $(TOOLS)/linters ## format, vet and the linters of .golangci.yml
+lint: vet $(TOOLS)/linters ## check format, vet, and run the linters of .golangci.yml
 	golangci-lint run $(filter-out ./proto/...,$(PACKAGES))
 
-# The linters of OpenAPI, of the versions in tools/openapi; npm fetches them once.
+# The OpenAPI linters, in the versions of tools/openapi. npm downloads them once.
 OPENAPI := .cache/openapi
 $(OPENAPI)/installed: $(wildcard tools/openapi/package*.json) tools/openapi/.npmrc
 	@mkdir -p $(OPENAPI)
@@ -93,53 +94,53 @@ $(OPENAPI)/installed: $(wildcard tools/openapi/package*.json) tools/openapi/.npm
 	@touch $@
 
 .PHONY: lint-openapi
-lint-openapi: $(OPENAPI)/installed ## what Redocly CLI and Spectral find in both OpenAPI descriptions (needs npm)
+lint-openapi: $(OPENAPI)/installed ## lint both OpenAPI descriptions with Redocly CLI and Spectral (needs npm)
 	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI)/node_modules/.bin/redocly lint --config tools/openapi/redocly.yaml gateway-a/openapi/openapi.yaml gateway-b/openapi/openapi.yaml
 	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml gateway-a/openapi/openapi.yaml gateway-b/openapi/openapi.yaml
 
 .PHONY: vet
-vet: ## format, and what go vet finds in each module without the workspace
+vet: ## check the format, and run go vet in each module without the workspace
 	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
 	@for m in $(MODULES); do echo "go vet $$m"; GOWORK=off go vet -C $$m ./...; done
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME each (default 10s)
+fuzz: ## run every fuzz target for FUZZTIME (default 10s)
 	@for p in $$(grep -rlE '^func Fuzz' --include='*_test.go' $(MODULES) | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$p/*_test.go | sed 's/func //'); do \
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s); done; done
 
 .PHONY: bench
-bench: postgres ## what requests cost, as multiples of a hand-written process over the same databases, and what webhooks do, in ROUNDS (default 8)
+bench: postgres ## measure requests, relative to a hand-written process on the same databases, and webhooks, in ROUNDS (default 8)
 	go test -run '^$$' -bench . -benchtime $(or $(ROUNDS),8)x -timeout 20m ./test/load
 
 .PHONY: images
-images: ## build the image of every part, as VERSION (default: the commit)
+images: ## build the image of every service with the tag VERSION (default: the commit)
 	VERSION=$(VERSION) REVISION=$$(git rev-parse HEAD) docker compose --profile tools build
 
 .PHONY: compose-test
-compose-test: postgres $(addprefix .cache/compose/,docker-compose nats-server otelcol) ## docker-compose.yml in a Docker of its own: conformance, scaling, crashes (as root on Linux; minutes)
+compose-test: postgres $(addprefix .cache/compose/,docker-compose nats-server otelcol) ## test docker-compose.yml in a separate Docker daemon: conformance, scaling, crashes (Linux, as root; takes minutes)
 	@test/compose/install.sh
 	COMPOSE_TEST=1 go test -count=1 -v -timeout 90m ./test/compose
 
 .PHONY: sbom
-sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) of every program to bin/sbom
+sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) for every program to bin/sbom
 	@mkdir -p bin/sbom
 	@for p in $(notdir $(PARTS)) reservectl standalone; do .cache/sbom/cyclonedx-gomod bin -json -version "$(VERSION)" -output bin/sbom/$$p.cdx.json bin/$$p; done
 
 .PHONY: upgrade-test
-upgrade-test: postgres ## replace the previous release by this one under load, a process at a time, and go back
+upgrade-test: postgres ## upgrade from the previous release under load, one process at a time, and roll back
 	go test -count=1 -timeout 20m $(TESTFLAGS) -run TestRollingUpgrade ./test/operations -upgrade -v
 
 .PHONY: restore-drill
-restore-drill: postgres ## back up a platform under load, destroy it, restore it, and compare; a restore to a moment
+restore-drill: postgres ## back up a platform under load, destroy it, restore it and compare; also restore to a moment
 	go test -count=1 -timeout 20m $(TESTFLAGS) -run 'TestRestoreDrill|TestRestoreToMoment' ./test/operations -drill -v
 
 .PHONY: previous-release
-previous-release: ## after a release: note its COMMIT (default HEAD) as the one that the next is upgraded from
+previous-release: ## after a release: record its COMMIT (default HEAD) as the release that upgrades start from
 	@deploy/previous-release.sh $(or $(COMMIT),HEAD)
 
 .PHONY: rules
-rules: ## check and test the alerts with promtool (Debian: prometheus)
+rules: ## check and test the alert rules with promtool (Debian package: prometheus)
 	promtool check config deploy/observability/prometheus/prometheus.yml
 	promtool test rules deploy/observability/prometheus/tests/*.yml
 
@@ -152,15 +153,15 @@ chromium:
 	@deploy/install-chromium.sh
 
 .PHONY: chart
-chart: build $(TOOLS)/helm ## the chart for Kubernetes: lint it, render it, hold it to what Kubernetes and the parts take
+chart: build $(TOOLS)/helm ## lint and render the Helm chart, and validate the result against Kubernetes and the services' settings
 	CGO_ENABLED=0 GOWORK=off go test -C test/chart -count=1 -timeout 20m .
 
 .PHONY: chart-test
-chart-test: $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager ## install, upgrade and uninstall the chart on an API server (built once, long)
+chart-test: $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager ## install, upgrade and uninstall the chart on a real API server (the first build takes long)
 	CGO_ENABLED=0 GOWORK=off go test -C test/chart -count=1 -timeout 30m -run TestInstall . -cluster $(CURDIR)/$(KUBERNETES) -v
 
 .PHONY: cluster-test
-cluster-test: postgres .cache/compose/docker-compose .cache/compose/nats-server $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager $(KUBERNETES)/kubelet $(KUBERNETES)/dns ## the chart and the images on a real node: conformance, crashes, upgrade, rollback (as root on Linux; built once, long)
+cluster-test: postgres .cache/compose/docker-compose .cache/compose/nats-server $(TOOLS)/helm $(KUBERNETES)/kube-controller-manager $(KUBERNETES)/kubelet $(KUBERNETES)/dns ## test the chart and the images on a real node: conformance, crashes, upgrade, rollback (Linux, as root; the first build takes long)
 	@test/compose/install.sh
 	@test/cluster/install.sh
 	@mkdir -p bin
@@ -169,32 +170,32 @@ cluster-test: postgres .cache/compose/docker-compose .cache/compose/nats-server 
 	CLUSTER_TEST=1 go test -count=1 -v -timeout 60m ./test/cluster
 
 .PHONY: chart-files
-chart-files: ## copy the rules and dashboards of deploy/observability into the chart
+chart-files: ## copy the rules and dashboards from deploy/observability into the chart
 	@cp deploy/observability/prometheus/{alerts,recording}.yml deploy/helm/reservation/files/rules/
 	@cp deploy/observability/grafana/dashboards/*.json deploy/helm/reservation/files/dashboards/
 
 .PHONY: pictures
-pictures: postgres chromium ## take the pictures of the dashboard in docs/pictures
+pictures: postgres chromium ## take the screenshots of the dashboard in docs/pictures
 	@mkdir -p docs/pictures
 	go test -count=1 -timeout 10m -run TestSlowPictures ./test/browser -pictures $(CURDIR)/docs/pictures
 
 .PHONY: clean
-clean: ## remove what was built; data in .run stays
+clean: ## delete everything that was built; keep the data in .run
 	rm -rf bin .cache
 
-# The pinned generators and linters of tools/go.mod. The linters take minutes to
-# build, and are not part of what CI runs.
+# The generators and linters, in the versions of tools/go.mod. Building the linters takes
+# minutes. CI does not run them.
 $(TOOLS)/linters: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 $(TOOLS)/generators: TOOL := $(addprefix google.golang.org/,grpc/cmd/protoc-gen-go-grpc protobuf/cmd/protoc-gen-go) \
 	$(addprefix github.com/,bufbuild/buf/cmd/buf grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway)
 $(TOOLS)/linters $(TOOLS)/generators: tools/go.mod tools/go.sum
-	@echo "building the $(notdir $@) of tools/go.mod (minutes, once)"
+	@echo "building the $(notdir $@) of tools/go.mod (takes minutes, only once)"
 	@mkdir -p $(TOOLS)
 	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install -C tools $(TOOL)
 	@touch $@
 
-# What make compose-test runs, at the versions of tools/*/go.mod and of the
-# workspace; the first and the last take minutes to build.
+# The programs for make compose-test, in the versions of tools/*/go.mod and of the
+# workspace. Building docker-compose and otelcol takes minutes.
 .cache/compose/docker-compose: tools/compose/go.mod tools/compose/go.sum
 	@mkdir -p $(@D)
 	GOWORK=off GOBIN=$(CURDIR)/$(@D) go install -C tools/compose -trimpath -ldflags '-s -w' github.com/docker/compose/v2/cmd
@@ -211,19 +212,19 @@ $(TOOLS)/linters $(TOOLS)/generators: tools/go.mod tools/go.sum
 	GOWORK=off GOBIN=$(CURDIR)/$(@D) go install -C tools/sbom github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 
 $(TOOLS)/helm:
-	@echo "building helm (minutes, once)"
+	@echo "building helm (takes minutes, only once)"
 	@mkdir -p $(TOOLS)
 	@GOWORK=off GOBIN=$(CURDIR)/$(TOOLS) go install helm.sh/helm/v3/cmd/helm@v3.22.0
 
 $(KUBERNETES)/kube-controller-manager: BUILD := go.etcd.io/etcd/server/v3 $(addprefix k8s.io/kubernetes/cmd/,kube-apiserver kube-controller-manager)
 $(KUBERNETES)/kubelet: BUILD := $(addprefix k8s.io/kubernetes/cmd/,kubelet kube-proxy kube-scheduler kubectl)
 $(KUBERNETES)/kube-controller-manager $(KUBERNETES)/kubelet: test/chart/go.mod
-	@echo "building $(BUILD) (long, once)"
+	@echo "building $(BUILD) (takes long, only once)"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 GOWORK=off go build -C test/chart -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.34.4' -o $(CURDIR)/$(@D)/ $(BUILD)
 	@touch $@
 
 $(KUBERNETES)/dns: tools/dns/go.mod tools/dns/go.sum tools/dns/main.go
-	@echo "building the DNS server of a cluster (minutes, once)"
+	@echo "building the cluster's DNS server (takes minutes, only once)"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 GOWORK=off go build -C tools/dns -ldflags '-s -w' -o $(CURDIR)/$@ .

@@ -1,14 +1,13 @@
 #!/bin/sh
-# Makes sure that this machine has the programs of a PostgreSQL server, version
-# 15 or newer, for the private server that the platform starts by itself.
+# Installs the programs of a PostgreSQL server, version 15 or newer, for the private
+# server that the platform starts automatically.
 #
-# Says and does nothing if they are there. On Debian and Ubuntu it installs the
-# package postgresql, as root or through sudo if that asks for no password, and
-# keeps it from creating a database cluster or starting a server of its own.
-# Elsewhere it says what to do. It exits with 0 only if the programs are there.
+# It does nothing if they are installed. On Debian and Ubuntu, it installs the package
+# postgresql, as root or with sudo if sudo needs no password, and prevents the package
+# from creating a database cluster or starting a server. On other systems, it prints what
+# to do. It exits with 0 only if the programs are installed.
 #
-#   POSTGRES_BIN   the directory of initdb and postgres, if they are in none of
-#                  the usual places
+#   POSTGRES_BIN   directory of initdb and postgres, if it is not a usual place
 set -eu
 
 oldest=15
@@ -21,7 +20,7 @@ fail() {
 	exit 1
 }
 
-# major DIR: the major version of the server in DIR; fails if there is none.
+# major DIR prints the major version of the server in DIR. It fails if there is none.
 major() {
 	[ -x "$1/initdb" ] && [ -x "$1/postgres" ] || return 1
 	"$1/postgres" --version 2>/dev/null | sed -n 's/.*PostgreSQL) \([0-9][0-9]*\).*/\1/p' | grep .
@@ -31,13 +30,13 @@ usable() {
 	found=$(major "$1") && [ "$found" -ge "$oldest" ]
 }
 
-# present: whether there is a server. These are the places where the platform looks.
+# present succeeds if there is a server. The platform looks in the same places.
 present() {
 	if [ -n "${POSTGRES_BIN:-}" ]; then
 		usable "$POSTGRES_BIN" && return 0
-		fail "POSTGRES_BIN is $POSTGRES_BIN, which has no PostgreSQL server of version $oldest or newer: correct or unset it"
+		fail "POSTGRES_BIN is $POSTGRES_BIN, but this directory has no PostgreSQL server $oldest or newer: correct or unset POSTGRES_BIN"
 	fi
-	# Debian has a pg_config that only says which package the real one is in.
+	# Debian also has a pg_config that only names the package of the real one.
 	if dir=$(pg_config --bindir 2>/dev/null) && usable "$dir"; then
 		return 0
 	fi
@@ -54,7 +53,7 @@ present() {
 	return 1
 }
 
-# as_root COMMAND…: runs a command as root, asking nobody for anything.
+# as_root COMMAND… runs a command as root without asking for a password.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
 		"$@"
@@ -67,7 +66,8 @@ apt_install() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2
 }
 
-# offered: the major version that the package postgresql would install, 0 if unknown.
+# offered prints the major version that the package postgresql would install, or 0 if it is
+# unknown.
 offered() {
 	version=$(apt-cache policy postgresql 2>/dev/null | sed -n 's/^ *Candidate: \([0-9][0-9]*\).*/\1/p')
 	echo "${version:-0}"
@@ -75,37 +75,37 @@ offered() {
 
 install_debian() {
 	if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2>/dev/null; then
-		fail "no PostgreSQL server $oldest or newer is installed, and installing it needs root. Run: sudo $0"
+		fail "PostgreSQL server $oldest or newer is not installed, and installing it needs root. Run: sudo $0"
 	fi
 	say "installing PostgreSQL's server programs"
 	if [ "$(offered)" -eq 0 ] || ! apt_install postgresql-common; then
-		# Package lists are missing, or so old that their packages are gone.
+		# The package lists are missing, or too old to find the packages.
 		as_root apt-get update -q >&2
 		apt_install postgresql-common
 	fi
 	if [ "$(offered)" -lt "$oldest" ]; then
-		fail "this release has PostgreSQL $(offered), and $oldest or newer is needed. Add PostgreSQL's own packages" \
-			"(sudo /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh), then run this again"
+		fail "this system offers PostgreSQL $(offered), but $oldest or newer is needed. Add PostgreSQL's own package repository" \
+			"(sudo /usr/share/postgresql-common/pgdg/apt.postgresql.org.sh), then run this command again"
 	fi
-	# A new server package would create the cluster "main" and start it. The
-	# setting is for this installation and not for what is installed later.
+	# The server package would create the cluster "main" and start it. This setting is
+	# removed afterwards, so that it does not affect later installations.
 	trap 'as_root rm -f "$dropin"' EXIT
 	trap 'exit 1' HUP INT TERM
 	as_root mkdir -p "$(dirname "$dropin")"
 	echo 'create_main_cluster = false' | as_root tee "$dropin" >/dev/null
 	if [ "$(pg_conftool /etc/postgresql-common/createcluster.conf show -bs create_main_cluster)" != off ]; then
-		fail "/etc/postgresql-common/createcluster.conf has no include_dir. Put 'create_main_cluster = false' into it, then run this again"
+		fail "/etc/postgresql-common/createcluster.conf has no include_dir. Add 'create_main_cluster = false' to it, then run this command again"
 	fi
 	apt_install postgresql || {
 		as_root apt-get update -q >&2
 		apt_install postgresql
 	}
-	present || fail "the package postgresql is installed, but no server $oldest or newer was found. Set POSTGRES_BIN to the directory of initdb and postgres"
+	present || fail "the package postgresql is installed, but no PostgreSQL server $oldest or newer was found. Set POSTGRES_BIN to the directory of initdb and postgres"
 }
 
 advise() {
-	say "no PostgreSQL server $oldest or newer is installed. $1"
-	fail "(or set POSTGRES_BIN to the directory of initdb and postgres, or DATABASE_URL to use another server)"
+	say "PostgreSQL server $oldest or newer is not installed. $1"
+	fail "Or set POSTGRES_BIN to the directory of initdb and postgres, or DATABASE_URL to use another server."
 }
 
 if present; then

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Notes a commit in deploy/previous-release, with the versions of its schemas.
+# Records a commit in deploy/previous-release, with the versions of its schemas.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commit=$(git rev-parse --verify "${1:?usage: previous-release.sh COMMIT}^{commit}")
 
-# schema prints a part's name, its newest migration, and the digest of all of them.
+# schema NAME DIRECTORY prints a service's name, the number of its newest migration, and the
+# digest of all its migrations.
 schema() {
   local files
   files=$(git ls-tree --name-only "$commit" "$2/" | grep -E '/[0-9]+_[a-z0-9_]+\.sql$' | sort)
@@ -12,9 +13,9 @@ schema() {
 }
 
 {
-  echo '# The release before this one: its commit, and the versions of its schemas with the'
-  echo '# digests of their migrations. Upgrades are tested from it, and migrations that came'
-  echo '# since may take nothing away from it. After a release: make previous-release COMMIT=v1.2.3'
+  echo '# The previous release: its commit, and the versions of its schemas with the digests of'
+  echo '# their migrations. Upgrades are tested from it, and newer migrations must not remove'
+  echo '# anything that it uses. After a release, run: make previous-release COMMIT=v1.2.3'
   echo "commit $commit"
   schema platform platform/pg/migrations
   for dir in $(git ls-tree -d -r --name-only "$commit" services | grep -E '^services/[a-z]+/migrations$'); do

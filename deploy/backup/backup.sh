@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # backup.sh DIRECTORY writes a backup of the platform's databases to a new directory
-# below DIRECTORY, and prints its name. The platform may run meanwhile. docs/BACKUP.md
+# below DIRECTORY, and prints the new directory's name. The platform can keep running.
+# See docs/BACKUP.md.
 #
-#   BACKUP_FILTER  a command that every dump is piped through, for encryption: "age -r age1…"
-#   BACKUP_PAUSE   seconds between the moment of the parts and that of webhook (default 2)
+#   BACKUP_FILTER  command that every dump is piped through, for example "age -r age1…"
+#   BACKUP_PAUSE   seconds between webhook's snapshot and those of the other services
+#                  (default 2)
 #
-# The role that connects must read everything: a superuser, or one with BYPASSRLS and
-# pg_read_all_data. A backup that failed leaves a directory that ends in .partial.
+# The connecting role must be able to read everything: a superuser, or a role with
+# BYPASSRLS and pg_read_all_data. A failed backup leaves a directory whose name ends in
+# .partial.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
@@ -17,7 +20,7 @@ mkdir -p "$1"
 id=$(date -u +%Y%m%dT%H%M%SZ)
 final="$1/$id"
 work="$final.partial"
-[ ! -e "$final" ] && mkdir "$work" 2>/dev/null || die "there is a backup of this second: $final"
+[ ! -e "$final" ] && mkdir "$work" 2>/dev/null || die "a backup with this time exists already: $final"
 
 declare -A to from pid snapshot at schema
 close_sessions() {
@@ -33,14 +36,14 @@ close_sessions() {
 ended() {
   local status=$?
   close_sessions
-  [ $status = 0 ] || echo "backup.sh: failed; what there is of it is in $work, and is of no use" >&2
+  [ $status = 0 ] || echo "backup.sh: the backup failed. The incomplete backup in $work cannot be restored; delete it." >&2
   cat "$work"/.*.err >&2 2>/dev/null || true
 }
 trap ended EXIT
-trap '' PIPE # of a session that has ended; its error is told
+trap '' PIPE # a session that ended; its error is printed at the end
 trap 'exit 130' INT TERM
 
-# open PART starts a session that holds the part's moment until its dump is done.
+# open PART starts the session that holds the service's snapshot until its dump is done.
 open() {
   local part=$1 in="$work/.$1.in" out="$work/.$1.out"
   mkfifo "$in" "$out"
@@ -50,22 +53,23 @@ open() {
   exec {to[$part]}>"$in" {from[$part]}<"$out"
 }
 
-# begin PART… has the sessions note their moments, all at once.
+# begin PART… takes the snapshots of the services at the same time.
 begin() {
   local part line
   for part in "$@"; do
-    echo "begin isolation level repeatable read read only; select pg_export_snapshot() || ' ' || to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"');" >&"${to[$part]}" || die "$part: no session"
+    echo "begin isolation level repeatable read read only; select pg_export_snapshot() || ' ' || to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"');" >&"${to[$part]}" || die "$part: cannot connect to the database"
   done
   for part in "$@"; do
-    IFS= read -r -t 60 line <&"${from[$part]}" || die "$part: no moment"
+    IFS= read -r -t 60 line <&"${from[$part]}" || die "$part: the database did not return a snapshot within 60 s"
     snapshot[$part]=${line% *} at[$part]=${line#* }
   done
 }
 
-say "backup $id: taking the moment of ${PARTS[*]}"
+say "backup $id: taking snapshots of ${PARTS[*]}"
 for part in "${PARTS[@]}"; do open "$part"; done
 begin "${PARTS[@]:0:4}"
-# What the others had published by their moment has been consumed by webhook's.
+# Webhook's snapshot comes later, so that webhook has consumed the events that the others
+# had published before their snapshots.
 sleep "${BACKUP_PAUSE:-2}"
 begin webhook
 
@@ -94,5 +98,5 @@ rm -f "$work"/.*.err
 sync -f "$work" 2>/dev/null || sync
 mv "$work" "$final"
 trap - EXIT
-say "done: $(du -sh "$final" | cut -f1) in $final"
+say "backup complete: $(du -sh "$final" | cut -f1) in $final"
 echo "$final"

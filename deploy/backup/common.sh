@@ -1,29 +1,29 @@
-# What backup.sh and restore.sh share: where the databases are.
+# Functions that backup.sh and restore.sh share.
 #
-# The connection is libpq's (PGHOST, PGPORT, PGUSER, PGPASSWORD, PGSSLMODE, ~/.pgpass).
-# A database is named by its part, after DATABASE_PREFIX, or by AUTH_DATABASE,
-# CUSTOMER_DATABASE, … : a name or a postgres:// URL.
+# libpq's variables select the server (PGHOST, PGPORT, PGUSER, PGPASSWORD, PGSSLMODE,
+# ~/.pgpass). A database's name is DATABASE_PREFIX followed by the service's name, or the
+# value of AUTH_DATABASE, CUSTOMER_DATABASE and so on: a name or a postgres:// URL.
 set -euo pipefail
 
-# Those whose events others copy come first, the one that only consumes comes last.
+# Services that publish events come first. webhook, which only consumes them, comes last.
 PARTS=(auth customer pass booking webhook)
 FORMAT=1
 
 say() { echo "$(date -u +%H:%M:%S) $*" >&2; }
 die() { echo "$(basename "$0"): $*" >&2; exit 1; }
 
-# database PART prints what psql's -d takes.
+# database PART prints the service's database as an argument for psql -d.
 database() {
   local name="${1^^}_DATABASE"
   echo "${!name:-${DATABASE_PREFIX:-}$1}"
 }
 
-# query PART SQL prints the answer, unaligned.
+# query PART SQL runs a query and prints the unaligned result.
 query() { PGOPTIONS="-c statement_timeout=0 ${PGOPTIONS:-}" psql -XqAt -v ON_ERROR_STOP=1 -d "$(database "$1")" -c "$2"; }
 
 need() {
   local program
   for program in "$@"; do
-    command -v "$program" >/dev/null || die "$program is not there: install PostgreSQL's client programs, of the server's version or later"
+    command -v "$program" >/dev/null || die "$program is not installed: install PostgreSQL's client programs, in the server's version or later"
   done
 }

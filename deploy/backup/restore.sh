@@ -1,34 +1,35 @@
 #!/usr/bin/env bash
-# restore.sh BACKUP restores a backup into databases that are there and empty, with the
-# roles of the same names. docs/BACKUP.md says what comes before and after.
+# restore.sh BACKUP restores a backup into existing, empty databases. The roles must have
+# the same names as before. docs/BACKUP.md describes the steps before and after.
 #
-#   RESTORE_FILTER  a command that every dump is piped through: "age -d -i key.txt"
+#   RESTORE_FILTER  command that every dump is piped through, for example
+#                   "age -d -i key.txt"
 #
-# Each database is restored in one transaction: whole or not at all. What failed can be
-# run again; databases that have this backup already are left as they are.
+# Each database is restored in one transaction: completely or not at all. After a failure,
+# run the script again: it skips databases that it restored from this backup.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 [ $# = 1 ] || die "usage: restore.sh BACKUP"
 need psql pg_restore sha256sum
 backup=$1
-[ -f "$backup/MANIFEST" ] || die "$backup is no whole backup: it has no MANIFEST"
-(cd "$backup" && sha256sum --quiet -c SHA256SUMS) || die "$backup is damaged: its checksums are others"
+[ -f "$backup/MANIFEST" ] || die "$backup is not a complete backup: it has no MANIFEST"
+(cd "$backup" && sha256sum --quiet -c SHA256SUMS) || die "$backup is damaged: its files do not match their checksums"
 field() { sed -n "s/^$1 //p" "$backup/MANIFEST"; }
-[ "$(field format)" = "$FORMAT" ] || die "$backup has the format $(field format), this program reads $FORMAT"
+[ "$(field format)" = "$FORMAT" ] || die "$backup has format $(field format), but this script reads only format $FORMAT"
 id=$(field backup)
 if [ "$(field filter)" = yes ] && [ -z "${RESTORE_FILTER:-}" ]; then
-  die "the dumps were piped through a filter: RESTORE_FILTER must undo it"
+  die "the dumps were piped through BACKUP_FILTER: set RESTORE_FILTER to the command that undoes it"
 fi
 
-# All databases are looked at before any is touched.
+# All databases are checked before any is changed.
 todo=()
 for part in "${PARTS[@]}"; do
   [ -f "$backup/$part.dump" ] || die "$backup has no $part.dump"
   note=$(query "$part" "select coalesce(shobj_description(oid, 'pg_database'), '') from pg_database where datname = current_database()") ||
-    die "$part: the database $(database "$part") cannot be reached"
+    die "$part: cannot connect to the database $(database "$part")"
   if [ "$note" = "restored from $id" ]; then
-    say "$part: is restored already"
+    say "$part: already restored from this backup, skipping"
     continue
   fi
   [ "$(query "$part" "select count(*) from pg_class where relnamespace = 'public'::regnamespace")" = 0 ] ||
@@ -41,8 +42,8 @@ for part in ${todo[@]+"${todo[@]}"}; do
   owner=$(query "$part" "select pg_get_userbyid(datdba) from pg_database where datname = current_database()")
   eval "${RESTORE_FILTER:-cat}" <"$backup/$part.dump" |
     pg_restore --exit-on-error --single-transaction --no-owner --role="$owner" -d "$(database "$part")" ||
-    die "$part: nothing of it was restored"
+    die "$part: the restore failed, and this database was not changed"
   query "$part" "do \$\$ begin execute format('comment on database %I is %L', current_database(), 'restored from $id'); end \$\$"
   query "$part" "analyze"
 done
-say "done: now run the migrate command of every part, then start them, and reservectl reconcile"
+say "restore complete. Next: run migrate of every service, start all services, then run reservectl reconcile (docs/BACKUP.md)"

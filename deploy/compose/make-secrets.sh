@@ -1,23 +1,23 @@
 #!/bin/sh
-# Makes a set of secrets for docker-compose.yml, all random, in the directory
-# DIR, which must not exist yet:
+# Creates random secrets for docker-compose.yml in a new directory, which must not exist
+# yet:
 #
 #   deploy/compose/make-secrets.sh /etc/reservation/secrets
 #   SECRETS_DIR=/etc/reservation/secrets docker compose up -d
 #
-# The directory is its owner's alone. The files in it can be read by the parts'
-# user, because Docker mounts each by itself.
+# Only its owner can open the directory. The files in it are readable for everybody,
+# because Docker mounts each one separately and the services run as another user.
 #
-#   insecure   as the second argument: the set for trying that the repository
-#              has, which is known to everybody and refused in production
+# With the second argument "insecure", it creates the demonstration secrets of the
+# repository. Everybody knows them, and RESERVATION_ENV=production refuses them.
 set -eu
 
-dir=${1:?the directory to make}
+dir=${1:?usage: make-secrets.sh DIRECTORY}
 kind=${2:-random}
 mkdir -m 0700 "$dir"
 umask 0333
 
-# secret NAME: a password. hex NAME: 64 hexadecimal characters.
+# secret NAME prints a password, hex NAME prints 64 hexadecimal characters.
 secret() { if [ "$kind" = insecure ]; then printf 'insecure-%s' "$1"; else openssl rand -hex 24; fi; }
 hex() { if [ "$kind" = insecure ]; then printf 'insecure-%s' "$1" | openssl dgst -sha256 -r | cut -c1-64; else openssl rand -hex 32; fi; }
 write() { printf '%s\n' "$2" >"$dir/$1"; }
@@ -40,7 +40,7 @@ else
 	write master_key "$(openssl rand -base64 32)"
 fi
 
-# The identifiers are names and no secrets; docker-compose.yml has them too.
+# The identifiers are not secret; docker-compose.yml contains them too.
 if [ "$kind" = insecure ]; then mark=insecure-; else mark=; fi
 entries=
 for pair in operator:svc_00000000000000000000000001 customer:svc_00000000000000000000000002 \

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Replaces the containers of parts by ones of the images that are there now, with
-# nobody noticing: as many new ones are started beside the old ones, and these are
-# stopped, one after another, when the new ones are ready.
+# Replaces the containers of services with containers of the current images, without
+# interrupting service. It starts as many new containers as there are old ones. When the
+# new ones are ready, it stops the old ones one after another.
 #
 #   deploy/compose/roll.sh booking gateway-b
 #
-# Run it with the settings (.env, SECRETS_DIR, COMPOSE_FILE, …) of `docker compose up`.
+# Run it with the same settings (.env, SECRETS_DIR, COMPOSE_FILE, …) as `docker compose up`.
 set -eu
 
-[ $# -gt 0 ] || { echo "usage: $0 PART…" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: $0 SERVICE…" >&2; exit 2; }
 for part; do
 	old=$(docker compose ps -q "$part")
-	count=$(printf '%s\n' "$old" | grep -c .) || { echo "$0: $part does not run" >&2; exit 1; }
-	echo "$part: $count new"
+	count=$(printf '%s\n' "$old" | grep -c .) || { echo "$0: $part is not running; start it with docker compose up -d $part" >&2; exit 1; }
+	echo "$part: starting $count new, then stopping $count old"
 	docker compose up -d --wait --no-deps --no-recreate --scale "$part=$((2 * count))" "$part"
-	# Whoever loses the first one looks for others, and finds the new ones.
+	# Callers that lose an old container look the name up again, and find the new ones.
 	for container in $old; do
 		docker stop -t 30 "$container" >/dev/null
 		docker rm "$container" >/dev/null

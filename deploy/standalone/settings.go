@@ -20,7 +20,7 @@ type Settings struct {
 	Demo        string        `env:"DEMO" envDefault:"on" doc:"on: seed a demonstration company once; off: start empty"`
 	LogLevel    string        `env:"LOG_LEVEL" envDefault:"warn" doc:"debug, info, warn or error"`
 	LogFormat   string        `env:"LOG_FORMAT" envDefault:"text" doc:"json or text"`
-	Stage       string        `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production: what is meant for trying is refused (docs/SECURITY.md)"`
+	Stage       string        `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production, which refuses demonstration settings (docs/SECURITY.md)"`
 }
 
 // Validate reports every wrong setting.

@@ -16,10 +16,10 @@ import (
 
 // Config has the settings of a part's connection to NATS.
 type Config struct {
-	URL          string        `env:"NATS_URL" envDefault:"nats://127.0.0.1:4222" doc:"NATS servers, separated by commas"`
-	Prefix       string        `env:"BUS_PREFIX" envDefault:"reservation" doc:"first token of all subjects; two installations on one NATS need different ones"`
-	Replicas     int           `env:"BUS_REPLICAS" envDefault:"1" doc:"copies that JetStream keeps of each event: 1, or 3 or 5 in a cluster"`
-	StartTimeout time.Duration `env:"NATS_START_TIMEOUT" envDefault:"30s" doc:"how long to wait at start for NATS to answer"`
+	URL          string        `env:"NATS_URL" envDefault:"nats://127.0.0.1:4222" doc:"addresses of the NATS servers, separated by commas"`
+	Prefix       string        `env:"BUS_PREFIX" envDefault:"reservation" doc:"first token of all NATS subjects; two installations on one NATS need different prefixes"`
+	Replicas     int           `env:"BUS_REPLICAS" envDefault:"1" doc:"copies of each event that JetStream keeps: 1, or 3 or 5 in a cluster"`
+	StartTimeout time.Duration `env:"NATS_START_TIMEOUT" envDefault:"30s" doc:"how long to wait for NATS at start"`
 	Security     Security
 }
 
@@ -37,10 +37,10 @@ func (c Config) Validate() error {
 	var faults []error
 	faults = append(faults, c.checkURL())
 	if !prefixForm.MatchString(c.Prefix) {
-		faults = append(faults, fmt.Errorf("BUS_PREFIX is %q, want one token of lower-case letters, digits, - and _", c.Prefix))
+		faults = append(faults, fmt.Errorf("BUS_PREFIX is %q; it must be one token of lower-case letters, digits, - and _, and begin with a letter", c.Prefix))
 	}
 	if c.Replicas < 1 || c.Replicas > 5 {
-		faults = append(faults, fmt.Errorf("BUS_REPLICAS is %d, want 1 to 5", c.Replicas))
+		faults = append(faults, fmt.Errorf("BUS_REPLICAS is %d; it must be 1 to 5", c.Replicas))
 	}
 	if c.StartTimeout <= 0 {
 		faults = append(faults, errors.New("NATS_START_TIMEOUT must be positive"))

@@ -17,10 +17,10 @@ import (
 // are read again for every connection, so a renewed file takes effect with the next
 // connection. Only the public key of a bare NKey seed is read once.
 type Security struct {
-	CAFile          string `env:"NATS_CA_FILE" doc:"PEM certificates of the authorities of NATS's servers, instead of the system's; asks for TLS"`
-	CertFile        string `env:"NATS_CERT_FILE" doc:"PEM certificate by which this process is known to NATS; asks for TLS"`
-	KeyFile         string `env:"NATS_KEY_FILE" doc:"PEM private key of that certificate"`
-	CredentialsFile string `env:"NATS_CREDENTIALS_FILE" doc:"file with who this process is for NATS: user:password, a .creds file, or the seed of an NKey; instead of a user in NATS_URL"`
+	CAFile          string `env:"NATS_CA_FILE" doc:"PEM file with the CA certificates of the NATS servers, instead of the system's; enables TLS"`
+	CertFile        string `env:"NATS_CERT_FILE" doc:"PEM file with the client certificate for NATS; enables TLS"`
+	KeyFile         string `env:"NATS_KEY_FILE" doc:"PEM file with the private key of NATS_CERT_FILE"`
+	CredentialsFile string `env:"NATS_CREDENTIALS_FILE" doc:"file with the NATS credentials, instead of a user in NATS_URL: user:password, a .creds file or an NKey seed"`
 }
 
 // Validate reports every invalid setting and file. Its errors contain no secrets.

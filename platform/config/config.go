@@ -1,11 +1,11 @@
-// Package config reads a part's settings from its environment into one struct
-// with defaults, and reports every fault at once.
+// Package config reads the settings of a service from its environment into one struct with
+// defaults, and reports all faults together.
 //
-// A settings struct has the tags `env:"NAME" envDefault:"…"`, `env:"NAME,required"`, and
-// `doc:"…"` for the one-line description that the settings table in the documentation is
-// made of; envPrefix:"…" on a section is put before the names in it. If a struct has a
-// method Validate() error, that is called after reading; errors.Join lets it report
-// several faults.
+// The fields of a settings struct have the tags `env:"NAME" envDefault:"…"` or
+// `env:"NAME,required"`, and `doc:"…"` with a one-line description for the settings table
+// in the documentation. The tag envPrefix:"…" on a section is put before the names in it.
+// If a struct has a method Validate() error, Read calls it after reading. Validate can
+// return several faults with errors.Join.
 package config
 
 import (
@@ -17,18 +17,18 @@ import (
 	"strings"
 )
 
-// Env is where settings come from: the process's environment, or a map when
-// several parts share one process.
+// Env is the source of settings: the environment of the process, or another map if several
+// services share one process.
 type Env map[string]string
 
-// fileSuffix marks the variable that names a file with the value: DATABASE_URL_FILE.
+// fileSuffix ends the name of a variable that names a file with the value, for example
+// DATABASE_URL_FILE.
 const fileSuffix = "_FILE"
 
-// OS returns the environment of the process. A variable NAME_FILE gives NAME
-// the content of that file, so that secrets can be mounted; where NAME is set
-// too, it wins, and NAME_FILE counts as not set. Files that cannot be read are
-// passed over here, because strangers' variables end in _FILE too; Read reports
-// those of the settings it is asked for.
+// OS returns the environment of the process. A variable NAME_FILE sets NAME to the content
+// of that file, so that secrets can be mounted. If NAME is set too, it wins, and NAME_FILE
+// counts as not set. OS ignores files that cannot be read, because variables of other
+// programs end in _FILE too. Read reports them if they belong to one of its settings.
 func OS() Env {
 	e, values := Env{}, Env{}
 	for _, variable := range os.Environ() {
@@ -52,8 +52,8 @@ func OS() Env {
 	return e
 }
 
-// lookup returns the value of name: its own, or the content of the file that
-// NAME_FILE names. An empty value is none.
+// lookup returns the value of the variable name, or the content of the file that NAME_FILE
+// names. An empty value counts as not given.
 func (e Env) lookup(name string) (value string, given bool, err error) {
 	if value := e[name]; value != "" {
 		return value, true, nil
@@ -70,17 +70,17 @@ func (e Env) lookup(name string) (value string, given bool, err error) {
 	return value, value != "", nil
 }
 
-// Value returns what a setting is set to, by itself or by its file; "": it is
-// not.
+// Value returns the value of a setting from its variable or its file, or "" if it is not
+// set.
 func (e Env) Value(name string) string {
 	value, _, _ := e.lookup(name)
 	return value
 }
 
-// Read fills dst, a pointer to a settings struct, and validates it and the structs
-// within it. An empty variable counts as one that is not set. The error is a *Faults,
-// each of which names the variable that it is about. A field whose value cannot be read
-// has its default, so that the others can be validated.
+// Read fills dst, a pointer to a settings struct, and validates it and the structs in it.
+// An empty variable counts as not set. The error is a *Faults; each fault names its
+// variable. A field whose value is invalid gets its default, so that the other fields can
+// still be validated.
 func Read(e Env, dst any) error {
 	var all Faults
 	for _, f := range fields(reflect.ValueOf(dst), "") {
@@ -90,7 +90,7 @@ func Read(e Env, dst any) error {
 	return all.orNil()
 }
 
-// validate joins the faults of v and of the structs within it.
+// validate joins the faults of v and of the structs in it.
 func validate(v reflect.Value) error {
 	var faults []error
 	each(v, func(section any) {
@@ -101,8 +101,8 @@ func validate(v reflect.Value) error {
 	return errors.Join(faults...)
 }
 
-// each calls visit with pointers to the structs within v, innermost first, and
-// with v itself.
+// each calls visit with pointers to the structs in v, innermost first, and then with v
+// itself.
 func each(v reflect.Value, visit func(section any)) {
 	if s := reflect.Indirect(v); s.Kind() == reflect.Struct {
 		for i := range s.NumField() {

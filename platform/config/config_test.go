@@ -50,7 +50,7 @@ type embedded struct {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	t.Run("a setting that is not given has its default", func(t *testing.T) {
+	t.Run("a missing setting gets its default", func(t *testing.T) {
 		t.Parallel()
 		var s settings
 		if err := config.Read(config.Env{"KEY": "k"}, &s); err != nil {
@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 			t.Fatalf("got %+v, want %+v", s, want)
 		}
 	})
-	t.Run("an empty variable counts as one that is not set", func(t *testing.T) {
+	t.Run("an empty variable counts as not set", func(t *testing.T) {
 		t.Parallel()
 		var s settings
 		err := config.Read(config.Env{"KEY": "", "TIMEOUT": "", "SECTION_SIZE": ""}, &s)
@@ -72,25 +72,25 @@ func TestRead(t *testing.T) {
 			t.Fatalf("empty settings lost their defaults: %+v", s)
 		}
 	})
-	t.Run("every fault is reported at once, sections included", func(t *testing.T) {
+	t.Run("reports all faults together, including those of sections", func(t *testing.T) {
 		t.Parallel()
 		var s settings
 		err := config.Read(config.Env{"TIMEOUT": "-1s", "SECTION_SIZE": "0"}, &s)
 		for _, want := range []string{"KEY", "TIMEOUT is not positive", "SECTION_SIZE is below 1"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v does not speak of %q", err, want)
+				t.Errorf("%v does not contain %q", err, want)
 			}
 		}
 	})
-	t.Run("a value of the wrong type is reported by name", func(t *testing.T) {
+	t.Run("reports a value of the wrong type with its variable's name", func(t *testing.T) {
 		t.Parallel()
 		var s settings
 		err := config.Read(config.Env{"KEY": "k", "SECTION_SIZE": "many"}, &s)
-		if err == nil || err.Error() != "settings:\n  SECTION_SIZE is \"many\", want a whole number" {
+		if err == nil || err.Error() != "settings:\n  SECTION_SIZE is \"many\"; it must be a whole number" {
 			t.Fatalf("got %v", err)
 		}
 	})
-	t.Run("a fault that is found twice is told once", func(t *testing.T) {
+	t.Run("lists a fault once even if it is found twice", func(t *testing.T) {
 		t.Parallel()
 		var s embedded
 		err := config.Read(config.Env{"SECTION_SIZE": "-1"}, &s)
@@ -112,23 +112,23 @@ type same struct {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	t.Run("fields of one name are told apart", func(t *testing.T) {
+	t.Run("distinguishes fields of the same name in different sections", func(t *testing.T) {
 		t.Parallel()
 		err := config.Read(config.Env{"A_WAIT": "2s", "B_WAIT": "2s,soon"}, &same{})
-		if err == nil || strings.Contains(err.Error(), "A_WAIT") || !strings.Contains(err.Error(), `B_WAIT is "2s,soon", want a duration`) {
+		if err == nil || strings.Contains(err.Error(), "A_WAIT") || !strings.Contains(err.Error(), `B_WAIT is "2s,soon"; it must be a duration`) {
 			t.Fatalf("got %v", err)
 		}
 	})
 	for _, text := range []string{"5s,,1m", "5s,", ","} {
-		t.Run("a list of durations may not have an empty item: "+text, func(t *testing.T) {
+		t.Run("rejects a list of durations with an empty item: "+text, func(t *testing.T) {
 			t.Parallel()
 			err := config.Read(config.Env{"B_WAIT": text}, &same{})
-			if err == nil || !strings.Contains(err.Error(), "B_WAIT is \""+text+"\", want a duration") {
+			if err == nil || !strings.Contains(err.Error(), "B_WAIT is \""+text+"\"; it must be a duration") {
 				t.Fatalf("got %v", err)
 			}
 		})
 	}
-	t.Run("those of several structs are one list without repetitions, nested joins included", func(t *testing.T) {
+	t.Run("joins the faults of several structs without duplicates, including nested joins", func(t *testing.T) {
 		t.Parallel()
 		cause := errors.New("X is wrong")
 		err := config.JoinFaults(nil, config.Read(config.Env{"SECTION_SIZE": "0"}, &section{}),
@@ -137,7 +137,7 @@ func TestFaults(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	})
-	t.Run("none are no error", func(t *testing.T) {
+	t.Run("returns nil without faults", func(t *testing.T) {
 		t.Parallel()
 		if err := config.JoinFaults(nil, errors.Join(nil, nil)); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(file, []byte("from the file\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("NAME_FILE gives NAME the content of the file without the last line break", func(t *testing.T) {
+	t.Run("NAME_FILE sets NAME to the content of the file without the last line break", func(t *testing.T) {
 		t.Parallel()
 		var s settings
 		if err := config.Read(config.Env{"KEY_FILE": file}, &s); err != nil {
@@ -171,7 +171,7 @@ func TestFiles(t *testing.T) {
 			t.Fatalf("got %q", s.Key.Reveal())
 		}
 	})
-	t.Run("a file of a setting that cannot be read is a fault, a stranger's is not", func(t *testing.T) {
+	t.Run("an unreadable file is a fault only if it belongs to a setting", func(t *testing.T) {
 		t.Parallel()
 		var s settings
 		err := config.Read(config.Env{"ADDR_FILE": "/nowhere/addr", "KEY": "k"}, &s)
@@ -195,13 +195,13 @@ func TestOS(t *testing.T) {
 	t.Setenv("CONFIG_TEST_C_FILE", filepath.Join(t.TempDir(), "missing"))
 	e := config.OS()
 	if _, there := e["CONFIG_TEST_B_FILE"]; there {
-		t.Error("a file that does not count is still there")
+		t.Error("NAME_FILE is still set although NAME wins")
 	}
 	if e["CONFIG_TEST_A"] != "mounted" || e["CONFIG_TEST_B"] != "kept" {
 		t.Fatalf("got A %q, B %q", e["CONFIG_TEST_A"], e["CONFIG_TEST_B"])
 	}
 	if _, there := e["CONFIG_TEST_C"]; there {
-		t.Fatal("a file that cannot be read gave a value")
+		t.Fatal("an unreadable file gave a value")
 	}
 }
 
@@ -211,7 +211,7 @@ func TestSecret(t *testing.T) {
 	s := config.Secret(plain)
 	holder := struct{ Key config.Secret }{s}
 
-	t.Run("no verb, encoder or logger shows it", func(t *testing.T) {
+	t.Run("no verb, encoder or logger shows the secret", func(t *testing.T) {
 		t.Parallel()
 		shown := []string{s.String()}
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%10s"} {
@@ -228,17 +228,17 @@ func TestSecret(t *testing.T) {
 		shown = append(shown, string(asJSON), logged.String())
 		for _, text := range shown {
 			if strings.Contains(text, plain) || strings.Contains(strings.ToLower(text), fmt.Sprintf("%x", plain)) {
-				t.Errorf("shown: %s", text)
+				t.Errorf("the secret is shown: %s", text)
 			}
 		}
 	})
-	t.Run("an empty one shows that it is", func(t *testing.T) {
+	t.Run("an empty secret prints as an empty string", func(t *testing.T) {
 		t.Parallel()
 		if got := fmt.Sprint(config.Secret("")); got != "" {
 			t.Fatalf("got %q", got)
 		}
 	})
-	t.Run("the one place that needs it gets it", func(t *testing.T) {
+	t.Run("Reveal returns the secret", func(t *testing.T) {
 		t.Parallel()
 		if s.Reveal() != plain {
 			t.Fatal(s.Reveal())

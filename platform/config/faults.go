@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Faults are all that is wrong with the settings of a process.
+// Faults is the error that lists every wrong setting of a process.
 type Faults struct{ list []error }
 
-// Error lists them, a line each.
+// Error lists the faults, one per line.
 func (f *Faults) Error() string {
 	lines := make([]string, 0, len(f.list)+1)
 	lines = append(lines, "settings:")
@@ -18,12 +18,12 @@ func (f *Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives each fault to errors.Is and errors.As.
+// Unwrap returns the faults, for errors.Is and errors.As.
 func (f *Faults) Unwrap() []error { return f.list }
 
-// JoinFaults returns the faults of several errors as one error; nil: there are
-// none. What is told twice, because two parts of a process share a setting, is
-// told once.
+// JoinFaults returns the faults of several errors as one error, or nil if there are none.
+// A fault that occurs twice, because two services in a process share a setting, is listed
+// once.
 func JoinFaults(errs ...error) error {
 	var all Faults
 	all.add(errs...)
@@ -40,7 +40,7 @@ func (f *Faults) add(errs ...error) {
 			f.add(nested.list...)
 			continue
 		}
-		if joined, ok := err.(interface{ Unwrap() []error }); ok { // a wrapped one keeps its words
+		if joined, ok := err.(interface{ Unwrap() []error }); ok { // errors.Join; an error wrapped with %w keeps its text
 			f.add(joined.Unwrap()...)
 			continue
 		}

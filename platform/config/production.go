@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// insecureMark is in every published secret that is text: the secrets in
-// deploy/compose/secrets, with which the platform is tried.
+// insecureMark is part of every published secret that is text. Published secrets are
+// those in deploy/compose/secrets, for trying out the platform.
 const insecureMark = "insecure-"
 
-// publishedKeys returns the secrets in deploy/compose/secrets that are encoded, so that
-// they do not show the mark.
+// publishedKeys returns the published secrets that are encoded and therefore do not
+// contain insecureMark.
 func publishedKeys() []string {
 	return []string{
 		"aW5zZWN1cmUta2V5LW9mLXRoaXJ0eS10d28tYnl0ZXM=",
@@ -25,14 +25,14 @@ func publishedKeys() []string {
 	}
 }
 
-// CheckProduction returns as *Faults what a process that serves real customers
-// must not be set to: published secrets, and what the structs within dst say in a method
-// Production() error. dst was filled by Read. No secret is shown.
+// CheckProduction returns, as *Faults, the settings that a process in production must not
+// have: published secrets, and the errors of the method Production() error of the structs
+// in dst. Read must have filled dst. The faults show no secret.
 func CheckProduction(e Env, dst any) error {
 	var all Faults
 	for _, name := range Names(dst) {
 		if IsPublished(e.Value(name)) {
-			all.add(fmt.Errorf("%s holds a published secret for trying: make another one", name))
+			all.add(fmt.Errorf("%s contains a published secret from the repository: set a secret of your own", name))
 		}
 	}
 	each(reflect.ValueOf(dst), func(section any) {
@@ -43,8 +43,8 @@ func CheckProduction(e Env, dst any) error {
 	return all.orNil()
 }
 
-// IsPublished reports whether a value has a secret in it that everybody knows, also in
-// capitals or escaped in a URL.
+// IsPublished reports whether a value contains a published secret, also in capitals or
+// escaped in a URL.
 func IsPublished(value string) bool {
 	return hasMark(value) ||
 		slices.ContainsFunc(publishedKeys(), func(key string) bool { return strings.Contains(value, key) })

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Setting is one line of a settings table.
+// Setting describes one setting: a row of the settings table.
 type Setting struct {
 	Name, Default, About string
 	Required             bool
 }
 
-// Settings lists what a settings struct reads from the environment, sections included,
-// in the order of their fields. The default of a secret is hidden.
+// Settings lists the settings of a settings struct and its sections, in the order of their
+// fields. It hides the default of a secret.
 func Settings(v any) []Setting {
 	var all []Setting
 	for _, f := range fields(reflect.ValueOf(v), "") {
@@ -30,7 +30,7 @@ func Settings(v any) []Setting {
 	return all
 }
 
-// Names returns the variables that the settings structs read.
+// Names returns the sorted names of the variables that the settings structs read.
 func Names(structs ...any) []string {
 	var names []string
 	for _, v := range structs {
@@ -42,7 +42,7 @@ func Names(structs ...any) []string {
 	return slices.Compact(names)
 }
 
-// field is a setting and the field of a struct that it fills.
+// field is a setting and the struct field that it fills.
 type field struct {
 	Setting
 	value reflect.Value
@@ -64,8 +64,8 @@ func fields(v reflect.Value, prefix string) []field {
 	return all
 }
 
-// read fills the field from e, or with its default. A library would do, but its errors
-// name the field of the struct and not the variable.
+// read fills the field from e, or with its default. Libraries for this exist, but their
+// errors name the struct field instead of the variable.
 func (f field) read(e Env) error {
 	text, given, err := e.lookup(f.Name)
 	switch {
@@ -73,7 +73,7 @@ func (f field) read(e Env) error {
 		if err = set(f.value, text); err == nil {
 			return nil
 		}
-		err = fmt.Errorf("%s is %q, want %w", f.Name, text, err)
+		err = fmt.Errorf("%s is %q; it must be %w", f.Name, text, err)
 	case err == nil && f.Required:
 		err = fmt.Errorf("%s is required", f.Name)
 	}
@@ -81,12 +81,12 @@ func (f field) read(e Env) error {
 		return err
 	}
 	if wrong := set(f.value, f.Default); wrong != nil {
-		return fmt.Errorf("%s has a wrong default: want %w", f.Name, wrong)
+		return fmt.Errorf("%s has an invalid default; it must be %w", f.Name, wrong)
 	}
 	return err
 }
 
-// set parses text into v. The error says what v wants.
+// set parses text into v. The error describes the values that v accepts.
 func set(v reflect.Value, text string) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))
@@ -109,7 +109,7 @@ func set(v reflect.Value, text string) error {
 	case v.Kind() == reflect.Slice:
 		return setList(v, strings.Split(text, ","))
 	default:
-		return fmt.Errorf("a setting of another type than %s", v.Type())
+		return fmt.Errorf("a setting of a supported type, not %s", v.Type())
 	}
 	return nil
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Unknown returns a sentence for each variable of e that begins like one of the known
-// settings, up to the last "_" of its name, and is not one: WEBHOOK_TIMOUT. Names that other
-// programs use do not count.
+// Unknown returns a warning for each variable of e that looks like a misspelt setting,
+// such as WEBHOOK_TIMOUT: it is not one of the known settings, but starts like one of them
+// up to the last "_" of the setting's name. Names that other programs use are ignored.
 func Unknown(e Env, known []string) []string {
 	var sentences []string
 	for name, value := range e {
 		base := strings.TrimSuffix(name, fileSuffix)
 		if value != "" && !slices.Contains(known, name) && !slices.Contains(known, base) && beginsLike(base, known) {
-			sentences = append(sentences, name+" is not a setting")
+			sentences = append(sentences, name+" is not a known setting; check the spelling")
 		}
 	}
 	slices.Sort(sentences)
@@ -27,15 +27,15 @@ func beginsLike(name string, known []string) bool {
 	})
 }
 
-// isShared reports names of which other programs have their own: HTTP_ADDR is like
-// HTTP_PROXY, a part may be given the address of every other part, and reservectl reads
-// two of the others.
+// isShared reports whether a name says nothing about misspelt settings: HTTP_ADDR starts
+// like HTTP_PROXY, a service can be given the addresses of all other services, and
+// reservectl reads RESERVATION_CREDENTIALS and RESERVATION_TOKEN.
 func isShared(name string) bool {
 	return strings.HasSuffix(name, "_ADDR") || isLink(name) || name == "RESERVATION_CREDENTIALS" || name == "RESERVATION_TOKEN"
 }
 
-// isLink reports names that Kubernetes and Docker set for the addresses of services:
-// WEBHOOK_SERVICE_HOST, WEBHOOK_SERVICE_PORT_GRPC, WEBHOOK_PORT_9000_TCP.
+// isLink reports whether Kubernetes or Docker sets a variable of this name for the address
+// of a service: WEBHOOK_SERVICE_HOST, WEBHOOK_SERVICE_PORT_GRPC, WEBHOOK_PORT_9000_TCP.
 func isLink(name string) bool {
 	return strings.HasSuffix(name, "_SERVICE_HOST") || strings.HasSuffix(name, "_PORT") || strings.Contains(name, "_PORT_")
 }

@@ -18,8 +18,8 @@ import (
 
 // Config holds the settings that both gateways share.
 type Config struct {
-	Drain   time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
-	Proxies Proxies       `env:"TRUSTED_PROXIES" doc:"networks (CIDR, comma separated) whose X-Forwarded-For names the client; empty: none"`
+	Drain   time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight can take to finish at shutdown"`
+	Proxies Proxies       `env:"TRUSTED_PROXIES" doc:"networks (CIDR, separated by commas) whose X-Forwarded-For is trusted; empty: none"`
 	Bus     bus.Config
 	Token   token.Config
 }

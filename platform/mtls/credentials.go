@@ -15,15 +15,14 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Peer is what a server knows of the connection of a call: who holds the
-// certificate at its other end.
+// Peer identifies the caller at the other end of a connection by its certificate.
 type Peer struct {
 	credentials.TLSInfo
-	// Names are the caller's, as the package's table has them.
+	// Names are the caller's names, as the table in the package documentation defines them.
 	Names []string
 }
 
-// String is the caller's name as people are told it.
+// String returns the caller's first name, for messages.
 func (p *Peer) String() string {
 	if len(p.Names) > 0 {
 		return p.Names[0]
@@ -31,16 +30,15 @@ func (p *Peer) String() string {
 	return "a certificate without a name"
 }
 
-// Server returns the credentials of a server. The connections of its calls have
-// a *Peer as their AuthInfo.
+// Server returns the credentials of a server. Its connections have a *Peer as AuthInfo.
 func (f *Files) Server() credentials.TransportCredentials { return serverSide{f} }
 
-// Client returns the credentials for calls to a part.
+// Client returns the credentials for calls to the service named part.
 func (f *Files) Client(part string) credentials.TransportCredentials { return clientSide{f, part} }
 
 var errSide = errors.New("mtls: these credentials are for the other side")
 
-// info is what both sides say of themselves.
+// info is the same for both sides.
 func info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
 }
@@ -55,7 +53,7 @@ func (s serverSide) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 		SessionTicketsDisabled: true,
 	}).ServerHandshake(raw)
 	if err != nil {
-		if !errors.Is(err, io.EOF) { // who only looks whether the port is open
+		if !errors.Is(err, io.EOF) { // EOF: a client that only checks whether the port is open
 			s.files.refuse(raw.RemoteAddr().String(), err)
 		}
 		return nil, nil, err
@@ -88,15 +86,16 @@ func (c clientSide) ClientHandshake(ctx context.Context, authority string, raw n
 	}
 	return credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: host,
-		// Shown in any case: a server that does not know its authority then says so.
+		// The client always presents its certificate. A server that does not know the CA
+		// can then say so.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &m.cert, nil },
-		// The library knows hosts alone; verify checks the chain and the name.
+		// The library verifies only host names. verify checks the chain and the names.
 		InsecureSkipVerify: true,
 		VerifyConnection:   func(s tls.ConnectionState) error { return c.verify(m, host, s.PeerCertificates) },
 	}).ClientHandshake(ctx, authority, raw)
 }
 
-// verify checks a server's certificates: the chain, and that they name the part
+// verify checks a server's certificate chain, and that its certificate names the service
 // or the host.
 func (c clientSide) verify(m *material, host string, chain []*x509.Certificate) error {
 	if len(chain) == 0 {
@@ -116,7 +115,7 @@ func (c clientSide) verify(m *material, host string, chain []*x509.Certificate) 
 	if slices.Contains(names, c.part) || host != "" && leaf.VerifyHostname(host) == nil {
 		return nil
 	}
-	return fmt.Errorf("the server's certificate is for %q, and neither for the part %q nor for the host %q", names, c.part, host)
+	return fmt.Errorf("the server's certificate is for %q, but neither for the service %q nor for the host %q", names, c.part, host)
 }
 
 func (clientSide) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -126,8 +125,8 @@ func (clientSide) Info() credentials.ProtocolInfo            { return info() }
 func (c clientSide) Clone() credentials.TransportCredentials { return c }
 func (clientSide) OverrideServerName(string) error           { return errSide }
 
-// names returns what a certificate calls its holder. A URI of another trust
-// domain names no part; as a whole it may still be allowed to call.
+// names returns the names of a certificate's holder. A URI of another trust domain names
+// no service, but GRPC_ALLOWED_CALLERS can still list the whole URI.
 func (c Config) names(cert *x509.Certificate) []string {
 	var names []string
 	for _, dns := range cert.DNSNames {
@@ -142,7 +141,7 @@ func (c Config) names(cert *x509.Certificate) []string {
 	return names
 }
 
-// partOf returns the part that a SPIFFE identifier names; "": none.
+// partOf returns the service that a SPIFFE identifier names, or "" if it names none.
 func (c Config) partOf(uri *url.URL) string {
 	if c.TrustDomain == "" || uri.Scheme != "spiffe" || !strings.EqualFold(uri.Host, c.TrustDomain) {
 		return ""

@@ -13,11 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// checkEvery is how often the files are looked at, at most. Nothing looks while
-// there is no handshake and nobody reads the metrics.
+// checkEvery is the minimum time between two checks of the files. They are checked only
+// during a handshake and when the metrics are read.
 const checkEvery = time.Second
 
-// Files are the certificate and the authorities of this process. It is safe for
+// Files holds the certificate and the CA certificates of this process. It is safe for
 // concurrent use.
 type Files struct {
 	cfg     Config
@@ -27,19 +27,19 @@ type Files struct {
 
 	mu      sync.Mutex
 	loaded  *material
-	seen    []os.FileInfo // of the files when they were last read
+	seen    []os.FileInfo // of the files when they were last read; nil for a missing file
 	checked time.Time
-	failing error // why loaded is older than the files
-	told    time.Time
+	failing error     // why the files could not replace loaded; nil if they did
+	logged  time.Time // when a failed handshake was last logged
 }
 
-// material is one content of the files.
+// material is the parsed content of the files.
 type material struct {
 	cert  tls.Certificate
 	roots *x509.CertPool
 }
 
-// Open reads the files. They must be usable.
+// Open reads the files. It returns an error if they cannot be used.
 func Open(cfg Config, log *slog.Logger) (*Files, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -77,13 +77,13 @@ func load(cfg Config) (*material, error) {
 		faults = append(faults, fmt.Errorf("GRPC_TLS_CERT_FILE %s, GRPC_TLS_KEY_FILE %s: %w", cfg.CertFile, cfg.KeyFile, err))
 	}
 	if !m.roots.AppendCertsFromPEM(ca) {
-		faults = append(faults, fmt.Errorf("GRPC_TLS_CA_FILE %s has no PEM certificate", cfg.CAFile))
+		faults = append(faults, fmt.Errorf("GRPC_TLS_CA_FILE %s contains no PEM certificate", cfg.CAFile))
 	}
 	return m, errors.Join(faults...)
 }
 
-// stat returns what tells one content of the files from another; nil stands for
-// a file that is not there. Links are followed: a mount swaps one above the files.
+// stat returns the file information by which a change is detected, with nil for a missing
+// file. It follows links, because a Kubernetes mount swaps a link above the files.
 func (f *Files) stat() []os.FileInfo {
 	infos := make([]os.FileInfo, 3)
 	for i, path := range []string{f.cfg.CertFile, f.cfg.KeyFile, f.cfg.CAFile} {
@@ -108,8 +108,8 @@ func same(a, b []os.FileInfo) bool {
 	return true
 }
 
-// current returns the content of the files, or the one before where they do not
-// go together.
+// current returns the content of the files, or the previous content if the files do not
+// match each other.
 func (f *Files) current() *material {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,7 +118,7 @@ func (f *Files) current() *material {
 		return f.loaded
 	}
 	f.checked = now
-	// Before they are read: a change in between is seen the next time.
+	// stat comes before load, so that a change in between is noticed the next time.
 	infos := f.stat()
 	if same(infos, f.seen) {
 		return f.loaded
@@ -127,7 +127,7 @@ func (f *Files) current() *material {
 	m, err := load(f.cfg)
 	f.failing = err
 	if err != nil {
-		f.log.Warn("certificate files cannot be used; the earlier ones stay in use", "error", err.Error(), "until", f.loaded.cert.Leaf.NotAfter)
+		f.log.Warn("certificate files cannot be used, keeping the previous ones", "error", err.Error(), "until", f.loaded.cert.Leaf.NotAfter)
 		return f.loaded
 	}
 	f.loaded = m
@@ -135,7 +135,8 @@ func (f *Files) current() *material {
 	return f.loaded
 }
 
-// Collect publishes when the certificate ends and whether its files can be used.
+// Collect registers the metrics: when the certificate expires, whether its files can be
+// used, and how many handshakes failed.
 func (f *Files) Collect(r prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -161,20 +162,21 @@ func (f *Files) Collect(r prometheus.Registerer) error {
 	return nil
 }
 
-// tellEvery keeps a stranger who knocks again and again from filling the log.
-const tellEvery = 10 * time.Second
+// refusalLogInterval limits the log lines about failed handshakes, so that one client
+// cannot fill the log.
+const refusalLogInterval = 10 * time.Second
 
-// refuse counts a handshake that failed, and logs one now and then.
+// refuse counts a failed handshake, and logs at most one per refusalLogInterval.
 func (f *Files) refuse(remote string, err error) {
 	f.refused.Inc()
 	f.mu.Lock()
 	now := time.Now()
-	quiet := now.Sub(f.told) < tellEvery
+	quiet := now.Sub(f.logged) < refusalLogInterval
 	if !quiet {
-		f.told = now
+		f.logged = now
 	}
 	f.mu.Unlock()
 	if !quiet {
-		f.log.Warn("grpc: a connection was refused", "remote", remote, "error", err.Error())
+		f.log.Warn("grpc: TLS handshake failed", "remote", remote, "error", err.Error())
 	}
 }

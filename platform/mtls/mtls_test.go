@@ -20,7 +20,7 @@ import (
 	"reservation.dev/devkit/mtlstest"
 )
 
-// open reads a mount at every handshake, and logs to the buffer.
+// open returns Files that check a mount at every handshake and log to the buffer.
 func open(t testing.TB, m *mtlstest.Mount, domain string) (*Files, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -34,9 +34,9 @@ func open(t testing.TB, m *mtlstest.Mount, domain string) (*Files, *bytes.Buffer
 	return f, &log
 }
 
-// shake has a client call a server on a connection of its own, and returns what
-// each side makes of it. The client learns of a server's refusal by the first
-// byte that it reads.
+// shake connects a client to a server over a new connection, and returns what each
+// side reports. The client notices a server's refusal when it reads the first
+// byte.
 func shake(t testing.TB, server, client *Files, part, authority string) (caller *Peer, serverErr, clientErr error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,15 +89,15 @@ func TestHandshake(t *testing.T) {
 		names             []string // of the caller, as the server sees it
 		serverErr, refuse string   // what is in the errors of either side
 	}{
-		"a server that is named like the part, at an address that nobody vouches for": {
+		"a server with the service's name, at an address that is not in its certificate": {
 			server: mount(ours, booking, ours), client: mount(ours, gateway, ours), part: "booking", authority: "10.1.2.3:9090",
 			names: []string{"gateway-a"},
 		},
-		"a server that is named like the host that was dialled": {
+		"a server with the name of the dialled host": {
 			server: mount(ours, booking, ours), client: mount(ours, gateway, ours), part: "sales", authority: "booking.reservation.svc:9090",
 			names: []string{"gateway-a"},
 		},
-		"a server with the address that was dialled": {
+		"a server with the dialled address": {
 			server: mount(ours, mtlstest.Leaf{IPs: []string{"127.0.0.1"}}, ours), client: mount(ours, gateway, ours), part: "booking", authority: "127.0.0.1:9090",
 			names: []string{"gateway-a"},
 		},
@@ -106,49 +106,49 @@ func TestHandshake(t *testing.T) {
 			domain: domain, part: "booking", authority: "10.1.2.3:9090",
 			names: []string{"gateway-a", id + "gateway-a"},
 		},
-		"a part by another name": {
+		"a server with the name of another service": {
 			server: mount(ours, mtlstest.Leaf{DNS: []string{"pass"}}, ours), client: mount(ours, gateway, ours), part: "booking", authority: "10.1.2.3:9090",
-			refuse: `neither for the part "booking"`,
+			refuse: `neither for the service "booking"`,
 		},
-		"a SPIFFE identifier of another trust domain": {
+		"a SPIFFE identifier from another trust domain": {
 			server: mount(ours, mtlstest.Leaf{URIs: []string{"spiffe://example.com/booking"}}, ours), client: mount(ours, gateway, ours),
 			domain: domain, part: "booking", authority: "10.1.2.3:9090",
-			refuse: `neither for the part "booking"`,
+			refuse: `neither for the service "booking"`,
 		},
-		"a SPIFFE identifier without a trust domain to compare with": {
+		"a SPIFFE identifier if no trust domain is configured": {
 			server: mount(ours, mtlstest.Leaf{URIs: []string{id + "booking"}}, ours), client: mount(ours, gateway, ours), part: "booking", authority: "10.1.2.3:9090",
-			refuse: `neither for the part "booking"`,
+			refuse: `neither for the service "booking"`,
 		},
-		"a server of another authority": {
+		"a server with a certificate of another CA": {
 			server: mount(theirs, booking, ours, theirs), client: mount(ours, gateway, ours), part: "booking", authority: "booking:9090",
 			refuse: "unknown authority",
 		},
-		"a server whose certificate is for calling alone": {
+		"a server whose certificate allows only calling": {
 			server: mount(ours, mtlstest.Leaf{DNS: []string{"booking"}, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, ours),
 			client: mount(ours, gateway, ours), part: "booking", authority: "booking:9090",
 			refuse: "incompatible key usage",
 		},
-		"a server whose certificate has ended": {
+		"a server with an expired certificate": {
 			server: mount(ours, mtlstest.Leaf{DNS: []string{"booking"}, Ends: time.Now().Add(-time.Minute)}, ours),
 			client: mount(ours, gateway, ours), part: "booking", authority: "booking:9090",
 			refuse: "expired",
 		},
-		"a caller of another authority": {
+		"a caller with a certificate of another CA": {
 			server: mount(ours, booking, ours), client: mount(theirs, gateway, ours, theirs), part: "booking", authority: "booking:9090",
 			serverErr: "unknown authority",
 		},
-		"a caller whose certificate is for serving alone": {
+		"a caller whose certificate allows only serving": {
 			server: mount(ours, booking, ours), part: "booking", authority: "booking:9090",
 			client:    mount(ours, mtlstest.Leaf{DNS: []string{"gateway-a"}, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, ours),
 			serverErr: "incompatible key usage",
 		},
-		"a caller whose certificate has ended": {
+		"a caller with an expired certificate": {
 			server: mount(ours, booking, ours), client: mount(ours, mtlstest.Leaf{DNS: []string{"gateway-a"}, Ends: time.Now().Add(-time.Minute)}, ours),
 			part: "booking", authority: "booking:9090",
 			serverErr: "expired",
 		},
 	} {
-		verb := "takes "
+		verb := "accepts "
 		if tt.serverErr != "" || tt.refuse != "" {
 			verb = "refuses "
 		}
@@ -160,14 +160,14 @@ func TestHandshake(t *testing.T) {
 			switch {
 			case tt.refuse != "":
 				if clientErr == nil || !strings.Contains(clientErr.Error(), tt.refuse) {
-					t.Errorf("the client says %v, want %q", clientErr, tt.refuse)
+					t.Errorf("the client's error is %v, want %q", clientErr, tt.refuse)
 				}
 			case tt.serverErr != "":
 				if serverErr == nil || !strings.Contains(serverErr.Error(), tt.serverErr) || clientErr == nil {
-					t.Errorf("the server says %v, the client %v, want %q", serverErr, clientErr, tt.serverErr)
+					t.Errorf("the server's error is %v, the client's %v, want %q", serverErr, clientErr, tt.serverErr)
 				}
-				if testutil.ToFloat64(server.refused) != 1 || !strings.Contains(log.String(), "a connection was refused") {
-					t.Errorf("it is not counted, or not logged: %s", log)
+				if testutil.ToFloat64(server.refused) != 1 || !strings.Contains(log.String(), "TLS handshake failed") {
+					t.Errorf("the failed handshake is not counted or not logged: %s", log)
 				}
 			default:
 				if serverErr != nil || clientErr != nil {
@@ -205,7 +205,7 @@ func TestHandshakeOfOtherClients(t *testing.T) {
 			_ = conn.Handshake()
 			_, _ = conn.Read(make([]byte, 1))
 			if err := <-done; err == nil {
-				t.Errorf("%s: taken", name)
+				t.Errorf("%s: accepted", name)
 			}
 			here.Close()
 		}
@@ -215,7 +215,7 @@ func TestHandshakeOfOtherClients(t *testing.T) {
 func TestReload(t *testing.T) {
 	t.Parallel()
 	old, next := mtlstest.NewCA(t, "old"), mtlstest.NewCA(t, "next")
-	t.Run("a mount that is swapped is read at the next handshake, the authorities too", func(t *testing.T) {
+	t.Run("a swapped mount is read at the next handshake, including the CA certificates", func(t *testing.T) {
 		t.Parallel()
 		serverMount, clientMount := mtlstest.NewMount(t, old.Issue(t, "booking"), old), mtlstest.NewMount(t, old.Issue(t, "gateway-a"), old)
 		server, _ := open(t, serverMount, "")
@@ -239,10 +239,10 @@ func TestReload(t *testing.T) {
 		works("the old one is gone")
 		clientMount.Swap(t, old.Issue(t, "gateway-a"), next)
 		if _, a, b := shake(t, server, client, "booking", "x:1"); a == nil || b == nil {
-			t.Error("a certificate of the old authority is still taken")
+			t.Error("a certificate of the old CA is still accepted")
 		}
 	})
-	t.Run("files that do not go together leave the earlier ones in use, and are told in log and metric", func(t *testing.T) {
+	t.Run("mismatched files leave the previous ones in use and are reported in log and metric", func(t *testing.T) {
 		t.Parallel()
 		mount := mtlstest.NewMount(t, old.Issue(t, "booking"), old)
 		f, log := open(t, mount, "")
@@ -261,7 +261,7 @@ func TestReload(t *testing.T) {
 		for what, breaks := range map[string]func(){
 			"a certificate without its key": func() { damage(mtlstest.CertFile, pair.Cert) },
 			"half a certificate":            func() { damage(mtlstest.CertFile, pair.Cert[:len(pair.Cert)/2]) },
-			"no authorities":                func() { damage(mtlstest.CAFile, []byte("nothing")) },
+			"no CA certificates":            func() { damage(mtlstest.CAFile, []byte("nothing")) },
 			"no key":                        func() { _ = os.Remove(mount.Path(mtlstest.KeyFile)) },
 		} {
 			breaks()
@@ -269,9 +269,9 @@ func TestReload(t *testing.T) {
 				t.Fatalf("%s is in use", what)
 			}
 			if got := value(t, metrics, "grpc_tls_reload_failing"); got != 1 {
-				t.Errorf("%s: the metric says %v", what, got)
+				t.Errorf("%s: grpc_tls_reload_failing is %v", what, got)
 			}
-			if !strings.Contains(log.String(), "the earlier ones stay in use") {
+			if !strings.Contains(log.String(), "keeping the previous ones") {
 				t.Errorf("%s is not logged: %s", what, log)
 			}
 			log.Reset()
@@ -283,13 +283,13 @@ func TestReload(t *testing.T) {
 		mount = mtlstest.NewMount(t, pair, old)
 		f.cfg.CertFile, f.cfg.KeyFile, f.cfg.CAFile = mount.Path(mtlstest.CertFile), mount.Path(mtlstest.KeyFile), mount.Path(mtlstest.CAFile)
 		if f.current() == first || value(t, metrics, "grpc_tls_reload_failing") != 0 {
-			t.Error("files that go together again are not in use")
+			t.Error("valid files are not in use")
 		}
 		if got, want := value(t, metrics, "grpc_tls_certificate_expiry_timestamp_seconds"), float64(f.current().cert.Leaf.NotAfter.Unix()); got != want {
-			t.Errorf("the end is %v, want %v", got, want)
+			t.Errorf("the expiry is %v, want %v", got, want)
 		}
 	})
-	t.Run("files are looked at once a second at most", func(t *testing.T) {
+	t.Run("files are checked at most once per interval", func(t *testing.T) {
 		t.Parallel()
 		mount := mtlstest.NewMount(t, old.Issue(t, "booking"), old)
 		f, _ := open(t, mount, "")
@@ -297,7 +297,7 @@ func TestReload(t *testing.T) {
 		first := f.current()
 		mount.Swap(t, old.Issue(t, "booking"), old)
 		if f.current() != first {
-			t.Error("it was looked at again")
+			t.Error("the files were checked again")
 		}
 	})
 }
@@ -326,12 +326,12 @@ func TestOpen(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"no key":                    {func(c *Config) { c.KeyFile = "" }, "GRPC_TLS_KEY_FILE must be set too"},
-		"only authorities":          {func(c *Config) { c.CertFile, c.KeyFile = "", "" }, "GRPC_TLS_CERT_FILE and GRPC_TLS_KEY_FILE must be set too"},
-		"a file that is not there":  {func(c *Config) { c.CAFile += ".not" }, "GRPC_TLS_CA_FILE: open "},
-		"a key of no certificate":   {func(c *Config) { c.CertFile = c.CAFile }, "GRPC_TLS_KEY_FILE "},
-		"authorities that are none": {func(c *Config) { c.CAFile = c.KeyFile }, "has no PEM certificate"},
-		"a URI for a trust domain":  {func(c *Config) { c.TrustDomain = "spiffe://x" }, "GRPC_TLS_TRUST_DOMAIN"},
+		"no key":                         {func(c *Config) { c.KeyFile = "" }, "GRPC_TLS_KEY_FILE must be set too"},
+		"only CA certificates":           {func(c *Config) { c.CertFile, c.KeyFile = "", "" }, "GRPC_TLS_CERT_FILE and GRPC_TLS_KEY_FILE must be set too"},
+		"a missing file":                 {func(c *Config) { c.CAFile += ".not" }, "GRPC_TLS_CA_FILE: open "},
+		"a key without its certificate":  {func(c *Config) { c.CertFile = c.CAFile }, "GRPC_TLS_KEY_FILE "},
+		"a CA file without certificates": {func(c *Config) { c.CAFile = c.KeyFile }, "contains no PEM certificate"},
+		"a URI for a trust domain":       {func(c *Config) { c.TrustDomain = "spiffe://x" }, "GRPC_TLS_TRUST_DOMAIN"},
 	} {
 		c := whole
 		tt.change(&c)
@@ -340,6 +340,6 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	if (Config{}).Validate() != nil || (Config{}).Enabled() || !whole.Enabled() {
-		t.Error("nothing set is a fault, or a certificate is none")
+		t.Error("an empty Config is invalid or enabled, or a complete one is disabled")
 	}
 }

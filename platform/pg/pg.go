@@ -18,11 +18,11 @@ import (
 
 // Config has the settings of a part's connection to its database.
 type Config struct {
-	URL              config.Secret `env:"DATABASE_URL" doc:"PostgreSQL URL of this part's database, with the application role (not the owner)"`
-	URLFile          string        `env:"DATABASE_URL_FILE" doc:"file with DATABASE_URL in its place; read again for each new connection"`
-	MaxConns         int           `env:"DATABASE_MAX_CONNS" envDefault:"8" doc:"most connections of one process; about 4 per core of the database's share"`
-	StatementTimeout time.Duration `env:"DATABASE_STATEMENT_TIMEOUT" envDefault:"15s" doc:"longest a single statement may run; streams are exempt"`
-	StartTimeout     time.Duration `env:"DATABASE_START_TIMEOUT" envDefault:"30s" doc:"how long to wait at start for the database to answer"`
+	URL              config.Secret `env:"DATABASE_URL" doc:"PostgreSQL URL of the service's database, with the application role (not the owner)"`
+	URLFile          string        `env:"DATABASE_URL_FILE" doc:"file with DATABASE_URL; read again for each new connection"`
+	MaxConns         int           `env:"DATABASE_MAX_CONNS" envDefault:"8" doc:"maximum database connections of a process; about 4 per core of the database's share"`
+	StatementTimeout time.Duration `env:"DATABASE_STATEMENT_TIMEOUT" envDefault:"15s" doc:"maximum duration of a statement; streams are exempt"`
+	StartTimeout     time.Duration `env:"DATABASE_START_TIMEOUT" envDefault:"30s" doc:"how long to wait for the database at start"`
 }
 
 // Validate reports every invalid setting.
@@ -34,7 +34,7 @@ func (c Config) Validate() error {
 		faults = append(faults, err)
 	}
 	if c.MaxConns < 1 || c.MaxConns > 1000 {
-		faults = append(faults, fmt.Errorf("DATABASE_MAX_CONNS is %d, want 1 to 1000", c.MaxConns))
+		faults = append(faults, fmt.Errorf("DATABASE_MAX_CONNS is %d; it must be 1 to 1000", c.MaxConns))
 	}
 	if c.StatementTimeout <= 0 {
 		faults = append(faults, errors.New("DATABASE_STATEMENT_TIMEOUT must be positive"))

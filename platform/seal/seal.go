@@ -1,15 +1,14 @@
-// Package seal encrypts the secrets that a service has to be able to read
-// again, such as webhook secrets and private signing keys, for storage in its
-// database.
+// Package seal encrypts secrets for storage in the database, if the service must be able
+// to read them again: for example webhook secrets and private signing keys.
 //
 // A sealed value is
 //
 //	version (1 byte, 0x01) | key id (4 bytes) | nonce (12 bytes) | ciphertext | tag (16 bytes)
 //
-// under AES-256-GCM with a random nonce. Version and key id are authenticated
-// together with the caller's context (aad), which names the row the value
-// belongs to, so that a value moved to another row does not open. The nonce is
-// random: after 2³² values a key has to be replaced.
+// encrypted with AES-256-GCM and a random nonce. Version and key id are authenticated
+// together with the caller's context (aad). The context names the row that the value
+// belongs to, so that a value moved to another row does not open. Because the nonce is
+// random, a key must be replaced after 2³² values.
 package seal
 
 import (
@@ -37,20 +36,20 @@ const (
 )
 
 var (
-	// ErrUnknownKey reports a value sealed by a key that is not at hand.
-	ErrUnknownKey = errors.New("sealed by an unknown key")
+	// ErrUnknownKey reports a value that was sealed with a key the Sealer does not have.
+	ErrUnknownKey = errors.New("sealed with an unknown master key")
 	// ErrTampered reports a value that is damaged or belongs to another context.
-	ErrTampered = errors.New("sealed value is damaged or out of place")
+	ErrTampered = errors.New("sealed value is damaged or belongs to another row")
 )
 
-// Config holds the setting of a Sealer.
+// Config holds the master key of a Sealer.
 type Config struct {
-	MasterKey config.Secret `env:"MASTER_KEY,required" doc:"key that stored secrets are encrypted with: base64 of 32 bytes; for rotation several, the new one first, separated by commas"`
+	MasterKey config.Secret `env:"MASTER_KEY,required" doc:"key that encrypts stored secrets: base64 of 32 bytes; to rotate, list the new key first and then the old ones, separated by commas"`
 }
 
-// Validate reports a key that cannot be used.
+// Validate reports a master key that cannot be used.
 func (c Config) Validate() error {
-	if c.MasterKey == "" { // reported as required
+	if c.MasterKey == "" { // config.Read reports it as required
 		return nil
 	}
 	if _, err := Parse(c.MasterKey); err != nil {
@@ -59,7 +58,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Sealer seals with its first key and opens with any. It is safe for concurrent use.
+// Sealer seals with its first key and opens with any of its keys. It is safe for
+// concurrent use.
 type Sealer struct{ keys []sealingKey }
 
 type sealingKey struct {
@@ -72,15 +72,15 @@ func Parse(masterKey config.Secret) (*Sealer, error) {
 	var keys [][]byte
 	for text := range strings.SplitSeq(masterKey.Reveal(), ",") {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-		if err != nil { // the cause would show a part of the key
-			return nil, errors.New("a master key is not base64")
+		if err != nil { // err would show a part of the key
+			return nil, errors.New("a key is not valid base64")
 		}
 		keys = append(keys, key)
 	}
 	return New(keys...)
 }
 
-// New returns a sealer for keys of KeySize bytes, the one to seal with first.
+// New returns a Sealer with keys of KeySize bytes each. It seals with the first one.
 func New(keys ...[]byte) (*Sealer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no master key")
@@ -88,7 +88,7 @@ func New(keys ...[]byte) (*Sealer, error) {
 	s := &Sealer{}
 	for _, key := range keys {
 		if len(key) != KeySize {
-			return nil, fmt.Errorf("a master key has %d bytes instead of %d", len(key), KeySize)
+			return nil, fmt.Errorf("a key has %d bytes; it must have %d", len(key), KeySize)
 		}
 		block, err := aes.NewCipher(key)
 		if err != nil {
@@ -103,14 +103,14 @@ func New(keys ...[]byte) (*Sealer, error) {
 		sum := sha256.Sum256(append([]byte("reservation seal key id "), key...))
 		copy(k.head[1:], sum[:])
 		if s.find(k.head[:]) != nil {
-			return nil, errors.New("a master key is given twice")
+			return nil, errors.New("the same key is listed twice")
 		}
 		s.keys = append(s.keys, k)
 	}
 	return s, nil
 }
 
-// Seal encrypts plain. The same aad is needed to open it.
+// Seal encrypts plain. Opening the result needs the same aad.
 func (s *Sealer) Seal(plain, aad []byte) []byte {
 	k := &s.keys[0]
 	out := make([]byte, headSize, headSize+nonceSize+len(plain)+tagSize)
@@ -118,7 +118,7 @@ func (s *Sealer) Seal(plain, aad []byte) []byte {
 	return k.aead.Seal(out, nil, plain, k.context(aad))
 }
 
-// Open decrypts what Seal made. Errors: ErrUnknownKey, ErrTampered.
+// Open decrypts a value that Seal returned. Errors: ErrUnknownKey, ErrTampered.
 func (s *Sealer) Open(sealed, aad []byte) ([]byte, error) {
 	if len(sealed) < headSize+nonceSize+tagSize || sealed[0] != version {
 		return nil, ErrTampered
@@ -134,8 +134,8 @@ func (s *Sealer) Open(sealed, aad []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// IsStale reports whether a value was sealed by another key than the first, and
-// should be sealed anew before that key is taken away.
+// IsStale reports whether a value was not sealed with the first key. A stale value must be
+// sealed again before its key is removed.
 func (s *Sealer) IsStale(sealed []byte) bool { return !bytes.HasPrefix(sealed, s.keys[0].head[:]) }
 
 func (s *Sealer) find(head []byte) *sealingKey {
@@ -147,8 +147,8 @@ func (s *Sealer) find(head []byte) *sealingKey {
 	return nil
 }
 
-// context is head and aad; the head has a fixed length, so that they cannot be
-// taken for each other.
+// context returns head followed by aad. The head has a fixed length, so the two cannot be
+// confused.
 func (k *sealingKey) context(aad []byte) []byte {
 	return append(k.head[:len(k.head):len(k.head)], aad...)
 }

@@ -27,7 +27,7 @@ func TestSeal(t *testing.T) {
 	s := sealer(t, key(1))
 	aad := []byte("endpoint/1")
 
-	t.Run("what is sealed opens in the same context", func(t *testing.T) {
+	t.Run("a sealed value opens in the same context", func(t *testing.T) {
 		t.Parallel()
 		for _, plain := range [][]byte{nil, {}, []byte("x"), bytes.Repeat([]byte("long"), 10_000)} {
 			sealed := s.Seal(plain, aad)
@@ -46,7 +46,7 @@ func TestSeal(t *testing.T) {
 			t.Fatal("equal")
 		}
 	})
-	t.Run("another context does not open it", func(t *testing.T) {
+	t.Run("a sealed value does not open in another context", func(t *testing.T) {
 		t.Parallel()
 		sealed := s.Seal([]byte("secret"), aad)
 		for _, other := range []string{"", "endpoint/2", "endpoint/1 "} {
@@ -55,7 +55,7 @@ func TestSeal(t *testing.T) {
 			}
 		}
 	})
-	t.Run("any changed byte and any cut is noticed", func(t *testing.T) {
+	t.Run("rejects a value with a changed byte or a missing end", func(t *testing.T) {
 		t.Parallel()
 		sealed := s.Seal([]byte("secret"), aad)
 		for i := range sealed {
@@ -74,7 +74,7 @@ func TestSeal(t *testing.T) {
 		long := append(make([]byte, 0, 100), aad...)
 		s.Seal([]byte("secret"), long)
 		if !bytes.Equal(long[:cap(long)][len(aad):], make([]byte, cap(long)-len(aad))) {
-			t.Fatal("it did")
+			t.Fatal("the caller's slice was changed")
 		}
 	})
 }
@@ -84,14 +84,14 @@ func TestRotation(t *testing.T) {
 	before, during, after := sealer(t, key(1)), sealer(t, key(2), key(1)), sealer(t, key(2))
 	old := before.Seal([]byte("secret"), nil)
 
-	t.Run("an old value opens while its key is there, and is stale", func(t *testing.T) {
+	t.Run("an old value opens and is stale while its key is listed", func(t *testing.T) {
 		t.Parallel()
 		got, err := during.Open(old, nil)
 		if err != nil || string(got) != "secret" || !during.IsStale(old) {
 			t.Fatalf("%q %v", got, err)
 		}
 	})
-	t.Run("a new value is sealed by the first key", func(t *testing.T) {
+	t.Run("a new value is sealed with the first key", func(t *testing.T) {
 		t.Parallel()
 		sealed := during.Seal([]byte("secret"), nil)
 		if during.IsStale(sealed) {
@@ -112,7 +112,7 @@ func TestParse(t *testing.T) {
 	for name, text := range map[string]string{
 		"one key": one, "new and old": two + "," + one, "spaces around": " " + two + " , " + one + "\n",
 	} {
-		t.Run(name+" is taken", func(t *testing.T) {
+		t.Run("accepts "+name, func(t *testing.T) {
 			t.Parallel()
 			s, err := seal.Parse(config.Secret(text))
 			if err != nil {
@@ -124,10 +124,10 @@ func TestParse(t *testing.T) {
 		})
 	}
 	for name, text := range map[string]string{
-		"nothing": "", "no base64": "!!hunter2!!", "a short key": base64.StdEncoding.EncodeToString(key(1)[:31]),
+		"nothing": "", "invalid base64": "!!hunter2!!", "a short key": base64.StdEncoding.EncodeToString(key(1)[:31]),
 		"a long key": base64.StdEncoding.EncodeToString(append(key(1), 0)), "the same key twice": one + "," + one, "an empty second key": one + ",",
 	} {
-		t.Run(name+" is refused without showing it", func(t *testing.T) {
+		t.Run("rejects "+name+" without showing it", func(t *testing.T) {
 			t.Parallel()
 			_, err := seal.Parse(config.Secret(text))
 			if err == nil || (len(text) > 3 && strings.Contains(err.Error(), text[:4])) {
@@ -135,11 +135,11 @@ func TestParse(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a setting with a wrong key is refused when it is read", func(t *testing.T) {
+	t.Run("an invalid MASTER_KEY is rejected when the settings are read", func(t *testing.T) {
 		t.Parallel()
 		var cfg seal.Config
 		if err := config.Read(config.Env{"MASTER_KEY": "short"}, &cfg); err == nil {
-			t.Fatal("taken")
+			t.Fatal("accepted")
 		}
 		if err := config.Read(config.Env{"MASTER_KEY": one}, &cfg); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Admin is the port for operators and orchestrators: /livez, /readyz, /metrics
-// and /debug/pprof/. It must never be reachable from outside.
+// Admin serves the admin port for operators and orchestrators: /livez, /readyz, /metrics
+// and /debug/pprof/. The port must never be reachable from outside.
 type Admin struct {
 	ln  net.Listener
 	srv *http.Server
@@ -37,7 +37,7 @@ func ListenAdmin(addr string, health *Health, metrics prometheus.Gatherer) (*Adm
 	return &Admin{ln: ln, srv: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
 }
 
-// Addr is the address it listens on.
+// Addr returns the address on which the admin port listens.
 func (a *Admin) Addr() string { return a.ln.Addr().String() }
 
 // Run serves until ctx ends.

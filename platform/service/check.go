@@ -22,19 +22,20 @@ const (
 	Production  = "production"
 )
 
-// ValidateStage reports a RESERVATION_ENV that is neither.
+// ValidateStage returns an error if stage is not a value of RESERVATION_ENV.
 func ValidateStage(stage string) error {
 	if stage == Development || stage == Production {
 		return nil
 	}
-	return fmt.Errorf("RESERVATION_ENV is %q, want %s or %s", stage, Development, Production)
+	return fmt.Errorf("RESERVATION_ENV is %q; it must be %s or %s", stage, Development, Production)
 }
 
-// exitSettings is the exit code of a process that was set up wrongly: starting
-// it again does not help.
+// exitSettings is the exit code of a process with wrong settings, which a restart does
+// not fix.
 const exitSettings = 2
 
-// ExitCode is that of a process that ends with err.
+// ExitCode returns the exit code of a process that ends with err: 2 for wrong settings,
+// otherwise 1.
 func ExitCode(err error) int {
 	var faults *config.Faults
 	if errors.As(err, &faults) {
@@ -43,9 +44,9 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// readSettings returns the settings of the process, and warnings. The part's own
-// settings and the files of its certificate are read too, so that whoever starts
-// it is told of all faults at once.
+// readSettings returns the settings of the process, and warnings. It also reads the
+// service's own settings and the files of its certificate, so that the error lists all
+// faults together.
 func readSettings(p Part, env config.Env) (Process, []string, error) {
 	var proc Process
 	groups := []any{&proc}
@@ -71,22 +72,22 @@ func readSettings(p Part, env config.Env) (Process, []string, error) {
 	return proc, warnings, config.JoinFaults(faults...)
 }
 
-// checkAddresses reports addresses that are not host:port: of what is listened on,
-// where the host may be left out, and of the services that are called.
+// checkAddresses reports addresses that are not host:port. A listening address can have
+// an empty host; the address of another service cannot.
 func checkAddresses(env config.Env, groups []any) []error {
 	var faults []error
 	for _, group := range groups {
 		for _, s := range config.Settings(group) {
 			value := env.Value(s.Name)
 			if value == "" || !strings.HasSuffix(s.Name, "_ADDR") || strings.HasPrefix(value, "dns:") || strings.HasPrefix(value, "unix:") {
-				continue // dns:///booking:9090 and unix:/run/booking are gRPC's business
+				continue // gRPC itself checks dns:///booking:9090 and unix:/run/booking
 			}
 			listening := s.Name == "ADMIN_ADDR" || s.Name == "HTTP_ADDR" || s.Name == "GRPC_ADDR"
 			for addr := range strings.SplitSeq(value, ",") {
 				host, port, err := net.SplitHostPort(strings.TrimSpace(addr))
 				number, wrong := strconv.ParseUint(port, 10, 16)
 				if err != nil || wrong != nil || !listening && (host == "" || number == 0) {
-					faults = append(faults, fmt.Errorf("%s has %q, want host:port", s.Name, strings.TrimSpace(addr)))
+					faults = append(faults, fmt.Errorf("%s contains %q; it must be host:port", s.Name, strings.TrimSpace(addr)))
 				}
 			}
 		}
@@ -94,7 +95,7 @@ func checkAddresses(env config.Env, groups []any) []error {
 	return faults
 }
 
-// checkSettings is the command check: it prints the warnings, and returns the
+// checkSettings runs the command check: it prints the warnings, and returns the same
 // faults as serve would.
 func checkSettings(out io.Writer, p Part, env config.Env) error {
 	_, warnings, err := readSettings(p, env)
@@ -102,12 +103,12 @@ func checkSettings(out io.Writer, p Part, env config.Env) error {
 		fmt.Fprintln(out, "warning:", warning)
 	}
 	if err == nil {
-		fmt.Fprintf(out, "%s: the settings are right\n", p.Name)
+		fmt.Fprintf(out, "%s: the settings are valid\n", p.Name)
 	}
 	return err
 }
 
-// openTLS returns the certificate of the process; nil: it has none.
+// openTLS returns the certificate of the process, or nil if TLS is not configured.
 func (p Process) openTLS(log *slog.Logger) (*mtls.Files, error) {
 	if !p.TLS.Enabled() {
 		return nil, nil
@@ -115,8 +116,8 @@ func (p Process) openTLS(log *slog.Logger) (*mtls.Files, error) {
 	return mtls.Open(p.TLS, log)
 }
 
-// plainConnections warns of what leaves the machine without TLS. It is no fault:
-// a mesh may encrypt it.
+// plainConnections returns a warning for each setting whose traffic leaves the machine
+// without TLS. It is not a fault, because a service mesh may encrypt the traffic.
 func plainConnections(env config.Env, proc Process, groups []any) []string {
 	var warnings []string
 	for _, group := range groups {
@@ -128,14 +129,15 @@ func plainConnections(env config.Env, proc Process, groups []any) []string {
 			if !leavesPlain(s.Name, value, proc.TLS.Enabled(), env) {
 				continue
 			}
-			warnings = append(warnings, s.Name+" leads to other machines without TLS")
+			warnings = append(warnings, s.Name+" carries traffic between machines without TLS")
 		}
 	}
 	return warnings
 }
 
-// leavesPlain reports whether the setting is the address of a server on another
-// machine, or one for callers of other machines, that is reached without TLS.
+// leavesPlain reports whether the setting connects this machine to others without TLS: as
+// the address of a server elsewhere, or as an address on which callers from elsewhere
+// connect.
 func leavesPlain(name, value string, mutual bool, env config.Env) bool {
 	switch {
 	case value == "" || name == "HTTP_ADDR" || name == "ADMIN_ADDR":
@@ -150,7 +152,7 @@ func leavesPlain(name, value string, mutual bool, env config.Env) bool {
 	case strings.HasSuffix(name, "DATABASE_URL"):
 		u, err := url.Parse(value)
 		if err != nil || u.Host == "" {
-			return false // a list of words, or a socket
+			return false // key=value pairs, or a socket
 		}
 		mode := u.Query().Get("sslmode")
 		return !isLoopback(u.Host) && mode != "require" && mode != "verify-ca" && mode != "verify-full"
@@ -158,7 +160,7 @@ func leavesPlain(name, value string, mutual bool, env config.Env) bool {
 	return false
 }
 
-// isLoopback reports whether a host with or without a port is this machine.
+// isLoopback reports whether addr, a host with or without a port, is this machine.
 func isLoopback(addr string) bool {
 	addr = strings.TrimSpace(addr)
 	host, _, err := net.SplitHostPort(addr)

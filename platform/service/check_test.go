@@ -26,7 +26,7 @@ type keyed struct {
 	Peer string        `env:"PEER_ADDR" envDefault:"127.0.0.1:1"`
 }
 
-// Production refuses one key.
+// Production rejects one key.
 func (k *keyed) Production() error {
 	if k.Key == "key for trying" {
 		return errors.New("SAMPLE_KEY must be another one in production")
@@ -51,13 +51,13 @@ func TestCheck(t *testing.T) {
 		}
 		return env
 	}
-	t.Run("says that settings are right, and starts nothing", func(t *testing.T) {
+	t.Run("reports valid settings and starts nothing", func(t *testing.T) {
 		out, err := check(with(nil))
-		if err != nil || out != "sample: the settings are right\n" {
+		if err != nil || out != "sample: the settings are valid\n" {
 			t.Errorf("%v %q", err, out)
 		}
 	})
-	t.Run("reports all faults of the process, the part and its certificate at once", func(t *testing.T) {
+	t.Run("reports all faults of the process, the service and its certificate together", func(t *testing.T) {
 		_, err := check(config.Env{
 			"LOG_FORMAT": "xml", "RESERVATION_ENV": "prod", "SHUTDOWN_DRAIN": "soon",
 			"GRPC_TLS_CERT_FILE": "/nowhere/c", "GRPC_TLS_KEY_FILE": "/nowhere/k", "GRPC_TLS_CA_FILE": "/nowhere/ca",
@@ -71,11 +71,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("the exit code is %d", ExitCode(err))
 		}
 	})
-	t.Run("an address that is none is reported by name, and one of each form is right", func(t *testing.T) {
+	t.Run("reports invalid addresses by name and accepts every valid form", func(t *testing.T) {
 		_, err := check(with(config.Env{"ADMIN_ADDR": "9100", "GRPC_ADDR": "127.0.0.1:http", "PEER_ADDR": "peer:1, peer, :2, peer:70000"}))
-		for _, want := range []string{`ADMIN_ADDR has "9100"`, `GRPC_ADDR has "127.0.0.1:http"`, `PEER_ADDR has "peer"`, `PEER_ADDR has ":2"`, `PEER_ADDR has "peer:70000"`} {
+		for _, want := range []string{`ADMIN_ADDR contains "9100"`, `GRPC_ADDR contains "127.0.0.1:http"`, `PEER_ADDR contains "peer"`, `PEER_ADDR contains ":2"`, `PEER_ADDR contains "peer:70000"`} {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v does not say %s", err, want)
+				t.Errorf("%v does not contain %s", err, want)
 			}
 		}
 		if err != nil && strings.Contains(err.Error(), `"peer:1"`) {
@@ -87,13 +87,13 @@ func TestCheck(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a certificate needs all three of its files", func(t *testing.T) {
+	t.Run("a certificate needs all three files", func(t *testing.T) {
 		_, err := check(with(config.Env{"GRPC_TLS_CA_FILE": "/nowhere/ca"}))
 		if err == nil || !strings.Contains(err.Error(), "GRPC_TLS_CERT_FILE and GRPC_TLS_KEY_FILE must be set too") {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("production refuses what is for trying, development does not", func(t *testing.T) {
+	t.Run("production refuses demonstration settings, development accepts them", func(t *testing.T) {
 		for what, env := range map[string]config.Env{
 			"DATABASE_URL": {"DATABASE_URL": "postgres://sample:insecure-password@127.0.0.1/sample"},
 			"SAMPLE_KEY":   {"SAMPLE_KEY": "aW5zZWN1cmUta2V5LW9mLXRoaXJ0eS10d28tYnl0ZXM="},
@@ -121,9 +121,9 @@ func TestCheck(t *testing.T) {
 		out, err := check(env)
 		var want strings.Builder
 		for _, name := range []string{"GRPC_ADDR", "DATABASE_URL", "NATS_URL", "PEER_ADDR"} {
-			want.WriteString("warning: " + name + " leads to other machines without TLS\n")
+			want.WriteString("warning: " + name + " carries traffic between machines without TLS\n")
 		}
-		if err != nil || out != want.String()+"sample: the settings are right\n" {
+		if err != nil || out != want.String()+"sample: the settings are valid\n" {
 			t.Errorf("%v\n%s", err, out)
 		}
 		ca := mtlstest.NewCA(t, "ours")
@@ -139,9 +139,9 @@ func TestCheck(t *testing.T) {
 			t.Errorf("in development: %v\n%s", err, out)
 		}
 	})
-	t.Run("warns of variables that begin like settings and are none", func(t *testing.T) {
+	t.Run("warns about variables that look like misspelt settings", func(t *testing.T) {
 		out, err := check(with(config.Env{"SHUTDOWN_DRIAN": "1s", "BUS_REPLICA_FILE": "/x"}))
-		for _, want := range []string{"warning: SHUTDOWN_DRIAN is not a setting\n", "warning: BUS_REPLICA_FILE is not a setting\n"} {
+		for _, want := range []string{"warning: SHUTDOWN_DRIAN is not a known setting; check the spelling\n", "warning: BUS_REPLICA_FILE is not a known setting; check the spelling\n"} {
 			if err != nil || !strings.Contains(out, want) {
 				t.Errorf("%v %s", err, out)
 			}
@@ -162,7 +162,7 @@ func TestMutualTLS(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		allowed string
-		callers map[string]bool // who may call
+		callers map[string]bool // whether each caller is allowed
 	}{
 		"the part's own list holds where nothing is set": {"", map[string]bool{"friend": true, "guest": false}},
 		"GRPC_ALLOWED_CALLERS takes its place":           {"guest,other", map[string]bool{"friend": false, "guest": true}},
@@ -203,7 +203,7 @@ func TestMutualTLS(t *testing.T) {
 			if got := scrape(t, r.env["ADMIN_ADDR"]); !slices.ContainsFunc(strings.Split(got, "\n"), func(line string) bool {
 				return strings.HasPrefix(line, `grpc_tls_certificate_expiry_timestamp_seconds{part="sample"}`)
 			}) {
-				t.Errorf("the certificate's end is no metric:\n%s", got)
+				t.Errorf("the certificate's expiry is not among the metrics:\n%s", got)
 			}
 		})
 	}

@@ -10,10 +10,10 @@ const (
 	memoryLimit = 512 << 20 // bytes
 )
 
-// TuneGarbageCollection lets garbage grow to twice the memory in use before it is
-// collected. Requests make much garbage and keep little, and with Go's default a process
-// spends a sixth of its CPU on collecting it. Near the memory limit it is collected as
-// often as needed. GOGC and GOMEMLIMIT in the environment win.
+// TuneGarbageCollection lets garbage grow to twice the live memory before a collection.
+// Requests create much garbage and keep little, so with Go's default a process spends a
+// sixth of its CPU on collections. Near the memory limit (512 MiB), collections run as
+// often as needed. If GOGC or GOMEMLIMIT is set, TuneGarbageCollection does nothing.
 func TuneGarbageCollection() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

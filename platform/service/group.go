@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Group runs the long-running members of a part. The first one that fails, or
-// returns although the part was not asked to end, ends all of them.
+// Group runs the long-running members of a service. If one member fails, or returns
+// although the service is not stopping, the group stops all of them.
 type Group struct {
 	ctx context.Context
 	eg  *errgroup.Group
@@ -26,8 +26,8 @@ func NewGroup(ctx context.Context, log *slog.Logger) *Group {
 // Context ends when the group does.
 func (g *Group) Context() context.Context { return g.ctx }
 
-// errEarly is the end of what should have gone on.
-var errEarly = errors.New("returned before it was asked to")
+// errEarly is the error of a member that returned while the service was not stopping.
+var errEarly = errors.New("stopped unexpectedly")
 
 // Go runs one member until the group's context ends.
 func (g *Group) Go(name string, run func(ctx context.Context) error) {
@@ -44,5 +44,5 @@ func (g *Group) Go(name string, run func(ctx context.Context) error) {
 	})
 }
 
-// Wait returns when every member has, with the first failure.
+// Wait waits until every member has returned, and returns the first failure.
 func (g *Group) Wait() error { return g.eg.Wait() }

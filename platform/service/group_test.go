@@ -15,7 +15,7 @@ func untilEnd(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
 func TestGroup(t *testing.T) {
 	boom := errors.New("boom")
-	t.Run("ends well when it is asked to", func(t *testing.T) {
+	t.Run("ends without an error when its context ends", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		g := NewGroup(ctx, testkit.Log(t))
 		g.Go("a", untilEnd)
@@ -29,11 +29,11 @@ func TestGroup(t *testing.T) {
 		returns error
 		want    error
 	}{
-		"fails":                            {boom, boom},
-		"returns before it was asked to":   {nil, errEarly},
-		"gives up for a reason of its own": {context.Canceled, context.Canceled},
+		"fails":                               {boom, boom},
+		"returns early without an error":      {nil, errEarly},
+		"returns context.Canceled by mistake": {context.Canceled, context.Canceled},
 	} {
-		t.Run("a member that "+name+" ends the others, and is named", func(t *testing.T) {
+		t.Run("a member that "+name+" stops the others and is named in the error", func(t *testing.T) {
 			var log bytes.Buffer
 			g := NewGroup(t.Context(), slog.New(slog.NewTextHandler(&log, nil)))
 			g.Go("other", untilEnd)
@@ -46,7 +46,7 @@ func TestGroup(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what fails while it ends is a failure", func(t *testing.T) {
+	t.Run("reports a member that fails while stopping", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		g := NewGroup(ctx, testkit.Log(t))
 		g.Go("a", func(ctx context.Context) error { <-ctx.Done(); return boom })
@@ -64,19 +64,19 @@ func TestHealth(t *testing.T) {
 	}
 	h.SetServing("a", true)
 	if got := h.Ready(t.Context()); len(got) > 0 {
-		t.Errorf("waits for %v", got)
+		t.Errorf("the reasons are %v", got)
 	}
 	h.SetServing("b", false)
 	h.Check("database", func(context.Context) error { return errors.New("away") })
 	if got := h.Ready(t.Context()); len(got) != 2 || got["b"] == "" || got["database"] != "away" {
-		t.Errorf("waits for %v", got)
+		t.Errorf("the reasons are %v", got)
 	}
 	h.SetServing("b", true)
 	h.Check("database", func(context.Context) error { return nil })
 	if got := h.Ready(t.Context()); len(got) > 0 {
-		t.Errorf("waits for %v", got)
+		t.Errorf("the reasons are %v", got)
 	}
-	t.Run("a part that never gets ready is never announced", func(t *testing.T) {
+	t.Run("a service that never becomes ready is never announced", func(t *testing.T) {
 		h := NewHealth()
 		ctx, stop := context.WithCancel(t.Context())
 		stop()

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Health says whether a part can serve. A part starts unready; it becomes ready
-// when it says so and every check passes. Liveness touches no dependency: a
-// process that answers at all is alive.
+// Health reports whether a process can serve. A process starts unready. It is ready when
+// every service in it is serving and every check passes. Liveness does not depend on
+// anything else: a process that answers at all is alive.
 type Health struct {
 	mu      sync.Mutex
 	leaving bool
@@ -20,27 +20,27 @@ type Health struct {
 	checks  map[string]func(context.Context) error
 }
 
-// NewHealth returns a health that is not ready.
+// NewHealth returns a Health that is not ready.
 func NewHealth() *Health {
 	return &Health{serving: map[string]bool{}, checks: map[string]func(context.Context) error{}}
 }
 
-// SetServing says whether the named part takes requests.
+// SetServing records whether the named service accepts requests.
 func (h *Health) SetServing(part string, serving bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.serving[part] = serving
 }
 
-// Leave makes the process unready for good.
+// Leave makes the process permanently unready.
 func (h *Health) Leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leaving = true
 }
 
-// Announce marks the named part as serving once ready returns nil, until ctx
-// ends. It returns when ctx has ended and the part is not serving.
+// Announce marks the named service as serving once ready returns nil, until ctx ends. It
+// returns when ctx has ended and the service is no longer marked as serving.
 func (h *Health) Announce(ctx context.Context, part string, ready func(context.Context) error) {
 	if ready(ctx) != nil {
 		return
@@ -57,13 +57,14 @@ func (h *Health) Check(name string, check func(context.Context) error) {
 	h.checks[name] = check
 }
 
-// Ready returns the reasons why not, by name; none: ready.
+// Ready returns the reasons why the process is not ready, by name. An empty map means
+// that it is ready.
 func (h *Health) Ready(ctx context.Context) map[string]string {
 	h.mu.Lock()
 	reasons := map[string]string{}
 	checks := maps.Clone(h.checks)
 	if h.leaving {
-		reasons["end"] = "asked to end"
+		reasons["end"] = "stopping"
 	}
 	if len(h.serving) == 0 {
 		reasons["start"] = "not serving yet"

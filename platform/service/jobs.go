@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Jobs runs the periodic work of a part and tells how it goes.
+// Jobs runs the periodic work of a service, and reports its results as logs and metrics.
 type Jobs struct {
 	log      *slog.Logger
 	runs     *prometheus.CounterVec
@@ -18,10 +18,9 @@ type Jobs struct {
 	interval *prometheus.GaugeVec
 }
 
-// NewJobs returns jobs that log their failures to log. Collect registers their
-// metrics.
+// NewJobs returns Jobs that log failures to log. Collect registers their metrics.
 func NewJobs(log *slog.Logger) *Jobs {
-	// Not "job": that is Prometheus's own label.
+	// Not "job": Prometheus sets that label itself.
 	task := []string{"task"}
 	return &Jobs{
 		log: log,
@@ -41,19 +40,19 @@ func NewJobs(log *slog.Logger) *Jobs {
 	}
 }
 
-// Collect registers the metrics. One registry takes one Jobs.
+// Collect registers the metrics. A registry accepts only one Jobs.
 func (j *Jobs) Collect(r prometheus.Registerer) error {
 	return errors.Join(r.Register(j.runs), r.Register(j.duration), r.Register(j.success), r.Register(j.interval))
 }
 
-// Every runs once at once and then again and again until ctx ends. What fails is
-// logged and tried at the next turn. It returns nil.
+// Every calls once immediately, and then at every interval until ctx ends. A failure is
+// logged, and the next call is the retry. Every always returns nil.
 func (j *Jobs) Every(ctx context.Context, name string, every time.Duration, once func(ctx context.Context) error) error {
 	j.interval.WithLabelValues(name).Set(every.Seconds())
 	for _, result := range []string{"ok", "failed"} {
-		j.runs.WithLabelValues(name, result) // a rate needs a zero to begin from
+		j.runs.WithLabelValues(name, result) // so that a rate starts from zero
 	}
-	// Work that never succeeds must be told from work that nobody has.
+	// The start time distinguishes a task that never succeeds from one that does not exist.
 	j.success.WithLabelValues(name).SetToCurrentTime()
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -71,13 +70,13 @@ func (j *Jobs) run(ctx context.Context, name string, once func(ctx context.Conte
 	began := time.Now()
 	err := once(ctx)
 	if err != nil && ctx.Err() != nil {
-		return // it was cut off by the end of the process
+		return // the end of the process interrupted it
 	}
 	took := time.Since(began)
 	j.duration.WithLabelValues(name).Observe(took.Seconds())
 	if err != nil {
 		j.runs.WithLabelValues(name, "failed").Inc()
-		j.log.LogAttrs(ctx, slog.LevelWarn, "job failed, it is tried again",
+		j.log.LogAttrs(ctx, slog.LevelWarn, "job failed, retrying at the next interval",
 			slog.String("task", name), slog.Duration("took", took), slog.String("error", err.Error()))
 		return
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// jobValues returns the values of the metrics of jobs: "name result" of counters,
-// and names of the others.
+// jobValues returns the values of the job metrics: counters by "name result",
+// the others by name.
 func jobValues(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
@@ -74,7 +74,7 @@ func TestJobs(t *testing.T) {
 	})
 }
 
-func TestJobsThatAreCutOffHaveNotFailed(t *testing.T) {
+func TestInterruptedJobIsNotAFailure(t *testing.T) {
 	var log bytes.Buffer
 	j := NewJobs(slog.New(slog.NewTextHandler(&log, nil)))
 	r := prometheus.NewRegistry()

@@ -19,19 +19,18 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// Base holds the settings that every gRPC service has.
+// Base holds the settings that all gRPC services share.
 type Base struct {
-	GRPCAddr string        `env:"GRPC_ADDR" envDefault:"127.0.0.1:9090" doc:"address on which the service's gRPC is served"`
-	Callers  []string      `env:"GRPC_ALLOWED_CALLERS" doc:"names of the certificates that may call, separated by commas, instead of the parts that do (docs/SECURITY.md); with GRPC_TLS_CERT_FILE"`
-	MaxAge   time.Duration `env:"GRPC_CONNECTION_AGE" envDefault:"10m" doc:"how long a gRPC connection lives, a tenth more or less, before it is made anew; until then a replaced certificate or authority counts"`
-	Drain    time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
+	GRPCAddr string        `env:"GRPC_ADDR" envDefault:"127.0.0.1:9090" doc:"address on which the service serves gRPC"`
+	Callers  []string      `env:"GRPC_ALLOWED_CALLERS" doc:"certificate names that can call, separated by commas, instead of the default list (docs/SECURITY.md); needs GRPC_TLS_CERT_FILE"`
+	MaxAge   time.Duration `env:"GRPC_CONNECTION_AGE" envDefault:"10m" doc:"lifetime of a gRPC connection, ± 10 %; until then it keeps the certificates it started with"`
+	Drain    time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight can take to finish at shutdown"`
 	DB       pg.Config
 	Bus      bus.Config
 	Token    token.Config
 }
 
-// Validate reports every wrong setting of its own; those of its sections are
-// theirs to report.
+// Validate reports every wrong setting of Base itself. Its sections validate themselves.
 func (b *Base) Validate() error {
 	var faults []error
 	if b.Drain <= 0 {
@@ -43,7 +42,7 @@ func (b *Base) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Kit is what every gRPC service is built from.
+// Kit holds the dependencies that every gRPC service is built from.
 type Kit struct {
 	Host     *Host
 	Base     Base
@@ -53,13 +52,13 @@ type Kit struct {
 	Jobs     *Jobs
 	Verifier *token.Verifier
 
-	callers []string // whose certificates may call
+	callers []string // certificate names that can call this service
 	policy  rpc.Policy
-	serving *health.Server // what grpc.health.v1 answers
+	serving *health.Server // serves grpc.health.v1
 }
 
-// Open connects a service to its database, which must have the part's schema,
-// and to NATS. Close it after Run's group has ended.
+// Open connects a service to NATS and to its database, whose schema must be up to date.
+// Close the Kit after Run's group has ended.
 func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
 	db, err := pg.Open(ctx, base.DB, h.Log)
 	if err != nil {
@@ -94,18 +93,18 @@ func Open(ctx context.Context, h *Host, base Base, p Part) (*Kit, error) {
 		return nil, err
 	}
 	h.Health.SetServing(p.Name, false)
-	// Not NATS: without it a service goes on serving, and its events wait.
+	// NATS is not checked: without it the service keeps serving, and its events wait.
 	h.Health.Check(p.Name+" database", db.Ping)
 	return k, nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (k *Kit) Close() {
 	k.Bus.Close()
 	k.DB.Close()
 }
 
-// GRPC returns the server on which the part registers its services.
+// GRPC returns the server on which the service registers its gRPC services.
 func (k *Kit) GRPC(policy rpc.Policy) *rpc.Server {
 	k.policy = policy
 	return rpc.NewServer(rpc.ServerOptions{
@@ -114,8 +113,8 @@ func (k *Kit) GRPC(policy rpc.Policy) *rpc.Server {
 	})
 }
 
-// Run adds the members that every service has: the outbox relay, the token
-// verifier, and the pruning of what has served its time.
+// Run adds the members that every service has: the outbox relay, the token verifier, and
+// the job that prunes old idempotency keys and consumed events.
 func (k *Kit) Run(g *Group) {
 	g.Go("outbox relay", k.Outbox.Run)
 	g.Go("token verifier", func(ctx context.Context) error { return k.Verifier.Run(ctx, k.Bus) })
@@ -126,11 +125,12 @@ func (k *Kit) Run(g *Group) {
 
 const (
 	pruneEvery = 10 * time.Minute
-	// inboxKept outlives the longest time for which a stream keeps its events.
+	// inboxKept is longer than any stream keeps its events.
 	inboxKept = 8 * 24 * time.Hour
 )
 
-// pruneOnce deletes what idempotency keys and consumed events no longer need.
+// pruneOnce deletes idempotency keys and identifiers of consumed events that are no
+// longer needed.
 func (k *Kit) pruneOnce(ctx context.Context, now time.Time) error {
 	return errors.Join(
 		inbox.Prune(ctx, k.DB, now.Add(-inboxKept)),
@@ -138,10 +138,11 @@ func (k *Kit) pruneOnce(ctx context.Context, now time.Time) error {
 	)
 }
 
-// ServeGRPC serves srv at the part's address until ctx ends. The part becomes
-// ready when connections are taken and the verifier knows keys and revocations.
-// At the end it is unready first, and then lets requests in flight end. A server
-// with a method that the policy does not name does not start.
+// ServeGRPC returns a member that serves srv at GRPC_ADDR until ctx ends. The service
+// becomes ready when it accepts connections and the verifier knows the keys and
+// revocations. When ctx ends, the service first becomes unready, and then finishes the
+// requests in flight. If srv has a method that the policy does not name, the member
+// returns an error.
 func (k *Kit) ServeGRPC(srv *rpc.Server) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		if err := k.policy.CheckServer(srv); err != nil {
@@ -166,23 +167,23 @@ func (k *Kit) ServeGRPC(srv *rpc.Server) func(ctx context.Context) error {
 		})
 		go func() {
 			select {
-			case <-k.Host.Leaving: // whoever asks for its health sends nothing new
+			case <-k.Host.Leaving: // clients that watch its health send no new calls
 				k.serving.Shutdown()
 			case <-ctx.Done():
 			}
 		}()
 		k.Host.Log.Info("grpc", "addr", ln.Addr().String())
 		err = srv.Serve(ln)
-		if stop() { // it ended by itself
+		if stop() { // Serve failed before ctx ended
 			return err
 		}
-		// Serve also fails where the end came before it began.
+		// Serve also returns an error if ctx ended before Serve began.
 		<-drained
 		return nil
 	}
 }
 
-// ready returns as soon as the verifier has caught up.
+// ready waits until the verifier has caught up, then sets the health to serving.
 func (k *Kit) ready(ctx context.Context, srv *rpc.Server) error {
 	if err := k.Verifier.WaitReady(ctx); err != nil {
 		return err
@@ -191,8 +192,8 @@ func (k *Kit) ready(ctx context.Context, srv *rpc.Server) error {
 	return nil
 }
 
-// setHealth sets what grpc.health.v1 says of the process and of every service
-// that is registered on srv. Other names are unknown to it.
+// setHealth sets the status that grpc.health.v1 reports for the process and for every
+// gRPC service registered on srv. It reports other names as unknown.
 func (k *Kit) setHealth(srv *rpc.Server, status grpc_health_v1.HealthCheckResponse_ServingStatus) {
 	k.serving.SetServingStatus("", status)
 	for name := range srv.GetServiceInfo() {
@@ -200,7 +201,7 @@ func (k *Kit) setHealth(srv *rpc.Server, status grpc_health_v1.HealthCheckRespon
 	}
 }
 
-// drain lets requests in flight end, for at most the given time.
+// drain lets requests in flight finish for at most the given time, then stops srv.
 func drain(srv *rpc.Server, most time.Duration) {
 	done := make(chan struct{})
 	go func() {

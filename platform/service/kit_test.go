@@ -28,7 +28,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// partEnv makes this test binary the process of a part; its value says which.
+// partEnv makes this test binary run as the process of the service it names.
 const partEnv = "SERVICE_TEST_PART"
 
 func TestMain(m *testing.M) {
@@ -52,16 +52,16 @@ func schema() pg.Migrations {
 	}}
 }
 
-// sample is a part with one gRPC service, as a test runs it.
+// sample is a service with one gRPC service, for tests.
 type sample struct {
 	grpc_testing.UnimplementedTestServiceServer
 	policy  rpc.Policy
 	callers []string
-	// before is called when the part is wired, in the place of its own members.
+	// before, if set, runs instead of the service's own members.
 	before func(g *Group)
 
-	entered chan struct{} // one for each UnaryCall that has begun
-	leave   chan struct{} // closed: UnaryCall returns
+	entered chan struct{} // receives a value when a UnaryCall begins
+	leave   chan struct{} // UnaryCall returns when it is closed
 }
 
 func newSample() *sample {
@@ -121,7 +121,7 @@ func (s *sample) UnaryCall(ctx context.Context, _ *grpc_testing.SimpleRequest) (
 	}
 }
 
-// running is a part that serve runs, with what it needs.
+// running is a service that serve runs, with its dependencies.
 type running struct {
 	t     testing.TB
 	env   config.Env
@@ -135,7 +135,7 @@ type running struct {
 	conn  *grpc.ClientConn
 }
 
-// prepare makes the database and NATS of a part that is not started yet.
+// prepare creates the database and NATS of a service without starting it.
 func prepare(t testing.TB) *running {
 	t.Helper()
 	_, appURL := testkit.DBURLs(t, schema())
@@ -151,7 +151,7 @@ func prepare(t testing.TB) *running {
 	return r
 }
 
-// publishKeys is what the verifier of a part waits for.
+// publishKeys publishes the signing keys that a service's verifier waits for.
 func (r *running) publishKeys() {
 	r.t.Helper()
 	k := token.NewJWK("a", r.key.Public().(ed25519.PublicKey))
@@ -168,7 +168,7 @@ func (r *running) publishKeys() {
 	}
 }
 
-// start runs the part as its process does, but for the signals.
+// start runs the service like its process does, except for signals.
 func (r *running) start(p Part) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.t.Context()))
@@ -189,14 +189,14 @@ func (r *running) start(p Part) {
 	r.conn = conn
 }
 
-// wait returns what the part ended with.
+// wait returns the error that the service ended with.
 func (r *running) wait() error {
 	r.t.Helper()
 	select {
 	case <-r.done:
 		return r.ended
 	case <-time.After(patience):
-		r.t.Fatal("the part does not end")
+		r.t.Fatal("the service does not end")
 		return nil
 	}
 }
@@ -213,7 +213,7 @@ func (r *running) caller() context.Context {
 	return rpc.WithClaims(r.t.Context(), &token.Claims{Raw: raw})
 }
 
-// readiness is the answer of /readyz.
+// readiness is the response of /readyz.
 type readiness struct {
 	Ready      bool
 	WaitingFor []string `json:"waiting_for"`
@@ -230,7 +230,7 @@ func (r *running) readiness() (got readiness, err error) {
 	return got, json.Unmarshal([]byte(body), &got)
 }
 
-// awaits waits until the part is ready, or waits for just the named.
+// awaits waits until the service is ready, or until its reasons are exactly names.
 func (r *running) awaits(names ...string) {
 	r.t.Helper()
 	want := http.StatusOK
@@ -258,7 +258,7 @@ func (r *running) get(path string) (int, string, error) {
 	return res.StatusCode, string(body), err
 }
 
-// loseDatabase cuts the connections to the database and refuses others.
+// loseDatabase closes the connections to the database and refuses new ones.
 func (r *running) loseDatabase() {
 	r.proxy.Refuse.Store(1 << 30)
 	r.proxy.Cut()

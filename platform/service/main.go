@@ -17,14 +17,14 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// Process holds the settings of a process, whatever part it runs.
+// Process holds the settings that every process has, whichever service it runs.
 type Process struct {
 	LogLevel  string `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
 	LogFormat string `env:"LOG_FORMAT" envDefault:"json" doc:"json or text"`
-	// Delay is for load balancers: they look at readiness now and then.
-	Delay     time.Duration `env:"SHUTDOWN_DELAY" envDefault:"0s" doc:"how long a part that is asked to end goes on taking requests, unready, until load balancers have noticed"`
-	AdminAddr string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of /livez, /readyz, /metrics and /debug/pprof/"`
-	Stage     string        `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production: what is meant for trying is refused (docs/SECURITY.md)"`
+	// Delay gives load balancers time to notice that the process is unready.
+	Delay     time.Duration `env:"SHUTDOWN_DELAY" envDefault:"0s" doc:"how long a process that is stopping still serves, unready, so that load balancers notice"`
+	AdminAddr string        `env:"ADMIN_ADDR" envDefault:"127.0.0.1:9100" doc:"address of the admin port: /livez, /readyz, /metrics and /debug/pprof/"`
+	Stage     string        `env:"RESERVATION_ENV" envDefault:"development" doc:"development, or production, which refuses demonstration settings (docs/SECURITY.md)"`
 	TLS       mtls.Config
 }
 
@@ -43,12 +43,12 @@ func (p Process) Validate() error {
 	return errors.Join(append(faults, ValidateStage(p.Stage))...)
 }
 
-// Main runs one part as a process: `serve` (the default), `migrate`, `health`,
-// `settings`, `check` or `version`.
+// Main runs one service as a process, with the command `serve` (the default), `migrate`,
+// `health`, `settings`, `check` or `version`.
 func Main(p Part) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	command := "serve"
 	if len(os.Args) > 1 {
 		command = os.Args[1]
@@ -79,7 +79,7 @@ func run(ctx context.Context, p Part, command string, out io.Writer) error {
 		_, err := fmt.Fprintf(out, usage, p.Name, p.About)
 		return err
 	}
-	return fmt.Errorf("unknown command %q; try help", command)
+	return fmt.Errorf("unknown command %q; run \"help\" to list the commands", command)
 }
 
 const usage = `%[1]s: %[2]s
@@ -87,10 +87,10 @@ const usage = `%[1]s: %[2]s
 usage: %[1]s [command]
 
   serve     serve until SIGTERM or SIGINT (the default)
-  migrate   bring the database to this binary's schema, then end
-  health    ask the process that runs with these settings whether it is ready
-  settings  print the settings and their defaults
-  check     check the settings that are given, and start nothing
+  migrate   migrate the database to the schema of this binary
+  health    report whether the process with the same settings is ready
+  settings  list all settings with their defaults
+  check     validate the current settings without starting the service
   version   print the version
 `
 
@@ -138,7 +138,8 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	}
 	log.Info("starting", "version", Version(), "admin", admin.Addr())
 
-	// The admin port outlives the part, so that readiness can be seen going off.
+	// The admin port stays open longer than the service, so that load balancers see it
+	// become unready.
 	adminCtx, stopAdmin := context.WithCancel(context.WithoutCancel(ctx))
 	adminDone := make(chan error, 1)
 	go func() { adminDone <- admin.Run(adminCtx) }()
@@ -156,8 +157,8 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	return err
 }
 
-// leave returns the context of a part, which ends some time after ctx does: first
-// the part is unready, so that nobody sends it anything new, and then it ends.
+// leave returns the context of a service, which ends delay after ctx. In between, the
+// process is unready, so that it gets no new requests.
 func leave(ctx context.Context, health *Health, delay time.Duration) (context.Context, context.CancelFunc) {
 	if delay == 0 {
 		return context.WithCancel(ctx)
@@ -167,7 +168,7 @@ func leave(ctx context.Context, health *Health, delay time.Duration) (context.Co
 		health.Leave()
 		select {
 		case <-time.After(delay):
-		case <-running.Done(): // it ended by itself
+		case <-running.Done(): // the service ended first
 		}
 		stop()
 	})

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/devkit/testkit"
 )
 
-// processPart is a part that needs nothing, for a process of its own.
+// processPart is a service without dependencies, which a test runs as a process.
 func processPart(kind string) Part {
 	p := Part{Name: "sample", About: "a part for tests"}
 	p.Run = func(ctx context.Context, h *Host) error {
@@ -38,7 +38,7 @@ func processPart(kind string) Part {
 	return p
 }
 
-// process is a process that runs a part.
+// process is a process that runs a service.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -74,11 +74,11 @@ func startProcess(t *testing.T, kind string, args ...string) *process {
 func (p *process) says(want string) {
 	p.t.Helper()
 	if !p.lines.Scan() || p.lines.Text() != want {
-		p.t.Fatalf("it says %q, want %q; %s", p.lines.Text(), want, &p.stderr)
+		p.t.Fatalf("it printed %q, want %q; %s", p.lines.Text(), want, &p.stderr)
 	}
 }
 
-// ends waits for the end and returns the exit code, or the signal below zero.
+// ends waits for the process and returns its exit code, or the negative signal number.
 func (p *process) ends() int {
 	p.t.Helper()
 	for p.lines.Scan() {
@@ -94,7 +94,7 @@ func (p *process) ends() int {
 
 func TestMainAsAProcess(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		t.Run(signal.String()+" ends a part in good order", func(t *testing.T) {
+		t.Run(signal.String()+" stops a service cleanly", func(t *testing.T) {
 			p := startProcess(t, "serves")
 			p.says("running")
 			if err := p.cmd.Process.Signal(signal); err != nil {
@@ -106,7 +106,7 @@ func TestMainAsAProcess(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a second signal ends one that does not end", func(t *testing.T) {
+	t.Run("a second signal kills a service that does not stop", func(t *testing.T) {
 		p := startProcess(t, "hangs", "serve")
 		p.says("running")
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -128,14 +128,14 @@ func TestMainAsAProcess(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a part that fails ends the process with its error", func(t *testing.T) {
+	t.Run("a failing service ends the process with its error", func(t *testing.T) {
 		p := startProcess(t, "fails")
 		p.says("running")
 		if code := p.ends(); code != 1 || !strings.Contains(p.stderr.String(), "\nsample: boom\n") {
 			t.Errorf("ended with %d: %s", code, &p.stderr)
 		}
 	})
-	t.Run("so does one that panics", func(t *testing.T) {
+	t.Run("a panicking service ends the process with an error", func(t *testing.T) {
 		if code := startProcess(t, "panics").ends(); code != 2 {
 			t.Errorf("ended with %d", code)
 		}
@@ -166,7 +166,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s is %q", command, got)
 		}
 	}
-	t.Run("migrate brings an empty database to the schema, and again", func(t *testing.T) {
+	t.Run("migrate creates the schema in an empty database, and can run again", func(t *testing.T) {
 		ownerURL, _ := testkit.EmptyDB(t)
 		t.Setenv("MIGRATION_DATABASE_URL", ownerURL)
 		t.Setenv("DATABASE_APP_ROLE", testkit.AppRole())
@@ -174,12 +174,12 @@ func TestCommands(t *testing.T) {
 			output(newSample().part(), "migrate")
 		}
 	})
-	t.Run("migrate of a part without a database is an error", func(t *testing.T) {
+	t.Run("migrate of a service without a database is an error", func(t *testing.T) {
 		if err := run(t.Context(), p, "migrate", &bytes.Buffer{}); err == nil {
-			t.Error("done")
+			t.Error("it succeeded")
 		}
 	})
-	t.Run("migrate names the settings that it lacks", func(t *testing.T) {
+	t.Run("migrate names the missing settings", func(t *testing.T) {
 		err := run(t.Context(), newSample().part(), "migrate", &bytes.Buffer{})
 		for _, name := range []string{"MIGRATION_DATABASE_URL", "DATABASE_APP_ROLE"} {
 			if err == nil || !strings.Contains(err.Error(), name) {

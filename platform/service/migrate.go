@@ -14,8 +14,8 @@ import (
 // Owner holds the settings of the migrate command.
 type Owner struct {
 	DatabaseURL config.Secret `env:"MIGRATION_DATABASE_URL,required" doc:"PostgreSQL URL of the role that owns the schema"`
-	AppRole     string        `env:"DATABASE_APP_ROLE,required" doc:"the role that the service itself connects as, which gets its rights"`
-	AdminURL    config.Secret `env:"DATABASE_ADMIN_URL" doc:"PostgreSQL URL of a role that may create roles and databases: migrate first makes the database and the two roles of MIGRATION_DATABASE_URL and DATABASE_URL, and sets their passwords; empty: they are there"`
+	AppRole     string        `env:"DATABASE_APP_ROLE,required" doc:"the service's application role, to which migrate grants its rights"`
+	AdminURL    config.Secret `env:"DATABASE_ADMIN_URL" doc:"PostgreSQL URL of a role that can create roles and databases, so that migrate creates those of MIGRATION_DATABASE_URL and DATABASE_URL and sets the passwords; empty: they exist"`
 }
 
 // Validate reports URLs that cannot be used.
@@ -30,11 +30,11 @@ func (o Owner) Validate() error {
 	return errors.Join(faults...)
 }
 
-// migrate brings the part's database to this binary's schema; with an
-// administrator's URL it makes the database where there is none.
+// migrate brings the service's database to the schema of this binary. With
+// DATABASE_ADMIN_URL, it creates the database and its roles first if they are missing.
 func migrate(ctx context.Context, p Part, env config.Env) error {
 	if p.Migrations == nil {
-		return errors.New("this part has no database")
+		return errors.New("this service has no database: there is nothing to migrate")
 	}
 	var owner Owner
 	var app application
@@ -65,13 +65,13 @@ func migrate(ctx context.Context, p Part, env config.Env) error {
 	})
 }
 
-// application is whom the service itself connects as; migrate sets its password
-// where it makes the database.
+// application holds the URL of the service's own role. migrate sets the role's password
+// when it creates the database.
 type application struct {
 	URL config.Secret `env:"DATABASE_URL,required"`
 }
 
-// ensureDatabase makes the database and the roles that the URLs name.
+// ensureDatabase creates the database and the roles that the URLs name, if they are missing.
 func ensureDatabase(ctx context.Context, owner Owner, app application) error {
 	ownerRole, ownerErr := parseLogin("MIGRATION_DATABASE_URL", owner.DatabaseURL)
 	appRole, appErr := parseLogin("DATABASE_URL", app.URL)
@@ -79,7 +79,7 @@ func ensureDatabase(ctx context.Context, owner Owner, app application) error {
 		return err
 	}
 	if appRole.role != owner.AppRole || appRole.database != ownerRole.database {
-		return fmt.Errorf("DATABASE_URL is of role %q and database %q, DATABASE_APP_ROLE is %q and MIGRATION_DATABASE_URL is of database %q",
+		return fmt.Errorf("DATABASE_URL has the role %q and the database %q, but DATABASE_APP_ROLE is %q and MIGRATION_DATABASE_URL has the database %q",
 			appRole.role, appRole.database, owner.AppRole, ownerRole.database)
 	}
 	passwords := map[string]string{ownerRole.role: ownerRole.password, appRole.role: appRole.password}
@@ -88,20 +88,20 @@ func ensureDatabase(ctx context.Context, owner Owner, app application) error {
 	return err
 }
 
-// login is what a PostgreSQL URL says of who connects, and to what.
+// login holds the role, password and database of a PostgreSQL URL.
 type login struct{ role, password, database string }
 
-// parseLogin reads the URL of the setting name. Its errors do not show the URL,
-// which holds a password.
+// parseLogin parses the URL of the setting name. Its errors do not show the URL, because
+// it contains a password.
 func parseLogin(name string, raw config.Secret) (login, error) {
 	u, err := url.Parse(raw.Reveal())
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return login{}, fmt.Errorf("%s is no URL like postgres://role:password@host:5432/database", name)
+		return login{}, fmt.Errorf("%s is not a URL like postgres://role:password@host:5432/database", name)
 	}
 	l := login{role: u.User.Username(), database: strings.TrimPrefix(u.Path, "/")}
 	l.password, _ = u.User.Password()
 	if l.role == "" || l.password == "" || l.database == "" {
-		return login{}, fmt.Errorf("%s must have a role, a password and a database for them to be made", name)
+		return login{}, fmt.Errorf("%s must contain a role, a password and a database, so that migrate can create them", name)
 	}
 	return l, nil
 }

@@ -14,8 +14,8 @@ import (
 	"reservation.dev/devkit/testkit"
 )
 
-// fresh returns URLs of a database and two roles that do not exist yet, and
-// removes what a test has made of them.
+// fresh returns URLs of a database and two roles that do not exist yet. It deletes
+// them after the test.
 func fresh(t *testing.T, admin string) (owner, app string) {
 	t.Helper()
 	name := fmt.Sprintf("fresh_%d", time.Now().UnixNano())
@@ -45,7 +45,7 @@ func fresh(t *testing.T, admin string) (owner, app string) {
 	return owner, u.String()
 }
 
-func TestMigrateMakesTheDatabase(t *testing.T) {
+func TestMigrateCreatesTheDatabase(t *testing.T) {
 	admin := testkit.AdminURL(t)
 	owner, app := fresh(t, admin)
 	role := strings.TrimPrefix(must(url.Parse(app)).Path, "/")
@@ -53,13 +53,13 @@ func TestMigrateMakesTheDatabase(t *testing.T) {
 	t.Setenv("DATABASE_APP_ROLE", role)
 	t.Setenv("DATABASE_ADMIN_URL", admin)
 
-	t.Run("it needs to know the service's password", func(t *testing.T) {
+	t.Run("needs the service's password", func(t *testing.T) {
 		err := run(t.Context(), newSample().part(), "migrate", &bytes.Buffer{})
 		if err == nil || !strings.Contains(err.Error(), "DATABASE_URL") {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("the URLs must be of one database, and show no password", func(t *testing.T) {
+	t.Run("the URLs must have the same database, and no error shows a password", func(t *testing.T) {
 		for _, wrong := range []string{
 			strings.Replace(app, role+"?", "another?", 1), strings.Replace(app, "://"+role, "://another", 1),
 			strings.Replace(app, ":insecure-app@", "@", 1), "host=elsewhere password=insecure-app",
@@ -71,20 +71,20 @@ func TestMigrateMakesTheDatabase(t *testing.T) {
 			}
 		}
 	})
-	t.Run("in production no password for trying is given to a role", func(t *testing.T) {
+	t.Run("in production, refuses to give a role a published password", func(t *testing.T) {
 		t.Setenv("RESERVATION_ENV", "production")
 		t.Setenv("DATABASE_URL", app)
 		err := run(t.Context(), newSample().part(), "migrate", &bytes.Buffer{})
 		if err == nil || ExitCode(err) != exitSettings {
 			t.Fatalf("got %v", err)
 		}
-		for _, name := range []string{"\n  DATABASE_URL holds", "\n  MIGRATION_DATABASE_URL holds"} {
+		for _, name := range []string{"\n  DATABASE_URL contains", "\n  MIGRATION_DATABASE_URL contains"} {
 			if !strings.Contains(err.Error(), name) {
 				t.Errorf("%q is missing in %v", name, err)
 			}
 		}
 	})
-	t.Run("made once, it is there for the service's role, and a repeat changes nothing", func(t *testing.T) {
+	t.Run("creates the database for the service's role, and changes nothing when repeated", func(t *testing.T) {
 		t.Setenv("DATABASE_URL", app)
 		for range 2 {
 			if err := run(t.Context(), newSample().part(), "migrate", &bytes.Buffer{}); err != nil {
@@ -99,7 +99,7 @@ func TestMigrateMakesTheDatabase(t *testing.T) {
 		var creates bool
 		err = conn.QueryRow(t.Context(), "select has_schema_privilege(current_user, 'public', 'create')").Scan(&creates)
 		if err != nil || creates {
-			t.Errorf("the service's role may create tables: %v, %v", creates, err)
+			t.Errorf("the service's role can create tables: %v, %v", creates, err)
 		}
 	})
 }

@@ -12,12 +12,12 @@ import (
 	"reservation.dev/platform/config"
 )
 
-// probeTimeout is longer than what a readiness request may take by itself.
+// probeTimeout is longer than the time limit of a readiness request.
 const probeTimeout = readyTimeout + time.Second
 
-// probe asks the admin port of the process that runs with the same settings
-// whether it is ready: what a container without a shell is checked by. It prints
-// the answer, and returns an error unless that is yes.
+// probe runs the command health, the health check of a container without a shell. It
+// queries the admin port of the process that runs with the same settings, and prints the
+// response. It returns an error unless the process is ready.
 func probe(ctx context.Context, env config.Env, out io.Writer) error {
 	var proc Process
 	if err := config.Read(env, &proc); err != nil {
@@ -33,7 +33,7 @@ func probe(ctx context.Context, env config.Env, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// No proxy of the environment: it is this machine that is asked.
+	// This transport ignores HTTP_PROXY, because the request stays on this machine.
 	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
 		return fmt.Errorf("not ready: %w", err)
@@ -48,8 +48,8 @@ func probe(ctx context.Context, env config.Env, out io.Writer) error {
 	return nil
 }
 
-// probeURL is where the admin port at addr answers this machine: one that is open
-// on every address answers on loopback.
+// probeURL returns the URL of /readyz for the admin port at addr. If the port listens on
+// every address, the URL uses loopback.
 func probeURL(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"reservation.dev/platform/config"
 )
 
-// adminPort serves health at a free address until the test ends.
+// adminPort serves health on a free port until the test ends.
 func adminPort(t *testing.T, health *Health) config.Env {
 	t.Helper()
 	admin, err := ListenAdmin("127.0.0.1:0", health, prometheus.NewRegistry())
@@ -34,7 +34,7 @@ func adminPort(t *testing.T, health *Health) config.Env {
 func TestHealthCommand(t *testing.T) {
 	health := NewHealth()
 	env := adminPort(t, health)
-	t.Run("fails and says why while the process is not ready", func(t *testing.T) {
+	t.Run("fails and prints the reasons while the process is not ready", func(t *testing.T) {
 		health.SetServing("sample", true)
 		health.Check("database", func(context.Context) error { return errors.New("is away") })
 		var out bytes.Buffer
@@ -42,16 +42,16 @@ func TestHealthCommand(t *testing.T) {
 			t.Errorf("got %v, %s", err, &out)
 		}
 	})
-	t.Run("succeeds once it is", func(t *testing.T) {
+	t.Run("succeeds once the process is ready", func(t *testing.T) {
 		health.Check("database", func(context.Context) error { return nil })
 		var out bytes.Buffer
 		if err := probe(t.Context(), env, &out); err != nil || !strings.Contains(out.String(), `"ready":true`) {
 			t.Errorf("got %v, %s", err, &out)
 		}
 	})
-	t.Run("fails where nothing listens", func(t *testing.T) {
+	t.Run("fails if nothing listens", func(t *testing.T) {
 		if err := probe(t.Context(), config.Env{"ADMIN_ADDR": freeAddr(t)}, &bytes.Buffer{}); err == nil {
-			t.Error("a process that is not there is ready")
+			t.Error("a missing process is reported as ready")
 		}
 	})
 }
@@ -69,6 +69,6 @@ func TestProbeURL(t *testing.T) {
 		}
 	}
 	if _, err := probeURL("9100"); err == nil {
-		t.Error("an address without a port is taken")
+		t.Error("an address without a port is accepted")
 	}
 }

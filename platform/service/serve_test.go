@@ -22,7 +22,7 @@ import (
 	"reservation.dev/platform/token"
 )
 
-func TestReadinessFollowsWhatThePartNeeds(t *testing.T) {
+func TestReadinessFollowsTheDependencies(t *testing.T) {
 	r := prepare(t)
 	r.start(newSample().part())
 	health := func() grpc_health_v1.HealthCheckResponse_ServingStatus {
@@ -34,7 +34,7 @@ func TestReadinessFollowsWhatThePartNeeds(t *testing.T) {
 		return got.GetStatus()
 	}
 
-	r.awaits("sample") // for the keys that verify tokens
+	r.awaits("sample") // waits for the keys that verify tokens
 	if got := health(); got != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
 		t.Errorf("before it is ready gRPC's health is %s", got)
 	}
@@ -66,7 +66,7 @@ func TestReadinessFollowsWhatThePartNeeds(t *testing.T) {
 	}
 }
 
-func TestTheAdminPortShowsWhatIsServed(t *testing.T) {
+func TestAdminPortServesHealthMetricsAndProfiles(t *testing.T) {
 	r := prepare(t)
 	r.publishKeys()
 	s := newSample()
@@ -109,7 +109,7 @@ func TestTheAdminPortShowsWhatIsServed(t *testing.T) {
 		t.Errorf("reflection: %v, %v", res, err)
 	}
 	_ = s2.CloseSend()
-	_, _ = s2.Recv() // the stream is over before the part ends
+	_, _ = s2.Recv() // the stream ends before the service does
 	if code, _, err := r.get("/debug/pprof/goroutine?debug=1"); code != 200 || err != nil {
 		t.Errorf("pprof: %d, %v", code, err)
 	}
@@ -118,8 +118,8 @@ func TestTheAdminPortShowsWhatIsServed(t *testing.T) {
 	}
 }
 
-func TestThePartDrains(t *testing.T) {
-	t.Run("it is unready, lets a call in flight end, and takes no other", func(t *testing.T) {
+func TestDrain(t *testing.T) {
+	t.Run("becomes unready, finishes a call in flight and refuses new ones", func(t *testing.T) {
 		r := prepare(t)
 		r.publishKeys()
 		s := newSample()
@@ -136,7 +136,7 @@ func TestThePartDrains(t *testing.T) {
 		}
 		select {
 		case <-r.done:
-			t.Fatal("it did not wait for the call")
+			t.Fatal("the service did not wait for the call")
 		default:
 		}
 		close(s.leave)
@@ -147,7 +147,7 @@ func TestThePartDrains(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 	})
-	t.Run("a call that does not end is cut off", func(t *testing.T) {
+	t.Run("cuts off a call that exceeds SHUTDOWN_DRAIN", func(t *testing.T) {
 		r := prepare(t)
 		r.publishKeys()
 		r.env["SHUTDOWN_DRAIN"] = "50ms"
@@ -168,7 +168,7 @@ func TestThePartDrains(t *testing.T) {
 			t.Errorf("it ended with %v", err)
 		}
 	})
-	t.Run("one that is told to end before it serves ends well", func(t *testing.T) {
+	t.Run("stops cleanly before it serves", func(t *testing.T) {
 		r := prepare(t)
 		s := newSample()
 		s.before = func(*Group) { r.stop() }
@@ -250,9 +250,9 @@ func TestServeGRPCOfAStoppedServer(t *testing.T) {
 	}
 }
 
-func TestAPartThatFailsEnds(t *testing.T) {
+func TestServeReturnsErrors(t *testing.T) {
 	boom := errors.New("boom")
-	t.Run("with the error of the member that failed", func(t *testing.T) {
+	t.Run("of the member that failed", func(t *testing.T) {
 		r := prepare(t)
 		r.publishKeys()
 		fail := make(chan struct{})
@@ -267,10 +267,10 @@ func TestAPartThatFailsEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if _, _, err := r.get("/livez"); err == nil {
-			t.Error("the admin port is still there")
+			t.Error("the admin port is still open")
 		}
 	})
-	t.Run("where its address is taken", func(t *testing.T) {
+	t.Run("if its address is in use", func(t *testing.T) {
 		r := prepare(t)
 		r.env["GRPC_ADDR"] = strings.TrimPrefix(r.nats.URL(), "nats://")
 		r.start(newSample().part())
@@ -278,7 +278,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("where its admin address is taken", func(t *testing.T) {
+	t.Run("if its admin address is in use", func(t *testing.T) {
 		r := prepare(t)
 		r.env["ADMIN_ADDR"] = strings.TrimPrefix(r.nats.URL(), "nats://")
 		r.start(newSample().part())
@@ -286,7 +286,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("where a method has no policy", func(t *testing.T) {
+	t.Run("if a method has no policy", func(t *testing.T) {
 		r := prepare(t)
 		s := newSample()
 		delete(s.policy, unary)
@@ -295,7 +295,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("where the database is behind the binary", func(t *testing.T) {
+	t.Run("if the database's schema is older than the binary", func(t *testing.T) {
 		r := prepare(t)
 		p := newSample().part()
 		p.Run = func(ctx context.Context, h *Host) error {
@@ -309,7 +309,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("where NATS does not answer", func(t *testing.T) {
+	t.Run("if NATS does not answer", func(t *testing.T) {
 		r := prepare(t)
 		r.nats.Stop(t)
 		r.env["NATS_START_TIMEOUT"] = "50ms"
@@ -318,7 +318,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("where PostgreSQL does not answer", func(t *testing.T) {
+	t.Run("if PostgreSQL does not answer", func(t *testing.T) {
 		r := prepare(t)
 		r.loseDatabase()
 		r.env["DATABASE_START_TIMEOUT"] = "50ms"
@@ -327,7 +327,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("where it returns before it is asked to", func(t *testing.T) {
+	t.Run("if Run returns early", func(t *testing.T) {
 		r := prepare(t)
 		r.start(Part{Name: "sample", Run: func(context.Context, *Host) error { return nil }})
 		if err := r.wait(); !errors.Is(err, errEarly) {
@@ -336,7 +336,7 @@ func TestAPartThatFailsEnds(t *testing.T) {
 	})
 }
 
-func TestAPartThatLeavesServesUntilItIsNoticed(t *testing.T) {
+func TestServesDuringShutdownDelay(t *testing.T) {
 	r := prepare(t)
 	r.env["SHUTDOWN_DELAY"] = "3s"
 	r.publishKeys()
@@ -346,7 +346,7 @@ func TestAPartThatLeavesServesUntilItIsNoticed(t *testing.T) {
 	r.stop()
 	r.awaits("end")
 	if _, err := grpc_testing.NewTestServiceClient(r.conn).EmptyCall(t.Context(), &grpc_testing.Empty{}); err != nil {
-		t.Errorf("a part that leaves refuses a call: %v", err)
+		t.Errorf("a call during SHUTDOWN_DELAY is refused: %v", err)
 	}
 	got, err := grpc_health_v1.NewHealthClient(r.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if err != nil || got.GetStatus() != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
@@ -356,6 +356,6 @@ func TestAPartThatLeavesServesUntilItIsNoticed(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	if took := time.Since(began); took < 3*time.Second {
-		t.Errorf("it left after %s", took)
+		t.Errorf("it stopped after %s", took)
 	}
 }

@@ -1,6 +1,7 @@
-// Package service builds a part of the platform, so that every part has the same command
-// line, lifecycle, admin port and wiring. A part is a value; it runs alone in a process of its own
-// (Main) or beside others in one process (deploy/standalone).
+// Package service builds the services, gateways and the dashboard, so that all of them
+// have the same command line, lifecycle, admin port and wiring. Each is described by a
+// Part. A Part runs alone in a process (Main), or together with others in one process
+// (deploy/standalone).
 //
 //	process:    Main(part) ── settings, logger, signals, admin port ──▶ part.Run(ctx, host)
 //	standalone: one process, one Host per part ───────────────────────▶ part.Run(ctx, host)
@@ -20,41 +21,43 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// Part is one runnable part of the platform: a service or an edge.
+// Part describes one runnable program of the platform: a service, a gateway or the
+// dashboard.
 type Part struct {
-	// Name is the part's name in commands, logs, metrics and database names.
+	// Name is the service's name in commands, logs, metrics (label part) and databases.
 	Name string
-	// About says in one line what the part does.
+	// About describes the service in one line.
 	About string
-	// Callers are the parts that call this one's gRPC, each an arrow of the
-	// architecture: what GRPC_ALLOWED_CALLERS is where it is not set.
+	// Callers are the names of the programs that call this service's gRPC. They are the
+	// default of GRPC_ALLOWED_CALLERS.
 	Callers []string
-	// Migrations holds the numbered SQL files at its root; nil: no database.
+	// Migrations holds the numbered SQL files at its root. It is nil if the service has
+	// no database.
 	Migrations fs.FS
-	// Settings returns a fresh settings struct, for the settings table.
+	// Settings returns a new settings struct, for the list of settings.
 	Settings func() any
-	// Run serves until ctx ends. Any return before that is a failure.
+	// Run serves until ctx ends. Returning earlier is a failure, even with a nil error.
 	Run func(ctx context.Context, h *Host) error
 }
 
-// Host is what a part gets from whoever runs it.
+// Host holds the environment of a running Part.
 type Host struct {
 	Part    string
 	Env     config.Env
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Health  *Health
-	// TLS is the certificate by which the part serves and calls; nil: plain gRPC.
+	// TLS is the certificate for serving and calling gRPC. It is nil without TLS.
 	TLS *mtls.Files
-	// Leaving is closed when the process is asked to end, SHUTDOWN_DELAY before
-	// Run's context ends; nil: they are one.
+	// Leaving is closed when the process starts to stop, SHUTDOWN_DELAY before Run's
+	// context ends. It is nil if there is no delay.
 	Leaving <-chan struct{}
-	// NATS are options for the connection to NATS: an in-process server's, say.
+	// NATS are options for the connection to NATS, for example to an in-process server.
 	NATS []nats.Option
 }
 
-// Dial returns a connection to another part, as rpc.Dial does, with the
-// certificate of this one.
+// Dial returns a connection to another service like rpc.Dial, with the certificate of
+// this process.
 func (h *Host) Dial(part, addr string, o rpc.DialOptions) (*grpc.ClientConn, error) {
 	o.TLS, o.Part = h.TLS, part
 	return rpc.Dial(addr, o)

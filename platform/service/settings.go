@@ -19,7 +19,7 @@ func printSettings(out io.Writer, p Part) error {
 	return PrintSettings(out, groups...)
 }
 
-// PrintSettings prints the settings of settings structs as one table.
+// PrintSettings writes the settings of the given structs to out as one table.
 func PrintSettings(out io.Writer, groups ...any) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tDEFAULT\tMEANING")

@@ -24,7 +24,7 @@ type allSettings struct {
 	Peer       peer          `envPrefix:"PEER_"`
 	Key        config.Secret `env:"KEY" envDefault:"hunter2" doc:"a key"`
 	Words      []string      `env:"WORDS,required" doc:"some words"`
-	internal   string        //nolint:unused // what is no setting is passed over
+	internal   string        //nolint:unused // a field without a tag is ignored
 }
 
 func TestSettings(t *testing.T) {
@@ -34,7 +34,7 @@ func TestSettings(t *testing.T) {
 		got[s.Name] = s
 		names = append(names, s.Name)
 		if s.About == "" {
-			t.Errorf("%s is not explained", s.Name)
+			t.Errorf("%s has no description", s.Name)
 		}
 	}
 	for name, want := range map[string]config.Setting{
@@ -63,7 +63,7 @@ func TestSettings(t *testing.T) {
 }
 
 func TestPrintSettings(t *testing.T) {
-	t.Run("lists each setting with its meaning, and no secret", func(t *testing.T) {
+	t.Run("lists each setting with its description and shows no secret", func(t *testing.T) {
 		var out bytes.Buffer
 		if err := PrintSettings(&out, &allSettings{}); err != nil {
 			t.Fatal(err)
@@ -79,14 +79,14 @@ func TestPrintSettings(t *testing.T) {
 			}
 			return lines[i]
 		}
-		if line := find("SERVICE_CREDENTIAL_SECRET"); !strings.Contains(line, "(required)") || !strings.Contains(line, "the secret of that credential") {
+		if line := find("SERVICE_CREDENTIAL_SECRET"); !strings.Contains(line, "(required)") || !strings.Contains(line, "secret of SERVICE_CREDENTIAL_ID") {
 			t.Errorf("%q", line)
 		}
 		if line := find("KEY"); !strings.Contains(line, "***") || strings.Contains(out.String(), "hunter2") {
 			t.Errorf("%q", line)
 		}
 	})
-	t.Run("of a part lists those of its process and its migrations too, and no value of this process", func(t *testing.T) {
+	t.Run("lists the settings of process, service and migrations, and no current value", func(t *testing.T) {
 		t.Setenv("DATABASE_URL", "postgres://user:hunter2@db/x")
 		var out bytes.Buffer
 		if err := run(t.Context(), newSample().part(), "settings", &out); err != nil {
@@ -102,12 +102,12 @@ func TestPrintSettings(t *testing.T) {
 		}
 		out.Reset()
 		if err := run(t.Context(), Part{Name: "x"}, "settings", &out); err != nil || strings.Contains(out.String(), "DATABASE") {
-			t.Errorf("a part without a database: %v\n%s", err, &out)
+			t.Errorf("a service without a database: %v\n%s", err, &out)
 		}
 	})
 }
 
-func TestWrongSettingsAreAllToldAtOnce(t *testing.T) {
+func TestAllWrongSettingsAreReportedTogether(t *testing.T) {
 	p := newSample().part()
 	p.Run = func(context.Context, *Host) error { t.Error("it ran"); return nil }
 	err := serve(t.Context(), p, config.Env{

@@ -2,12 +2,12 @@ package service
 
 import "runtime/debug"
 
-// version is what a release is called; its build sets it, as
+// version is the release's version. Its build sets it with
 // -ldflags '-X reservation.dev/platform/service.version=1.2.3'.
 var version string
 
-// Version is the version of the running binary: what its build was told, the
-// revision it was built from, or the module's.
+// Version returns the version of the running binary: the version that the build set, else
+// the first 12 digits of the revision, else the module's version, else "unknown".
 func Version() string {
 	if version != "" {
 		return version

@@ -18,8 +18,8 @@ import (
 
 // Config holds the settings of a Verifier.
 type Config struct {
-	Issuer    string `env:"TOKEN_ISSUER" envDefault:"reservation" doc:"iss claim of the access tokens that are accepted"`
-	CacheSize int    `env:"TOKEN_CACHE_SIZE" envDefault:"16384" doc:"verified access tokens that are kept in memory"`
+	Issuer    string `env:"TOKEN_ISSUER" envDefault:"reservation" doc:"required iss claim of access tokens"`
+	CacheSize int    `env:"TOKEN_CACHE_SIZE" envDefault:"16384" doc:"number of verified access tokens kept in memory"`
 }
 
 // Validate reports settings that cannot work.

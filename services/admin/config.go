@@ -13,16 +13,16 @@ import (
 // Config holds the settings of the dashboard.
 type Config struct {
 	Addr         string        `env:"HTTP_ADDR" envDefault:"127.0.0.1:8082" doc:"address on which the dashboard is served"`
-	URL          string        `env:"ADMIN_URL" envDefault:"http://127.0.0.1:8082" doc:"address of the dashboard as browsers see it; with https, cookies are Secure and browsers are told to stay with it"`
-	InterfaceA   string        `env:"INTERFACE_A_URL" envDefault:"http://127.0.0.1:8080" doc:"address of Interface A, as the pages print it for integrators"`
-	InterfaceB   string        `env:"INTERFACE_B_URL" envDefault:"http://127.0.0.1:8081/api/v1" doc:"address of Interface B, as the pages print it for integrators"`
-	AuthAddr     string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
-	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service's gRPC, separated by commas"`
-	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service's gRPC, separated by commas"`
-	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service's gRPC, separated by commas"`
-	WebhookAddr  string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"addresses of the webhook service's gRPC, separated by commas"`
-	Drain        time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight may take to end at shutdown"`
-	Proxies      edge.Proxies  `env:"TRUSTED_PROXIES" doc:"networks (CIDR, comma separated) whose X-Forwarded-For names the client; empty: none"`
+	URL          string        `env:"ADMIN_URL" envDefault:"http://127.0.0.1:8082" doc:"address of the dashboard as browsers see it; with https, cookies are Secure and HSTS is sent"`
+	InterfaceA   string        `env:"INTERFACE_A_URL" envDefault:"http://127.0.0.1:8080" doc:"address of Interface A that the dashboard shows to integrators"`
+	InterfaceB   string        `env:"INTERFACE_B_URL" envDefault:"http://127.0.0.1:8081/api/v1" doc:"address of Interface B that the dashboard shows to integrators"`
+	AuthAddr     string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"gRPC addresses of the auth service, separated by commas"`
+	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
+	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`
+	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
+	WebhookAddr  string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
+	Drain        time.Duration `env:"SHUTDOWN_DRAIN" envDefault:"10s" doc:"how long requests in flight can take to finish at shutdown"`
+	Proxies      edge.Proxies  `env:"TRUSTED_PROXIES" doc:"networks (CIDR, separated by commas) whose X-Forwarded-For is trusted; empty: none"`
 }
 
 // Validate reports every wrong setting.
@@ -42,11 +42,11 @@ func (c *Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Production reports what is for trying alone: without TLS, passwords and
-// sessions would cross the network readable.
+// Production reports settings that are only for development. Without TLS, anybody on the
+// network could read passwords and sessions.
 func (c *Config) Production() error {
 	if strings.HasPrefix(c.URL, "http:") {
-		return errors.New("ADMIN_URL must be https:// in production")
+		return errors.New("ADMIN_URL must start with https:// in production")
 	}
 	return nil
 }

@@ -13,24 +13,24 @@ import (
 type Config struct {
 	Base         service.Base
 	Seal         seal.Config
-	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service's gRPC, separated by commas"`
-	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service's gRPC, separated by commas"`
-	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service's gRPC, separated by commas"`
-	Bootstrap    config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to make or bring up to date at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
-	Rotation     time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which the key that signs tokens is replaced"`
-	Delay        time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new key is published before it signs"`
-	Idle         time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator who does nothing stays signed in"`
+	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
+	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`
+	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
+	Bootstrap    config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to create or update at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
+	Rotation     time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which a signing key is replaced"`
+	Delay        time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new signing key is published before it signs"`
+	Idle         time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator stays signed in without doing anything"`
 	Lifetime     time.Duration `env:"SESSION_LIFETIME" envDefault:"336h" doc:"how long an administrator stays signed in at most"`
 	Retention    Retention
 }
 
-// Retention is how long the auth service keeps what has served its purpose.
+// Retention is how long entries and invitations are kept.
 type Retention struct {
-	Audit       time.Duration `env:"AUDIT_KEPT" envDefault:"17520h" doc:"how long the lines of the audit log are kept"`
-	Invitations time.Duration `env:"INVITATIONS_KEPT" envDefault:"720h" doc:"how long invitations are kept that were accepted, revoked, or have expired"`
+	Audit       time.Duration `env:"AUDIT_KEPT" envDefault:"17520h" doc:"how long audit entries are kept"`
+	Invitations time.Duration `env:"INVITATIONS_KEPT" envDefault:"720h" doc:"how long accepted, revoked and expired invitations are kept"`
 }
 
-// Validate reports every wrong setting.
+// Validate reports every invalid setting.
 func (c *Config) Validate() error {
 	var faults []error
 	if c.Rotation < time.Hour {

@@ -11,10 +11,10 @@ import (
 type Config struct {
 	Base        service.Base
 	Credential  service.Credential
-	AuthAddr    string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
-	BookingAddr string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"addresses of the booking service's gRPC, separated by commas"`
-	PassAddr    string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"addresses of the pass service's gRPC, separated by commas"`
-	Settle      time.Duration `env:"ERASURE_SETTLE" envDefault:"2m" doc:"how long a request that is under way may take at most: so much later every service looks once more for what it stored about an erased customer"`
+	AuthAddr    string        `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"gRPC addresses of the auth service, separated by commas"`
+	BookingAddr string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`
+	PassAddr    string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
+	Settle      time.Duration `env:"ERASURE_SETTLE" envDefault:"2m" doc:"maximum duration of a request in progress; this long after an erasure, every service checks once more for data that such a request stored"`
 }
 
 // Validate reports every wrong setting.

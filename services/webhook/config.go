@@ -16,28 +16,28 @@ type Config struct {
 	Base         service.Base
 	Credential   service.Credential
 	Seal         seal.Config
-	AuthAddr     string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"addresses of the auth service's gRPC, separated by commas"`
-	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"addresses of the customer service's gRPC, separated by commas"`
+	AuthAddr     string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"gRPC addresses of the auth service, separated by commas"`
+	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
 	Delivery     Delivery
 }
 
-// Delivery holds the settings of sending.
+// Delivery holds the settings for sending webhooks.
 type Delivery struct {
-	Issuer              string          `env:"WEBHOOK_ISSUER" envDefault:"reservation" doc:"iss of the JWT that requests are signed with"`
-	Timeout             time.Duration   `env:"WEBHOOK_TIMEOUT" envDefault:"10s" doc:"limit of a whole exchange, from dialling to the last byte of the answer"`
-	Retries             []time.Duration `env:"WEBHOOK_RETRIES" envDefault:"30s,5m,50m" doc:"delays before the retries, a tenth more or less; as many as there are delays"`
+	Issuer              string          `env:"WEBHOOK_ISSUER" envDefault:"reservation" doc:"iss claim of the JWT that signs a webhook request"`
+	Timeout             time.Duration   `env:"WEBHOOK_TIMEOUT" envDefault:"10s" doc:"time limit of an attempt, from dialling to the last byte of the response"`
+	Retries             []time.Duration `env:"WEBHOOK_RETRIES" envDefault:"30s,5m,50m" doc:"delay before each retry, ± 10 %; the number of delays is the number of retries"`
 	RetryAfterMax       time.Duration   `env:"WEBHOOK_RETRY_AFTER_MAX" envDefault:"24h" doc:"longest Retry-After that is honoured"`
-	Concurrency         int             `env:"WEBHOOK_CONCURRENCY" envDefault:"1024" doc:"most requests in flight of one process"`
-	EndpointConcurrency int             `env:"WEBHOOK_ENDPOINT_CONCURRENCY" envDefault:"32" doc:"most requests in flight of one process to one endpoint; fewer where it answers quickly, or WEBHOOK_CONCURRENCY is short"`
-	Lease               time.Duration   `env:"WEBHOOK_LEASE" envDefault:"40s" doc:"how long a claimed delivery is left to its process; at least WEBHOOK_TIMEOUT and 4s"`
-	BreakerFailures     int             `env:"WEBHOOK_BREAKER_FAILURES" envDefault:"10" doc:"failures in a row after which an endpoint is left alone for a while"`
-	BreakerPause        time.Duration   `env:"WEBHOOK_BREAKER_PAUSE" envDefault:"15s" doc:"first pause of such an endpoint, before one delivery probes it; doubled up to WEBHOOK_BREAKER_PAUSE_MAX"`
-	BreakerPauseMax     time.Duration   `env:"WEBHOOK_BREAKER_PAUSE_MAX" envDefault:"5m" doc:"longest such pause"`
-	WarnAfter           time.Duration   `env:"WEBHOOK_WARN_AFTER" envDefault:"96h" doc:"how long nothing but failures until endpoint_failing is published"`
-	DisableAfter        time.Duration   `env:"WEBHOOK_DISABLE_AFTER" envDefault:"120h" doc:"how long nothing but failures until the endpoint is disabled"`
-	Sweep               time.Duration   `env:"WEBHOOK_SWEEP" envDefault:"5s" doc:"how often work is looked for of which no wake-up came: that of a process that died"`
-	PrivateAddresses    string          `env:"WEBHOOK_PRIVATE_ADDRESSES" envDefault:"refuse" doc:"refuse, or allow: endpoints at private and local addresses, for development"`
-	CAFile              string          `env:"WEBHOOK_CA_FILE" doc:"PEM file of certificates that are trusted beside the system's; read again when it changes"`
+	Concurrency         int             `env:"WEBHOOK_CONCURRENCY" envDefault:"1024" doc:"maximum requests in flight per process"`
+	EndpointConcurrency int             `env:"WEBHOOK_ENDPOINT_CONCURRENCY" envDefault:"32" doc:"maximum requests in flight per process and endpoint; fewer if the endpoint answers quickly or WEBHOOK_CONCURRENCY is used up"`
+	Lease               time.Duration   `env:"WEBHOOK_LEASE" envDefault:"40s" doc:"how long a process keeps a claimed delivery; at least WEBHOOK_TIMEOUT plus 4s"`
+	BreakerFailures     int             `env:"WEBHOOK_BREAKER_FAILURES" envDefault:"10" doc:"consecutive failures after which an endpoint is paused"`
+	BreakerPause        time.Duration   `env:"WEBHOOK_BREAKER_PAUSE" envDefault:"15s" doc:"first pause of an endpoint before one delivery probes it; doubles up to WEBHOOK_BREAKER_PAUSE_MAX"`
+	BreakerPauseMax     time.Duration   `env:"WEBHOOK_BREAKER_PAUSE_MAX" envDefault:"5m" doc:"longest pause of an endpoint"`
+	WarnAfter           time.Duration   `env:"WEBHOOK_WARN_AFTER" envDefault:"96h" doc:"how long an endpoint fails without a success before endpoint_failing is published"`
+	DisableAfter        time.Duration   `env:"WEBHOOK_DISABLE_AFTER" envDefault:"120h" doc:"how long an endpoint fails without a success before it is disabled"`
+	Sweep               time.Duration   `env:"WEBHOOK_SWEEP" envDefault:"5s" doc:"how often to look for deliveries without a wake-up, for example those of a crashed process"`
+	PrivateAddresses    string          `env:"WEBHOOK_PRIVATE_ADDRESSES" envDefault:"refuse" doc:"refuse, or allow endpoints at private and local addresses (for development)"`
+	CAFile              string          `env:"WEBHOOK_CA_FILE" doc:"PEM file with CA certificates that are trusted in addition to the system's; read again when it changes"`
 }
 
 // Validate reports every wrong setting.
@@ -55,10 +55,10 @@ func (d Delivery) Validate() error {
 		positive("WEBHOOK_RETRIES", delay)
 	}
 	if d.Lease < d.Timeout+2*leaseMargin {
-		faults = append(faults, fmt.Errorf("WEBHOOK_LEASE must be at least WEBHOOK_TIMEOUT and %s", 2*leaseMargin))
+		faults = append(faults, fmt.Errorf("WEBHOOK_LEASE must be at least WEBHOOK_TIMEOUT plus %s", 2*leaseMargin))
 	}
 	if d.EndpointConcurrency < 1 || d.Concurrency < d.EndpointConcurrency {
-		faults = append(faults, errors.New("WEBHOOK_ENDPOINT_CONCURRENCY must be 1 or more, and WEBHOOK_CONCURRENCY not less"))
+		faults = append(faults, errors.New("WEBHOOK_ENDPOINT_CONCURRENCY must be 1 or more, and at most WEBHOOK_CONCURRENCY"))
 	}
 	if d.BreakerFailures < 1 {
 		faults = append(faults, errors.New("WEBHOOK_BREAKER_FAILURES must be 1 or more"))
@@ -67,10 +67,10 @@ func (d Delivery) Validate() error {
 		faults = append(faults, errors.New("WEBHOOK_BREAKER_PAUSE_MAX must not be less than WEBHOOK_BREAKER_PAUSE"))
 	}
 	if d.DisableAfter < d.WarnAfter || d.WarnAfter <= 0 {
-		faults = append(faults, errors.New("WEBHOOK_WARN_AFTER must be positive, and WEBHOOK_DISABLE_AFTER not less"))
+		faults = append(faults, errors.New("WEBHOOK_WARN_AFTER must be positive, and at most WEBHOOK_DISABLE_AFTER"))
 	}
 	if d.PrivateAddresses != privateRefused && d.PrivateAddresses != privateAllowed {
-		faults = append(faults, fmt.Errorf("WEBHOOK_PRIVATE_ADDRESSES is %q, want %s or %s", d.PrivateAddresses, privateRefused, privateAllowed))
+		faults = append(faults, fmt.Errorf("WEBHOOK_PRIVATE_ADDRESSES is %q; it must be %s or %s", d.PrivateAddresses, privateRefused, privateAllowed))
 	}
 	if d.Issuer == "" {
 		faults = append(faults, errors.New("WEBHOOK_ISSUER must not be empty"))
@@ -81,8 +81,8 @@ func (d Delivery) Validate() error {
 	return errors.Join(append(faults, checkCAFile(d.CAFile))...)
 }
 
-// checkCAFile reports a WEBHOOK_CA_FILE that cannot be used, without which each
-// delivery to an endpoint of that authority would fail.
+// checkCAFile reports a WEBHOOK_CA_FILE that cannot be used. Otherwise every delivery to
+// an endpoint with a certificate of that CA would fail.
 func checkCAFile(path string) error {
 	if path == "" {
 		return nil
@@ -92,15 +92,15 @@ func checkCAFile(path string) error {
 		return fmt.Errorf("WEBHOOK_CA_FILE: %w", err)
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(text) {
-		return fmt.Errorf("WEBHOOK_CA_FILE: %s has no certificate", path)
+		return fmt.Errorf("WEBHOOK_CA_FILE: %s contains no PEM certificate", path)
 	}
 	return nil
 }
 
-// Production reports what is for trying alone.
+// Production reports settings that are only for development.
 func (d Delivery) Production() error {
 	if d.PrivateAddresses == privateAllowed {
-		return errors.New("WEBHOOK_PRIVATE_ADDRESSES must not be allow in production: an endpoint could be a service of yours")
+		return errors.New("WEBHOOK_PRIVATE_ADDRESSES must not be \"allow\" in production: webhooks could then reach services in your network")
 	}
 	return nil
 }
@@ -113,6 +113,6 @@ const (
 
 func (d Delivery) guard() *guard { return &guard{private: d.PrivateAddresses == privateAllowed} }
 
-// ahead is how many deliveries of one endpoint are held claimed beyond those in
+// ahead returns how many deliveries of one endpoint are claimed in addition to those in
 // flight.
 func (d Delivery) ahead() int { return 4 * d.EndpointConcurrency }

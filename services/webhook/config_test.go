@@ -21,7 +21,7 @@ func TestDeliverySettings(t *testing.T) {
 	}{
 		{config.Env{}, ""},
 		{config.Env{"WEBHOOK_CA_FILE": "/nowhere/ca.pem"}, "WEBHOOK_CA_FILE: open /nowhere"},
-		{config.Env{"WEBHOOK_CA_FILE": empty}, "has no certificate"},
+		{config.Env{"WEBHOOK_CA_FILE": empty}, "contains no PEM certificate"},
 		{config.Env{"WEBHOOK_RETRY_AFTER_MAX": "-1s"}, "WEBHOOK_RETRY_AFTER_MAX must not be negative"},
 	} {
 		err := config.Read(tt.env, &Delivery{})

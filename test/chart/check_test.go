@@ -54,7 +54,7 @@ func TestPartsTakeTheirSettings(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s check: %v\n%s", part, err, out)
 				}
-				if strings.Contains(string(out), "is not a setting") {
+				if strings.Contains(string(out), "is not a known setting") {
 					t.Errorf("%s", out)
 				}
 			})

@@ -24,7 +24,7 @@ func TestFaults(t *testing.T) {
 		if err == nil {
 			t.Fatal("the chart installs without secrets")
 		}
-		for _, want := range []string{"secrets.existing.auth:", "secrets.existing.webhook:", "database.secrets.booking:", "nats: set one", "faces.admin:"} {
+		for _, want := range []string{"secrets.existing.auth:", "secrets.existing.webhook:", "database.secrets.booking:", "nats: set exactly one", "faces.admin:"} {
 			if !strings.Contains(problems, want) {
 				t.Errorf("nothing is said of %q in\n%s", want, problems)
 			}
@@ -36,9 +36,9 @@ func TestFaults(t *testing.T) {
 		"a part that is misspelt":                 {"minimal", "parts.bookings.replicas=3", "bookings"},
 		"a value of the wrong type":               {"minimal", "parts.booking.replicas=three", "replicas"},
 		"a password in the address of NATS":       {"external", "nats.url=nats://user:password@nats:4222", "nats"},
-		"secrets both named and generated":        {"external", "secrets.generate=true", "not together with secrets.generate"},
-		"databases both named and bundled":        {"external", "postgresql.bundled=true", "not together with postgresql.bundled"},
-		"two NATS":                                {"external", "nats.bundled=true", "set one of url"},
+		"secrets both named and generated":        {"external", "secrets.generate=true", "cannot be combined with secrets.generate"},
+		"databases both named and bundled":        {"external", "postgresql.bundled=true", "cannot be combined with postgresql.bundled"},
+		"two NATS":                                {"external", "nats.bundled=true", "set exactly one of url"},
 		"Jobs before the database that they need": {"minimal", "migrations.mode=job", "migrations.mode"},
 		"routes without a Gateway":                {"external", "gateway.enabled=true", "gateway.parentRefs"},
 		"certificates without an issuer":          {"external", "grpcTLS.certManager.enabled=true", "issuerRef"},

@@ -79,7 +79,7 @@ func openArchived(t *testing.T) *archived {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n## To any moment\n")
+	_, section, _ := strings.Cut(string(page), "\n## Point-in-time recovery\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	a := &archived{dir: harness.TempDir(t)}
 	for _, m := range pageBlock.FindAllStringSubmatch(section, -1) {

@@ -190,7 +190,7 @@ func (w *world) refusals(t *testing.T, whole, encrypted string) {
 	if err := os.Remove(filepath.Join(partial, "MANIFEST")); err != nil {
 		t.Fatal(err)
 	}
-	for backup, why := range map[string]string{damaged: "damaged", partial: "no whole backup", encrypted: "RESTORE_FILTER"} {
+	for backup, why := range map[string]string{damaged: "damaged", partial: "not a complete backup", encrypted: "RESTORE_FILTER"} {
 		if _, err := w.script(t, "restore.sh", backup, nil); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: restored, or refused for another reason than %q: %v", backup, why, err)
 		}

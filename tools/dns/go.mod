@@ -1,5 +1,4 @@
-// The DNS server of test/cluster: CoreDNS with what a cluster asks of it, and without
-// the rest.
+// The DNS server of test/cluster: CoreDNS with only the plugins that a cluster needs.
 module reservation.dev/tools/dns
 
 go 1.26.7

@@ -1,4 +1,5 @@
-// Command dns is CoreDNS with the plugins that a cluster's names need.
+// Command dns is CoreDNS with only the plugins that resolve the names of a cluster. It
+// serves DNS in test/cluster.
 package main
 
 import (

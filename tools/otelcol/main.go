@@ -1,6 +1,6 @@
-// Otelcol is an OpenTelemetry collector of the components that
-// deploy/observability/otel-collector.yaml names, and no others. It stands in for
-// the published image in test/compose, at the version of that image.
+// Otelcol is an OpenTelemetry collector with only the components that
+// deploy/observability/otel-collector.yaml uses. In test/compose it replaces the published
+// image, in the same version.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 func main() {
 	command := otelcol.NewCommand(otelcol.CollectorSettings{
-		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "OpenTelemetry collector of a test", Version: "test"},
+		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "OpenTelemetry collector for tests", Version: "test"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
 			ProviderFactories: []confmap.ProviderFactory{envprovider.NewFactory(), fileprovider.NewFactory()},

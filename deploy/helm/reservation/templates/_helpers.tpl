@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
-{{/* The release's name and the chart's, once; short enough to have a part's name after it. */}}
+{{/* The names of the release and the chart, without repetition, short enough to append a part's name. */}}
 {{- define "reservation.fullname" -}}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
@@ -13,14 +13,14 @@
 {{- end }}
 {{- end }}
 
-{{/* Labels by which pods are selected. Takes {root, component}. */}}
+{{/* Labels that select pods. Takes {root, component}. */}}
 {{- define "reservation.selector" -}}
 app.kubernetes.io/name: {{ include "reservation.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* Labels of everything. Takes {root, component}. */}}
+{{/* Labels of every object. Takes {root, component}. */}}
 {{- define "reservation.labels" -}}
 {{ include "reservation.selector" . }}
 app.kubernetes.io/part-of: reservation
@@ -29,7 +29,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_") }}
 {{- end }}
 
-{{/* A part's image. Takes {root, part}. */}}
+{{/* Image of a part. Takes {root, part}. */}}
 {{- define "reservation.image" -}}
 {{- with .root.Values.image }}
 {{- if .registry }}{{ .registry }}/{{ end }}{{ .repository }}/{{ $.part }}:{{ .tag | default $.root.Chart.AppVersion }}
@@ -45,7 +45,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* Security of pods and of containers: no root, no privileges, nothing written. */}}
+{{/* Security contexts of pods and containers: no root, no privileges, read-only file system. */}}
 {{- define "reservation.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -68,7 +68,7 @@ capabilities:
 {{- if .Values.priorityClass.create }}{{ .Values.priorityClass.name | default (include "reservation.fullname" .) }}{{ else }}{{ .Values.priorityClass.name }}{{ end }}
 {{- end }}
 
-{{/* How migrations are run: job, init or none. */}}
+{{/* How migrations run: job, init or none. */}}
 {{- define "reservation.migrations" -}}
 {{- if ne .Values.migrations.mode "auto" }}{{ .Values.migrations.mode }}
 {{- else if .Values.postgresql.bundled }}init
@@ -76,22 +76,22 @@ capabilities:
 {{- end }}
 {{- end }}
 
-{{/* Secret with a part's own secrets. Takes {root, part}. */}}
+{{/* Name of the Secret with a part's own secrets. Takes {root, part}. */}}
 {{- define "reservation.secret" -}}
 {{- if .root.Values.secrets.generate }}{{ include "reservation.fullname" .root }}-{{ .part }}{{ else }}{{ index .root.Values.secrets.existing .part }}{{ end }}
 {{- end }}
 
-{{/* Secret with the URLs of a service's database. Takes {root, part}. */}}
+{{/* Name of the Secret with the URLs of a service's database. Takes {root, part}. */}}
 {{- define "reservation.databaseSecret" -}}
 {{- if .root.Values.postgresql.bundled }}{{ include "reservation.fullname" .root }}-{{ .part }}-database{{ else }}{{ index .root.Values.database.secrets .part }}{{ end }}
 {{- end }}
 
-{{/* Secret with a part's certificate. Takes {root, part}. */}}
+{{/* Name of the Secret with a part's certificate. Takes {root, part}. */}}
 {{- define "reservation.grpcTLSSecret" -}}
 {{- get .root.Values.grpcTLS.existing .part | default (printf "%s-%s-grpc-tls" (include "reservation.fullname" .root) .part) }}
 {{- end }}
 
-{{/* Address of a face as its users see it, or nothing. Takes {root, face}. */}}
+{{/* Public address of a gateway or the dashboard, or nothing. Takes {root, face}. */}}
 {{- define "reservation.url" -}}
 {{- $face := index .root.Values.faces .face }}
 {{- if $face.url }}{{ $face.url }}

@@ -1,4 +1,4 @@
-{{/* Pieces of network policies: rules, as items of `egress`. Those without a part take the root. */}}
+{{/* Items of `egress` in network policies. Templates that do not take a part take the root. */}}
 
 {{- define "reservation.toDNS" -}}
 - to:
@@ -54,8 +54,8 @@
 {{- end }}
 
 {{/*
-Where webhooks go: everywhere but to the networks that are not public, which are
-also those that the service refuses by itself (services/webhook/address.go).
+Webhooks can go everywhere except to networks that are not public. The service refuses the
+same networks (services/webhook/address.go).
 */}}
 {{- define "reservation.toReceivers" -}}
 {{- $policy := .Values.networkPolicy.webhook }}

@@ -1,6 +1,7 @@
 {{/*
-The parts, and who calls whom. Environment, Services and network policies follow
-from this one table; a test holds it to the parts' settings.
+The parts (services, gateways, dashboard) and the parts that each one calls. Environment,
+Services and network policies are derived from this table. A test compares it with the
+parts' settings.
 */}}
 {{- define "reservation.parts" -}}
 auth:      {serves: grpc, database: true,  bus: true,  credential: false, masterKey: true,  calls: [customer, booking, pass]}
@@ -13,7 +14,7 @@ gateway-a: {serves: http, database: false, bus: true,  credential: false, master
 gateway-b: {serves: http, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass]}
 {{- end }}
 
-{{/* The values of one part: its own over the defaults. Takes {root, part}. */}}
+{{/* The values of a part: parts.<part> merged over defaults. Takes {root, part}. */}}
 {{- define "reservation.values" -}}
 {{- mergeOverwrite (deepCopy .root.Values.defaults) (deepCopy (index .root.Values.parts .part)) | toYaml }}
 {{- end }}

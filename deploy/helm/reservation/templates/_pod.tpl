@@ -1,7 +1,7 @@
 {{/*
-Environment, files, containers and the pod of a part. All take {root, part}.
-Secrets are files: `NAME_FILE` names the one that holds the setting NAME. They
-follow their Secrets without a restart, as the whole directory is one volume.
+Environment, files, containers and the pod of a part. All templates take {root, part}.
+Secrets are files: the variable `NAME_FILE` names the file with the setting NAME. The files
+follow changes of their Secrets without a restart, because the whole directory is one volume.
 */}}
 {{- define "reservation.settings" -}}
 {{- $root := .root }}
@@ -79,7 +79,7 @@ follow their Secrets without a restart, as the whole directory is one volume.
 {{- mergeOverwrite $env $root.Values.settings $values.settings | toYaml }}
 {{- end }}
 
-{{/* The same as a container's list. */}}
+{{/* The settings as the env list of a container. */}}
 {{- define "reservation.env" -}}
 {{- range $name, $value := include "reservation.settings" . | fromYaml }}
 - name: {{ $name }}
@@ -161,7 +161,7 @@ follow their Secrets without a restart, as the whole directory is one volume.
 {{- end }}
 {{- end }}
 
-{{/* The container that runs a service's migrations, and the volume that it needs. */}}
+{{/* The container that runs a service's migrations, and its volume. */}}
 {{- define "reservation.migrationContainer" -}}
 name: migrate
 image: {{ include "reservation.image" . | quote }}
@@ -206,7 +206,7 @@ projected:
 {{- $migrates := and $is.database (eq (include "reservation.migrations" $root) "init") }}
 serviceAccountName: {{ include "reservation.fullname" $root }}-{{ .part }}
 automountServiceAccountToken: false
-# Variables such as AUTH_PORT, made from Services, are nobody's settings.
+# Kubernetes would otherwise set variables such as AUTH_PORT, which are not settings.
 enableServiceLinks: false
 {{- include "reservation.pullSecrets" $root }}
 {{- with include "reservation.priorityClassName" $root }}
@@ -239,9 +239,9 @@ containers:
       - {name: http, containerPort: 8080, protocol: TCP}
       {{- end }}
       - {name: admin, containerPort: 9100, protocol: TCP}
-    # The admin port is open from the first moment, and readiness waits for others:
-    # to start anew would mend nothing of what a part waits for. One that cannot
-    # reach its database or NATS at the start ends by itself.
+    # Liveness does not depend on other services: a restart would not help a part that waits
+    # for them. The admin port is open from the start. A part that cannot reach its database
+    # or NATS at the start exits.
     startupProbe:
       httpGet: {path: /livez, port: admin}
       periodSeconds: 1
